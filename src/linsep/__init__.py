@@ -1,0 +1,33 @@
+"""Linear classifiers whose every answer comes with its proof."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from linsep._version import __version__
+
+# Public names and where they live. They are imported when first used, so that
+# ``import linsep`` and ``linsep --help`` cost next to nothing.
+_HOMES = {
+    "Problem": "linsep.core",
+    "Proof": "linsep.certify.proof",
+    "Status": "linsep.core",
+    "drive": "linsep.core",
+    "separability": "linsep.verdict",
+}
+_MODULES = ("core", "data", "errors")
+
+__all__ = ["__version__", *_HOMES, *_MODULES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"linsep.{name}")
+    raise AttributeError(f"module 'linsep' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,157 @@
+"""The only loop in the package: limits, progress, checkpoints, interrupts, callbacks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from linsep.core.limits import Interrupts, Limits
+from linsep.core.log import NO_LOG, Log, new_log
+from linsep.core.problem import Problem
+from linsep.core.protocol import Solver, State, Witness
+from linsep.core.status import Status
+
+__all__ = ["Moment", "Observer", "Outcome", "drive"]
+
+S = TypeVar("S", bound=State)
+
+_TARGET_SECONDS = 0.05  # of one call of advance: Ctrl-C and progress bars need an answer soon
+
+
+@dataclass(frozen=True)
+class Moment(Generic[S]):
+    """What an observer sees between two calls of ``advance``."""
+
+    problem: Problem
+    solver: Solver[S]
+    state: S
+    status: Status
+    seconds: float
+    limits: Limits
+    log: Log
+
+
+class Observer:
+    """Base of those who watch a run. ``moment`` may give back True to ask for a stop.
+
+    capacity is the size of the event log the observer wants; 0 means none.
+    """
+
+    capacity: int = 0
+
+    def moment(self, now: Moment[Any]) -> bool | None:
+        """Called before the first step and after every call of ``advance``."""
+
+    def finish(self, outcome: Outcome[Any]) -> None:
+        """Called once, with the result."""
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[S]):
+    """How a run ended: the state, why, and what it took."""
+
+    state: S
+    status: Status
+    witness: Witness
+    certificate: Any
+    steps: int
+    unit: str
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def passes(self) -> float:
+        """Work done, in passes over the data."""
+        return self.state.passes
+
+
+def drive(
+    problem: Problem,
+    solver: Solver[S],
+    state: S | None = None,
+    *,
+    limits: Limits | None = None,
+    observers: Sequence[Observer] = (),
+    certifier: Callable[[Problem, Witness], Any] | None = None,
+) -> Outcome[S]:
+    """Run a solver until it has an answer or a limit is reached.
+
+    Measure first, then test, then step: a state that is already an answer takes no step.
+    The size of the chunks adapts to the clock, and never to anything that could change the
+    numbers: any way of cutting a run into chunks ends in the same state, bit for bit.
+
+    Parameters
+    ----------
+    problem, solver
+        What to solve and how.
+    state : optional
+        Where to go on; a fresh start without it. It is changed in place.
+    limits : Limits, optional
+        Steps over the whole life of the state, seconds of this call, a stop request.
+    observers : sequence of Observer
+        Progress, recorders, checkpoints.
+    certifier : callable, optional
+        Turns the final witness into the certificate kept in the outcome.
+    """
+    limits = limits or Limits()
+    state = solver.init(problem) if state is None else state
+    capacity = min((o.capacity for o in observers if o.capacity), default=0)
+    log = new_log(capacity) if capacity else NO_LOG
+    begin = time.perf_counter()
+    chunk = 1
+    with Interrupts() as interrupts:
+        while True:
+            status = solver.status(state)
+            seconds = time.perf_counter() - begin
+            now = Moment(problem, solver, state, status, seconds, limits, log)
+            asked = [observer.moment(now) for observer in observers]
+            log.count[:] = 0
+            if status.done:
+                break
+            limit = _limit_reached(limits, state.steps, seconds, any(asked) or interrupts.requested)
+            if limit is not None:
+                status = limit
+                break
+            if limits.steps is not None:
+                chunk = min(chunk, limits.steps - state.steps)
+            took = time.perf_counter()
+            solver.advance(problem, state, chunk, log)
+            took = time.perf_counter() - took
+            chunk = _next_chunk(chunk, took, limits, seconds)
+    witness = solver.witness(problem, state)
+    outcome = Outcome(
+        state=state,
+        status=status,
+        witness=witness,
+        certificate=None if certifier is None else certifier(problem, witness),
+        steps=state.steps,
+        unit=solver.unit,
+        seconds=time.perf_counter() - begin,
+        interrupted=interrupts.requested,
+    )
+    for observer in observers:
+        observer.finish(outcome)
+    return replace(outcome, seconds=time.perf_counter() - begin)
+
+
+def _limit_reached(limits: Limits, steps: int, seconds: float, asked: bool) -> Status | None:
+    if asked or (limits.stop is not None and limits.stop()):
+        return Status.STOPPED
+    if limits.steps is not None and steps >= limits.steps:
+        return Status.STEP_LIMIT
+    if limits.seconds is not None and seconds >= limits.seconds:
+        return Status.TIME_LIMIT
+    return None
+
+
+def _next_chunk(chunk: int, took: float, limits: Limits, seconds: float) -> int:
+    target = _TARGET_SECONDS
+    if limits.seconds is not None:
+        target = min(target, max(limits.seconds - seconds, 0.0) / 2 + 1e-3)
+    if took < target / 2:
+        return chunk * 2
+    if took > target * 2:
+        return max(1, chunk // 2)
+    return chunk

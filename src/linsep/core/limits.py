@@ -1,0 +1,59 @@
+"""Limits of a run: the driver alone looks at them."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+__all__ = ["Interrupts", "Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop without an answer.
+
+    steps is counted in the solver's own unit and over the whole life of the state, so a
+    resumed run ends where an uninterrupted one would have. seconds is counted from the call.
+    """
+
+    steps: int | None = None
+    seconds: float | None = None
+    stop: Callable[[], bool] | None = None
+
+
+class Interrupts:
+    """Turns the first Ctrl-C into a request to stop; the second one raises as usual.
+
+    Only the main thread can do so; elsewhere this does nothing.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._previous: Any = None
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.getsignal(signal.SIGINT)
+            if self._previous is signal.default_int_handler:
+                signal.signal(signal.SIGINT, self._handle)
+            else:
+                self._previous = None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)

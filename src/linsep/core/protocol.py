@@ -1,0 +1,79 @@
+"""What a solver is: settings that never change, over a state that does.
+
+A solver holds settings only. A state holds the numbers that change. The data stay in the
+problem. So a state can be copied, saved, resumed and stepped from outside, and the same
+code serves a fit, a trace, a progress bar and a browser.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+
+__all__ = ["Solver", "State", "Witness"]
+
+
+@dataclass(kw_only=True)
+class State:
+    """Base of all states: arrays, numbers and strings, nothing else."""
+
+    status: Status = Status.READY
+    steps: int = 0
+    """Steps taken over the whole life of the state, in the solver's unit."""
+    n_updates: int = 0
+    """How often the weights changed."""
+
+    @property
+    def passes(self) -> float:
+        """Work done so far, in passes over the data."""
+        raise NotImplementedError
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        return copy.deepcopy(self)
+
+
+@dataclass(frozen=True)
+class Witness:
+    """What a solver hands over for judgement; ``certify`` recomputes everything from it.
+
+    a is a vector of weights. multipliers are claims about a convex combination of reflected
+    rows: with origin true the combination is said to be zero.
+    """
+
+    a: NDArray[np.float64]
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    multipliers: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    origin: bool = False
+
+
+S = TypeVar("S", bound=State)
+
+
+class Solver(Protocol[S]):
+    """The four methods of every solver.
+
+    init     a state at the start; at most one pass over the data
+    advance  up to ``steps`` further steps in place, counted in ``state.steps``; gives back
+             how many were taken
+    status   pure and O(1)
+    witness  pure, at most one pass
+    """
+
+    unit: ClassVar[str]
+
+    def init(self, problem: Problem, *, start: Any = None) -> S: ...
+
+    def advance(self, problem: Problem, state: S, steps: int, log: Log = NO_LOG) -> int: ...
+
+    def status(self, state: S) -> Status: ...
+
+    def witness(self, problem: Problem, state: S) -> Witness: ...

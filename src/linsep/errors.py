@@ -1,0 +1,104 @@
+"""Every error and warning that linsep raises on purpose.
+
+    LinsepError
+    ├── DataError (ValueError)          the numbers: NaN, inf, wrong shape, no rows
+    │   ├── LabelError                  the labels: one class, wrong length, NaN
+    │   └── FormatError                 a file: path:line:column and what is wrong there
+    ├── SettingError (ValueError)       a parameter: its name, the value got, what is allowed
+    ├── ModelError (ValueError)         a model that does not fit the data or cannot be read
+    ├── CheckpointError (ValueError)    a checkpoint of other data, other settings, or a broken file
+    ├── ProofError (ValueError)         a stored proof that does not prove what it says
+    ├── CapabilityError (TypeError)     a solver asked for something the problem does not offer
+    └── MissingExtraError (ImportError) an optional package is not installed
+
+    LinsepWarning (UserWarning)
+    └── NotSeparatedWarning             a fit ended without an answer
+
+A message says what is wrong, names the value and its place, and says what to do.
+
+>>> import linsep
+>>> try:
+...     linsep.separability([[1.0], [2.0]], ["a", "a"])
+... except linsep.errors.LinsepError as error:
+...     print(error)
+y has one class ('a'); a separating hyperplane needs two.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+__all__ = [
+    "CapabilityError",
+    "CheckpointError",
+    "DataError",
+    "FormatError",
+    "LabelError",
+    "LinsepError",
+    "LinsepWarning",
+    "MissingExtraError",
+    "ModelError",
+    "NotSeparatedWarning",
+    "ProofError",
+    "SettingError",
+    "require",
+]
+
+
+class LinsepError(Exception):
+    """Base of all errors below; ``except LinsepError`` catches what linsep raises on purpose."""
+
+
+class DataError(LinsepError, ValueError):
+    """The numbers cannot be used: NaN, infinity, a wrong shape, no rows."""
+
+
+class LabelError(DataError):
+    """The labels cannot be used: one class, a wrong length, a missing label."""
+
+
+class FormatError(DataError):
+    """A file cannot be read; the message starts with path:line:column."""
+
+
+class SettingError(LinsepError, ValueError):
+    """A parameter has a value that is not allowed."""
+
+
+class ModelError(LinsepError, ValueError):
+    """A model does not fit the data, or a model file cannot be read."""
+
+
+class CheckpointError(LinsepError, ValueError):
+    """A checkpoint belongs to other data or other settings, or is damaged."""
+
+
+class ProofError(LinsepError, ValueError):
+    """A stored proof does not prove what it says about these data."""
+
+
+class CapabilityError(LinsepError, TypeError):
+    """A solver needs something that the problem does not offer."""
+
+
+class MissingExtraError(LinsepError, ImportError):
+    """An optional package is not installed."""
+
+
+class LinsepWarning(UserWarning):
+    """Base of the warnings below."""
+
+
+class NotSeparatedWarning(LinsepWarning):
+    """A fit ended without separating the rows and without a proof that nothing can."""
+
+
+def require(package: str, *, extra: str) -> ModuleType:
+    """Import an optional package, or say which line to type."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"this needs the package {package}: pip install 'linsep[{extra}]'"
+        ) from error

@@ -1,0 +1,1 @@
+"""Inner loops over plain arrays: one source, run as Python when tiny, compiled when not."""

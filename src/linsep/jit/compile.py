@@ -1,0 +1,108 @@
+"""One source for tiny and for large problems.
+
+A routine is an ordinary Python function over arrays. As long as little work has been done
+with it, it runs as Python: a lecture example or a first ``linsep check`` answers at once and
+numba is not even imported. Once a problem is large, or small calls have added up, it is
+compiled by numba, without any licence to reorder sums. Both forms therefore compute the same
+bits, and it does not matter for a result when the switch happens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Routine", "routine"]
+
+_LARGE = 100_000  # matrix entries from which a problem is compiled for at once
+_PATIENCE = 1_500_000  # entries a routine may touch as Python before it is compiled
+
+
+class Routine:
+    """A function that is compiled once it pays."""
+
+    def __init__(self, python: Callable[..., Any]) -> None:
+        self.python = python
+        self.__name__ = python.__name__
+        self.__doc__ = python.__doc__
+        self._compiled: Any = None
+        self._ready: set[object] = set()
+        self._work: dict[object, int] = {}
+
+    def __call__(self, *args: Any, size: int, work: int) -> Any:
+        """Run it: size is the number of matrix entries, work how many this call may touch."""
+        kind = tuple(map(_kind, args))
+        if kind not in self._ready:
+            done = self._work.get(kind, 0)
+            if size < _LARGE and done < _PATIENCE:
+                self._work[kind] = done + work
+                return self.python(*args)
+            if self._compiled is None:
+                self._compiled = _compile(self.python)
+            self._ready.add(kind)
+        return self._compiled(*args)
+
+
+def routine(python: Callable[..., Any]) -> Routine:
+    """Mark a function as a routine."""
+    return Routine(python)
+
+
+def _kind(argument: Any) -> object:
+    """What numba's type of an argument depends on."""
+    if isinstance(argument, np.ndarray):
+        return argument.dtype, argument.ndim, argument.flags.c_contiguous
+    if isinstance(argument, tuple):
+        return type(argument), tuple(map(_kind, argument))
+    return type(argument)
+
+
+def _compile(python: Callable[..., Any]) -> Any:
+    import numba
+
+    from linsep.jit import rows
+
+    rows.register()
+    folder = _cache_folder()
+    if folder is None:
+        return numba.njit(nogil=True)(python)
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = folder
+    try:
+        return numba.njit(nogil=True, cache=True)(python)
+    finally:
+        numba.config.CACHE_DIR = previous
+
+
+@lru_cache(maxsize=1)
+def _cache_folder() -> str | None:
+    """Where machine code is kept: one folder for each version of the sources of ``jit``.
+
+    numba looks only at the file of the routine itself, not at the functions it calls, so a
+    change in rows.py would go unnoticed without the digest in the path.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    base = os.environ.get("LINSEP_CACHE_DIR")
+    if base is None:
+        if sys.platform == "win32":
+            base = os.environ.get("LOCALAPPDATA", str(Path.home() / "AppData" / "Local"))
+        elif sys.platform == "darwin":
+            base = str(Path.home() / "Library" / "Caches")
+        else:
+            base = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+        base = str(Path(base) / "linsep")
+    folder = Path(base) / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return str(folder) if os.access(folder, os.W_OK) else None

@@ -1,0 +1,225 @@
+"""Products with one reflected row, for every layout of the data.
+
+Inside a routine these are called with the tuples of ``core/rows.py``; numba picks the form by
+the type of the tuple. The functions below are the only ones that know how rows are stored.
+
+    dot(rows, v, a)         z_v . a
+    add(rows, v, c, a)      a += c z_v
+    norm2(rows, v)          |z_v|^2
+    weight(rows, v)         weight of the sample behind row v
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linsep.core.rows import CSR, BinaryRows, KeslerRows
+
+__all__ = ["add", "dot", "norm2", "register", "weight"]
+
+# -- one row of X against the block of a that starts at ``at`` -------------------------------
+#
+# Four running sums, added up in a fixed order: fast enough for memory to be the limit, and
+# the same bits as Python and as machine code.
+
+
+def _dense_dot(X, i, a, at, d):  # type: ignore[no-untyped-def]
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
+    x = X[i]
+    w = a[at : at + d]
+    whole = d - d % 4
+    for j in range(0, whole, 4):
+        s0 += x[j] * w[j]
+        s1 += x[j + 1] * w[j + 1]
+        s2 += x[j + 2] * w[j + 2]
+        s3 += x[j + 3] * w[j + 3]
+    s = (s0 + s2) + (s1 + s3)
+    for j in range(whole, d):
+        s += x[j] * w[j]
+    return s
+
+
+def _dense_add(X, i, c, a, at, d):  # type: ignore[no-untyped-def]
+    x = X[i]
+    w = a[at : at + d]
+    for j in range(d):
+        w[j] += c * x[j]
+
+
+def _dense_norm2(X, i, d):  # type: ignore[no-untyped-def]
+    s = 0.0
+    x = X[i]
+    for j in range(d):
+        v = x[j] * 1.0
+        s += v * v
+    return s
+
+
+def _csr_dot(X, i, a, at, d):  # type: ignore[no-untyped-def]
+    s = 0.0
+    w = a[at : at + d]
+    for p in range(X.indptr[i], X.indptr[i + 1]):
+        s += X.data[p] * w[X.indices[p]]
+    return s
+
+
+def _csr_add(X, i, c, a, at, d):  # type: ignore[no-untyped-def]
+    w = a[at : at + d]
+    for p in range(X.indptr[i], X.indptr[i + 1]):
+        w[X.indices[p]] += c * X.data[p]
+
+
+def _csr_norm2(X, i, d):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for p in range(X.indptr[i], X.indptr[i + 1]):
+        v = X.data[p] * 1.0
+        s += v * v
+    return s
+
+
+def sample_dot(X, i, a, at, d):  # type: ignore[no-untyped-def]
+    """x_i . a[at : at + d]."""
+    return (_csr_dot if isinstance(X, CSR) else _dense_dot)(X, i, a, at, d)
+
+
+def sample_add(X, i, c, a, at, d):  # type: ignore[no-untyped-def]
+    """a[at : at + d] += c x_i."""
+    (_csr_add if isinstance(X, CSR) else _dense_add)(X, i, c, a, at, d)
+
+
+def sample_norm2(X, i, d):  # type: ignore[no-untyped-def]
+    """|x_i|^2."""
+    return (_csr_norm2 if isinstance(X, CSR) else _dense_norm2)(X, i, d)
+
+
+# -- reflected rows of two classes --------------------------------------------------------------
+
+
+def _binary_dot(rows, v, a):  # type: ignore[no-untyped-def]
+    return rows.sign[v] * (sample_dot(rows.X, v, a, 0, rows.d) + rows.bias * a[rows.d])
+
+
+def _binary_add(rows, v, c, a):  # type: ignore[no-untyped-def]
+    t = c * rows.sign[v]
+    sample_add(rows.X, v, t, a, 0, rows.d)
+    a[rows.d] += t * rows.bias
+
+
+def _binary_norm2(rows, v):  # type: ignore[no-untyped-def]
+    return sample_norm2(rows.X, v, rows.d) + rows.bias
+
+
+def _binary_weight(rows, v):  # type: ignore[no-untyped-def]
+    return rows.weight[v]
+
+
+# -- Kesler rows of K classes -------------------------------------------------------------------
+
+
+def _kesler_dot(rows, v, a):  # type: ignore[no-untyped-def]
+    i = v // (rows.K - 1)
+    own = rows.label[i]
+    rival = v % (rows.K - 1)
+    if rival >= own:
+        rival += 1
+    p = own * (rows.d + 1)
+    q = rival * (rows.d + 1)
+    s = sample_dot(rows.X, i, a, p, rows.d) + rows.bias * a[p + rows.d]
+    return s - (sample_dot(rows.X, i, a, q, rows.d) + rows.bias * a[q + rows.d])
+
+
+def _kesler_add(rows, v, c, a):  # type: ignore[no-untyped-def]
+    i = v // (rows.K - 1)
+    own = rows.label[i]
+    rival = v % (rows.K - 1)
+    if rival >= own:
+        rival += 1
+    p = own * (rows.d + 1)
+    q = rival * (rows.d + 1)
+    sample_add(rows.X, i, c, a, p, rows.d)
+    a[p + rows.d] += c * rows.bias
+    sample_add(rows.X, i, -c, a, q, rows.d)
+    a[q + rows.d] -= c * rows.bias
+
+
+def _kesler_norm2(rows, v):  # type: ignore[no-untyped-def]
+    return 2.0 * (sample_norm2(rows.X, v // (rows.K - 1), rows.d) + rows.bias)
+
+
+def _kesler_weight(rows, v):  # type: ignore[no-untyped-def]
+    return rows.weight[v // (rows.K - 1)]
+
+
+# -- the public four: plain dispatch here, numba's overloads below -----------------------------
+
+
+def dot(rows, v, a):  # type: ignore[no-untyped-def]
+    """z_v . a."""
+    return (_binary_dot if isinstance(rows, BinaryRows) else _kesler_dot)(rows, v, a)
+
+
+def add(rows, v, c, a):  # type: ignore[no-untyped-def]
+    """a += c z_v."""
+    (_binary_add if isinstance(rows, BinaryRows) else _kesler_add)(rows, v, c, a)
+
+
+def norm2(rows, v):  # type: ignore[no-untyped-def]
+    """|z_v|^2."""
+    return (_binary_norm2 if isinstance(rows, BinaryRows) else _kesler_norm2)(rows, v)
+
+
+def weight(rows, v):  # type: ignore[no-untyped-def]
+    """Weight of the sample behind row v."""
+    return (_binary_weight if isinstance(rows, BinaryRows) else _kesler_weight)(rows, v)
+
+
+_registered = False
+
+
+def register() -> None:
+    """Tell numba which form belongs to which tuple; called once, before the first compilation."""
+    global _registered
+    if _registered:
+        return
+    from numba import types
+    from numba.extending import overload
+
+    def is_a(kind: Any, cls: type) -> bool:
+        return isinstance(kind, types.NamedTuple) and kind.instance_class is cls
+
+    def by_matrix(public: Any, dense: Any, csr: Any) -> None:
+        def pick(X: Any, *args: Any) -> Any:
+            return csr if is_a(X, CSR) else dense if isinstance(X, types.Array) else None
+
+        _with_signature(overload(public, inline="never"), pick, dense)
+
+    def by_rows(public: Any, binary: Any, kesler: Any) -> None:
+        def pick(rows: Any, *args: Any) -> Any:
+            return binary if is_a(rows, BinaryRows) else kesler if is_a(rows, KeslerRows) else None
+
+        _with_signature(overload(public, inline="never"), pick, binary)
+
+    by_matrix(sample_dot, _dense_dot, _csr_dot)
+    by_matrix(sample_add, _dense_add, _csr_add)
+    by_matrix(sample_norm2, _dense_norm2, _csr_norm2)
+    by_rows(dot, _binary_dot, _kesler_dot)
+    by_rows(add, _binary_add, _kesler_add)
+    by_rows(norm2, _binary_norm2, _kesler_norm2)
+    by_rows(weight, _binary_weight, _kesler_weight)
+    _registered = True
+
+
+def _with_signature(decorate: Any, pick: Any, model: Any) -> None:
+    """numba wants an overload to have the argument names of the form it picks."""
+    names = ", ".join(model.__code__.co_varnames[: model.__code__.co_argcount])
+    scope = {"pick": pick}
+    exec(f"def chooser({names}): return pick({names})", scope)
+    decorate(scope["chooser"])
+
+
+_ = np  # numba resolves np inside the functions above from this module
