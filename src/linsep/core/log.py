@@ -7,34 +7,47 @@ same with and without a log.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EVENT", "NO_LOG", "Log", "new_log"]
+__all__ = ["NO_LOG", "Event", "Log", "new_log"]
 
-EVENT = np.dtype(
-    [
-        ("update", np.int64),  # number of the update, from 1
-        ("visit", np.int64),  # rows looked at so far, this one included
-        ("row", np.int64),  # reflected row that caused it; -1 for a whole batch
-        ("value", np.float64),  # z . a before the update (batch: the criterion)
-        ("step", np.float64),  # learning rate, kappa or step length
-    ]
-)
+
+class Event(NamedTuple):
+    """One update of the weights."""
+
+    update: int
+    """Number of the update, from 1."""
+    visit: int
+    """Rows looked at so far, this one included."""
+    row: int
+    """Reflected row that caused it; -1 for a whole batch."""
+    value: float
+    """z . a before the update; for a batch the criterion."""
+    step: float
+    """Learning rate, kappa or length of the step."""
 
 
 class Log(NamedTuple):
-    """Events in a structured array, and how many there are (an array of one number)."""
+    """Columns of events, and how many there are (an array of one number)."""
 
-    events: NDArray[Any]
+    whole: NDArray[np.int64]
+    real: NDArray[np.float64]
     count: NDArray[np.int64]
+
+    def events(self) -> Iterator[Event]:
+        """The events written so far."""
+        for k in range(int(self.count[0])):
+            update, visit, row = self.whole[k].tolist()
+            yield Event(update, visit, row, *self.real[k].tolist())
 
 
 def new_log(capacity: int) -> Log:
     """An empty log for that many events."""
-    return Log(np.zeros(capacity, dtype=EVENT), np.zeros(1, dtype=np.int64))
+    return Log(np.zeros((capacity, 3), np.int64), np.zeros((capacity, 2)), np.zeros(1, np.int64))
 
 
 NO_LOG = new_log(0)

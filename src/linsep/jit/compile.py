@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Routine", "routine"]
+__all__ = ["Routine", "inner", "routine"]
 
 _LARGE = 100_000  # matrix entries from which a problem is compiled for at once
 _PATIENCE = 1_500_000  # entries a routine may touch as Python before it is compiled
@@ -55,6 +55,15 @@ def routine(python: Callable[..., Any]) -> Routine:
     return Routine(python)
 
 
+_inner: list[Callable[..., Any]] = []
+
+
+def inner(python: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that routines call; it stays an ordinary function in Python."""
+    _inner.append(python)
+    return python
+
+
 def _kind(argument: Any) -> object:
     """What numba's type of an argument depends on."""
     if isinstance(argument, np.ndarray):
@@ -66,10 +75,13 @@ def _kind(argument: Any) -> object:
 
 def _compile(python: Callable[..., Any]) -> Any:
     import numba
+    import numba.extending
 
     from linsep.jit import rows
 
     rows.register()
+    while _inner:
+        numba.extending.register_jitable(_inner.pop())
     folder = _cache_folder()
     if folder is None:
         return numba.njit(nogil=True)(python)

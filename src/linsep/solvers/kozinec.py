@@ -1,0 +1,185 @@
+"""Kozinec's rule: the point of a convex hull nearest the origin.
+
+Problem   minimise |a| over a in conv{z_i}; with space="difference" over a = p - q, p and q in
+          the hulls of the two classes: then a is normal to the plane of maximum margin
+Update    a <- (1 - kappa) a + kappa z_i,   kappa = a.(a - z_i) / |a - z_i|^2, at most 1,
+          for the row of smallest z_i.a; in the difference space p or q moves, whichever hull
+          the row belongs to
+Stop      plain: no row on the wrong side.
+          eps: |a| - z_i.a / |a| <= eps for all rows: the margin is known to within eps
+Paper     Kozinec 1964; Schlesinger and Hlavac, Ten Lectures, 2002, ch. 5.
+          pairwise steps: Mitchell, Demyanov, Malozemov 1974; linear convergence: Pena,
+          Rodriguez, Soheili 2015 (arXiv 1507.04073)
+
+Every point of a hull bounds the best margin m from above and every vector bounds it from
+below:  min_i z_i.a / |a| <= m <= |a|.  In the difference space both sides are halved.
+From the first row the plain rule makes at most max|z|^2 / m^2 - 1 updates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.rows import BinaryRows, Rows
+from linsep.core.status import Status
+from linsep.errors import SettingError
+from linsep.jit import kozinec as loops
+
+__all__ = ["Kozinec", "KozinecState"]
+
+
+@dataclass(kw_only=True)
+class KozinecState(State):
+    """The nearest points so far, as vectors and as convex weights of the rows."""
+
+    points: NDArray[np.float64]
+    """One point of each hull: shape (1, dim) or (2, dim)."""
+    a: NDArray[np.float64]
+    """Their sum."""
+    lam: NDArray[np.float64]
+    """Convex weights; those of group g are to be multiplied by scale[g]."""
+    scale: NDArray[np.float64]
+    best: NDArray[np.float64]
+    """Vector of the best lower bound."""
+    bounds: NDArray[np.float64]
+    """Best lower, best upper, last lower, last upper bound of the margin."""
+    counters: NDArray[np.int64]
+    radius2: float
+    n_rows: int
+
+    @property
+    def passes(self) -> float:
+        """Visits divided by the number of rows."""
+        return self.n_visits / self.n_rows
+
+    @property
+    def n_visits(self) -> int:
+        """Rows looked at so far."""
+        return int(self.counters[loops.VISITS])
+
+
+@dataclass(frozen=True)
+class Kozinec:
+    """Nearest point of the hull of all reflected rows, or of the two classes.
+
+    Parameters
+    ----------
+    eps : float or None
+        Allowed distance of the two bounds of the margin; None for the plain rule.
+    space : {"difference", "augmented"}
+        The plane of maximum margin, or the lecture's augmented space, where the offset counts
+        as a coordinate. Three classes and more exist in the augmented space only.
+    steps : {"away", "plain"}
+        Kozinec's step takes weight from all rows in use; the away form takes it from the best
+        of them, and converges linearly.
+    """
+
+    eps: float | None = 1e-3
+    space: str = "difference"
+    steps: str = "away"
+
+    unit: ClassVar[str] = "scan"
+
+    def init(self, problem: Problem, *, start: Any = None) -> KozinecState:
+        """Start at the first row, or at the first row of each class."""
+        if start is not None:
+            raise SettingError("Kozinec's rule starts from a row; start has no meaning here.")
+        rows, group = self.rows(problem), self.groups(problem)
+        n_groups = 2 if self._two_hulls(problem) else 1
+        lam, points = np.zeros(problem.n_rows), np.zeros((n_groups, problem.dim))
+        for g in range(n_groups):
+            first = int(np.flatnonzero(group == g)[0])
+            lam[first] = 1.0
+            points[g] = _row_vector(rows, first, problem.dim)
+        radius2 = float(problem.squared_lengths.max()) + rows.bias
+        a = points.sum(axis=0)
+        return KozinecState(
+            points=points,
+            a=a,
+            lam=lam,
+            scale=np.ones(n_groups),
+            best=a.copy(),
+            bounds=np.array([-np.inf, np.inf, -np.inf, np.inf]),
+            counters=np.zeros(loops.N_COUNTERS, dtype=np.int64),
+            radius2=radius2 * (1 if problem.binary else 2),
+            n_rows=problem.n_rows,
+        )
+
+    def advance(self, problem: Problem, state: KozinecState, steps: int, log: Log = NO_LOG) -> int:
+        """Scan and step up to ``steps`` times."""
+        if state.status.done:
+            return 0
+        eps = -1.0 if self.eps is None else float(self.eps)
+        rows, group = self.rows(problem), self.groups(problem)
+        size = problem.n * problem.d
+        taken = loops.sweep(
+            rows, group, eps, self.steps == "away", state.radius2, state.points, state.a,
+            state.lam, state.scale, state.best, state.bounds, state.counters, steps, log,
+            size=size, work=steps * size,
+        )  # fmt: skip
+        state.steps += int(taken)
+        state.n_updates = int(state.counters[loops.UPDATES])
+        state.status = self._judge(state)
+        return int(taken)
+
+    def status(self, state: KozinecState) -> Status:
+        """Why the run stands where it stands."""
+        return state.status
+
+    def witness(self, problem: Problem, state: KozinecState) -> Witness:
+        """Weights with the best offset, and the convex weights that bound the margin."""
+        group = self.groups(problem)
+        lam = state.lam * state.scale[group]
+        rows = np.flatnonzero(lam)
+        a = (state.best if np.isfinite(state.bounds[0]) else state.a).copy()
+        if self._two_hulls(problem):
+            scores = problem.product(a[: problem.d])
+            a[-1] = -(scores[group == 1].min() + scores[group == 0].max()) / 2
+        return Witness(a=a, rows=rows, multipliers=lam[rows], origin=self._collapsed(state))
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _two_hulls(self, problem: Problem) -> bool:
+        return self.space == "difference" and problem.binary and problem.fit_intercept
+
+    def rows(self, problem: Problem) -> Rows:
+        """The rows of the chosen space; the offset is no coordinate of the difference space."""
+        rows = problem.rows
+        if self._two_hulls(problem) and isinstance(rows, BinaryRows):
+            return rows._replace(bias=0.0)
+        return rows
+
+    def groups(self, problem: Problem) -> NDArray[np.uint8]:
+        """Number of the hull that each row belongs to."""
+        if self._two_hulls(problem):
+            return (problem.sign > 0).astype(np.uint8)
+        return np.zeros(problem.n_rows, dtype=np.uint8)
+
+    def _collapsed(self, state: KozinecState) -> bool:
+        return int(state.counters[loops.STOP]) == loops.COLLAPSED
+
+    def _judge(self, state: KozinecState) -> Status:
+        stop = int(state.counters[loops.STOP])
+        if stop == loops.REACHED:
+            return Status.SEPARATED if self.eps is None else Status.CERTIFIED
+        if stop == loops.OVERFLOW:
+            return Status.DIVERGED
+        if stop in (loops.COLLAPSED, loops.STUCK):
+            return Status.STALLED
+        return Status.RUNNING
+
+
+def _row_vector(rows: Rows, v: int, dim: int) -> NDArray[np.float64]:
+    from linsep.jit.rows import add
+
+    out = np.zeros(dim)
+    add(rows, v, 1.0, out)
+    return out
+

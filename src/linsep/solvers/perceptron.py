@@ -1,0 +1,319 @@
+"""The single-sample perceptron.
+
+Problem   find a with z_i . a > 0 for all reflected rows z_i = y_i [x_i, 1]
+Update    a <- a + eta(k) z_i  for a visited row with z_i . a <= 0  (or < 0)
+Stop      n right visits in a row, or a whole right pass; or a proof that no a exists
+Paper     Rosenblatt 1958; Novikoff 1962: from a = 0 at most max|z|^2 / gamma^2 updates;
+          Gallant 1990 (pocket, ratchet); Freund and Schapire 1999 (average)
+
+A deterministic run that returns to an earlier state repeats for ever. The rows updated on
+during one period then add up to zero, so their counts are Gordan multipliers: a proof that
+the classes cannot be separated. The same holds for a row that is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.log import NO_LOG, Log, new_log
+from linsep.core.order import generator, permutation, with_replacement
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+from linsep.errors import SettingError
+from linsep.jit import perceptron as loops
+from linsep.solvers.schedule import Schedule
+
+__all__ = ["PerceptronState", "SingleSample", "start_weights"]
+
+_POCKET_ROWS = 1000  # up to here every iterate is tried for the pocket, beyond only long runs
+_NONE = np.iinfo(np.int64).max
+
+
+def start_weights(problem: Problem, start: Any, seed: int) -> NDArray[np.float64]:
+    """Zeros for None, small random numbers for "random", or the given (coef, intercept)."""
+    if start is None:
+        return np.zeros(problem.dim)
+    if isinstance(start, str):
+        if start != "random":
+            raise SettingError(f"start is {start!r}; use None, 'random' or (coef, intercept).")
+        a = generator(seed, 2**63).standard_normal(problem.dim)
+        if not problem.fit_intercept:
+            a.reshape(-1, problem.d + 1)[:, -1] = 0.0
+        return a
+    coef, intercept = start if isinstance(start, tuple) else (start, 0.0)
+    size, need = np.size(coef), problem.dim // (problem.d + 1) * problem.d
+    if size != need:
+        raise SettingError(
+            f"start has {size} coefficients; this problem needs {need} "
+            f"({problem.d} features, {problem.K} classes)."
+        )
+    return problem.join(coef, intercept)
+
+
+@dataclass(kw_only=True)
+class PerceptronState(State):
+    """Weights, where the visit stands, and what is remembered on the way."""
+
+    a: NDArray[np.float64]
+    start: NDArray[np.float64]
+    counters: NDArray[np.int64]
+    best: NDArray[np.float64]
+    """Weights in the pocket."""
+    total: NDArray[np.float64]
+    """Updates weighted by their time, for the average."""
+    anchor: NDArray[np.float64]
+    """Earlier weights that the present ones are compared with."""
+    n_rows: int
+    squared_radius: float = 0.0
+    """max |z|^2, computed when the Novikoff bound is asked for."""
+    period: int = 0
+    """Visits after which the run repeats itself; 0 while no repetition is known."""
+    cycle_start: int = -1
+    """First visit after which the state belongs to the repetition; -1 if not computed."""
+    proof_rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    proof_counts: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def passes(self) -> float:
+        """Visits divided by the number of rows."""
+        return self.n_visits / self.n_rows
+
+    @property
+    def n_visits(self) -> int:
+        """Rows looked at so far."""
+        return int(self.counters[loops.VISITS])
+
+    @property
+    def best_errors(self) -> int | None:
+        """Errors of the weights in the pocket; None without a pocket."""
+        errors = int(self.counters[loops.BEST_ERRORS])
+        return None if errors == _NONE else errors
+
+    @property
+    def average(self) -> NDArray[np.float64]:
+        """Mean of the weights over all visits."""
+        return self.a - self.total / max(1, self.n_visits)
+
+
+@dataclass(frozen=True)
+class SingleSample:
+    """Rosenblatt's rule, one row at a time.
+
+    Parameters
+    ----------
+    order : {"cyclic", "shuffle", "random", "restart"}
+        The same order in every pass; a new permutation in every pass; rows drawn with
+        replacement; or back to the first row after every update.
+    strict : bool
+        Count a value of zero as right.
+    schedule : Schedule
+        Learning rates.
+    keep : {"last", "pocket", "average"}
+        Weights that are handed over.
+    stop : {"clean-run", "clean-pass"}
+        Ends after n right visits in a row, or after a pass without an update.
+    patience : int, optional
+        Ends when the pocket has not improved for this many passes.
+    min_margin : float, optional
+        Ends when more updates were made than a separator of this margin would allow.
+    seed : int
+        Seed of the order and of a random start.
+    """
+
+    unit: ClassVar[str] = "visit"
+
+    order: str = "cyclic"
+    strict: bool = False
+    schedule: Schedule = Schedule()
+    keep: str = "last"
+    stop: str = "clean-run"
+    patience: int | None = None
+    min_margin: float | None = None
+    seed: int = 0
+
+    def init(self, problem: Problem, *, start: Any = None) -> PerceptronState:
+        """Weights at the start; the pocket holds them already."""
+        a = start_weights(problem, start, self.seed)
+        counters = np.zeros(loops.N_COUNTERS, dtype=np.int64)
+        counters[[loops.BEST_ERRORS, loops.CHECKED]] = _NONE, -1
+        state = PerceptronState(
+            a=a,
+            start=a.copy(),
+            counters=counters,
+            best=a.copy(),
+            total=np.zeros_like(a),
+            anchor=np.zeros_like(a),
+            n_rows=problem.n_rows,
+        )
+        if a.any() and (problem.values(a) > 0).all():
+            state.status = Status.SEPARATED
+        if self.keep == "pocket":
+            values = problem.values(a)
+            wrong = values < 0 if self.strict else values <= 0
+            counters[loops.BEST_ERRORS] = int(wrong.sum())
+        if self.min_margin is not None:
+            state.squared_radius = float(problem.squared_lengths.max()) + problem.fit_intercept
+            state.squared_radius *= 1 if problem.binary else 2
+        return state
+
+    def advance(
+        self, problem: Problem, state: PerceptronState, steps: int, log: Log = NO_LOG
+    ) -> int:
+        """Visit up to ``steps`` rows."""
+        taken = 0
+        while taken < steps and not state.status.done:
+            taken += self._visit(problem, state, steps - taken, log)
+            state.n_updates = int(state.counters[loops.UPDATES])
+            state.status = self._judge(problem, state)
+            if log.whole.shape[0] and log.count[0] == log.whole.shape[0]:
+                break
+        state.steps += taken
+        return taken
+
+    def status(self, state: PerceptronState) -> Status:
+        """Why the run stands where it stands."""
+        return state.status
+
+    def witness(self, problem: Problem, state: PerceptronState) -> Witness:
+        """The weights that are kept, and the rows that prove non-separability if there are."""
+        return Witness(
+            a=self.kept(state), rows=state.proof_rows, multipliers=state.proof_counts, origin=True
+        )
+
+    def kept(self, state: PerceptronState) -> NDArray[np.float64]:
+        """The weights asked for by ``keep``; a separator is kept in any case."""
+        if state.status is Status.SEPARATED or self.keep == "last":
+            return state.a.copy()
+        return state.best.copy() if self.keep == "pocket" else state.average
+
+    # -- inside ---------------------------------------------------------------------------
+
+    @property
+    def _repeats(self) -> bool:
+        """Whether equal states mean an endless repetition."""
+        return self.order in ("cyclic", "restart") and self.schedule.constant
+
+    def _visit(
+        self, problem: Problem, state: PerceptronState, steps: int, log: Log = NO_LOG
+    ) -> int:
+        keep = {"last": loops.LAST, "average": loops.AVERAGE}.get(
+            self.keep, loops.POCKET if problem.n_rows <= _POCKET_ROWS else loops.RATCHET
+        )
+        done = int(state.counters[loops.UPDATES])
+        rule = (
+            self.strict,
+            self.order == "restart",
+            self.stop == "clean-pass",
+            self._repeats,
+            keep,
+            done,
+        )
+        return int(
+            loops.visit(
+                problem.rows,
+                self._order(problem, state),
+                rule,
+                self.schedule.rates(done),
+                state.a,
+                state.counters,
+                state.best,
+                state.total,
+                state.anchor,
+                steps,
+                log,
+                size=problem.n * problem.d,
+                work=min(steps, problem.n_rows) * problem.d,
+            )
+        )
+
+    def _order(self, problem: Problem, state: PerceptronState) -> NDArray[np.int64]:
+        if self.order in ("cyclic", "restart"):
+            return np.arange(problem.n_rows)
+        draw = permutation if self.order == "shuffle" else with_replacement
+        return draw(self.seed, int(state.counters[loops.EPOCH]), problem.n_rows)
+
+    def _judge(self, problem: Problem, state: PerceptronState) -> Status:
+        stop = int(state.counters[loops.STOP])
+        if stop in (loops.CLEAN_RUN, loops.CLEAN_PASS):
+            return self._judge_clean(problem, state)
+        if stop == loops.ZERO_ROW:
+            last = (int(state.counters[loops.POSITION]) - 1) % problem.n_rows
+            state.proof_rows = self._order(problem, state)[last : last + 1].copy()
+            state.proof_counts = np.ones(1)
+            return Status.INSEPARABLE if _is_zero(problem, state.proof_rows[0]) else Status.STALLED
+        if stop == loops.OVERFLOW:
+            return Status.DIVERGED
+        if stop == loops.REPEATED:
+            self._explain_repeat(problem, state)
+            return Status.CYCLE
+        if self.min_margin is not None and not state.start.any() and self.schedule.constant:
+            if state.n_updates > state.squared_radius / self.min_margin**2:
+                return Status.BOUND_EXCEEDED
+        if self.patience is not None and self.keep == "pocket":
+            since = state.n_visits - int(state.counters[loops.BEST_UPDATE])
+            if since > self.patience * problem.n_rows:
+                return Status.PATIENCE
+        return Status.RUNNING
+
+    def _judge_clean(self, problem: Problem, state: PerceptronState) -> Status:
+        """A clean run ends the search only if it covers every row."""
+        values = problem.values(state.a)
+        if (values > 0).all():
+            return Status.SEPARATED
+        if self.strict and (values >= 0).all():
+            return Status.BOUNDARY
+        state.counters[loops.CLEAN] = 0
+        return Status.RUNNING
+
+    def _explain_repeat(self, problem: Problem, state: PerceptronState) -> None:
+        """Run one period again to count its updates, and find where the repetition began."""
+        state.period = state.n_visits - int(state.counters[loops.ANCHOR_VISITS])
+        updates = state.n_updates - int(state.counters[loops.ANCHOR_UPDATES])
+        again, log = state.copy(), new_log(updates + 1)
+        again.status = Status.RUNNING
+        taken = 0
+        while taken < state.period:
+            taken += self._visit(problem, again, state.period - taken, log)
+        rows = log.whole[: int(log.count[0]), 2]
+        state.proof_rows, counts = np.unique(rows, return_counts=True)
+        state.proof_counts = counts * _weights_of(problem, state.proof_rows)
+        if 20 * state.n_visits * problem.d < 20_000_000:
+            state.cycle_start = self._first_of_cycle(problem, state)
+
+    def _first_of_cycle(self, problem: Problem, state: PerceptronState) -> int:
+        """Smallest m with equal states after m and after m + period visits, by bisection."""
+
+        def after(visits: int) -> tuple[NDArray[np.float64], int]:
+            other = self.init(problem)
+            other.a[:] = state.start
+            taken = 0
+            while taken < visits:
+                taken += self._visit(problem, other, visits - taken)
+            return other.a, int(other.counters[loops.POSITION])
+
+        low, high = -1, int(state.counters[loops.ANCHOR_VISITS])
+        while high - low > 1:
+            middle = (low + high) // 2
+            first, second = after(middle), after(middle + state.period)
+            if first[1] == second[1] and np.array_equal(first[0], second[0]):
+                high = middle
+            else:
+                low = middle
+        return high
+
+
+def _is_zero(problem: Problem, row: int) -> bool:
+    """Whether a reflected row is zero, and not only too small to be squared."""
+    sample = int(row) if problem.binary else int(row) // (problem.K - 1)
+    values = problem.matrix[[sample]]
+    return not problem.fit_intercept and not np.any(values.data if problem.sparse else values)
+
+
+def _weights_of(problem: Problem, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    samples = rows if problem.binary else rows // (problem.K - 1)
+    return problem.weight[samples]

@@ -1,0 +1,53 @@
+"""Learning rates: a constant, eta / k, or any function of the update number k = 1, 2, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.errors import SettingError
+
+__all__ = ["Schedule"]
+
+_AHEAD = 256  # rates computed together
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """eta(k) for the k-th update.
+
+    Examples
+    --------
+    >>> Schedule(1.0, "inverse").rates(0)[:4]
+    array([1.        , 0.5       , 0.33333333, 0.25      ])
+    """
+
+    eta: float = 1.0
+    decay: str | Callable[[int], float] = "constant"
+
+    @property
+    def constant(self) -> bool:
+        """Whether all rates are equal."""
+        return self.decay == "constant"
+
+    def rates(self, done: int) -> NDArray[np.float64]:
+        """The next rates after ``done`` updates: one number if constant, else a list of them."""
+        if self.constant:
+            return np.array([self.eta])
+        k = np.arange(done + 1, done + 1 + _AHEAD)
+        if self.decay == "inverse":
+            return self.eta / k
+        if not callable(self.decay):
+            raise SettingError(
+                f"decay is {self.decay!r}; use 'constant', 'inverse' or a function of k."
+            )
+        rates = np.array([self.eta * float(self.decay(int(i))) for i in k])
+        if not (np.isfinite(rates).all() and (rates > 0).all()):
+            at = int(np.flatnonzero(~(np.isfinite(rates) & (rates > 0)))[0])
+            raise SettingError(
+                f"decay gives {rates[at]} for update {int(k[at])}; rates are finite and positive."
+            )
+        return rates
