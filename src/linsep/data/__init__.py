@@ -1,6 +1,8 @@
 """Tables of samples: the data of the lectures, and readers of data files."""
 
 from linsep.data.lectures import available, load
+from linsep.data.read import read
 from linsep.data.table import Table
+from linsep.data.write import write_svmlight
 
-__all__ = ["Table", "available", "load"]
+__all__ = ["Table", "available", "load", "read", "write_svmlight"]

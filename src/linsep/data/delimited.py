@@ -1,0 +1,127 @@
+"""Text tables: comma, semicolon, tab or blanks between the cells.
+
+A small file is cut by the standard library, which is there at once; a large one by pyarrow on
+all cores. Both give the same columns, and whatever pyarrow does not take as it stands is left
+to the standard library, which knows the lines.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linsep.data.columns import Column, Source, from_codes, from_texts
+from linsep.data.layout import Choice, Layout, check_width, find_layout, records
+
+__all__ = ["read_columns"]
+
+SMALL = 1 << 16  # bytes up to which importing pyarrow costs more than it saves
+
+
+def read_columns(
+    path: str, data: bytes, ending: str, *, header: bool | None, target: Choice, names: Choice
+) -> tuple[list[Column], Layout, Source]:
+    """Cut a text table into columns of numbers and of text."""
+    layout = find_layout(path, data, ending, header=header, target=target, names=names)
+    columns = None
+    if len(data) > SMALL and _arrow_agrees(data, layout):
+        columns = _by_arrow(data, layout)
+    if columns is None:
+        columns = _by_csv(data, layout)
+
+    def line_of(row: int) -> int:
+        lines = records(data.decode("utf-8"), layout.delimiter)
+        return next(n for k, (n, _) in enumerate(lines) if k == row + layout.header)
+
+    return columns, layout, Source(path, line_of)
+
+
+def _roles(layout: Layout) -> list[bool]:
+    """For each column, whether it stays text whatever it holds."""
+    return [j in (layout.target, layout.row_names) for j in range(len(layout.names))]
+
+
+def _by_csv(data: bytes, layout: Layout) -> list[Column]:
+    rows = []
+    width = len(layout.names)
+    skip = layout.header
+    for line, cells in records(data.decode("utf-8"), layout.delimiter):
+        if skip:
+            skip = False
+            continue
+        if len(cells) != width:
+            check_width(layout.path, line, cells, width)
+        rows.append(cells)
+    return [
+        from_texts(name, texts, keep_text=keep)
+        for name, texts, keep in zip(layout.names, zip(*rows), _roles(layout))
+    ]
+
+
+# -- pyarrow ------------------------------------------------------------------------------------
+
+
+def _arrow_agrees(data: bytes, layout: Layout) -> bool:
+    """False for what the two libraries cut differently: blanks, and a quote after a blank."""
+    if layout.delimiter == " ":
+        return False
+    quote = layout.delimiter.encode() + b' "'
+    first_line = data.lstrip(b"\r\n").partition(b"\n")[0]
+    return quote not in data and first_line.count(b'"') % 2 == 0
+
+
+def _by_arrow(data: bytes, layout: Layout) -> list[Column] | None:
+    import pyarrow as pa
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    keep = _roles(layout)
+    types = [
+        pa.float64() if number and not role else text for number, role in zip(layout.numeric, keep)
+    ]
+    for attempt in (types, [text] * len(types)):
+        try:
+            table = _arrow_table(pa, data, layout, attempt)
+        except pa.ArrowInvalid:
+            continue
+        columns = [
+            _from_arrow(name, table.column(j), stay)
+            for j, (name, stay) in enumerate(zip(layout.names, keep))
+        ]
+        if all(c.numbers is None or np.isfinite(c.numbers).all() for c in columns):
+            return columns
+    return None
+
+
+def _arrow_table(pa: Any, data: bytes, layout: Layout, types: list[Any]) -> Any:
+    import pyarrow.csv
+
+    start = len(data) - len(data.lstrip(b"\r\n"))
+    if layout.header:
+        ends = [at for at in (data.find(b"\n", start), data.find(b"\r", start)) if at >= 0]
+        start = min(ends) + 1
+    keys = [str(j) for j in range(len(types))]  # names may repeat or be odd
+    return pyarrow.csv.read_csv(
+        pa.BufferReader(pa.py_buffer(data)[start:]),
+        read_options=pyarrow.csv.ReadOptions(column_names=keys, block_size=1 << 21),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=layout.delimiter, newlines_in_values=b'"' in data
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=dict(zip(keys, types)),
+            null_values=[],
+            strings_can_be_null=False,
+        ),
+    )
+
+
+def _from_arrow(name: str, chunked: Any, keep_text: bool) -> Column:
+    import pyarrow as pa
+
+    if pa.types.is_floating(chunked.type):
+        return Column(name, numbers=chunked.to_numpy())
+    whole = chunked.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.chunked_array(whole.chunks).chunk(0)
+    codes = whole.indices.to_numpy(zero_copy_only=False)
+    return from_codes(name, codes, whole.dictionary.to_pylist(), keep_text=keep_text)

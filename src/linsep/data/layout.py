@@ -1,0 +1,307 @@
+"""What a text table looks like: its delimiter, its header, its label column.
+
+Everything is decided on the first rows, so that the small and the large reader decide alike.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from linsep.data.columns import NUMBER, is_missing, is_number
+from linsep.errors import DataError, FormatError, SettingError
+
+__all__ = [
+    "SAMPLE",
+    "Choice",
+    "Layout",
+    "check_width",
+    "find_layout",
+    "find_roles",
+    "position",
+    "records",
+]
+
+SAMPLE = 1 << 16  # bytes looked at
+_TARGETS = ("y", "label", "labels", "class", "target")
+_ROW_NAMES = ("name", "names", "id", "sample", "row", "index", "rowname", "rownames", "row.names")
+_FEW = 10  # different whole numbers that pass as labels in a table of any length
+
+Choice = str | int | bool | None
+
+
+@dataclass
+class Layout:
+    """How to cut a text table into columns."""
+
+    path: str
+    delimiter: str
+    names: list[str]
+    header: bool
+    target: int | None
+    row_names: int | None
+    numeric: list[bool]
+    notes: list[str] = field(default_factory=list)
+
+
+def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells, without blanks around them, of every row that is not blank."""
+    if delimiter == " ":
+        for number, line in enumerate(io.StringIO(text, newline=None), 1):
+            cells = line.split()
+            if cells:
+                yield number, cells
+        return
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t"
+    )
+    end = 0
+    for row in reader:
+        start, end = end + 1, reader.line_num
+        if len(row) > 1 or (row and row[0].strip()):
+            yield start, [cell.strip(" \t") for cell in row]
+
+
+def find_layout(
+    path: str, data: bytes, ending: str, *, header: bool | None, target: Choice, names: Choice
+) -> Layout:
+    """Decide on delimiter, header, label column and row names."""
+    text, whole = _first_lines(data)
+    delimiter = _find_delimiter(text, ending)
+    rows = _records_or_error(path, text, delimiter)
+    if not whole and len(rows) > 1:
+        rows.pop()  # may be half of a quoted cell
+    numbers = [number for number, _ in rows]
+    cells = [row for _, row in rows]
+    widths = [len(row) for row in cells[:20]]
+    width = max(set(widths), key=widths.count) if len(cells) > 2 else widths[-1]
+    titles = _header(cells, header, width)
+    body = cells if titles is None else cells[1:]
+    if not body:
+        raise FormatError(f"{path}:{numbers[0]}:1: there is a header but no row below it.")
+    for number, row in zip(numbers[len(cells) - len(body) :], body):
+        check_width(path, number, row, width)
+    layout = Layout(path, delimiter, [], titles is not None, None, None, [])
+    if titles is not None and header is None and all(map(NUMBER.fullmatch, titles)):
+        layout.notes.append("the first line 0, 1, 2, ... was taken for a header")
+    layout.names = _unique_names(titles, width, layout.notes)
+    columns = list(zip(*body))
+    layout.numeric = [all(map(is_number, column)) for column in columns]
+    find_roles(layout, columns, titles, target=target, names=names)
+    return layout
+
+
+def find_roles(
+    layout: Layout,
+    columns: list[tuple[str, ...]],
+    titles: list[str] | None,
+    *,
+    target: Choice,
+    names: Choice,
+) -> None:
+    """Decide which column holds the labels and which one the names of the rows."""
+    layout.row_names = _find_names(layout, columns, titles, names, target)
+    layout.target = _find_target(layout, columns, target)
+
+
+def check_width(path: str, line: int, row: Sequence[str], width: int) -> None:
+    """Every row has as many cells as the first."""
+    if len(row) != width:
+        cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
+        raise FormatError(
+            f"{path}:{line}:{min(len(row), width) + 1}: {cells} where the other rows have "
+            f"{width}; complete the row, delete it, or quote a cell that holds the delimiter."
+        )
+
+
+def _first_lines(data: bytes) -> tuple[str, bool]:
+    if len(data) <= SAMPLE:
+        return data.decode("utf-8"), True
+    cut = max(data.rfind(b"\n", 0, SAMPLE), data.rfind(b"\r", 0, SAMPLE)) + 1
+    if cut == 0:  # one very long line, for example thousands of columns
+        ends = [at for at in (data.find(b"\n", SAMPLE), data.find(b"\r", SAMPLE)) if at >= 0]
+        cut = min(ends, default=len(data) - 1) + 1
+    second = data.find(b"\n", cut)  # a header alone says nothing about the columns
+    if data.count(b"\n", 0, cut) < 3:
+        for _ in range(8):
+            cut = second + 1 if second >= 0 else len(data)
+            second = data.find(b"\n", cut)
+    return data[:cut].decode("utf-8"), cut == len(data)
+
+
+def _records_or_error(path: str, text: str, delimiter: str) -> list[tuple[int, list[str]]]:
+    try:
+        return list(records(text, delimiter))
+    except csv.Error as error:
+        raise FormatError(f"{path}:1:1: the text cannot be cut into cells ({error}).") from error
+
+
+def _find_delimiter(text: str, ending: str) -> str:
+    lines = [line for line in text[:8192].splitlines() if line.strip()][:20]
+    if len(lines) > 2 and len(text) > 8192:
+        lines.pop()
+    best, most = "", 0
+    for delimiter in "\t;,":
+        widths = [len(row) for _, row in records("\n".join(lines), delimiter)]
+        width = max(set(widths), key=widths.count)
+        if width > 1 and widths.count(width) > most:
+            best, most = delimiter, widths.count(width)
+    if best and 2 * most >= len(lines):
+        return best
+    if ending in (".csv", ".tsv"):
+        return "\t" if ending == ".tsv" else ","
+    return best or " "
+
+
+# -- header -------------------------------------------------------------------------------------
+
+
+def _header(cells: list[list[str]], asked: bool | None, width: int) -> list[str] | None:
+    first = cells[0]
+    if asked is False:
+        return None
+    if len(first) == width - 1:
+        first = ["", *first]  # R leaves the name of the row names out
+    if asked or (len(first) == width and _looks_like_header(first, cells[1:])):
+        return first
+    return None
+
+
+def _looks_like_header(first: list[str], rest: list[list[str]]) -> bool:
+    text = [not is_missing(cell) and not NUMBER.fullmatch(cell) for cell in first]
+    rest = [row for row in rest if len(row) == len(first)]
+    if not rest:
+        return all(text)
+    if len(first) > 2 and first == [str(j) for j in range(len(first))]:
+        return any(not cell.isdigit() for cell in rest[0])  # pandas numbers columns 0, 1, 2, ...
+    below = list(zip(*rest))
+    numeric = [sum(map(_numeric, column)) * 2 > len(column) for column in below]
+    if any(numeric):
+        named = sum(t for t, n in zip(text, numeric) if n)
+        return named * 2 > sum(numeric)
+    new = all(cell not in column for cell, column in zip(first, below))
+    return all(text) and new and len(set(first)) == len(first)
+
+
+def _numeric(cell: str) -> bool:
+    return NUMBER.fullmatch(cell) is not None
+
+
+def _unique_names(titles: list[str] | None, width: int, notes: list[str]) -> list[str]:
+    names = [title or f"x{j + 1}" for j, title in enumerate(titles or [""] * width)]
+    seen: set[str] = set()
+    for j, name in enumerate(names):
+        fresh, count = name, 2
+        while fresh in seen:
+            fresh, count = f"{name}.{count}", count + 1
+        if fresh != name:
+            notes.append(f"a second column {name!r} is called {fresh!r}")
+        seen.add(fresh)
+        names[j] = fresh
+    return names
+
+
+# -- label column and row names -----------------------------------------------------------------
+
+
+def position(layout: Layout, choice: str | int, role: str) -> int:
+    """Column number of a name or number given by the caller."""
+    names = layout.names
+    if isinstance(choice, str) and choice in names:
+        return names.index(choice)
+    try:
+        number = int(choice)
+    except ValueError:
+        near = difflib.get_close_matches(str(choice), names, n=1)
+        guess = f"did you mean {near[0]!r}? " if near else ""
+        shown = ", ".join(names[:10]) + (" ..." if len(names) > 10 else "")
+        raise DataError(
+            f"{layout.path}: there is no column {choice!r} for {role}; {guess}There are: {shown}."
+        ) from None
+    if not -len(names) <= number < len(names):
+        raise DataError(
+            f"{layout.path}: {role} is column {number}, but there are {len(names)} columns; "
+            f"count from 0 to {len(names) - 1}, or from the end with -1."
+        )
+    return number % len(names)
+
+
+def _find_names(
+    layout: Layout,
+    columns: list[tuple[str, ...]],
+    titles: list[str] | None,
+    asked: Choice,
+    target: Choice,
+) -> int | None:
+    if asked is False:
+        return None
+    if asked is True:
+        raise SettingError("names is True; give the name or number of a column, or False.")
+    if asked is not None:
+        return position(layout, asked, "names")
+    if titles is None or len(columns) < 2 or target in (0, titles[0]):
+        return None
+    text = not any(layout.numeric[:1])
+    named = text and titles[0].lower() in _ROW_NAMES and len(set(columns[0])) == len(columns[0])
+    if titles[0] and not named:
+        return None
+    layout.notes.append("the first column holds the names of the rows")
+    return 0
+
+
+def _find_target(layout: Layout, columns: list[tuple[str, ...]], asked: Choice) -> int | None:
+    if asked is False:
+        return None
+    if asked is True:
+        raise SettingError("target is True; give the name or number of a column, or False.")
+    if asked is not None:
+        return position(layout, asked, "target")
+    lower = [name.lower() for name in layout.names]
+    for name in _TARGETS:
+        if layout.header and lower.count(name) == 1:
+            at = lower.index(name)
+            layout.notes.append(f"labels: column {layout.names[at]!r}, by its name")
+            return at
+    free = [j for j in range(len(columns)) if j != layout.row_names]
+    if len(free) < 2:
+        raise DataError(
+            f"{layout.path}: there is one column, {layout.names[free[0]]!r}, where features and "
+            "labels are needed; give target=False if there are no labels."
+        )
+    last, first = free[-1], free[0]
+    text = not layout.numeric[first]
+    good = _repeats(columns[last]) if text else _label_like(columns[last])
+    if not good and _repeats(columns[first]) and (text or layout.numeric[last]):
+        layout.notes.append(
+            f"labels: the first column {layout.names[first]!r}, because the last one does "
+            "not look like labels; target= chooses another"
+        )
+        return first
+    if not _label_like(columns[last]) and not all(_whole(cell) for cell in columns[last]):
+        raise DataError(
+            f"{layout.path}: no column looks like labels; the last one, {layout.names[last]!r}, "
+            "holds measurements. Give target='name' or its number."
+        )
+    layout.notes.append(f"labels: the last column {layout.names[last]!r}")
+    return last
+
+
+def _repeats(column: tuple[str, ...]) -> bool:
+    """True when a few values, whole numbers or text, come again and again."""
+    different = set(column)
+    few = len(different) <= 2 or 2 * len(different) <= len(column)
+    return few and all(map(_whole, different))
+
+
+def _label_like(column: tuple[str, ...]) -> bool:
+    """True also for text and a few whole numbers in a short table."""
+    different = set(column)
+    few = len(different) <= _FEW or not all(map(is_number, different))
+    return _repeats(column) or (few and all(map(_whole, different)))
+
+
+def _whole(cell: str) -> bool:
+    return not is_number(cell) or float(cell).is_integer()

@@ -1,0 +1,160 @@
+"""Read a data file of any known format into a Table."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.data.assemble import Encode, Parts, assemble
+from linsep.data.files import check_text, fetch, plain_name
+from linsep.data.layout import Choice
+from linsep.data.table import Table
+from linsep.errors import DataError, LabelError
+
+__all__ = ["read"]
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    positive: Any = None,
+    target: Choice = None,
+    n_features: int | None = None,
+    names: Choice = None,
+    header: bool | None = None,
+    encode: Encode = None,
+    missing: str = "error",
+) -> Table:
+    """Read a data file; what was found and chosen stands in the notes of the table.
+
+    The format is told by the content: comma, semicolon, tab or blanks between cells, svmlight
+    (LIBSVM) text, Parquet, Arrow, npz; plain or packed with gzip, bzip2 or xz.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    positive : label, optional
+        The class that becomes +1; every other class becomes -1.
+    target : str, int or False, optional
+        Label column, by name or by number from 0; False when there are no labels. By default
+        a column called y, label, class or target, else the last column, else the first one
+        when the last holds measurements.
+    n_features : int, optional
+        Number of features of svmlight text whose last features may be absent.
+    names : str, int or False, optional
+        Column that names the rows. By default a first column without a title, or of distinct
+        texts under a title such as "name".
+    header : bool, optional
+        Whether the first line holds titles; by default it is told by the content.
+    encode : "onehot", list of column names, or mapping, optional
+        What to do with text in features. By default it is an error. "onehot" makes a column of
+        0 and 1 for each value, and one column of -1 and +1 for no and yes; a list does the same
+        with the columns named; a mapping is the ``encoding`` of another table.
+    missing : {"error", "drop"}, default="error"
+        What to do with a missing number or label. A missing text is one more value when
+        encoded.
+
+    Returns
+    -------
+    Table
+        Dense float64 features, or a CSR array for svmlight text.
+
+    Raises
+    ------
+    FormatError
+        The text is wrong; the message starts with path:line:column.
+    DataError
+        The file is not there, or a choice does not fit it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, linsep
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "grades.csv"
+    >>> _ = file.write_text("name,hours,sleep,grade\\nJane,9,7,A\\nSteve,1,9,F\\n")
+    >>> table = linsep.data.read(file, positive="A")
+    >>> table
+    Table('grades', 2 x 2 dense, classes F 1, A 1)
+    >>> table.feature_names, table.row_names, table.y
+    (('hours', 'sleep'), ('Jane', 'Steve'), array([ 1, -1]))
+    """
+    data = fetch(path)
+    source = os.fspath(path)
+    name, ending = plain_name(path)
+    parts = _parts(
+        source, data, ending, target=target, names=names, header=header, encode=encode,
+        missing=missing, n_features=n_features,
+    )  # fmt: skip
+    if n_features is not None and parts.X.shape[1] != n_features:
+        raise DataError(f"{source} has {parts.X.shape[1]} features but n_features={n_features}.")
+    y, classes = _recode(source, parts.y, positive, parts.notes)
+    return Table(
+        X=parts.X,
+        y=y,
+        feature_names=parts.feature_names,
+        row_names=parts.row_names,
+        classes=classes,
+        name=name,
+        notes="; ".join(parts.notes),
+        source=source,
+        target=parts.target,
+        encoding=parts.encoding,
+    )
+
+
+def _parts(
+    source: str,
+    data: bytes,
+    ending: str,
+    *,
+    target: Choice,
+    names: Choice,
+    header: bool | None,
+    encode: Encode,
+    missing: str,
+    n_features: int | None,
+) -> Parts:
+    if data.startswith(b"PK\x03\x04"):
+        from linsep.data.binary import read_npz
+
+        return read_npz(source, data)
+    if data.startswith((b"PAR1", b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
+        from linsep.data.binary import read_arrow
+
+        columns, layout, place = read_arrow(source, data, target=target, names=names)
+        return assemble(columns, layout, place, encode=encode, missing=missing)
+    data = check_text(source, data)
+    if ending not in (".csv", ".tsv"):
+        from linsep.data.svmlight import looks_like_svmlight, read_svmlight
+
+        if ending in (".svm", ".libsvm", ".svmlight") or looks_like_svmlight(data):
+            X, y, notes = read_svmlight(source, data, n_features)
+            return Parts(X, y, None, None, "y", notes)
+    from linsep.data.delimited import read_columns
+
+    columns, layout, place = read_columns(
+        source, data, ending, header=header, target=target, names=names
+    )
+    return assemble(columns, layout, place, encode=encode, missing=missing)
+
+
+def _recode(
+    source: str, labels: NDArray[Any], positive: Any, notes: list[str]
+) -> tuple[NDArray[Any], tuple[Any, ...]]:
+    """Turn labels into -1 and +1 when a positive class is given."""
+    if labels.size == 0:
+        return labels, ()
+    classes = np.unique(labels).tolist()
+    if positive is None:
+        return labels, tuple(classes)
+    match = [c for c in classes if c == positive] or [c for c in classes if str(c) == str(positive)]
+    if not match:
+        shown = ", ".join(repr(c) for c in classes[:10]) + (" ..." if len(classes) > 10 else "")
+        raise LabelError(f"{source}: no row has the label {positive!r}; the labels are {shown}.")
+    rest = [c for c in classes if c != match[0]]
+    negative = rest[0] if len(rest) == 1 else "rest"
+    notes.append(f"+1 is {match[0]!r}, -1 is {negative!r}" if rest else f"+1 is {match[0]!r}")
+    return np.where(labels == match[0], 1, -1).astype(np.int64), (negative, match[0])

@@ -1,0 +1,183 @@
+"""Text in svmlight (LIBSVM) form: ``label index:value index:value ... # comment``.
+
+A small file is read as it stands, line by line. A large one is read as bytes by compiled code
+on two threads; any line that it does not take goes to the plain reader, which either takes it
+or says what is wrong with it. So there is one place that knows what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from math import isinf
+from operator import lt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.data.columns import is_missing, label_values, whole
+from linsep.errors import DataError, FormatError
+
+__all__ = ["looks_like_svmlight", "read_svmlight"]
+
+SMALL = 1 << 20  # bytes up to which plain Python is done before numba is even imported
+
+_VALUE = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_LINE = re.compile(
+    rb"[ \t\r]*([^\s:#,]+)(?:[ \t\r]+qid:[0-9]+)?((?:[ \t\r]+[0-9]+:" + _VALUE + rb")*)[ \t\r]*"
+)
+_TOKEN = re.compile(rb"[0-9]+:" + _VALUE)
+_ENTRY = re.compile(rb"[^\s:]+:\S+")
+
+
+@dataclass
+class Entries:
+    """Rows as arrays; columns are counted from 0 where the file counts from 1."""
+
+    labels: NDArray[Any]
+    lengths: NDArray[np.int64]
+    indices: NDArray[Any]
+    values: NDArray[np.float64]
+    zero_based: bool
+    width: int
+
+
+def looks_like_svmlight(data: bytes) -> bool:
+    """True when the first lines are a label and index:value pairs, at least one of them."""
+    pairs = 0
+    for number, line in _lines(data[: 1 << 16], 1):
+        tokens = line.partition(b"#")[0].split()
+        if len(tokens) > 1 and not all(_ENTRY.fullmatch(token) for token in tokens[1:3]):
+            return False
+        pairs += len(tokens) > 1
+        if number > 20 and pairs:
+            break
+    return pairs > 0
+
+
+def read_svmlight(
+    path: str, data: bytes, n_features: int | None
+) -> tuple[Any, NDArray[Any], list[str]]:
+    """Give a CSR array, the labels, and notes on what was found."""
+    from scipy.sparse import csr_array
+
+    found = _compiled(path, data) if len(data) > SMALL else None
+    if found is None:
+        found = _plain(path, data)
+    if not found.labels.size:
+        raise FormatError(f"{path}:1:1: there is no row, only comments.")
+    width = found.width
+    if n_features is not None:
+        if width > n_features:
+            raise DataError(
+                f"{path}: the largest feature is number {width} but n_features is {n_features}; "
+                "raise it."
+            )
+        width = n_features
+    wide = max(width, found.values.size) > np.iinfo(np.int32).max
+    kind = np.int64 if wide else np.int32
+    indptr = np.zeros(found.lengths.size + 1, dtype=kind)
+    np.cumsum(found.lengths, out=indptr[1:])
+    X: Any = csr_array(
+        (found.values, found.indices.astype(kind, copy=False), indptr),
+        shape=(found.labels.size, width),
+    )
+    X.has_sorted_indices = X.has_canonical_format = True  # every row has been checked
+    notes = ["indices count from 0: index 0 is used"] if found.zero_based else []
+    return X, found.labels, notes
+
+
+def _compiled(path: str, data: bytes) -> Entries | None:
+    """Read by compiled code; None when the plain reader has to do it."""
+    from linsep.data.svmlight_fast import parse_bytes
+
+    found, trouble = parse_bytes(data)
+    if found is None:
+        end = data.find(b"\n", trouble)
+        line = data[trouble : len(data) if end < 0 else end]
+        _plain(path, line, data.count(b"\n", 0, trouble) + 1)  # raises if the line is wrong
+        return None
+    labels, lengths, indices, values, width = found
+    zero_based = bool(indices.size and indices.min() < 0)
+    if zero_based:
+        indices += 1
+        width += 1
+    return Entries(whole(labels), lengths, indices, values, zero_based, width)
+
+
+# -- plain reader: knows what is allowed --------------------------------------------------------
+
+
+def _lines(data: bytes, first: int) -> Iterator[tuple[int, bytes]]:
+    return enumerate(data.split(b"\n"), first)
+
+
+def _plain(path: str, data: bytes, first_line: int = 1) -> Entries:
+    labels: list[str] = []
+    lengths: list[int] = []
+    indices: list[list[int]] = []
+    values: list[list[float]] = []
+    for number, line in _lines(data, first_line):
+        content = line.partition(b"#")[0]
+        match = _LINE.fullmatch(content)
+        if match is None:
+            if content.strip():
+                raise _diagnose(path, number, content)
+            continue
+        pairs = match[2].replace(b":", b" ").split()
+        index = list(map(int, pairs[::2]))
+        value = list(map(float, pairs[1::2]))
+        label = match[1].decode("utf-8", "replace")
+        if not all(map(lt, index, index[1:])) or any(map(isinf, value)) or is_missing(label):
+            raise _diagnose(path, number, content)
+        labels.append(label)
+        lengths.append(len(index))
+        indices.append(index)
+        values.append(value)
+    flat = np.fromiter(chain.from_iterable(indices), dtype=np.int64)
+    zero_based = bool(flat.size and flat.min() == 0)
+    width = int(flat.max()) + zero_based if flat.size else 0
+    return Entries(
+        label_values(labels),
+        np.array(lengths, dtype=np.int64),
+        flat if zero_based else flat - 1,
+        np.fromiter(chain.from_iterable(values), dtype=np.float64),
+        zero_based,
+        width,
+    )
+
+
+def _diagnose(path: str, number: int, line: bytes) -> FormatError:
+    """Say what is wrong with the first bad token of a line."""
+    before = -1
+    for k, found in enumerate(re.finditer(rb"\S+", line)):
+        token = found[0]
+        text = token.decode("utf-8", "replace")
+        place = f"{path}:{number}:{found.start() + 1}"
+        if k == 0:
+            if b":" in token:
+                return FormatError(f"{place}: {text!r} where the label is due; begin with a label.")
+            if b"," in token:
+                return FormatError(f"{place}: several labels {text!r}; linsep takes one a row.")
+            if is_missing(text):
+                return FormatError(f"{place}: no label ({text!r}); give one, or delete the row.")
+            continue
+        if k == 1 and re.fullmatch(rb"qid:[0-9]+", token):
+            continue
+        index, colon, value = token.partition(b":")
+        if not colon or not index.isdigit():
+            return FormatError(f"{place}: {text!r} is not index:value, for example 3:0.5.")
+        shown = value.decode("utf-8", "replace")
+        if not _TOKEN.fullmatch(token):
+            return FormatError(f"{place}: the value {shown!r} is not a finite number.")
+        if isinf(float(value)):
+            return FormatError(f"{place}: the value {shown!r} does not fit in a double.")
+        if int(index) <= before:
+            return FormatError(
+                f"{place}: index {int(index)} after index {before}; rows need increasing indices."
+            )
+        before = int(index)
+    return FormatError(f"{path}:{number}:1: the line cannot be read.")
