@@ -10,6 +10,10 @@ from linsep._version import __version__
 # Public names and where they live. They are imported when first used, so that
 # ``import linsep`` and ``linsep --help`` cost next to nothing.
 _HOMES = {
+    "Kozinec": "linsep.estimators.kozinec",
+    "Perceptron": "linsep.estimators.perceptron",
+    "Trace": "linsep.tracing",
+    "trace": "linsep.tracing",
     "Problem": "linsep.core",
     "Proof": "linsep.certify.proof",
     "Status": "linsep.core",

@@ -130,7 +130,10 @@ class Problem:
 
     def sample_of(self, row: int) -> int:
         """Index in the caller's X of the sample that reflected row ``row`` comes from."""
-        sample = row if self.binary else row // (self.K - 1)
+        return self.sample_of_index(row if self.binary else row // (self.K - 1))
+
+    def sample_of_index(self, sample: int) -> int:
+        """Index in the caller's X of a sample of the problem, which leaves out weight zero."""
         return int(sample if self.row_index is None else self.row_index[sample])
 
     def rival_of(self, row: int) -> int | None:

@@ -45,14 +45,21 @@ class State:
 class Witness:
     """What a solver hands over for judgement; ``certify`` recomputes everything from it.
 
-    a is a vector of weights. multipliers are claims about a convex combination of reflected
-    rows: with origin true the combination is said to be zero.
+    a is a vector of weights. rows and multipliers name a combination of reflected rows with
+    non-negative multipliers, and claim says what it is good for:
+
+    ""            nothing; there are no multipliers
+    "origin"      it is zero (or the rows can be combined to zero): nothing separates
+    "hull"        divided by the sum of the multipliers it is a point of the hull of all
+                  reflected rows: its length bounds the margin in the augmented space
+    "two hulls"   the same for each of two classes, in the space of X: the distance of the two
+                  points is twice an upper bound of the margin
     """
 
     a: NDArray[np.float64]
     rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     multipliers: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    origin: bool = False
+    claim: str = ""
 
 
 S = TypeVar("S", bound=State)

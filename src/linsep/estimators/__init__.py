@@ -1,1 +1,1 @@
-""""""
+"""Estimators: scikit-learn classifiers over the solvers."""

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Log
+from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
@@ -81,7 +81,7 @@ class Batch:
     ----------
     worst : bool
         Update on the row of smallest value alone instead of on all misclassified rows.
-    strict, schedule, keep, patience, seed
+    strict, schedule, keep, patience, min_margin, cycles, seed
         As for the single-sample rule; patience is in scans.
     """
 
@@ -93,6 +93,7 @@ class Batch:
     keep: str = "last"
     patience: int | None = None
     min_margin: float | None = None
+    cycles: bool = True
     seed: int = 0
 
     def init(self, problem: Problem, *, start: Any = None) -> BatchState:
@@ -131,7 +132,10 @@ class Batch:
     def witness(self, problem: Problem, state: BatchState) -> Witness:
         """The weights that are kept, and the rows that prove non-separability if there are."""
         return Witness(
-            a=self.kept(state), rows=state.proof_rows, multipliers=state.proof_counts, origin=True
+            a=self.kept(state),
+            rows=state.proof_rows,
+            multipliers=state.proof_counts,
+            claim="origin" if state.proof_rows.size else "",
         )
 
     def kept(self, state: BatchState) -> NDArray[np.float64]:
@@ -139,6 +143,19 @@ class Batch:
         if state.status is Status.SEPARATED or self.keep == "last":
             return state.a.copy()
         return state.best.copy() if self.keep == "pocket" else state.average
+
+    def current(self, problem: Problem, state: BatchState) -> NDArray[np.float64]:
+        """The weights as they are now, whatever is kept."""
+        return state.a
+
+    def extra(self, problem: Problem, state: BatchState, event: Event | None) -> dict[str, float]:
+        """What a trace tells beside the weights: the criterion J_p before the update."""
+        out = {"norm2": float(state.a @ state.a)}
+        return out | ({"eta": event.step, "cost": state.criterion} if event else {})
+
+    def rule_words(self, event: Event) -> str:
+        """The update in the lecture's letters."""
+        return f"a <- a + {event.step:.6g} z"
 
     # -- inside ---------------------------------------------------------------------------
 
@@ -218,7 +235,7 @@ class Batch:
         if not self.worst and not gradient.any():
             self._prove(problem, state, wrong.astype(np.float64))
             return True
-        if not self.schedule.constant:
+        if not (self.cycles and self.schedule.constant):
             return False
         if np.array_equal(state.a, state.anchor):
             state.period = state.since_anchor

@@ -24,13 +24,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Log
+from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.rows import BinaryRows, Rows
 from linsep.core.status import Status
 from linsep.errors import SettingError
 from linsep.jit import kozinec as loops
+from linsep.jit.rows import add
 
 __all__ = ["Kozinec", "KozinecState"]
 
@@ -51,8 +52,14 @@ class KozinecState(State):
     bounds: NDArray[np.float64]
     """Best lower, best upper, last lower, last upper bound of the margin."""
     counters: NDArray[np.int64]
+    group: NDArray[np.uint8]
+    """Number of the hull that each row belongs to."""
     radius2: float
     n_rows: int
+
+    def weights(self) -> NDArray[np.float64]:
+        """Convex weights of the rows."""
+        return self.lam * self.scale[self.group]
 
     @property
     def passes(self) -> float:
@@ -88,16 +95,23 @@ class Kozinec:
     unit: ClassVar[str] = "scan"
 
     def init(self, problem: Problem, *, start: Any = None) -> KozinecState:
-        """Start at the first row, or at the first row of each class."""
-        if start is not None:
-            raise SettingError("Kozinec's rule starts from a row; start has no meaning here.")
+        """Start at the first row of each hull, or at given convex weights of the rows."""
         rows, group = self.rows(problem), self.groups(problem)
         n_groups = 2 if self._two_hulls(problem) else 1
-        lam, points = np.zeros(problem.n_rows), np.zeros((n_groups, problem.dim))
+        lam = np.zeros(problem.n_rows) if start is None else np.array(start, dtype=np.float64)
+        if lam.shape != (problem.n_rows,) or not (lam >= 0).all():
+            raise SettingError(
+                f"start has shape {lam.shape}; Kozinec's rule starts from {problem.n_rows} "
+                "non-negative weights, one for each row."
+            )
+        points = np.zeros((n_groups, problem.dim))
         for g in range(n_groups):
-            first = int(np.flatnonzero(group == g)[0])
-            lam[first] = 1.0
-            points[g] = _row_vector(rows, first, problem.dim)
+            own = group == g
+            if not lam[own].any():
+                lam[np.flatnonzero(own)[0]] = 1.0
+            lam[own] /= lam[own].sum()
+            for v in np.flatnonzero(own & (lam > 0)).tolist():
+                add(rows, v, lam[v], points[g])
         radius2 = float(problem.squared_lengths.max()) + rows.bias
         a = points.sum(axis=0)
         return KozinecState(
@@ -108,6 +122,7 @@ class Kozinec:
             best=a.copy(),
             bounds=np.array([-np.inf, np.inf, -np.inf, np.inf]),
             counters=np.zeros(loops.N_COUNTERS, dtype=np.int64),
+            group=group,
             radius2=radius2 * (1 if problem.binary else 2),
             n_rows=problem.n_rows,
         )
@@ -117,7 +132,7 @@ class Kozinec:
         if state.status.done:
             return 0
         eps = -1.0 if self.eps is None else float(self.eps)
-        rows, group = self.rows(problem), self.groups(problem)
+        rows, group = self.rows(problem), state.group
         size = problem.n * problem.d
         taken = loops.sweep(
             rows, group, eps, self.steps == "away", state.radius2, state.points, state.a,
@@ -135,16 +150,47 @@ class Kozinec:
 
     def witness(self, problem: Problem, state: KozinecState) -> Witness:
         """Weights with the best offset, and the convex weights that bound the margin."""
-        group = self.groups(problem)
-        lam = state.lam * state.scale[group]
+        lam = state.weights()
         rows = np.flatnonzero(lam)
-        a = (state.best if np.isfinite(state.bounds[0]) else state.a).copy()
+        a = state.best if np.isfinite(state.bounds[0]) else state.a
+        a = self._with_offset(problem, state, a)
+        claim = "two hulls" if self._two_hulls(problem) else "hull"
+        if int(state.counters[loops.STOP]) == loops.COLLAPSED:
+            claim = "origin"
+        return Witness(a=a, rows=rows, multipliers=lam[rows], claim=claim)
+
+    def current(self, problem: Problem, state: KozinecState) -> NDArray[np.float64]:
+        """The present weights; in the difference space with the best offset."""
+        return self._with_offset(problem, state, state.a)
+
+    def extra(self, problem: Problem, state: KozinecState, event: Event | None) -> dict[str, float]:
+        """What a trace tells beside the weights: the bounds of the margin after the step."""
+        size = float(np.linalg.norm(state.a))
+        values = problem.values(state.a)
         if self._two_hulls(problem):
-            scores = problem.product(a[: problem.d])
-            a[-1] = -(scores[group == 1].min() + scores[group == 0].max()) / 2
-        return Witness(a=a, rows=rows, multipliers=lam[rows], origin=self._collapsed(state))
+            low = sum(values[state.group == g].min() for g in (0, 1)) / 2
+        else:
+            low = values.min()
+        out = {"lower": low / size if size else -np.inf, "upper": size / len(state.points)}
+        return out | ({"kappa": event.step} if event else {})
+
+    def rule_words(self, event: Event) -> str:
+        """The update in the lecture's letters."""
+        if self.steps == "plain":
+            return f"a <- (1 - kappa) a + kappa z with kappa = {event.step:.6g}"
+        return f"{event.step:.6g} of the weight moves to it"
 
     # -- inside ---------------------------------------------------------------------------
+
+    def _with_offset(
+        self, problem: Problem, state: KozinecState, a: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """In the difference space, the offset halfway between the nearest rows."""
+        out = a.copy()
+        if self._two_hulls(problem):
+            scores = problem.product(a[: problem.d])
+            out[-1] = -(scores[state.group == 1].min() + scores[state.group == 0].max()) / 2
+        return out
 
     def _two_hulls(self, problem: Problem) -> bool:
         return self.space == "difference" and problem.binary and problem.fit_intercept
@@ -162,9 +208,6 @@ class Kozinec:
             return (problem.sign > 0).astype(np.uint8)
         return np.zeros(problem.n_rows, dtype=np.uint8)
 
-    def _collapsed(self, state: KozinecState) -> bool:
-        return int(state.counters[loops.STOP]) == loops.COLLAPSED
-
     def _judge(self, state: KozinecState) -> Status:
         stop = int(state.counters[loops.STOP])
         if stop == loops.REACHED:
@@ -174,12 +217,4 @@ class Kozinec:
         if stop in (loops.COLLAPSED, loops.STUCK):
             return Status.STALLED
         return Status.RUNNING
-
-
-def _row_vector(rows: Rows, v: int, dim: int) -> NDArray[np.float64]:
-    from linsep.jit.rows import add
-
-    out = np.zeros(dim)
-    add(rows, v, 1.0, out)
-    return out
 

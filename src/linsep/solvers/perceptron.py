@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Log, new_log
+from linsep.core.log import NO_LOG, Event, Log, new_log
 from linsep.core.order import generator, permutation, with_replacement
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
@@ -121,6 +121,8 @@ class SingleSample:
         Ends when the pocket has not improved for this many passes.
     min_margin : float, optional
         Ends when more updates were made than a separator of this margin would allow.
+    cycles : bool
+        End when the run is found to repeat itself.
     seed : int
         Seed of the order and of a random start.
     """
@@ -134,6 +136,7 @@ class SingleSample:
     stop: str = "clean-run"
     patience: int | None = None
     min_margin: float | None = None
+    cycles: bool = True
     seed: int = 0
 
     def init(self, problem: Problem, *, start: Any = None) -> PerceptronState:
@@ -182,7 +185,10 @@ class SingleSample:
     def witness(self, problem: Problem, state: PerceptronState) -> Witness:
         """The weights that are kept, and the rows that prove non-separability if there are."""
         return Witness(
-            a=self.kept(state), rows=state.proof_rows, multipliers=state.proof_counts, origin=True
+            a=self.kept(state),
+            rows=state.proof_rows,
+            multipliers=state.proof_counts,
+            claim="origin" if state.proof_rows.size else "",
         )
 
     def kept(self, state: PerceptronState) -> NDArray[np.float64]:
@@ -191,12 +197,26 @@ class SingleSample:
             return state.a.copy()
         return state.best.copy() if self.keep == "pocket" else state.average
 
+    def current(self, problem: Problem, state: PerceptronState) -> NDArray[np.float64]:
+        """The weights as they are now, whatever is kept."""
+        return state.a
+
+    def extra(
+        self, problem: Problem, state: PerceptronState, event: Event | None
+    ) -> dict[str, float]:
+        """What a trace tells beside the weights."""
+        return {"norm2": float(state.a @ state.a), **({"eta": event.step} if event else {})}
+
+    def rule_words(self, event: Event) -> str:
+        """The update in the lecture's letters."""
+        return f"a <- a + {event.step:.6g} z"
+
     # -- inside ---------------------------------------------------------------------------
 
     @property
     def _repeats(self) -> bool:
         """Whether equal states mean an endless repetition."""
-        return self.order in ("cyclic", "restart") and self.schedule.constant
+        return self.cycles and self.order in ("cyclic", "restart") and self.schedule.constant
 
     def _visit(
         self, problem: Problem, state: PerceptronState, steps: int, log: Log = NO_LOG

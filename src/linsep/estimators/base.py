@@ -1,0 +1,243 @@
+"""What all estimators share: validation, the run, the answer and its words.
+
+An estimator is thin. It checks its parameters, builds a problem and a solver, lets ``drive``
+run it, has the result certified, and keeps the answer in scikit-learn's attributes.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from linsep.certify.certificate import Certificate, judge
+from linsep.core import Limits, Observer, Outcome, Problem, Solver, Status, drive
+from linsep.core.progress import progress_observer
+from linsep.errors import DataError, LabelError, NotSeparatedWarning
+from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.params import Check, boolean, check_params, either, none, number
+
+__all__ = ["LinearClassifier"]
+
+
+class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Base of the linear classifiers; see the classes derived from it."""
+
+    _checks: ClassVar[dict[str, Check]] = {}
+    _common_checks: ClassVar[dict[str, Check]] = {
+        "fit_intercept": boolean,
+        "max_iter": number(1, whole=True),
+        "time_limit": either(none, number(0)),
+        "warm_start": boolean,
+    }
+
+    # -- to be given by each estimator ------------------------------------------------------
+
+    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+        """The solver for this problem, and the reason for the choice in words."""
+        raise NotImplementedError
+
+    def _start(self, problem: Problem) -> Any:
+        """Where to start: None, "random" or (coef, intercept)."""
+        return None
+
+    # -- fit --------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on X and y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            float32 and float64 are used as they are.
+        y : array of shape (n_samples,)
+            Any labels, two classes or more.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; a row of weight zero takes no part.
+
+        Returns
+        -------
+        self
+        """
+        problem = self._problem(X, y, sample_weight)
+        observers = self._observers()
+        solver, reason = self._solver(problem)
+        state = solver.init(problem, start=self._warm_start(problem))
+        bridge = CallbackBridge(self, X, y)
+        outcome = drive(
+            problem,
+            solver,
+            state,
+            limits=self._limits(problem, solver),
+            observers=[*observers, bridge],
+            certifier=judge,
+        )
+        self._keep(problem, solver, outcome, reason)
+        bridge.close()
+        self._warn(problem)
+        return self
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+        """Check parameters and data."""
+        check_params(self, self._common_checks | self._checks)
+        if y is None:
+            raise LabelError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        try:
+            X = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+            )
+        except TypeError:
+            raise
+        except ValueError as error:
+            raise DataError(str(error)) from error
+        try:
+            y = column_or_1d(y, warn=True)
+            check_classification_targets(y)
+        except ValueError as error:
+            raise LabelError(str(error)) from error
+        names = getattr(self, "feature_names_in_", None)
+        return Problem(
+            X,
+            y,
+            sample_weight=self._weights(y, sample_weight),
+            fit_intercept=self.fit_intercept,
+            feature_names=names,
+        )
+
+    def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
+        """Sample weights times class weights."""
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None:
+            return sample_weight
+        classes = np.unique(y)
+        by_class = compute_class_weight(class_weight, classes=classes, y=y)
+        weight = by_class[np.searchsorted(classes, y)]
+        return weight if sample_weight is None else weight * np.asarray(sample_weight)
+
+    def _seed(self) -> int:
+        """One seed a fit; an integer random_state is the seed itself."""
+        state = self.random_state
+        if isinstance(state, int | np.integer) and not isinstance(state, bool):
+            return int(state)
+        return int(check_random_state(state).randint(2**31 - 1))
+
+    def _warm_start(self, problem: Problem) -> Any:
+        if self.warm_start and hasattr(self, "coef_"):
+            size = problem.dim // (problem.d + 1) * problem.d
+            if np.size(self.coef_) == size:
+                return (self.coef_, self.intercept_)
+        return self._start(problem)
+
+    def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
+        rows = problem.n_rows if solver.unit == "visit" else 1
+        return Limits(steps=self.max_iter * rows, seconds=self.time_limit)
+
+    def _observers(self) -> list[Observer]:
+        own = [c for c in self._callbacks() if isinstance(c, Observer)]
+        return [*progress_observer(self.verbose), *own]
+
+    def _callbacks(self) -> Sequence[Any]:
+        callbacks = self.callbacks
+        if callbacks is None:
+            return []
+        many = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
+        foreign = [c for c in many if not isinstance(c, Observer)]
+        if foreign:
+            if not all(isinstance(c, FitCallback) for c in foreign):
+                raise TypeError(
+                    f"callbacks holds {foreign[0]!r}; give linsep observers or scikit-learn "
+                    "callbacks (setup, teardown, on_fit_task_begin, on_fit_task_end)."
+                )
+            self.set_callbacks(*foreign)
+        return many
+
+    # -- the answer -------------------------------------------------------------------------
+
+    def _keep(
+        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
+    ) -> None:
+        certificate: Certificate = outcome.certificate
+        self.classes_ = problem.classes
+        self.coef_, self.intercept_ = problem.split(outcome.witness.a)
+        self.n_iter_ = max(1, math.ceil(outcome.passes))
+        self.n_updates_ = outcome.state.n_updates
+        self.status_ = certificate.settle(outcome.status)
+        self.certificate_ = certificate
+        self.solver_used_ = reason
+        self.outcome_ = outcome
+
+    def _warn(self, problem: Problem) -> None:
+        status, certificate = self.status_, self.certificate_
+        if status is Status.DIVERGED:
+            raise DataError(
+                f"the numbers overflowed: {_largest(problem)}. Scale the columns, for instance "
+                "with sklearn.preprocessing.MaxAbsScaler."
+            )
+        if status.ok or certificate.errors == 0 or self.outcome_.interrupted:
+            return
+        warnings.warn(
+            f"{status.value} ({status.name}, {self.n_iter_} passes). {certificate.errors} of "
+            f"{problem.n} rows are on the wrong side. linsep.separability(X, y) decides whether "
+            "any plane separates them; raise max_iter if one does.",
+            NotSeparatedWarning,
+            stacklevel=3,
+        )
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores w . x + b: shape (n,) for two classes, (n, K) for more."""
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+        if len(self.classes_) == 2:
+            return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
+        return np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Classes of the rows; a score of exactly 0 is the positive (last) class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return self.classes_[(scores >= 0).astype(int)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    def summary(self) -> str:
+        """What was fitted, why it stopped, and what is proved about it, in words."""
+        from linsep.estimators.summary import summary
+
+        check_is_fitted(self)
+        return summary(self)
+
+    # -- model files ------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _largest(problem: Problem) -> str:
+    """Where the largest entry of X stands."""
+    values = abs(problem.matrix)
+    if problem.sparse:
+        at = int(values.data.argmax())
+        column, size = int(values.indices[at]), float(values.data[at])
+    else:
+        at = int(values.argmax())
+        column, size = at % problem.d, float(values.flat[at])
+    return f"column {column} ({problem.feature_name(column)!r}) reaches {size:.3g}"

@@ -1,0 +1,58 @@
+"""Bridge from the driver to scikit-learn's callbacks: one task for each chunk of steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linsep.core import Moment, Observer
+
+__all__ = ["CallbackBridge"]
+
+
+class CallbackBridge(Observer):
+    """Tells scikit-learn callbacks about the run, and stops it when one of them asks."""
+
+    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+        self.estimator, self.X, self.y = estimator, X, y
+        self.context: Any = None
+        if getattr(estimator, "_skl_callbacks", None):
+            self.context = estimator._init_callback_context(max_subtasks=None)
+            self.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+
+    def moment(self, now: Moment[Any]) -> bool | None:
+        """One subtask for each chunk."""
+        if self.context is None:
+            return None
+        task = self.context.subcontext(task_name=now.solver.unit)
+        weights = _attributes(now)
+        task.call_on_fit_task_begin(
+            estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=weights
+        )
+        return bool(
+            task.call_on_fit_task_end(
+                estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=weights
+            )
+        )
+
+    def close(self) -> None:
+        """The end of the whole fit."""
+        if self.context is not None:
+            names = ("coef_", "intercept_", "classes_", "n_features_in_")
+            self.context.call_on_fit_task_end(
+                estimator=self.estimator,
+                X=self.X,
+                y=self.y,
+                reconstruction_attributes={name: getattr(self.estimator, name) for name in names},
+            )
+
+
+def _attributes(now: Moment[Any]) -> dict[str, Any]:
+    """What a copy of the estimator needs to predict with the present weights."""
+    problem = now.problem
+    coef, intercept = problem.split(now.solver.witness(problem, now.state).a)
+    return {
+        "coef_": coef,
+        "intercept_": intercept,
+        "classes_": problem.classes,
+        "n_features_in_": problem.d,
+    }

@@ -1,0 +1,137 @@
+"""Kozinec's rule as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from linsep.core import Problem, Solver
+from linsep.estimators.base import LinearClassifier
+from linsep.estimators.params import Check, either, none, number, one_of
+from linsep.solvers.kozinec import Kozinec as KozinecSolver
+
+__all__ = ["Kozinec"]
+
+
+class Kozinec(LinearClassifier):
+    """Kozinec's rule: the plane of (nearly) maximum margin, with bounds of the margin.
+
+    Walks to the points of the two convex hulls that are nearest each other. Every point on
+    the way bounds the best margin from above, every plane from below; it ends when the two
+    bounds are within eps.
+
+    Parameters
+    ----------
+    eps : float or None, default=1e-3
+        Allowed distance of the bounds, in the units of X. None is the plain rule, which ends
+        with the first separating plane.
+    space : {"difference", "augmented"}, default="difference"
+        "difference" works on differences of rows of the two classes and gives the plane of
+        the support vector machine. "augmented" is the lecture's space, where the offset counts
+        as a coordinate; its margin is another one. Three classes and more exist only there.
+    steps : {"away", "plain"}, default="away"
+        "plain" is Kozinec's step. "away" takes weight from the best row in use and gives it to
+        the worst; it converges linearly where the plain step needs thousands of scans.
+    fit_intercept : bool, default=True
+        Whether to have an offset; without one the plane goes through the origin.
+    max_iter : int, default=100000
+        Limit of scans of the data.
+    time_limit : float or None, default=None
+        Limit in seconds; the best plane so far is kept.
+    class_weight, random_state : default=None
+        Taken so that all estimators have them. The plane of maximum margin depends on neither.
+    warm_start : bool, default=False
+        Start from the nearest points of the last fit, if it had as many rows.
+    verbose : int, default=0
+        Show progress on stderr.
+    callbacks : list or None, default=None
+        Observers of linsep or callbacks of scikit-learn.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of shape (n_classes,)
+    n_iter_ : int
+        Scans of the data.
+    n_updates_ : int
+        How often the nearest point moved.
+    status_ : Status
+        Why it stopped; its value is a sentence.
+    certificate_ : Certificate
+        margin_low and margin_high bound the best margin; in the augmented space
+        margin_aug_low and margin_aug_high do.
+    solver_used_ : str
+        The algorithm and why it was chosen.
+    outcome_ : Outcome
+        The run: final state, steps, seconds.
+
+    See Also
+    --------
+    Perceptron : Any separating plane.
+    linsep.separability : Decides whether any plane separates, with a proof.
+
+    Notes
+    -----
+    A result within eps need not separate when the margin is smaller than eps; then
+    ``certificate_.separable`` is None and ``certificate_.errors`` counts the rows.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("mse-1")
+    >>> model = linsep.Kozinec(eps=1e-6).fit(table.X, table.y)
+    >>> round(model.certificate_.margin_low, 4), round(model.certificate_.margin_high, 4)
+    (0.4472, 0.4472)
+    """
+
+    _checks: ClassVar[dict[str, Check]] = {
+        "eps": either(none, number(0, above=True)),
+        "space": one_of("difference", "augmented"),
+        "steps": one_of("away", "plain"),
+    }
+
+    def __init__(
+        self,
+        *,
+        eps: float | None = 1e-3,
+        space: str = "difference",
+        steps: str = "away",
+        fit_intercept: bool = True,
+        max_iter: int = 100_000,
+        time_limit: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Any = None,
+    ) -> None:
+        self.eps = eps
+        self.space = space
+        self.steps = steps
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+        solver = KozinecSolver(
+            eps=None if self.eps is None else float(self.eps), space=self.space, steps=self.steps
+        )
+        rule = "Kozinec's rule" if self.steps == "plain" else "Kozinec's rule with away steps"
+        if not problem.binary:
+            reason = f"{problem.K} classes by Kesler vectors exist in the augmented space only"
+        elif not problem.fit_intercept:
+            reason = "without intercept the two spaces are one"
+        else:
+            reason = f"{self.space} space, as asked"
+        return solver, f"{rule} ({reason})"
+
+    def _warm_start(self, problem: Problem) -> Any:
+        if not (self.warm_start and hasattr(self, "outcome_")):
+            return None
+        state = self.outcome_.state
+        return state.weights() if state.n_rows == problem.n_rows else None

@@ -1,0 +1,161 @@
+"""Wolfe's corral: rows with multipliers, and the Cholesky factor of their products.
+
+R is upper triangular with R'R = products of the rows (plus 1 for two rows of the same group).
+Rows join at the end of R and leave by Givens rotations, both in O(k^2).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linsep.jit.compile import routine
+
+__all__ = ["exchange"]
+
+# Written out where it is used twice: a routine may not call another Python function.
+#   forward   R't = v:  t[i] = v[i] / R[i, i];  v[i + 1:] -= t[i] R[i, i + 1:]
+#   backward  R t = v:  t[i] = (v[i] - R[i, i + 1:] . t[i + 1:]) / R[i, i]
+
+
+@routine
+def exchange(  # type: ignore[no-untyped-def]
+    R, Z, rows, group, multipliers, toward, k, groups, cross, inner, joining, old, worst
+):
+    """Let rows join a corral of k rows, then go to the best point; gives back the new k.
+
+    Z[k:k + b] and the same places of rows, group and toward hold the b rows that want to join.
+    cross holds their products with the rows inside, inner those among themselves. old is the
+    number of rows before. Rows that depend on others are not taken. Then the multipliers go to
+    their target; rows that turn negative leave. worst is the row that is the last to be sent
+    away among those that came together: alone it is sure to help.
+    """
+    dependent = 1e-12
+    zero = 1e-13
+    # -- join ----------------------------------------------------------------------------------
+    place = np.empty(joining, dtype=np.int64)
+    for j in range(joining):
+        t = np.zeros(k)
+        t[:old] = cross[j, :old]
+        for i in range(j):
+            if place[i] >= 0:
+                t[place[i]] = inner[j, i]
+        if groups > 0:
+            for i in range(k):
+                if group[i] == group[old + j]:
+                    t[i] += 1.0
+        for i in range(k):
+            t[i] /= R[i, i]
+            t[i + 1 :] -= t[i] * R[i, i + 1 : k]
+        own = inner[j, j] + (1.0 if groups > 0 else 0.0)
+        rest = own - np.dot(t, t)
+        if not rest > dependent * own:
+            place[j] = -1
+            continue
+        R[:k, k] = t
+        R[k, k] = np.sqrt(rest)
+        R[k, :k] = 0.0
+        place[j] = k
+        if old + j > k:
+            Z[k] = Z[old + j]
+            rows[k] = rows[old + j]
+            group[k] = group[old + j]
+            toward[k] = toward[old + j]
+        multipliers[k] = 0.0
+        k += 1
+    # -- settle --------------------------------------------------------------------------------
+    while k > 0:
+        target = np.zeros(k)
+        if groups == 0:
+            target[:] = toward[:k]
+            for i in range(k):
+                target[i] /= R[i, i]
+                target[i + 1 :] -= target[i] * R[i, i + 1 : k]
+            for i in range(k - 1, -1, -1):
+                target[i] = (target[i] - np.dot(R[i, i + 1 : k], target[i + 1 :])) / R[i, i]
+        else:
+            total = np.zeros((2, 2))
+            parts = np.zeros((2, k))
+            for g in range(groups):
+                t = parts[g]
+                for i in range(k):
+                    if group[i] == g:
+                        t[i] = 1.0
+                for i in range(k):
+                    t[i] /= R[i, i]
+                    t[i + 1 :] -= t[i] * R[i, i + 1 : k]
+                for i in range(k - 1, -1, -1):
+                    t[i] = (t[i] - np.dot(R[i, i + 1 : k], t[i + 1 :])) / R[i, i]
+                for i in range(k):
+                    total[group[i], g] += t[i]
+            if groups == 1:
+                target[:] = parts[0] / total[0, 0]
+            else:
+                det = total[0, 0] * total[1, 1] - total[0, 1] * total[1, 0]
+                if det == 0.0:
+                    return -k
+                c0 = (total[1, 1] - total[0, 1]) / det
+                c1 = (total[0, 0] - total[1, 0]) / det
+                target[:] = c0 * parts[0] + c1 * parts[1]
+        bound = zero * np.abs(target).max()
+        step = 1.0
+        clean = True
+        for i in range(k):
+            if not target[i] > bound:
+                clean = False
+                if multipliers[i] - target[i] > 0.0:
+                    step = min(step, multipliers[i] / (multipliers[i] - target[i]))
+        if clean:
+            multipliers[:k] = target
+            break
+        least = -1
+        leaving = 0
+        gone = np.zeros(k, dtype=np.bool_)
+        for i in range(k):
+            multipliers[i] = max(multipliers[i] + step * (target[i] - multipliers[i]), 0.0)
+            if not target[i] > bound:
+                if multipliers[i] <= bound:
+                    gone[i] = True
+                    leaving += 1
+                if least < 0 or multipliers[i] < multipliers[least]:
+                    least = i
+        if leaving == 0:
+            gone[least] = True
+        elif leaving > 1:
+            for i in range(k):
+                if rows[i] == worst:
+                    gone[i] = False
+        # -- leave -----------------------------------------------------------------------------
+        for j in range(k - 1, -1, -1):
+            if not gone[j]:
+                continue
+            for i in range(j + 1):
+                R[i, j : k - 1] = R[i, j + 1 : k].copy()
+            for i in range(j + 1, k):
+                # row i of R now starts one place left of its diagonal: rotate it into row i - 1
+                above = R[i - 1, i - 1]
+                below = R[i, i]
+                size = np.sqrt(above * above + below * below)
+                c = above / size
+                s = below / size
+                upper = R[i - 1, i : k - 1].copy()
+                lower = R[i, i + 1 : k].copy()
+                R[i - 1, i - 1] = size
+                R[i - 1, i : k - 1] = c * upper + s * lower
+                R[i, i : k - 1] = c * lower - s * upper
+            for i in range(j, k - 1):
+                Z[i] = Z[i + 1]
+                rows[i] = rows[i + 1]
+                group[i] = group[i + 1]
+                multipliers[i] = multipliers[i + 1]
+                toward[i] = toward[i + 1]
+            k -= 1
+        for g in range(groups):
+            total_g = 0.0
+            for i in range(k):
+                if group[i] == g:
+                    total_g += multipliers[i]
+            if total_g > 0.0:
+                for i in range(k):
+                    if group[i] == g:
+                        multipliers[i] /= total_g
+    return k

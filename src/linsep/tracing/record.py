@@ -1,0 +1,183 @@
+"""Recording a run: the same solver and the same driver as a fit, one update at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.certificate import judge
+from linsep.core import Limits, Moment, Observer, Problem, Status, drive
+from linsep.core.log import Event
+from linsep.errors import CapabilityError
+from linsep.tracing.trace import Step, Summary, Trace
+
+__all__ = ["trace"]
+
+
+def trace(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    max_steps: int | None = None,
+    *,
+    row_names: Any = None,
+) -> Trace:
+    """Record every update that fitting the estimator would make.
+
+    Parameters
+    ----------
+    estimator : linsep estimator
+        Its settings are used; it is not fitted.
+    X, y
+        Data, as for fit.
+    max_steps : int, optional
+        Number of updates to record. With it a run that repeats itself goes on to that number;
+        without it the trace ends where the fit would.
+    row_names : sequence of str, optional
+        Names used in the sentences instead of row numbers.
+
+    Returns
+    -------
+    Trace
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("students")
+    >>> run = linsep.trace(linsep.Perceptron(start=([.25] * 4, .25)), table.X, table.y,
+    ...                    row_names=table.row_names)
+    >>> print(run.narrate())
+    Perceptron: 4 rows, 4 features
+        0  start: w = (0.25, 0.25, 0.25, 0.25), b = 0.25; 3 rows wrong
+        1  visit 2: Steve has value -1.25, so a <- a + 1 z; 2 rows wrong
+        2  visit 3: Mary has value -0.75, so a <- a + 1 z; 1 row wrong
+        3  visit 4: Peter has value -3.75, so a <- a + 1 z; 0 rows wrong
+           every row is on its own side of the plane: 3 updates, 8 visits
+    """
+    from sklearn.base import clone
+
+    if not hasattr(estimator, "_solver"):
+        raise CapabilityError(
+            f"{type(estimator).__name__} cannot be traced; give an estimator of linsep."
+        )
+    model = clone(estimator)
+    problem = model._problem(X, y)
+    solver, _ = model._solver(problem)
+    if max_steps is not None and hasattr(solver, "cycles"):
+        solver = replace(solver, cycles=False)
+    state = solver.init(problem, start=model._start(problem))
+    names = None if row_names is None else [str(name) for name in row_names]
+    recorder = _Recorder(problem, solver, names, max_steps)
+    recorder.start(state)
+    limits = model._limits(problem, solver)
+    if max_steps is not None:
+        limits = Limits(seconds=limits.seconds)
+    outcome = drive(problem, solver, state, limits=limits, observers=[recorder], certifier=judge)
+    status = outcome.certificate.settle(outcome.status)
+    if status is Status.STOPPED and recorder.full:
+        status = Status.STEP_LIMIT
+    visits = int(getattr(outcome.state, "n_visits", outcome.steps))
+    message = f"{status.value}: {outcome.state.n_updates} updates, {visits} visits"
+    return Trace(
+        recorder.steps,
+        Summary(status, outcome.state.n_updates, visits, outcome.seconds, message),
+        algorithm=type(estimator).__name__,
+        X=_dense(problem),
+        y=problem.classes[problem.label],
+        feature_names=[problem.feature_name(j) for j in range(problem.d)],
+        row_names=names,
+    )
+
+
+class _Recorder(Observer):
+    """Turns each event into a step; asks to stop after max_steps updates."""
+
+    capacity = 1
+
+    def __init__(
+        self, problem: Problem, solver: Any, names: list[str] | None, max_steps: int | None
+    ) -> None:
+        self.problem, self.solver, self.names = problem, solver, names
+        self.max_steps = max_steps
+        self.steps: list[Step] = []
+        self._values: NDArray[np.float64] = np.zeros(0)
+
+    @property
+    def full(self) -> bool:
+        """Whether as many updates were recorded as asked for."""
+        return self.max_steps is not None and len(self.steps) > self.max_steps
+
+    def start(self, state: Any) -> None:
+        """Record the state before the first step."""
+        coef, intercept, errors = self._measure(state)
+        words = f"start: w = {_vector(coef)}, b = {_vector(intercept)}; {_wrong(errors)}"
+        extra = self._extra(state, None)
+        self.steps.append(Step(0, 0, None, None, coef, intercept, errors, words, extra=extra))
+
+    def moment(self, now: Moment[Any]) -> bool:
+        """Record what happened since the last call: nothing, or one update."""
+        for event in now.log.events():
+            self._record(event, now.state)
+        return self.full
+
+    def _record(self, event: Event, state: Any) -> None:
+        before = self._values
+        coef, intercept, errors = self._measure(state)
+        problem = self.problem
+        extra = self._extra(state, event)
+        if event.row < 0:
+            count = int((before <= 0).sum())
+            words = f"scan {event.visit // problem.n_rows}: {count} rows wrong, cost " + (
+                f"{event.value:.6g}, so a <- a + {event.step:.4g} times their sum"
+            )
+            row, value, rival = None, None, None
+        else:
+            row, rival = problem.sample_of(event.row), problem.rival_of(event.row)
+            rival = None if rival is None else problem.classes[rival]
+            value = event.value
+            after = float(self._values[event.row])
+            broken = int(((before > 0) & (self._values <= 0)).sum())
+            extra |= {"undershoot": float(after <= 0), "broken": float(broken)}
+            name = self.names[row] if self.names else f"row {row}"
+            against = "" if rival is None else f" against {rival!r}"
+            words = f"visit {event.visit}: {name}{against} has value {value:.6g}, so "
+            words += self.solver.rule_words(event)
+        words += f"; {_wrong(errors)}"
+        self.steps.append(
+            Step(event.update, event.visit, row, value, coef, intercept, errors, words, rival, extra)
+        )
+
+    def _measure(self, state: Any) -> tuple[NDArray[np.float64], Any, tuple[int, ...]]:
+        """Weights and misclassified rows of the present state."""
+        problem = self.problem
+        a = self.solver.current(problem, state)
+        self._values = problem.values(a)
+        wrong = (self._values <= 0).reshape(problem.n, -1).any(axis=1)
+        errors = tuple(problem.sample_of_index(int(i)) for i in np.flatnonzero(wrong))
+        coef, intercept = problem.split(a)
+        if problem.binary:
+            return coef[0], float(intercept[0]), errors
+        return coef, intercept, errors
+
+    def _extra(self, state: Any, event: Event | None) -> dict[str, float]:
+        return {k: float(v) for k, v in self.solver.extra(self.problem, state, event).items()}
+
+
+def _vector(values: Any) -> str:
+    flat = np.ravel(values)
+    if flat.size == 1 and np.ndim(values) == 0:
+        return f"{float(flat[0]):.6g}"
+    shown = ", ".join(f"{v:.6g}" for v in flat[:8])
+    return f"({shown}{', ...' if flat.size > 8 else ''})"
+
+
+def _wrong(errors: tuple[int, ...]) -> str:
+    return f"{len(errors)} row{'' if len(errors) == 1 else 's'} wrong"
+
+
+def _dense(problem: Problem) -> NDArray[np.float64]:
+    matrix = problem.matrix.toarray() if problem.sparse else problem.matrix
+    return np.asarray(matrix, dtype=np.float64)
