@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.columns import Column, Source, as_labels, is_missing, is_number
+from linsep.data.columns import NUMBER, Column, Source, as_labels, is_missing, is_number
 from linsep.data.layout import Layout, position
 from linsep.errors import DataError, FormatError, SettingError
 
@@ -18,7 +18,7 @@ __all__ = ["Encode", "Parts", "assemble"]
 Encode = str | Sequence[str] | Mapping[str, Any] | None
 
 _TOO_MANY = 1000  # different values of a text column from which it is no category
-_BLOCK = 4096  # rows written together, so that they stay in the cache
+_BLOCK = 2048  # rows written together, so that they stay in the cache
 _SIGNS = (("no", "yes"), ("false", "true"))
 
 
@@ -120,13 +120,10 @@ def _is_text(column: Column, at: int, source: Source) -> bool:
     row = int(np.flatnonzero(bad)[0])
     assert column.codes is not None
     text = column.values[column.codes[row]]
+    header = ", or say header=True if the first line is a header" if row == 0 else ""
     raise FormatError(
         f"{source.place(row, at)}: {text!r} in column {column.name!r} {_what_is_wrong(text)}"
-        f"correct the cell, read the column as text with encode=[{column.name!r}], or if the "
-        "first line is a header say header=True."
-        if row == 0
-        else f"{source.place(row, at)}: {text!r} in column {column.name!r} {_what_is_wrong(text)}"
-        f"correct the cell, or read the column as text with encode=[{column.name!r}]."
+        f"correct the cell, or read the column as text with encode=[{column.name!r}]{header}."
     )
 
 
@@ -139,11 +136,7 @@ def _what_is_wrong(text: str) -> str:
         return "is not a finite number; "
     if is_number(text.replace(",", ".", 1)) and "," in text:
         return "has a decimal comma; write a point, "
-    try:
-        float(text)
-    except ValueError:
-        return "is not a number; "
-    return "does not fit in a double; "
+    return "does not fit in a double; " if NUMBER.fullmatch(text) else "is not a number; "
 
 
 def _categories(column: Column, at: int, source: Source) -> tuple[int, str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ to the standard library, which knows the lines.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def read_columns(
         columns = _by_csv(data, layout)
 
     def line_of(row: int) -> int:
-        lines = records(data.decode("utf-8"), layout.delimiter)
+        lines = records(path, data.decode("utf-8"), layout.delimiter)
         return next(n for k, (n, _) in enumerate(lines) if k == row + layout.header)
 
     return columns, layout, Source(path, line_of)
@@ -46,7 +47,7 @@ def _by_csv(data: bytes, layout: Layout) -> list[Column]:
     rows = []
     width = len(layout.names)
     skip = layout.header
-    for line, cells in records(data.decode("utf-8"), layout.delimiter):
+    for line, cells in records(layout.path, data.decode("utf-8"), layout.delimiter):
         if skip:
             skip = False
             continue
@@ -67,8 +68,14 @@ def _arrow_agrees(data: bytes, layout: Layout) -> bool:
     if layout.delimiter == " ":
         return False
     quote = layout.delimiter.encode() + b' "'
-    first_line = data.lstrip(b"\r\n").partition(b"\n")[0]
-    return quote not in data and first_line.count(b'"') % 2 == 0
+    start, end = _first_line(data)
+    return data.count(b'"', start, end) % 2 == 0 and quote not in data
+
+
+def _first_line(data: bytes) -> tuple[int, int]:
+    """Start and end of the first line that is not blank."""
+    match = re.search(rb"[^\r\n]*[^\s][^\r\n]*", data)
+    return match.span() if match else (0, 0)
 
 
 def _by_arrow(data: bytes, layout: Layout) -> list[Column] | None:
@@ -96,10 +103,9 @@ def _by_arrow(data: bytes, layout: Layout) -> list[Column] | None:
 def _arrow_table(pa: Any, data: bytes, layout: Layout, types: list[Any]) -> Any:
     import pyarrow.csv
 
-    start = len(data) - len(data.lstrip(b"\r\n"))
+    start, end = _first_line(data)
     if layout.header:
-        ends = [at for at in (data.find(b"\n", start), data.find(b"\r", start)) if at >= 0]
-        start = min(ends) + 1
+        start = end + 1
     keys = [str(j) for j in range(len(types))]  # names may repeat or be odd
     return pyarrow.csv.read_csv(
         pa.BufferReader(pa.py_buffer(data)[start:]),

@@ -47,7 +47,7 @@ class Layout:
     notes: list[str] = field(default_factory=list)
 
 
-def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def records(path: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells, without blanks around them, of every row that is not blank."""
     if delimiter == " ":
         for number, line in enumerate(io.StringIO(text, newline=None), 1):
@@ -59,10 +59,13 @@ def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t"
     )
     end = 0
-    for row in reader:
-        start, end = end + 1, reader.line_num
-        if len(row) > 1 or (row and row[0].strip()):
-            yield start, [cell.strip(" \t") for cell in row]
+    try:
+        for row in reader:
+            start, end = end + 1, reader.line_num
+            if len(row) > 1 or (row and row[0].strip()):
+                yield start, [cell.strip(" \t") for cell in row]
+    except csv.Error as error:
+        raise FormatError(f"{path}:{end + 1}:1: not cut into cells ({error}).") from error
 
 
 def find_layout(
@@ -70,8 +73,10 @@ def find_layout(
 ) -> Layout:
     """Decide on delimiter, header, label column and row names."""
     text, whole = _first_lines(data)
-    delimiter = _find_delimiter(text, ending)
-    rows = _records_or_error(path, text, delimiter)
+    delimiter = _find_delimiter(path, text, ending)
+    rows = list(records(path, text, delimiter))
+    if not rows:
+        raise FormatError(f"{path}:1:1: there is no row, only blanks and quotes.")
     if not whole and len(rows) > 1:
         rows.pop()  # may be half of a quoted cell
     numbers = [number for number, _ in rows]
@@ -132,21 +137,14 @@ def _first_lines(data: bytes) -> tuple[str, bool]:
     return data[:cut].decode("utf-8"), cut == len(data)
 
 
-def _records_or_error(path: str, text: str, delimiter: str) -> list[tuple[int, list[str]]]:
-    try:
-        return list(records(text, delimiter))
-    except csv.Error as error:
-        raise FormatError(f"{path}:1:1: the text cannot be cut into cells ({error}).") from error
-
-
-def _find_delimiter(text: str, ending: str) -> str:
+def _find_delimiter(path: str, text: str, ending: str) -> str:
     lines = [line for line in text[:8192].splitlines() if line.strip()][:20]
     if len(lines) > 2 and len(text) > 8192:
         lines.pop()
     best, most = "", 0
     for delimiter in "\t;,":
-        widths = [len(row) for _, row in records("\n".join(lines), delimiter)]
-        width = max(set(widths), key=widths.count)
+        widths = [len(row) for _, row in records(path, "\n".join(lines), delimiter)]
+        width = max(set(widths), key=widths.count, default=0)
         if width > 1 and widths.count(width) > most:
             best, most = delimiter, widths.count(width)
     if best and 2 * most >= len(lines):
@@ -180,8 +178,9 @@ def _looks_like_header(first: list[str], rest: list[list[str]]) -> bool:
     below = list(zip(*rest))
     numeric = [sum(map(_numeric, column)) * 2 > len(column) for column in below]
     if any(numeric):
-        named = sum(t for t, n in zip(text, numeric) if n)
-        return named * 2 > sum(numeric)
+        # an empty cell is no evidence: pandas and R leave the title of the row names empty
+        told = [t for t, n, cell in zip(text, numeric, first) if n and not is_missing(cell)]
+        return sum(told) * 2 > len(told)
     new = all(cell not in column for cell, column in zip(first, below))
     return all(text) and new and len(set(first)) == len(first)
 
@@ -292,6 +291,8 @@ def _find_target(layout: Layout, columns: list[tuple[str, ...]], asked: Choice) 
 def _repeats(column: tuple[str, ...]) -> bool:
     """True when a few values, whole numbers or text, come again and again."""
     different = set(column)
+    if len(different) <= 2 < len(column):
+        return True
     few = len(different) <= 2 or 2 * len(different) <= len(column)
     return few and all(map(_whole, different))
 
