@@ -1,0 +1,147 @@
+"""The model file of linsep: versioned JSON that a person can read and that runs no code.
+
+    format       "linsep-model"
+    version      1
+    linsep       version of the library that wrote it
+    estimator    name of the class, one of a fixed list
+    ...          what the class's ``to_model`` gives, see ``linear.py`` for linear models
+
+An estimator takes part with two hooks: ``to_model() -> dict`` of plain values and arrays, and the
+class method ``from_model(dict)``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from linsep._version import __version__
+from linsep.errors import DataError, ModelError
+from linsep.formats.values import pack, unpack
+
+__all__ = ["CLASSES", "load_json", "save_json"]
+
+FORMAT, VERSION = "linsep-model", 1
+
+# Only these names are ever looked up, whatever a file asks for; name -> module.
+CLASSES = dict.fromkeys(
+    (
+        "AdditiveSVM",
+        "GaussianClassifier",
+        "HoKashyap",
+        "KernelPerceptron",
+        "KernelSVM",
+        "Kesler",
+        "Kozinec",
+        "LeastSquares",
+        "Lift",
+        "Linear",
+        "LinearSVM",
+        "LogisticRegression",
+        "OneVsOne",
+        "OneVsRest",
+        "Perceptron",
+    ),
+    "linsep",
+) | dict.fromkeys(
+    (
+        "ChiSquared",
+        "Hellinger",
+        "Intersection",
+        "PowerMean",
+        "Polynomial",
+        "RBF",
+        "Sigmoid",
+    ),
+    "linsep.kernels",
+)
+
+
+def save_json(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model; the file appears only when it is complete."""
+    from linsep.core.files import atomic_write_bytes
+
+    content = {"format": FORMAT, "version": VERSION, "linsep": __version__, **_fields(model)}
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        atomic_write_bytes(path, text.encode("utf-8", "surrogatepass") + b"\n")
+    except OSError as error:
+        raise ModelError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def load_json(path: str | os.PathLike[str]) -> Any:
+    """Read a model file; every error names the file and the field."""
+    from linsep.data.files import fetch
+
+    try:
+        content = json.loads(fetch(path), parse_constant=_refuse, object_pairs_hook=_once)
+    except DataError as error:
+        raise ModelError(str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: this is not JSON ({error}).") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelError(f"{path}: this is not a linsep model; field 'format' is not {FORMAT!r}.")
+    version = content.get("version")
+    if type(version) is not int or version < 1:
+        raise ModelError(f"{path}: field 'version' is {version!r:.40}; a number from 1 is needed.")
+    if version > VERSION:
+        raise ModelError(
+            f"{path}: field 'version' is {version}, but linsep {__version__} reads up to "
+            f"{VERSION}; install linsep {content.get('linsep')!s:.40}, which wrote the file."
+        )
+    try:
+        return _revive(content, f"{path}")
+    except RecursionError as error:
+        raise ModelError(f"{path}: values are nested too deeply; the file is damaged.") from error
+
+
+def _fields(model: Any) -> dict[str, Any]:
+    name = type(model).__name__
+    if name not in CLASSES or not hasattr(model, "to_model"):
+        raise ModelError(f"{name} cannot be saved as JSON; linsep's own fitted estimators can.")
+    fields = {key: pack(value, key, _fields) for key, value in model.to_model().items()}
+    return {"estimator": name, **fields}
+
+
+def _revive(content: Any, where: str) -> Any:
+    name = content.get("estimator") if isinstance(content, dict) else None
+    cls = _find_class(name, where)
+    head = ("format", "version", "linsep", "estimator")
+    fields = {
+        key: unpack(value, f"{where}: {key}", _revive)
+        for key, value in content.items()
+        if key not in head
+    }
+    try:
+        return cls.from_model(fields)
+    except KeyError as error:
+        raise ModelError(f"{where}: field {error} is missing.") from error
+    except ModelError as error:
+        raise ModelError(f"{where}: {error}.") from error
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise ModelError(f"{where}: a {name} cannot be made of this ({error!s:.200}).") from error
+
+
+def _find_class(name: Any, where: str) -> Any:
+    import importlib
+
+    if not isinstance(name, str) or name not in CLASSES:
+        raise ModelError(f"{where}: field 'estimator' is {name!r:.60}, which linsep does not have.")
+    try:
+        return getattr(importlib.import_module(CLASSES[name]), name)
+    except (ImportError, AttributeError) as error:
+        raise ModelError(
+            f"{where}: field 'estimator' is {name!r}, which linsep {__version__} does not have."
+        ) from error
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        raise ValueError("a field is given twice")
+    return out

@@ -1,0 +1,116 @@
+"""What a linear estimator puts into a model file, and how it comes back.
+
+Estimators give two hooks, which may be one line each::
+
+    def to_model(self) -> dict: return linear_to_model(self)
+    @classmethod
+    def from_model(cls, fields): return linear_from_model(cls, fields)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.errors import ModelError
+
+__all__ = ["linear_from_model", "linear_to_model"]
+
+_OF_A_RUN = ("callbacks", "verbose")  # say how to watch a fit, nothing about its result
+_EXTRA = ("n_iter_", "n_updates_", "solver_used_", "fingerprint_", "preprocessing_", "objective_")
+
+
+def linear_to_model(estimator: Any) -> dict[str, Any]:
+    """Fields of a fitted estimator with coef_, intercept_ and classes_."""
+    if not hasattr(estimator, "coef_"):
+        raise ModelError(f"{type(estimator).__name__} is not fitted; call fit before saving it.")
+    params = estimator.get_params(deep=False)
+    names = getattr(estimator, "feature_names_in_", None)
+    status = getattr(estimator, "status_", None)
+    certificate: Any = getattr(estimator, "certificate_", None)
+    return {
+        "params": {key: value for key, value in params.items() if key not in _OF_A_RUN},
+        "classes": _classes_out(np.asarray(estimator.classes_)),
+        "n_features": int(estimator.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "coef": np.asarray(estimator.coef_, dtype=np.float64),
+        "intercept": np.asarray(estimator.intercept_, dtype=np.float64),
+        "zero_rule": "a score of exactly 0 is the last class",
+        "status": None if status is None else {"name": status.name, "sentence": status.value},
+        "certificate": certificate.to_dict() if hasattr(certificate, "to_dict") else certificate,
+        "extra": {key: getattr(estimator, key) for key in _EXTRA if hasattr(estimator, key)},
+    }
+
+
+def linear_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
+    """Give an estimator of class ``cls`` with its fitted attributes set."""
+    coef = _array(fields, "coef", 2)
+    intercept = _array(fields, "intercept", 1)
+    classes = _classes_in(fields["classes"])
+    n_features = fields["n_features"]
+    if type(n_features) is not int or coef.shape[1] != n_features:
+        raise ModelError(f"coef has {coef.shape[1]} columns but n_features is {n_features!r}")
+    if len(classes) < 2 or coef.shape[0] != (1 if len(classes) == 2 else len(classes)):
+        raise ModelError(f"coef has {coef.shape[0]} rows for {len(classes)} classes")
+    if intercept.shape[0] != coef.shape[0]:
+        raise ModelError(f"intercept has {intercept.shape[0]} entries for {coef.shape[0]} rows")
+    estimator = cls(**fields["params"])
+    estimator.coef_, estimator.intercept_, estimator.classes_ = coef, intercept, classes
+    estimator.n_features_in_ = n_features
+    if fields.get("feature_names") is not None:
+        names = fields["feature_names"]
+        if len(names) != n_features:
+            raise ModelError(f"feature_names has {len(names)} names for {n_features} features")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    _restore_words(estimator, fields)
+    return estimator
+
+
+def _restore_words(estimator: Any, fields: Mapping[str, Any]) -> None:
+    for key, value in (fields.get("extra") or {}).items():
+        if key not in _EXTRA:
+            raise ModelError(f"extra has the unknown entry {key!r}")
+        setattr(estimator, key, value)
+    if fields.get("status") is not None:
+        from linsep.core.status import Status
+
+        try:
+            estimator.status_ = Status[fields["status"]["name"]]
+        except KeyError as error:
+            raise ModelError(f"status {error} is not known") from error
+    if fields.get("certificate") is not None:
+        from linsep.certify.certificate import Certificate
+
+        estimator.certificate_ = Certificate.from_dict(fields["certificate"])
+
+
+def _array(fields: Mapping[str, Any], name: str, axes: int) -> NDArray[np.float64]:
+    array = np.asarray(fields[name], dtype=np.float64)
+    if array.ndim != axes or not np.isfinite(array).all():
+        raise ModelError(f"{name} is not an array of finite numbers with {axes} axes")
+    return array
+
+
+_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
+
+
+def _classes_out(classes: NDArray[Any]) -> dict[str, Any]:
+    if classes.dtype == object and all(isinstance(c, str) for c in classes):
+        classes = classes.astype(np.str_)
+    if classes.dtype.kind not in _KINDS:
+        raise ModelError(f"classes of type {classes.dtype} cannot be stored; use text or numbers.")
+    return {"type": _KINDS[classes.dtype.kind], "values": classes.tolist()}
+
+
+def _classes_in(stored: Any) -> NDArray[Any]:
+    kinds = {"bool": bool, "int": int, "float": float, "str": str}
+    try:
+        kind, values = kinds[stored["type"]], stored["values"]
+    except (KeyError, TypeError) as error:
+        raise ModelError("classes has no known type and values") from error
+    if not isinstance(values, list) or not all(type(value) is kind for value in values):
+        raise ModelError(f"classes are not a list of {stored['type']}")
+    return np.array(values, dtype=np.str_ if kind is str else np.int64 if kind is int else kind)
