@@ -9,7 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify._tmp_exact import exact_multipliers, row_signs
+from linsep.certify.exact import dependency, reflected, vanishes
+from linsep.certify.margins import margin_above, margin_below
+from linsep.certify.signs import row_signs
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
@@ -104,20 +106,24 @@ def judge(problem: Problem, witness: Witness) -> Certificate:
     """Recompute everything that the witness is good for."""
     a = witness.a
     values = problem.values(a)
-    wrong, separable = _wrong_samples(problem, a, values)
-    margin, margin_aug = _margins(problem, a, values)
+    wrong = np.flatnonzero(~(values > 0).reshape(problem.n, -1).all(axis=1))
+    separable: bool | None = None
+    if not wrong.size:  # a claim to separate is decided without rounding
+        signs = row_signs(problem, *_plane(problem, a))
+        wrong = np.flatnonzero(~(signs > 0).reshape(problem.n, -1).all(axis=1))
+        separable = True if not wrong.size else None
+    margin, margin_aug = _margins(problem, a, values, bool(separable))
     high, high_aug = np.inf, np.inf
-    rows: tuple[int, ...] = ()
-    multipliers: tuple[Fraction, ...] = ()
+    rows: list[int] = []
+    multipliers: list[Fraction] = []
     if witness.claim == "origin":
-        found = exact_multipliers(problem, witness.rows, witness.multipliers)
-        if found is not None:
+        rows, multipliers = _zero_combination(problem, witness)
+        if rows:
             separable, high, high_aug = False, 0.0, 0.0
-            rows, multipliers = tuple(int(r) for r in found[0]), tuple(found[1])
     elif witness.claim == "hull":
         high_aug = hull_bound(problem, witness)
     elif witness.claim == "two hulls":
-        high = two_hulls_bound(problem, witness)
+        high = margin_above(problem, witness.rows, witness.multipliers)
     if not problem.fit_intercept:  # the two spaces are one
         high = high_aug = min(high, high_aug)
     return Certificate(
@@ -131,43 +137,52 @@ def judge(problem: Problem, witness: Witness) -> Certificate:
         margin_aug_low=max(margin_aug, 0.0),
         margin_aug_high=high_aug,
         rows=tuple(problem.sample_of(r) for r in rows),
-        multipliers=multipliers,
-        rivals=() if problem.binary else tuple(problem.classes[problem.rival_of(r)] for r in rows),
+        multipliers=tuple(multipliers),
+        rivals=tuple(problem.classes[problem.rival_of(r)] for r in rows if not problem.binary),
     )
 
 
-def _wrong_samples(
-    problem: Problem, a: NDArray[np.float64], values: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], bool | None]:
-    """Samples not strictly on their own side, and whether there are none; exact signs."""
-    signs = row_signs(problem, a, values)
-    right = (signs > 0).reshape(problem.n, -1).all(axis=1)
-    wrong = np.flatnonzero(~right)
-    return wrong, True if wrong.size == 0 else None
+def _plane(problem: Problem, a: NDArray[np.float64]) -> tuple[Any, Any]:
+    coef, intercept = problem.split(a)
+    return (coef[0], float(intercept[0])) if problem.binary else (coef, intercept)
+
+
+def _zero_combination(problem: Problem, witness: Witness) -> tuple[list[int], list[Fraction]]:
+    """Rows and multipliers that give exactly zero: the witness's, or others of its rows."""
+    rows = witness.rows.tolist()
+    block = reflected(problem, rows)
+    counts = [Fraction(m) for m in witness.multipliers.tolist()]
+    if min(counts) < 0 or not vanishes(block, counts):
+        found = dependency(block) if len(rows) <= 2 * problem.dim + 2 else None
+        if found is None or min(found) < 0:
+            return [], []
+        counts = found
+    total = sum(counts)
+    kept = [(row, m / total) for row, m in zip(rows, counts) if m]
+    return [row for row, _ in kept], [m for _, m in kept]
 
 
 def _margins(
-    problem: Problem, a: NDArray[np.float64], values: NDArray[np.float64]
+    problem: Problem, a: NDArray[np.float64], values: NDArray[np.float64], separates: bool
 ) -> tuple[float, float]:
-    """Margin of the plane in the space of X and in the augmented space, rounded down."""
-    coef, intercept = problem.split(a)
+    """Margin of the plane in the space of X, and in the augmented space, where it separates
+    rounded down."""
     size = float(np.linalg.norm(a))
-    slack = 4 * (problem.d + 4) * _ULP
-    if size == 0 or not np.isfinite(size):
-        return -np.inf if size == 0 else np.nan, -np.inf if size == 0 else np.nan
+    if not 0 < size < np.inf:
+        return -np.inf, -np.inf
+    aug = float(values.min()) / size
+    if separates:
+        aug -= 4 * (problem.d + 4) * _ULP * _radius(problem)
+        return margin_below(problem, *_plane(problem, a)), aug
+    coef, _ = problem.split(a)
     if problem.binary:
-        length = np.array([np.linalg.norm(coef[0])])
-        lowest = float(values.min())
-        in_x = lowest / length[0] if length[0] > 0 else float(np.sign(lowest)) * np.inf
-    else:
-        gaps = np.linalg.norm(coef[:, None] - coef[None], axis=2)
-        own = np.repeat(problem.label, problem.K - 1)
-        rival = np.tile(np.arange(problem.K - 1), problem.n)
-        rival += rival >= own
-        with np.errstate(divide="ignore", invalid="ignore"):
-            in_x = float(np.min(values / gaps[own, rival]))
-    radius = _radius(problem)
-    return in_x - slack * (abs(in_x) + radius), float(values.min()) / size - slack * radius
+        length = float(np.linalg.norm(coef[0]))
+        return (float(values.min()) / length if length else -np.inf), aug
+    own, rival = problem.label.repeat(problem.K - 1), np.tile(np.arange(problem.K - 1), problem.n)
+    rival += rival >= own
+    lengths = np.linalg.norm(coef[own] - coef[rival], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nanmin(values / lengths)), aug
 
 
 def _radius(problem: Problem) -> float:
@@ -179,18 +194,6 @@ def hull_bound(problem: Problem, witness: Witness) -> float:
     """Length of the point of the hull, rounded up: no augmented margin is larger."""
     point, slack = _combine(problem, witness.rows, witness.multipliers, problem.fit_intercept)
     return float(np.linalg.norm(point)) * (1 + 1e-14) + slack
-
-
-def two_hulls_bound(problem: Problem, witness: Witness) -> float:
-    """Half the distance of the two points, rounded up: no margin is larger."""
-    positive = problem.sign[witness.rows] > 0
-    if not positive.any() or positive.all():
-        return np.inf
-    point, slack = np.zeros(problem.dim), 0.0
-    for side in (positive, ~positive):
-        part, error = _combine(problem, witness.rows[side], witness.multipliers[side], False)
-        point, slack = point + part, slack + error
-    return (float(np.linalg.norm(point)) * (1 + 1e-14) + slack) / 2
 
 
 def _combine(

@@ -62,6 +62,8 @@ class Problem:
         keep = weight > 0
         if not keep.all():
             present = np.unique(label[keep])
+            if present.size == 0:
+                raise DataError("all sample weights are zero; give some rows a positive weight.")
             if present.size < 2:
                 raise LabelError(
                     "all rows of positive sample weight belong to one class; give rows of "
@@ -113,6 +115,11 @@ class Problem:
     def sign(self) -> NDArray[np.float64]:
         """Labels of a binary problem as -1.0 and +1.0."""
         return np.where(self.label == self.K - 1, 1.0, -1.0)
+
+    @property
+    def row_weights(self) -> NDArray[np.float64]:
+        """Weights of the reflected rows."""
+        return self.weight if self.binary else np.repeat(self.weight, self.K - 1)
 
     @cached_property
     def rows(self) -> Rows:

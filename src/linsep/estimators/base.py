@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import assert_all_finite, check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -108,6 +108,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise DataError(str(error)) from error
         try:
             y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
             check_classification_targets(y)
         except ValueError as error:
             raise LabelError(str(error)) from error
@@ -196,7 +197,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             f"{problem.n} rows are on the wrong side. linsep.separability(X, y) decides whether "
             "any plane separates them; raise max_iter if one does.",
             NotSeparatedWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

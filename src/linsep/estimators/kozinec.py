@@ -37,8 +37,8 @@ class Kozinec(LinearClassifier):
         Limit of scans of the data.
     time_limit : float or None, default=None
         Limit in seconds; the best plane so far is kept.
-    class_weight, random_state : default=None
-        Taken so that all estimators have them. The plane of maximum margin depends on neither.
+    random_state : default=None
+        Taken so that all estimators have it; nothing here is random.
     warm_start : bool, default=False
         Start from the nearest points of the last fit, if it had as many rows.
     verbose : int, default=0
@@ -99,7 +99,6 @@ class Kozinec(LinearClassifier):
         fit_intercept: bool = True,
         max_iter: int = 100_000,
         time_limit: float | None = None,
-        class_weight: Any = None,
         random_state: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
@@ -111,7 +110,6 @@ class Kozinec(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.time_limit = time_limit
-        self.class_weight = class_weight
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose

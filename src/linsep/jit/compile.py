@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,7 @@ __all__ = ["Routine", "inner", "routine"]
 
 _LARGE = 100_000  # matrix entries from which a problem is compiled for at once
 _PATIENCE = 1_500_000  # entries a routine may touch as Python before it is compiled
+_lock = threading.Lock()  # two threads may want the same routine at once
 
 
 class Routine:
@@ -44,8 +46,9 @@ class Routine:
             if size < _LARGE and done < _PATIENCE:
                 self._work[kind] = done + work
                 return self.python(*args)
-            if self._compiled is None:
-                self._compiled = _compile(self.python)
+            with _lock:
+                if self._compiled is None:
+                    self._compiled = _compile(self.python)
             self._ready.add(kind)
         return self._compiled(*args)
 

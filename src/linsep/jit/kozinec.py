@@ -85,8 +85,9 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
 
     With pairwise the weight is taken from the best row in use; otherwise from all of them, as
     in Kozinec's rule. eps < 0 asks for the plain rule, which ends as soon as a separates.
-    bounds = (best lower, best upper, lower, upper), all one-sided margins; ``best`` holds the
-    vector of the best lower bound.
+    bounds = (best lower, best upper, lower, upper, fewest errors, lower of those), where the
+    bounds are one-sided margins. ``best`` holds the plane of fewest errors and, among those, of
+    the best lower bound, with its offset as last coordinate where there are two hulls.
     """
     n = group.shape[0]
     n_groups = points.shape[0]
@@ -95,9 +96,14 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
     to = np.empty(n_groups, np.int64)
     off = np.empty(n_groups, np.int64)
     gap = np.empty(a.shape[0])
+    middle = np.zeros(n_groups)
     taken = 0
     counters[STOP] = GO
     while taken < steps and counters[STOP] == GO:
+        if n_groups == 2:
+            middle[1] = 0.5 * (product(points[1], a) - product(points[0], a))
+            middle[0] = -middle[1]
+        errors = 0
         low[:] = np.inf
         high[:] = -np.inf
         to[:] = -1
@@ -105,6 +111,8 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
         for v in range(n):
             g = group[v]
             value = dot(rows, v, a)
+            if value <= middle[g]:
+                errors += 1
             if value < low[g]:
                 low[g] = value
                 to[g] = v
@@ -132,9 +140,15 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
         bounds[2] = total / (n_groups * size)
         bounds[3] = size / n_groups
         bounds[1] = min(bounds[1], bounds[3])
-        if bounds[2] > bounds[0]:
-            bounds[0] = bounds[2]
+        bounds[0] = max(bounds[0], bounds[2])
+        if total > 0.0:
+            errors = 0
+        if errors < bounds[4] or (errors == bounds[4] and bounds[2] > bounds[5]):
+            bounds[4] = errors
+            bounds[5] = bounds[2]
             best[:] = a
+            if n_groups == 2:
+                best[-1] = -0.5 * (low[1] - low[0]) if total > 0.0 else -middle[1]
         if (eps < 0.0 and total > 0.0) or (eps >= 0.0 and bounds[3] - bounds[2] <= eps):
             counters[STOP] = REACHED
             break

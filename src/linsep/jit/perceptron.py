@@ -9,7 +9,7 @@ from linsep.jit.rows import add, dot, norm2, weight
 
 # Places in the array of counters.
 POSITION, EPOCH, VISITS, UPDATES, CLEAN, PASS_UPDATES, STOP = range(7)
-BEST_ERRORS, BEST_RUN, BEST_UPDATE, CHECKED = range(7, 11)
+BEST_VISIT, BEST_RUN, BEST_UPDATE, CHECKED = range(7, 11)
 ANCHOR_VISITS, ANCHOR_UPDATES, POWER, SINCE_ANCHOR = range(11, 15)
 N_COUNTERS = 15
 
@@ -21,16 +21,16 @@ LAST, POCKET, RATCHET, AVERAGE = range(4)
 
 
 @inner
-def count_errors(rows, n, a, strict, most):
-    """Number of misclassified rows, or ``most`` as soon as it is reached."""
-    errors = 0
+def weigh_errors(rows, n, a, strict, most):
+    """Total weight of the misclassified rows, or at least ``most`` as soon as it is reached."""
+    cost = 0.0
     for v in range(n):
         value = dot(rows, v, a)
         if value < 0.0 or (value == 0.0 and not strict):
-            errors += 1
-            if errors >= most:
+            cost += weight(rows, v)
+            if cost >= most:
                 break
-    return errors
+    return cost
 
 
 @inner
@@ -43,13 +43,14 @@ def same(a, b):
 
 
 @inner
-def keep_if_better(rows, n, a, strict, counters, best):
+def keep_if_better(rows, n, a, strict, counters, best, best_cost):
     """Pocket: keep the weights if they make strictly fewer errors than the kept ones."""
-    errors = count_errors(rows, n, a, strict, counters[BEST_ERRORS])
-    if errors < counters[BEST_ERRORS]:
-        counters[BEST_ERRORS] = errors
+    cost = weigh_errors(rows, n, a, strict, best_cost[0])
+    if cost < best_cost[0]:
+        best_cost[0] = cost
         counters[BEST_RUN] = counters[CLEAN]
         counters[BEST_UPDATE] = counters[UPDATES]
+        counters[BEST_VISIT] = counters[VISITS]
         for j in range(a.shape[0]):
             best[j] = a[j]
 
@@ -71,7 +72,7 @@ def watch_for_repeat(a, counters, anchor):
 
 
 @routine
-def visit(rows, order, rule, rates, a, counters, best, total, anchor, steps, log):
+def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor, steps, log):
     """Visit up to ``steps`` rows in the given order and correct the weights on mistakes.
 
     rule = (strict, restart, whole_pass, repeats, keep, rates_from): whether a value of zero
@@ -94,7 +95,7 @@ def visit(rows, order, rule, rates, a, counters, best, total, anchor, steps, log
             if keep == RATCHET and counters[CLEAN] > counters[BEST_RUN]:
                 if counters[CHECKED] != counters[UPDATES]:
                     counters[CHECKED] = counters[UPDATES]
-                    keep_if_better(rows, n, a, strict, counters, best)
+                    keep_if_better(rows, n, a, strict, counters, best, best_cost)
             if value - value != 0.0:
                 counters[STOP] = OVERFLOW
             elif counters[CLEAN] >= n and not whole_pass:
@@ -116,7 +117,7 @@ def visit(rows, order, rule, rates, a, counters, best, total, anchor, steps, log
             counters[PASS_UPDATES] += 1
             counters[CLEAN] = 0
             if keep == POCKET:
-                keep_if_better(rows, n, a, strict, counters, best)
+                keep_if_better(rows, n, a, strict, counters, best, best_cost)
             if log.whole.shape[0] > 0:
                 k = log.count[0]
                 log.whole[k, 0] = counters[UPDATES]
@@ -153,12 +154,13 @@ def scan(rows, n, strict, worst_only, a, gradient, wrong):
 
     With worst_only the sum holds the row of smallest value alone.
 
-    Gives back (errors, criterion, worst row, worst value). The criterion is the sum of -z . a
-    over the misclassified rows, weighted.
+    Gives back (errors, cost, criterion, worst row, worst value): the number of misclassified
+    rows, their weight, the weighted sum of their -z . a, and the row of smallest value.
     """
     for j in range(gradient.shape[0]):
         gradient[j] = 0.0
     errors = 0
+    cost = 0.0
     criterion = 0.0
     worst = -1
     worst_value = 0.0
@@ -169,6 +171,7 @@ def scan(rows, n, strict, worst_only, a, gradient, wrong):
         if is_wrong:
             w = weight(rows, v)
             errors += 1
+            cost += w
             criterion -= w * value
             if not worst_only:
                 add(rows, v, w, gradient)
@@ -177,4 +180,4 @@ def scan(rows, n, strict, worst_only, a, gradient, wrong):
             worst_value = value
     if worst_only and errors > 0:
         add(rows, worst, weight(rows, worst), gradient)
-    return errors, criterion, worst, worst_value
+    return errors, cost, criterion, worst, worst_value

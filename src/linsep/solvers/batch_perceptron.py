@@ -45,7 +45,8 @@ class BatchState(State):
     """Misclassified rows at the last scan."""
     criterion: float = np.inf
     """Perceptron criterion J_p at the last scan."""
-    best_errors: int = np.iinfo(np.int64).max
+    best_cost: float = np.inf
+    """Total weight of the rows misclassified by the best weights."""
     best_update: int = 0
     sample_updates: int = 0
     power: int = 0
@@ -167,7 +168,7 @@ class Batch:
         wrong: NDArray[np.bool_],
         log: Log,
     ) -> None:
-        errors, criterion, worst, worst_value = loops.scan(
+        errors, cost, criterion, worst, worst_value = loops.scan(
             problem.rows,
             problem.n_rows,
             self.strict,
@@ -181,8 +182,8 @@ class Batch:
         state.n_scans += 1
         state.total += state.a
         state.errors, state.criterion = errors, criterion
-        if errors < state.best_errors:
-            state.best_errors, state.best_update = errors, state.n_updates
+        if cost < state.best_cost:
+            state.best_cost, state.best_update = cost, state.n_updates
             state.best[:] = state.a
         if not (np.isfinite(criterion) and np.isfinite(gradient).all()):
             state.status = Status.DIVERGED
@@ -251,7 +252,6 @@ class Batch:
 
     def _prove(self, problem: Problem, state: BatchState, counts: NDArray[np.float64]) -> None:
         rows = np.flatnonzero(counts)
-        samples = rows if problem.binary else rows // (problem.K - 1)
         state.proof_rows = rows
-        state.proof_counts = counts[rows] * problem.weight[samples]
+        state.proof_counts = counts[rows] * problem.row_weights[rows]
         state.status = Status.CYCLE

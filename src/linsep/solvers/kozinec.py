@@ -48,9 +48,10 @@ class KozinecState(State):
     """Convex weights; those of group g are to be multiplied by scale[g]."""
     scale: NDArray[np.float64]
     best: NDArray[np.float64]
-    """Vector of the best lower bound."""
+    """Plane of fewest errors so far, and of the best lower bound among those."""
     bounds: NDArray[np.float64]
-    """Best lower, best upper, last lower, last upper bound of the margin."""
+    """Best lower, best upper, last lower, last upper bound of the margin; errors and lower
+    bound of the best plane."""
     counters: NDArray[np.int64]
     group: NDArray[np.uint8]
     """Number of the hull that each row belongs to."""
@@ -95,10 +96,16 @@ class Kozinec:
     unit: ClassVar[str] = "scan"
 
     def init(self, problem: Problem, *, start: Any = None) -> KozinecState:
-        """Start at the first row of each hull, or at given convex weights of the rows."""
+        """Start at one row of each hull, or at given convex weights of the rows.
+
+        The plain rule starts at the first row, as in the lecture. With away steps it is the row
+        that lies farthest towards the other side, whatever the order of the rows.
+        """
         rows, group = self.rows(problem), self.groups(problem)
         n_groups = 2 if self._two_hulls(problem) else 1
         lam = np.zeros(problem.n_rows) if start is None else np.array(start, dtype=np.float64)
+        plane = _between_boxes(problem) if self.steps == "away" else np.zeros(problem.dim)
+        guess = problem.values(plane)
         if lam.shape != (problem.n_rows,) or not (lam >= 0).all():
             raise SettingError(
                 f"start has shape {lam.shape}; Kozinec's rule starts from {problem.n_rows} "
@@ -108,7 +115,7 @@ class Kozinec:
         for g in range(n_groups):
             own = group == g
             if not lam[own].any():
-                lam[np.flatnonzero(own)[0]] = 1.0
+                lam[np.flatnonzero(own)[guess[own].argmin()]] = 1.0
             lam[own] /= lam[own].sum()
             for v in np.flatnonzero(own & (lam > 0)).tolist():
                 add(rows, v, lam[v], points[g])
@@ -119,8 +126,8 @@ class Kozinec:
             a=a,
             lam=lam,
             scale=np.ones(n_groups),
-            best=a.copy(),
-            bounds=np.array([-np.inf, np.inf, -np.inf, np.inf]),
+            best=plane,
+            bounds=np.array([-np.inf, np.inf, -np.inf, np.inf, (guess <= 0).sum(), -np.inf]),
             counters=np.zeros(loops.N_COUNTERS, dtype=np.int64),
             group=group,
             radius2=radius2 * (1 if problem.binary else 2),
@@ -152,8 +159,7 @@ class Kozinec:
         """Weights with the best offset, and the convex weights that bound the margin."""
         lam = state.weights()
         rows = np.flatnonzero(lam)
-        a = state.best if np.isfinite(state.bounds[0]) else state.a
-        a = self._with_offset(problem, state, a)
+        a = state.best.copy() if state.best.any() else self.current(problem, state)
         claim = "two hulls" if self._two_hulls(problem) else "hull"
         if int(state.counters[loops.STOP]) == loops.COLLAPSED:
             claim = "origin"
@@ -218,3 +224,17 @@ class Kozinec:
             return Status.STALLED
         return Status.RUNNING
 
+
+def _between_boxes(problem: Problem) -> NDArray[np.float64]:
+    """The plane, or machine, that decides for the nearest middle of the classes' boxes."""
+    middles = np.zeros((problem.K, problem.d))
+    for k in range(problem.K):
+        part = problem.matrix[problem.label == k]
+        low, high = part.min(axis=0), part.max(axis=0)
+        if problem.sparse:
+            low, high = low.toarray().ravel(), high.toarray().ravel()
+        middles[k] = np.asarray(low, dtype=np.float64) / 2 + np.asarray(high) / 2
+    machine = np.column_stack([middles, -0.5 * (middles**2).sum(axis=1)])
+    if not problem.fit_intercept:
+        machine[:, -1] = 0.0
+    return machine[1] - machine[0] if problem.binary else (machine - machine.mean(axis=0)).ravel()

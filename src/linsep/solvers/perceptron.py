@@ -31,7 +31,6 @@ from linsep.solvers.schedule import Schedule
 __all__ = ["PerceptronState", "SingleSample", "start_weights"]
 
 _POCKET_ROWS = 1000  # up to here every iterate is tried for the pocket, beyond only long runs
-_NONE = np.iinfo(np.int64).max
 
 
 def start_weights(problem: Problem, start: Any, seed: int) -> NDArray[np.float64]:
@@ -64,6 +63,8 @@ class PerceptronState(State):
     counters: NDArray[np.int64]
     best: NDArray[np.float64]
     """Weights in the pocket."""
+    best_cost: NDArray[np.float64]
+    """Total weight of the rows they misclassify: one number."""
     total: NDArray[np.float64]
     """Updates weighted by their time, for the average."""
     anchor: NDArray[np.float64]
@@ -87,12 +88,6 @@ class PerceptronState(State):
     def n_visits(self) -> int:
         """Rows looked at so far."""
         return int(self.counters[loops.VISITS])
-
-    @property
-    def best_errors(self) -> int | None:
-        """Errors of the weights in the pocket; None without a pocket."""
-        errors = int(self.counters[loops.BEST_ERRORS])
-        return None if errors == _NONE else errors
 
     @property
     def average(self) -> NDArray[np.float64]:
@@ -143,12 +138,13 @@ class SingleSample:
         """Weights at the start; the pocket holds them already."""
         a = start_weights(problem, start, self.seed)
         counters = np.zeros(loops.N_COUNTERS, dtype=np.int64)
-        counters[[loops.BEST_ERRORS, loops.CHECKED]] = _NONE, -1
+        counters[loops.CHECKED] = -1
         state = PerceptronState(
             a=a,
             start=a.copy(),
             counters=counters,
             best=a.copy(),
+            best_cost=np.array([np.inf]),
             total=np.zeros_like(a),
             anchor=np.zeros_like(a),
             n_rows=problem.n_rows,
@@ -158,7 +154,7 @@ class SingleSample:
         if self.keep == "pocket":
             values = problem.values(a)
             wrong = values < 0 if self.strict else values <= 0
-            counters[loops.BEST_ERRORS] = int(wrong.sum())
+            state.best_cost[0] = float(problem.row_weights[wrong].sum())
         if self.min_margin is not None:
             state.squared_radius = float(problem.squared_lengths.max()) + problem.fit_intercept
             state.squared_radius *= 1 if problem.binary else 2
@@ -242,6 +238,7 @@ class SingleSample:
                 state.a,
                 state.counters,
                 state.best,
+                state.best_cost,
                 state.total,
                 state.anchor,
                 steps,
@@ -275,7 +272,7 @@ class SingleSample:
             if state.n_updates > state.squared_radius / self.min_margin**2:
                 return Status.BOUND_EXCEEDED
         if self.patience is not None and self.keep == "pocket":
-            since = state.n_visits - int(state.counters[loops.BEST_UPDATE])
+            since = state.n_visits - int(state.counters[loops.BEST_VISIT])
             if since > self.patience * problem.n_rows:
                 return Status.PATIENCE
         return Status.RUNNING
@@ -301,7 +298,7 @@ class SingleSample:
             taken += self._visit(problem, again, state.period - taken, log)
         rows = log.whole[: int(log.count[0]), 2]
         state.proof_rows, counts = np.unique(rows, return_counts=True)
-        state.proof_counts = counts * _weights_of(problem, state.proof_rows)
+        state.proof_counts = counts * problem.row_weights[state.proof_rows]
         if 20 * state.n_visits * problem.d < 20_000_000:
             state.cycle_start = self._first_of_cycle(problem, state)
 
@@ -333,7 +330,3 @@ def _is_zero(problem: Problem, row: int) -> bool:
     values = problem.matrix[[sample]]
     return not problem.fit_intercept and not np.any(values.data if problem.sparse else values)
 
-
-def _weights_of(problem: Problem, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    samples = rows if problem.binary else rows // (problem.K - 1)
-    return problem.weight[samples]

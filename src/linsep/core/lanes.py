@@ -1,0 +1,153 @@
+"""Passes over a matrix: a fixed split into lanes, worked on by any number of threads.
+
+A lane is a run of consecutive rows, a block a piece of a lane that stays in the cache while
+it is read several times. Both depend on the shape of the matrix alone. Every lane adds up
+its own blocks and the lanes are added in order, so a sum has the same bits for any number of
+threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Lanes", "one_blas_thread", "run_all"]
+
+T = TypeVar("T")
+
+_BLOCK_BYTES = 448 * 1024  # a block and the sums beside it fit the second-level cache
+_SERIAL = 400_000  # entries below which threads cost more than they bring
+
+
+class Lanes:
+    """The split of a matrix, dense or sparse, into lanes of blocks.
+
+    Parameters
+    ----------
+    matrix : array or CSR matrix of shape (n, d)
+    wide : bool, default=False
+        Give float32 blocks as float64.
+    scatter : callable, optional
+        ``scatter(matrix, lo, hi, out)`` writes rows of a sparse matrix out densely; compiled
+        code does it faster than the default.
+    """
+
+    def __init__(
+        self, matrix: Any, *, wide: bool = False, scatter: Callable[..., Any] | None = None
+    ) -> None:
+        self.matrix = matrix
+        self.scatter = scatter or _scatter
+        self.n, self.d = matrix.shape
+        self.sparse = not isinstance(matrix, np.ndarray)
+        self.dtype = np.dtype(np.float64) if wide else matrix.dtype
+        per_row = self.d * self.dtype.itemsize
+        self.rows = int(np.clip(_BLOCK_BYTES // max(1, per_row) // 64 * 64, 64, 8192))
+        n_blocks = -(-self.n // self.rows)
+        count = 8 if self.d <= 128 else 4 if self.d <= 512 else 2
+        count = max(1, min(count, n_blocks // 4))
+        edges = [n_blocks * k // count for k in range(count + 1)]
+        self.spans = [
+            (edges[k] * self.rows, min(self.n, edges[k + 1] * self.rows)) for k in range(count)
+        ]
+        size = matrix.nnz if self.sparse else self.n * self.d
+        self.serial = size < _SERIAL
+
+    def blocks(self, lane: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """First row, row after the last, and a dense array, for each block of a lane."""
+        start, stop = self.spans[lane]
+        scratch = np.empty((0, 0))
+        for lo in range(start, stop, self.rows):
+            hi = min(stop, lo + self.rows)
+            if self.sparse:
+                if scratch.size == 0:
+                    scratch = np.empty((self.rows, self.d), self.dtype)
+                self.scatter(self.matrix, lo, hi, scratch[: hi - lo])
+                yield lo, hi, scratch[: hi - lo]
+            else:
+                yield lo, hi, self.matrix[lo:hi].astype(self.dtype, copy=False)
+
+    def each(self, function: Callable[[int], T], threads: int | None = None) -> list[T]:
+        """``function(lane)`` for every lane; results in the order of the lanes."""
+        jobs = [lambda lane=lane: function(lane) for lane in range(len(self.spans))]
+        return run_all(jobs, 1 if self.serial else threads)
+
+
+def _scatter(matrix: Any, lo: int, hi: int, out: NDArray[Any]) -> None:
+    out[:] = matrix[lo:hi].toarray()
+
+
+# -- threads --------------------------------------------------------------------------------
+
+_inside = threading.local()
+_pools: dict[int, ThreadPoolExecutor] = {}
+
+
+def run_all(jobs: list[Callable[[], T]], threads: int | None = None) -> list[T]:
+    """Run all jobs and give their results in order; None means one thread for each core.
+
+    A job that is itself run by a thread of ours does its own jobs alone.
+    """
+    threads = _cores() if threads is None else max(1, threads)
+    threads = min(threads, len(jobs))
+    if threads <= 1 or getattr(_inside, "worker", False):
+        return [job() for job in jobs]
+    pool = _pools.get(threads)
+    if pool is None:
+        pool = _pools[threads] = ThreadPoolExecutor(threads, "linsep", _enter_worker)
+    return list(pool.map(lambda job: job(), jobs))
+
+
+def _enter_worker() -> None:
+    _inside.worker = True
+
+
+@lru_cache(maxsize=1)
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_pools.clear)
+
+
+# -- BLAS -----------------------------------------------------------------------------------
+
+_blas_lock = threading.Lock()
+_blas_users = 0
+_blas_limit: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS in one thread: our lanes are the threads, and the bits stay the same."""
+    global _blas_users, _blas_limit
+    with _blas_lock:
+        if _blas_users == 0:
+            _blas_limit = _controller().limit(limits=1, user_api="blas")
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0:
+                _blas_limit.restore_original_limits()
+                _blas_limit = None
+
+
+@lru_cache(maxsize=1)
+def _controller() -> Any:
+    import scipy.linalg  # noqa: F401  its BLAS must be loaded to be found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -1,0 +1,98 @@
+"""Elementwise work of the Newton method for the hinge losses."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from linsep.jit.compile import routine
+
+# Places in the array of sums.
+LOSS, ROUNDED, PLUS, MINUS, SQUARE_PLUS, SQUARE_MINUS = range(6)
+N_SUMS = 6
+
+
+@routine
+def bend(scores, sign, cost, b, h, u, zy, zp, band, sums):
+    """Violations of a block of rows, derivatives of the loss, and the rows of its curved part.
+
+    h > 0: hinge rounded off over |u| < h; h = 0: squared hinge. zy receives cost * z * sign,
+    zp the same for the positive class alone and zero elsewhere. Gives back how many row
+    numbers were written to band.
+    """
+    loss = 0.0
+    rounded = 0.0
+    plus = 0.0
+    minus = 0.0
+    square_plus = 0.0
+    square_minus = 0.0
+    k = 0
+    scale = 0.5 / h if h > 0.0 else 0.0
+    for i in range(u.shape[0]):
+        y = sign[i]
+        c = cost[i]
+        v = 1.0 - y * (scores[i] + b)
+        u[i] = v
+        p = max(v, 0.0)
+        if h > 0.0:
+            z = min(max(v * scale + 0.5, 0.0), 1.0)
+            loss += c * p
+            rounded += c * (z * (v + h) - h * z * z)
+            curved = abs(v) < h
+        else:
+            z = 2.0 * p
+            loss += c * p * p
+            curved = v > 0.0
+        band[k] = i
+        k += 1 if curved else 0
+        cz = c * z
+        zy[i] = cz * y
+        if y > 0.0:
+            zp[i] = cz
+            plus += cz
+            square_plus += cz * z
+        else:
+            zp[i] = 0.0
+            minus += cz
+            square_minus += cz * z
+    sums[LOSS] += loss
+    sums[ROUNDED] += rounded if h > 0.0 else loss
+    sums[PLUS] += plus
+    sums[MINUS] += minus
+    sums[SQUARE_PLUS] += square_plus
+    sums[SQUARE_MINUS] += square_minus
+    return k
+
+
+@routine
+def slope(u0, u1, cost, t, h, out):
+    """First and second derivative along u0 + t (u1 - u0) of the sum of the losses."""
+    first = 0.0
+    second = 0.0
+    scale = 0.5 / h if h > 0.0 else 2.0
+    for i in range(u0.shape[0]):
+        du = u1[i] - u0[i]
+        v = u0[i] + t * du
+        c = cost[i] * du
+        if h > 0.0:
+            z = min(max(v * scale + 0.5, 0.0), 1.0)
+            if abs(v) < h:
+                second += c * du * scale
+        else:
+            z = 2.0 * max(v, 0.0)
+            if v > 0.0:
+                second += c * du * scale
+        first += c * z
+    out[0] = first
+    out[1] = second
+
+
+@routine
+def excess(u, cost, h):
+    """sum of cost (max(u, 0) - z u): the duality gap that rounding off by h leaves."""
+    scale = 0.5 / h
+    s = 0.0
+    for i in range(u.shape[0]):
+        v = u[i]
+        if abs(v) < h:
+            s += cost[i] * (max(v, 0.0) - (v * scale + 0.5) * v)
+    return s
