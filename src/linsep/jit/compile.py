@@ -40,17 +40,22 @@ class Routine:
 
     def __call__(self, *args: Any, size: int, work: int) -> Any:
         """Run it: size is the number of matrix entries, work how many this call may touch."""
+        return self.choose(*args, size=size, work=work)(*args)
+
+    def choose(self, *args: Any, size: int, work: int) -> Callable[..., Any]:
+        """The form to run for arguments like these, for a loop that calls it often."""
         kind = tuple(map(_kind, args))
         if kind not in self._ready:
             done = self._work.get(kind, 0)
             if size < _LARGE and done < _PATIENCE:
                 self._work[kind] = done + work
-                return self.python(*args)
+                return self.python
             with _lock:
                 if self._compiled is None:
                     self._compiled = _compile(self.python)
             self._ready.add(kind)
-        return self._compiled(*args)
+        compiled: Callable[..., Any] = self._compiled
+        return compiled
 
 
 def routine(python: Callable[..., Any]) -> Routine:

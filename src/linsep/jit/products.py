@@ -1,0 +1,25 @@
+"""Products of a matrix, dense or sparse, with a vector, over a run of rows."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from linsep.jit.compile import routine
+from linsep.jit.rows import sample_add, sample_dot
+
+
+@routine
+def scores(X, w, lo, hi, out):
+    """out[i] = x_i . w for lo <= i < hi."""
+    d = w.shape[0]
+    for i in range(lo, hi):
+        out[i] = sample_dot(X, i, w, 0, d)
+
+
+@routine
+def combine(X, c, lo, hi, out):
+    """out += sum of c_i x_i for lo <= i < hi."""
+    d = out.shape[0]
+    for i in range(lo, hi):
+        if c[i] != 0.0:
+            sample_add(X, i, c[i], out, 0, d)

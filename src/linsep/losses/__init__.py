@@ -1,0 +1,1 @@
+"""Loss functions of the margin: value, derivative, conjugate."""

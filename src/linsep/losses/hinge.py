@@ -1,0 +1,57 @@
+"""The hinge, its square, and the hinge with its corner rounded off.
+
+All are functions of the violation u = 1 - y f(x) of one row:
+
+hinge           max(u, 0)                     derivative in [0, 1]
+squared hinge   max(u, 0)^2                   derivative 2 max(u, 0)
+rounded hinge   z (u + h) - h z^2 with z = clip(u / (2 h) + 1/2, 0, 1), the derivative;
+                it lies above the hinge, by at most h / 4, and agrees with it for |u| >= h
+
+The conjugate L*(t) = sup_u t u - L(u) gives the dual: a row of cost c and dual variable
+alpha = c t adds alpha - c L*(t) to the lower bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LOSSES", "conjugate", "derivative", "rounded_excess", "value"]
+
+Array = NDArray[np.float64]
+
+LOSSES = ("hinge", "squared_hinge")
+
+
+def value(loss: str, u: Array) -> Array:
+    """L(u).
+
+    >>> value("squared_hinge", np.array([-1.0, 0.5])).tolist()
+    [0.0, 0.25]
+    """
+    positive = np.maximum(u, 0.0)
+    return positive if loss == "hinge" else positive * positive
+
+
+def derivative(loss: str, u: Array, h: float = 0.0) -> Array:
+    """L'(u); for the hinge with its corner rounded off over |u| < h."""
+    if loss == "squared_hinge":
+        return 2.0 * np.maximum(u, 0.0)
+    if h > 0:
+        return np.clip(u * (0.5 / h) + 0.5, 0.0, 1.0)
+    return (u > 0).astype(np.float64)
+
+
+def conjugate(loss: str, t: Array) -> Array:
+    """L*(t) for t >= 0: 0 on [0, 1] for the hinge, t^2 / 4 for its square."""
+    if loss == "squared_hinge":
+        return t * t / 4.0
+    return np.where(t <= 1.0, 0.0, np.inf)
+
+
+def rounded_excess(u: Array, cost: Array, h: float) -> float:
+    """sum of cost (max(u, 0) - z u): the duality gap that rounding the corner by h leaves."""
+    z = derivative("hinge", u, h)
+    z *= u
+    np.subtract(np.maximum(u, 0.0), z, out=z)
+    return float(cost @ z)

@@ -1,0 +1,130 @@
+"""One pass over the rows for the Newton method: losses, dual point, gradient, curvature.
+
+Each block of rows is read while it sits in the cache: scores, derivatives of the loss, their
+combination with the rows, and the product of the rows on the curved part of the loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import Lanes
+from linsep.core.order import generator
+from linsep.core.problem import Problem
+from linsep.jit import newton_hinge as loops
+from linsep.jit.scatter import scatter
+
+__all__ = ["Reading", "RowSet", "leveraged", "whole"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one pass found at (w, b) for a rounding of width h."""
+
+    u: Array
+    """Violations 1 - y f(x)."""
+    v: Array
+    """sum of cost z y x over all rows, and over the rows of the positive class."""
+    v_plus: Array
+    sums: Array
+    """Sums over the rows; see jit/newton_hinge.py."""
+    curvature: Array
+    """sum of cost [x, 1] [x, 1]' over the curved part, shape (d + 1, d + 1)."""
+
+
+class RowSet:
+    """Rows with their costs: all rows of a problem, or a sample of them."""
+
+    def __init__(self, matrix: Any, sign: Array, cost: Array, *, wide: bool = False) -> None:
+        self.lanes = Lanes(matrix, wide=wide, scatter=scatter)
+        self.sign, self.cost = sign, cost
+        self.n, self.d = matrix.shape
+        self.even = bool((cost == cost[0]).all())
+        self.size = self.n * self.d
+
+    def read(self, a: Array, h: float, *, offset: bool, threads: int | None) -> Reading:
+        """Pass over the rows at a = [w, b]; h = 0 means the squared hinge."""
+        u = np.empty(self.n)
+        w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
+        parts = self.lanes.each(lambda lane: self._lane(lane, w, b, h, u, offset), threads)
+        v, sums, curvature = parts[0]
+        for other in parts[1:]:
+            v += other[0]
+            sums += other[1]
+            curvature += other[2]
+        return Reading(u, v[0], v[1], sums, curvature)
+
+    def _lane(
+        self, lane: int, w: NDArray[Any], b: float, h: float, u: Array, offset: bool
+    ) -> tuple[Array, Array, Array]:
+        d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
+        v, sums, curvature = np.zeros((2, d)), np.zeros(loops.N_SUMS), np.zeros((d + 1, d + 1))
+        z, band = np.empty((2, rows), dtype), np.empty(rows + 1, np.int64)
+        curved = np.empty((rows, d), dtype)
+        first, last = self.lanes.spans[lane]
+        bend = loops.bend.choose(
+            w, self.sign, self.cost, b, h, u, z[0], z[1], band, sums,
+            size=self.size, work=4 * (last - first),
+        )  # fmt: skip
+        for lo, hi, block in self.lanes.blocks(lane):
+            zy, zp = z[0, : hi - lo], z[1, : hi - lo]
+            k = bend(
+                block @ w, self.sign[lo:hi], self.cost[lo:hi], b, h, u[lo:hi], zy, zp, band, sums
+            )
+            v[0] += zy @ block
+            if offset:
+                v[1] += zp @ block
+            if k:
+                B = np.take(block, band[:k], axis=0, out=curved[:k], mode="clip")
+                self._curve(B, self.cost[lo:hi], band[:k], curvature, offset)
+        return v, sums, curvature
+
+    def _curve(
+        self, B: NDArray[Any], cost: Array, band: NDArray[np.int64], out: Array, offset: bool
+    ) -> None:
+        """Add cost [x, 1] [x, 1]' of the rows B."""
+        d = self.d
+        if self.even:
+            root: NDArray[Any] = np.full(len(B), np.sqrt(cost[0]), B.dtype)
+            total = float(cost[0]) * len(B)
+            factor = float(cost[0])
+        else:
+            own = cost[band]
+            root = np.sqrt(own).astype(B.dtype)
+            B *= root[:, None]
+            total, factor = float(own.sum()), 1.0
+        product = B.T @ B
+        out[:d, :d] += product if factor == 1.0 else factor * product
+        if offset:
+            out[:d, d] += (root @ B) * (np.sqrt(factor) if factor != 1.0 else 1.0)
+            out[d, d] += total
+
+
+def whole(problem: Problem, *, wide: bool) -> RowSet:
+    """All rows."""
+    return RowSet(problem.matrix, problem.sign, problem.weight, wide=wide)
+
+
+def leveraged(
+    problem: Problem, lengths: Array, size: int, seed: int, level: int, *, wide: bool
+) -> RowSet:
+    """About ``size`` rows, long ones more often, with the costs that make sums unbiased.
+
+    Row i is taken with probability min(1, size (1 / (2 n) + |x_i|^2 / (2 sum |x|^2))), so rows
+    with rare features are always in; a row of weight s counts as s rows.
+    """
+    s = problem.weight
+    total = float(s @ lengths)
+    chance = s / s.sum()
+    if total > 0:
+        chance = (chance + s * lengths / total) / 2
+    chance = np.minimum(1.0, size * chance)
+    index = np.flatnonzero(generator(seed, level).random(problem.n) < chance)
+    matrix = problem.matrix[index]
+    return RowSet(matrix, problem.sign[index], s[index] / chance[index], wide=wide)

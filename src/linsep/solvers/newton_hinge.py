@@ -1,0 +1,444 @@
+"""Newton's method on a hinge whose corner is rounded off, less and less.
+
+Problem   minimise P(w, b) = |w|^2 / 2 + C sum_i s_i L(1 - y_i (w.x_i + b)), b unpenalised,
+          L the hinge or its square
+Given     rows x_i, signs y_i, weights s_i; a hinge rounded off over |u| < h has curvature
+          1 / (2 h) there, so only the rows in that band enter the Newton system
+Update    (I + C / (2 h) (B'B + kappa diag(g))) p = -gradient, B the rows in the band, g the
+          squared lengths of the columns; unit step, or the exact minimum along p if that
+          would go up. kappa follows the ratio of true to predicted decrease (Levenberg,
+          Marquardt). First on small samples that hold all long rows, then on all rows.
+Stop      (P - D) / P <= tol with D the dual value of alpha_i = C s_i L'(u_i), made feasible
+          for the free intercept by scaling the heavier class down
+Paper     Chapelle 2007, Training a support vector machine in the primal; Keerthi and DeCoste
+          2005 for the squared hinge
+
+When the gradient vanishes, the gap is what the rounding leaves, C sum s (max(u, 0) - z u). It
+is read off the stored u for any h, so the next h is known without another pass.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+from linsep.jit import newton_hinge as loops
+from linsep.jit.scatter import scatter
+from linsep.solvers.hinge_pass import Reading, RowSet, leveraged, whole
+
+__all__ = ["NewtonHinge", "NewtonState"]
+
+Array = NDArray[np.float64]
+
+_FIRST = (2.0, 1.0, 0.5, 0.25)  # widths on the first set of rows
+_SECOND = (0.25, 0.12)  # and on the next, before the width that the tolerance asks for
+_SMALLEST = 1e-13  # width below which rounding rules
+
+
+@dataclass(kw_only=True)
+class NewtonState(State):
+    """An evaluated point: its violations, gradient and curvature, and the best bounds."""
+
+    a: Array
+    level: int = -1
+    """Which sample of rows; -1 before the first pass, the last level is all rows."""
+    rung: int = 0
+    h: float = 0.0
+    kappa: float = 1e-3
+    u: Array = field(default_factory=lambda: np.zeros(0))
+    gradient: Array
+    curvature: Array
+    rounded: float = np.inf
+    """Objective with the corner rounded off."""
+    primal: float = np.inf
+    dual: float = 0.0
+    """Values at a on all rows (at the last level)."""
+    residual: float = np.inf
+    """Part of the gap that more Newton steps would remove."""
+    best: Array
+    best_primal: float = np.inf
+    dual_a: Array
+    dual_h: float = 0.0
+    best_dual: float = 0.0
+    target: float = 0.0
+    """Width chosen for the tolerance."""
+    idle: int = 0
+    rows_read: float = 0.0
+    n_rows: int
+    columns: Array
+    """Squared lengths of the columns, weighted, and the sum of the weights."""
+    lengths: Array
+    """Squared lengths of the rows."""
+
+    @property
+    def passes(self) -> float:
+        """Rows read divided by the number of rows."""
+        return self.rows_read / self.n_rows
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap of the best primal and the best dual point."""
+        return relative_gap(self.best_primal, self.best_dual)
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """(P - D) / P, and 0 where both vanish."""
+    if not np.isfinite(primal):
+        return np.inf
+    return (primal - dual) / primal if primal > dual else 0.0
+
+
+@dataclass(frozen=True)
+class NewtonHinge:
+    """Primal Newton method for tall data, dense or nearly so.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+    loss : {"hinge", "squared_hinge"}
+    tol : float, default=1e-3
+        Relative duality gap.
+    seed : int, default=0
+        Of the samples.
+    threads : int or None, default=None
+        None means all cores. The result does not depend on it.
+
+    Examples
+    --------
+    >>> from linsep.core import Problem, drive
+    >>> from linsep.solvers.newton_hinge import NewtonHinge
+    >>> out = drive(Problem([[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]), NewtonHinge(tol=1e-6))
+    >>> out.status.name, out.witness.a.round(3).tolist()
+    ('CERTIFIED', [1.5, -2.25])
+    """
+
+    C: float = 1.0
+    loss: str = "hinge"
+    tol: float = 1e-3
+    seed: int = 0
+    threads: int | None = None
+
+    unit: ClassVar[str] = "Newton step"
+
+    def init(self, problem: Problem, *, start: Any = None) -> NewtonState:
+        """Zero weights, or (coef, intercept) to start from on all rows."""
+        lengths, columns = squared_sums(problem, self.threads)
+        width = problem.d + 1
+        state = NewtonState(
+            a=np.zeros(width),
+            gradient=np.zeros(width),
+            curvature=np.zeros((width, width)),
+            best=np.zeros(width),
+            best_primal=self.C * float(problem.weight.sum()),
+            dual_a=np.zeros(width),
+            n_rows=problem.n,
+            columns=columns,
+            lengths=lengths,
+            rows_read=float(problem.n),
+        )
+        if start is not None:
+            state.a = problem.join(*start)
+            state.level = len(self._sizes(problem)) - 1  # no samples: go to all rows at once
+        return state
+
+    def advance(self, problem: Problem, state: NewtonState, steps: int, log: Log = NO_LOG) -> int:
+        """Newton steps; each ends with an evaluated point."""
+        taken = 0
+        with one_blas_thread():
+            while taken < steps and not state.status.done:
+                self._step(problem, state)
+                state.steps += 1
+                taken += 1
+        return taken
+
+    def status(self, state: NewtonState) -> Status:
+        """CERTIFIED when the gap is closed; STALLED when rounding forbids it."""
+        return state.status
+
+    def witness(self, problem: Problem, state: NewtonState) -> Witness:
+        """The best weights, and the dual variables of the best dual point."""
+        full = state.level == len(self._sizes(problem))
+        if full and np.array_equal(state.dual_a, state.a) and state.dual_h == state.h:
+            u = state.u
+        else:
+            u = 1.0 - problem.values(state.dual_a if state.best_dual > 0 else state.a)
+        h = state.dual_h if state.best_dual > 0 else max(state.h, 1e-3)
+        alpha = self.C * problem.weight * slopes(self.loss, u, h)
+        evaluated = np.isfinite(state.primal) and full
+        a = state.best if evaluated or state.level < 0 else state.a
+        rows = np.flatnonzero(alpha)
+        return Witness(a=a.copy(), rows=rows, multipliers=alpha[rows], claim="dual")
+
+    # -- one step -----------------------------------------------------------------------------
+
+    def _step(self, problem: Problem, state: NewtonState) -> None:
+        if state.level < 0 or not state.u.size:
+            self._enter(problem, state, max(state.level + 1, 0), state.a)
+            return
+        rows = self._rows(problem, state)
+        p, predicted = self._direction(state, problem.fit_intercept)
+        full = state.level == len(self._sizes(problem))
+        if self._settled(state, predicted, full):
+            h = self._next_width(state, rows, full)
+            if h is None:
+                if full:
+                    state.status = Status.STALLED
+                    return
+                self._enter(problem, state, state.level + 1, state.a + p)
+                return
+            if h != state.h:
+                state.h, state.kappa = h, 1e-3 if not full else max(state.kappa, 1e-6)
+                self._take(problem, state, rows, state.a + p, self._read(problem, state, rows, p))
+                return
+        self._newton(problem, state, rows, p, predicted)
+
+    def _newton(
+        self, problem: Problem, state: NewtonState, rows: RowSet, p: Array, predicted: float
+    ) -> None:
+        """Unit step, or the exact minimum along p; kappa follows the success."""
+        old = state.rounded
+        reading = self._read(problem, state, rows, p)
+        new = self._rounded(state.a + p, reading)
+        if not new <= old + 1e-12 * abs(old):
+            t = self._minimum_along(state, rows, p, reading.u)
+            p = t * p
+            reading = self._read(problem, state, rows, p)
+            new = self._rounded(state.a + p, reading)
+            state.kappa = min(max(10 * state.kappa, 1e-3), 10.0)
+        else:
+            ratio = (old - new) / predicted if predicted > 0 else 1.0
+            state.kappa *= 0.1 if ratio > 0.6 else 1.0 if ratio > 0.3 else 4.0
+        state.idle = state.idle + 1 if not new < old else 0
+        if not new <= old + 1e-9 * abs(old):  # rounding: stay where we are
+            if state.idle > 3:
+                state.status = Status.STALLED
+            state.kappa = max(state.kappa, 1e-6)
+            return
+        self._take(problem, state, rows, state.a + p, reading)
+
+    def _enter(self, problem: Problem, state: NewtonState, level: int, a: Array) -> None:
+        """Go on with another set of rows."""
+        last = len(self._sizes(problem))
+        state.rung = 0
+        if self.loss == "squared_hinge":
+            state.h = 0.0
+        elif level == 0 and state.level < 0:
+            state.h = _FIRST[0]
+        elif level < last:
+            state.h = _SECOND[0]
+        else:
+            state.h = state.target or _SECOND[0]
+        state.level = level
+        state.kappa = 1e-4 if level == last and state.target else 1e-3
+        rows = self._rows(problem, state)
+        state.a = a
+        self._take(problem, state, rows, a, self._read(problem, state, rows, np.zeros_like(a)))
+
+    def _take(
+        self, problem: Problem, state: NewtonState, rows: RowSet, a: Array, reading: Reading
+    ) -> None:
+        """Move to an evaluated point."""
+        C, sums = self.C, reading.sums
+        state.a, state.u = a, reading.u
+        state.n_updates += 1
+        half = 0.5 * float(a[:-1] @ a[:-1])
+        state.rounded = half + C * sums[loops.ROUNDED]
+        state.primal = half + C * sums[loops.LOSS]
+        state.gradient = np.append(a[:-1] - C * reading.v, 0.0)
+        if problem.fit_intercept:
+            state.gradient[-1] = -C * (sums[loops.PLUS] - sums[loops.MINUS])
+        state.curvature = reading.curvature
+        state.dual, v = self._dual(reading, problem.fit_intercept)
+        state.residual = 0.5 * float(np.sum((a[:-1] - v) ** 2))
+        if not np.isfinite(state.primal):
+            state.status = Status.DIVERGED
+            return
+        state.status = Status.RUNNING
+        if state.level == len(self._sizes(problem)):
+            if state.primal < state.best_primal:
+                state.best_primal, state.best = state.primal, a.copy()
+            if state.dual > state.best_dual:
+                state.best_dual, state.dual_a, state.dual_h = state.dual, a.copy(), state.h
+            if state.gap <= self.tol:
+                state.status = Status.CERTIFIED
+
+    def _dual(self, reading: Reading, offset: bool) -> tuple[float, Array]:
+        """Dual value of alpha = C s z, made feasible, and the weights it stands for."""
+        C, sums = self.C, reading.sums
+        plus, minus = float(sums[loops.PLUS]), float(sums[loops.MINUS])
+        up, down = 1.0, 1.0
+        if offset:
+            if min(plus, minus) <= 0.0:
+                return 0.0, np.zeros_like(reading.v)
+            up, down = min(1.0, minus / plus), min(1.0, plus / minus)
+        v = C * (up * reading.v_plus - down * (reading.v_plus - reading.v)) if offset else (
+            C * reading.v
+        )
+        value = C * (up * plus + down * minus) - 0.5 * float(v @ v)
+        if self.loss == "squared_hinge":
+            squares = up**2 * sums[loops.SQUARE_PLUS] + down**2 * sums[loops.SQUARE_MINUS]
+            value -= C * float(squares) / 4.0
+        return value, v
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _read(self, problem: Problem, state: NewtonState, rows: RowSet, p: Array) -> Reading:
+        state.rows_read += rows.n
+        return rows.read(state.a + p, state.h, offset=problem.fit_intercept, threads=self.threads)
+
+    def _rounded(self, a: Array, reading: Reading) -> float:
+        return 0.5 * float(a[:-1] @ a[:-1]) + self.C * float(reading.sums[loops.ROUNDED])
+
+    def _direction(self, state: NewtonState, offset: bool) -> tuple[Array, float]:
+        """Newton direction and the decrease it predicts, by Cholesky on scaled columns."""
+        width = len(state.a) if offset else len(state.a) - 1
+        bend = self.C * (0.5 / state.h if state.h > 0 else 2.0)
+        g = state.gradient[:width]
+        while True:
+            H = bend * state.curvature[:width, :width]
+            diagonal = H.diagonal() + bend * state.kappa * state.columns[:width]
+            diagonal[: len(state.a) - 1] += 1.0
+            scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-300))
+            H = H * scale[:, None] * scale
+            np.fill_diagonal(H, 1.0 + 1e-14)
+            try:
+                factor = scipy.linalg.cho_factor(H, overwrite_a=True, check_finite=False)
+                break
+            except scipy.linalg.LinAlgError:
+                state.kappa = max(10 * state.kappa, 1e-12)
+        p = np.zeros_like(state.a)
+        p[:width] = -scale * scipy.linalg.cho_solve(factor, scale * g, check_finite=False)
+        return p, -0.5 * float(g @ p[:width])
+
+    def _settled(self, state: NewtonState, predicted: float, full: bool) -> bool:
+        """Whether further steps at this width would not pay."""
+        if full:
+            gap = max(state.primal - state.dual, 0.0)
+            return (
+                state.residual <= 0.1 * max(self.tol * state.primal, 0.2 * gap)
+                and state.dual > 0
+                or predicted <= 1e-15 * state.primal
+            )
+        first = state.level == 0 and state.h not in _SECOND
+        return predicted <= (1e-3 if first else 1e-4) * state.primal
+
+    def _next_width(self, state: NewtonState, rows: RowSet, full: bool) -> float | None:
+        """The next width on these rows; None when they have told all they can."""
+        if self.loss == "squared_hinge":
+            return None if not full or state.residual <= 1e-15 * state.primal else state.h
+        if full and state.target == 0.0:  # no samples came first
+            wider = [h for h in _FIRST if h < state.h]
+            if wider and self._leftover(state, rows, wider[0]) > 0.5 * self.tol * state.primal:
+                return wider[0]
+        if full:
+            h = self._fitting_width(state, rows, 0.5 * self.tol, state.h)
+            h = max(min(h, 0.8 * state.h), 0.2 * state.h)
+            return h if h > _SMALLEST else None
+        schedule = _FIRST if state.target == 0.0 else (*_SECOND, state.target)
+        later = [h for h in schedule if h < state.h]
+        if later:
+            return later[0]
+        if state.target == 0.0:
+            share = 0.5 * max(self.tol, 3e-4)
+            state.target = min(self._fitting_width(state, rows, share, 0.5), 0.12)
+        return None
+
+    def _fitting_width(self, state: NewtonState, rows: RowSet, share: float, h: float) -> float:
+        """The largest width, at most h, that leaves a gap of no more than ``share`` of P."""
+        while h > 1e-4 * state.h and self._leftover(state, rows, h) > share * state.primal:
+            h *= 0.87
+        return h
+
+    def _leftover(self, state: NewtonState, rows: RowSet, h: float) -> float:
+        n = len(state.u)
+        return self.C * float(
+            loops.excess(state.u, rows.cost, h, size=rows.size, work=n)
+        )
+
+    def _minimum_along(self, state: NewtonState, rows: RowSet, p: Array, u1: Array) -> float:
+        """Exact minimum of the rounded objective along p, from the two stored violations."""
+        w, q = state.a[:-1], p[:-1]
+        wq, qq = float(w @ q), float(q @ q)
+        out = np.zeros(2)
+        low, high, t = 0.0, 1.0, 0.1
+        for _ in range(40):
+            n = len(u1)
+            loops.slope(state.u, u1, rows.cost, t, state.h, out, size=rows.size, work=2 * n)
+            first, second = self.C * out[0] + wq + t * qq, self.C * out[1] + qq
+            low, high = (low, t) if first > 0 else (t, high)
+            new = t - first / second if second > 0 else -1.0
+            if not low < new < high:
+                new = 0.5 * (low + high) if low > 0 else 0.1 * high
+            done = abs(new - t) < 0.02 * t or high - low < 0.05 * high
+            t = new
+            if done:
+                break
+        return t
+
+    def _sizes(self, problem: Problem) -> list[int]:
+        """Sizes of the samples that come before all rows."""
+        first = max(6144, 24 * problem.d)
+        return [size for size in (first, 8 * first) if 4 * size <= problem.n]
+
+    def _rows(self, problem: Problem, state: NewtonState) -> RowSet:
+        return _row_set(problem, self, state.level, state.lengths)
+
+
+# -- rows of a level: rebuilt at need, kept while they are in use -----------------------------
+
+_kept = threading.local()
+
+
+def _row_set(problem: Problem, solver: NewtonHinge, level: int, lengths: Array) -> RowSet:
+    """The rows of a level, a function of the problem, the settings and the level alone."""
+    held = getattr(_kept, "value", None)
+    key = (problem, solver, level)
+    if held is not None and held[0][0] is problem and held[0][1:] == key[1:]:
+        found: RowSet = held[1]
+        return found
+    sizes = solver._sizes(problem)
+    wide = solver.tol < 1e-4
+    if level == len(sizes):
+        made = whole(problem, wide=wide)
+    else:
+        made = leveraged(problem, lengths, sizes[level], solver.seed, level, wide=wide)
+    _kept.value = (key, made)
+    return made
+
+
+def squared_sums(problem: Problem, threads: int | None = None) -> tuple[Array, Array]:
+    """Squared lengths of the rows, and weighted ones of the columns with the sum of weights."""
+    lanes = Lanes(problem.matrix, scatter=scatter)
+    lengths = np.empty(problem.n)
+
+    def lane_sums(lane: int) -> Array:
+        total = np.zeros(problem.d)
+        ones = np.ones(problem.d, lanes.dtype)
+        for lo, hi, block in lanes.blocks(lane):
+            squares = np.square(block)
+            lengths[lo:hi] = squares @ ones
+            total += problem.weight[lo:hi].astype(lanes.dtype) @ squares
+        return total
+
+    parts = lanes.each(lane_sums, threads)
+    columns = parts[0]
+    for other in parts[1:]:
+        columns += other
+    return lengths, np.append(columns, problem.weight.sum())
+
+
+def slopes(loss: str, u: Array, h: float) -> Array:
+    """L'(u) of the loss, for the hinge rounded off over |u| < h."""
+    from linsep.losses.hinge import derivative
+
+    return derivative(loss, u, h)
