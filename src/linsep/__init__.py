@@ -20,7 +20,7 @@ _HOMES = {
     "drive": "linsep.core",
     "separability": "linsep.verdict",
 }
-_MODULES = ("core", "data", "errors")
+_MODULES = ("core", "data", "errors", "risk")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]  # noqa: PLE0604
 

@@ -18,9 +18,7 @@ __all__ = ["exchange"]
 
 
 @routine
-def exchange(  # type: ignore[no-untyped-def]
-    R, Z, rows, group, multipliers, toward, k, groups, cross, inner, joining, old, worst
-):
+def exchange(R, Z, rows, group, multipliers, toward, k, groups, cross, inner, joining, old, worst):
     """Let rows join a corral of k rows, then go to the best point; gives back the new k.
 
     Z[k:k + b] and the same places of rows, group and toward hold the b rows that want to join.

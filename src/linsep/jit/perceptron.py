@@ -14,7 +14,8 @@ ANCHOR_VISITS, ANCHOR_UPDATES, POWER, SINCE_ANCHOR = range(11, 15)
 N_COUNTERS = 15
 
 # Values of counters[STOP]: why the loop cannot or need not go on.
-GO, CLEAN_RUN, CLEAN_PASS, ZERO_ROW, OVERFLOW, REPEATED, END_OF_PASS, LOG_FULL, RATES_USED = range(9)
+GO, CLEAN_RUN, CLEAN_PASS, ZERO_ROW, OVERFLOW, REPEATED, TOO_MANY, NO_BETTER = range(8)
+END_OF_PASS, LOG_FULL, RATES_USED = range(8, 11)
 
 # What to remember.
 LAST, POCKET, RATCHET, AVERAGE = range(4)
@@ -75,12 +76,14 @@ def watch_for_repeat(a, counters, anchor):
 def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor, steps, log):
     """Visit up to ``steps`` rows in the given order and correct the weights on mistakes.
 
-    rule = (strict, restart, whole_pass, repeats, keep, rates_from): whether a value of zero
-    counts as right, whether to begin again at the first row after an update, whether only a
-    clean pass ends the run, whether to look for repeated states, what to remember, and the
-    number of the update that rates[0] belongs to. ``rates`` of length one is a constant rate.
+    rule = (strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience):
+    whether a value of zero counts as right, whether to begin again at the first row after an
+    update, whether only a clean pass ends the run, whether to look for repeated states, what to
+    remember, the number of the update that rates[0] belongs to, and when to give up: after so
+    many updates, or so many visits without a better pocket. ``rates`` of length one is a
+    constant rate.
     """
-    strict, restart, whole_pass, repeats, keep, rates_from = rule
+    strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience = rule
     n = order.shape[0]
     taken = 0
     counters[STOP] = GO
@@ -134,6 +137,12 @@ def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor,
                     watch_for_repeat(a, counters, anchor)
             if rates.shape[0] > 1 and at + 1 == rates.shape[0] and counters[STOP] == GO:
                 counters[STOP] = RATES_USED
+            if counters[UPDATES] > most_updates:
+                counters[STOP] = TOO_MANY
+        if counters[VISITS] - counters[BEST_VISIT] > patience and (
+            counters[STOP] == GO or counters[STOP] >= END_OF_PASS
+        ):
+            counters[STOP] = NO_BETTER
         if counters[POSITION] == n:
             if whole_pass and counters[PASS_UPDATES] == 0 and counters[STOP] == GO:
                 counters[STOP] = CLEAN_PASS

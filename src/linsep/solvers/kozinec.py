@@ -222,6 +222,7 @@ class Kozinec:
             return Status.DIVERGED
         if stop in (loops.COLLAPSED, loops.STUCK):
             return Status.STALLED
+        state.counters[loops.STOP] = loops.GO  # a full log only ends a call, not the run
         return Status.RUNNING
 
 

@@ -30,6 +30,7 @@ from linsep.solvers.schedule import Schedule
 
 __all__ = ["PerceptronState", "SingleSample", "start_weights"]
 
+_NEVER = 2**62
 _POCKET_ROWS = 1000  # up to here every iterate is tried for the pocket, beyond only long runs
 
 
@@ -158,6 +159,8 @@ class SingleSample:
         if self.min_margin is not None:
             state.squared_radius = float(problem.squared_lengths.max()) + problem.fit_intercept
             state.squared_radius *= 1 if problem.binary else 2
+            if (problem.weight != 1).any():  # the bound is for steps of equal size
+                state.squared_radius = np.inf
         return state
 
     def advance(
@@ -228,6 +231,8 @@ class SingleSample:
             self._repeats,
             keep,
             done,
+            self._most_updates(state),
+            _NEVER if self.patience is None else self.patience * problem.n_rows,
         )
         return int(
             loops.visit(
@@ -247,6 +252,12 @@ class SingleSample:
                 work=min(steps, problem.n_rows) * problem.d,
             )
         )
+
+    def _most_updates(self, state: PerceptronState) -> int:
+        """Novikoff's bound for the margin asked for, where it holds."""
+        if self.min_margin is None or state.start.any() or not self.schedule.constant:
+            return _NEVER
+        return int(min(state.squared_radius / self.min_margin**2, 2.0**62))
 
     def _order(self, problem: Problem, state: PerceptronState) -> NDArray[np.int64]:
         if self.order in ("cyclic", "restart"):
@@ -268,13 +279,11 @@ class SingleSample:
         if stop == loops.REPEATED:
             self._explain_repeat(problem, state)
             return Status.CYCLE
-        if self.min_margin is not None and not state.start.any() and self.schedule.constant:
-            if state.n_updates > state.squared_radius / self.min_margin**2:
-                return Status.BOUND_EXCEEDED
-        if self.patience is not None and self.keep == "pocket":
-            since = state.n_visits - int(state.counters[loops.BEST_VISIT])
-            if since > self.patience * problem.n_rows:
-                return Status.PATIENCE
+        if stop == loops.TOO_MANY:
+            return Status.BOUND_EXCEEDED
+        if stop == loops.NO_BETTER:
+            return Status.PATIENCE
+        state.counters[loops.STOP] = loops.GO  # the rest only ends a call, not the run
         return Status.RUNNING
 
     def _judge_clean(self, problem: Problem, state: PerceptronState) -> Status:
@@ -284,7 +293,7 @@ class SingleSample:
             return Status.SEPARATED
         if self.strict and (values >= 0).all():
             return Status.BOUNDARY
-        state.counters[loops.CLEAN] = 0
+        state.counters[[loops.CLEAN, loops.STOP]] = 0, loops.GO
         return Status.RUNNING
 
     def _explain_repeat(self, problem: Problem, state: PerceptronState) -> None:
