@@ -61,9 +61,21 @@ def _dense_norm2(X, i, d):  # type: ignore[no-untyped-def]
 
 
 def _csr_dot(X, i, a, at, d):  # type: ignore[no-untyped-def]
-    s = 0.0
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
     w = a[at : at + d]
-    for p in range(X.indptr[i], X.indptr[i + 1]):
+    start = X.indptr[i]
+    stop = X.indptr[i + 1]
+    whole = stop - (stop - start) % 4
+    for p in range(start, whole, 4):
+        s0 += X.data[p] * w[X.indices[p]]
+        s1 += X.data[p + 1] * w[X.indices[p + 1]]
+        s2 += X.data[p + 2] * w[X.indices[p + 2]]
+        s3 += X.data[p + 3] * w[X.indices[p + 3]]
+    s = (s0 + s2) + (s1 + s3)
+    for p in range(whole, stop):
         s += X.data[p] * w[X.indices[p]]
     return s
 
