@@ -1,0 +1,305 @@
+"""Rational arithmetic on reflected rows.
+
+A float is an integer times a power of two, so the rows of a float matrix become integers once
+every column is multiplied by a power of two of its own. Linear dependencies between rows do
+not change by that. Everything here is exact; floats only suggest where to look.
+
+Rows are given as a block of floats: for two classes y [x, 1], for K > 2 classes the Kesler
+rows without the block of the last class (adding one vector to all blocks changes no decision,
+so the last block may be taken as zero). Without an intercept the constant column is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem
+
+__all__ = [
+    "Integers",
+    "Tick",
+    "dependency",
+    "independent_columns",
+    "integer_products",
+    "no_tick",
+    "null_space",
+    "positive_combination",
+    "rank_at_least",
+    "reflected",
+    "scaled_integers",
+    "to_integers",
+    "vanishes",
+]
+
+Array = NDArray[np.float64]
+Tick = Callable[[], None]
+"""Called now and then; it raises when the time is up."""
+
+_PRIMES = (2147483629, 2147483587, 2147483579)
+_SMALL = 62  # bits that are safe in int64
+
+
+def no_tick() -> None:
+    """Time is not limited."""
+
+
+class Integers(NamedTuple):
+    """Block[i, j] = table[i, j] * 2 ** shift[j]; table of int64 or of Python integers."""
+
+    table: NDArray[Any]
+    shift: NDArray[np.int64]
+
+
+def reflected(problem: Problem, rows: NDArray[np.int64] | Sequence[int]) -> Array:
+    """Reflected rows as a dense block of floats, in the coordinates described above."""
+    index = np.asarray(rows, dtype=np.int64)
+    sample = index if problem.binary else index // (problem.K - 1)
+    block = problem.matrix[sample]
+    block = np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), np.float64)
+    if problem.fit_intercept:
+        block = np.column_stack([block, np.ones(len(block))])
+    if problem.binary:
+        return np.asarray(problem.sign[index, None] * block)
+    own = problem.label[sample]
+    rival = index % (problem.K - 1)
+    rival = rival + (rival >= own)
+    out = np.zeros((len(index), problem.K, block.shape[1]))
+    at = np.arange(len(index))
+    out[at, own] = block
+    out[at, rival] = -block
+    return out[:, :-1].reshape(len(index), (problem.K - 1) * block.shape[1])
+
+
+def to_integers(block: NDArray[Any]) -> Integers:
+    """Multiply each column by the smallest power of two that makes it integer."""
+    block = np.asarray(block, dtype=np.float64)
+    if block.size and np.abs(block).max() < 2.0**53 and (np.rint(block) == block).all():
+        return Integers(block.astype(np.int64), np.zeros(block.shape[1], dtype=np.int64))
+    fraction, exponent = np.frexp(block)
+    mantissa = np.ldexp(fraction, 53).astype(np.int64)
+    filled = mantissa != 0
+    lowest = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
+    lowest = np.where(filled, lowest, 0)
+    mantissa >>= lowest
+    exponent = exponent.astype(np.int64) - 53 + lowest
+    none = np.iinfo(np.int64).max
+    shift = np.where(filled, exponent, none).min(axis=0, initial=none)
+    shift = np.where(shift == none, 0, shift)
+    up = np.where(filled, exponent - shift, 0)
+    bits = np.frexp(np.abs(mantissa).astype(np.float64))[1] + up
+    if bits.max(initial=0) <= _SMALL:
+        return Integers(mantissa << up, shift)
+    return Integers(mantissa.astype(object) << up.astype(object), shift)
+
+
+def scaled_integers(values: Sequence[Any] | NDArray[Any]) -> tuple[list[int], Fraction]:
+    """Integers without a common factor, and the positive scale: value = integer * scale."""
+    fractions = [v if isinstance(v, Fraction) else Fraction(v) for v in _plain(values)]
+    common = lcm(*(f.denominator for f in fractions))
+    numbers = [f.numerator * (common // f.denominator) for f in fractions]
+    divisor = gcd(*numbers) or 1
+    return [n // divisor for n in numbers], Fraction(divisor, common)
+
+
+def integer_products(
+    block: NDArray[Any], vectors: Sequence[Sequence[int]]
+) -> tuple[NDArray[Any], int]:
+    """Products of the rows with integer vectors: integers, all times one power of two."""
+    table, shift = to_integers(block)
+    low = int(shift.min(initial=0))
+    right = [[v << int(s - low) for v, s in zip(vector, shift)] for vector in vectors]
+    largest = [int(v) for v in np.abs(table).max(axis=0, initial=1)]
+    limit = max(sum(abs(v) * t for v, t in zip(vector, largest)) for vector in right)
+    if limit < 2**53 and table.dtype != object:
+        # all partial sums are integers below 2^53, so the product is exact in any order
+        product = table.astype(np.float64) @ np.array(right, dtype=np.float64).T
+        return product.astype(np.int64), low
+    import flint
+
+    flat = [v for vector in right for v in vector]
+    whole = _matrix(table) * flint.fmpz_mat(len(right), len(right[0]), flat).transpose()
+    out = np.empty((len(table), len(right)), dtype=object)
+    out[:] = [[int(v) for v in row] for row in whole.tolist()]
+    return out, low
+
+
+def _plain(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def _matrix(table: NDArray[Any]) -> Any:
+    import flint
+
+    return flint.fmpz_mat(*table.shape, table.ravel().tolist())
+
+
+def _modular(table: NDArray[Any], prime: int) -> Any:
+    import flint
+
+    return flint.nmod_mat(*table.shape, (table % prime).ravel().tolist(), prime)
+
+
+def rank_at_least(block: NDArray[Any], rank: int) -> bool:
+    """Whether the rows have that rank or more; exact, a rank modulo a prime is never larger."""
+    if rank <= 0:
+        return True
+    if min(block.shape) < rank:
+        return False
+    table = to_integers(block).table
+    if any(_modular(table, prime).rank() >= rank for prime in _PRIMES):
+        return True
+    return bool(_matrix(table).rank() >= rank)
+
+
+def independent_columns(table: NDArray[Any]) -> list[int]:
+    """Columns that are independent modulo a prime, as many as there are (almost surely)."""
+    reduced, rank = _modular(table, _PRIMES[0]).rref()
+    columns, at = [], 0
+    for i in range(rank):
+        while int(reduced[i, at]) == 0:
+            at += 1
+        columns.append(at)
+    return columns
+
+
+def dependency(block: NDArray[Any]) -> list[Fraction] | None:
+    """Multipliers > 0 of sum 1 that combine the rows to zero, if there is just one such way.
+
+    None when the rows are independent, when they depend on each other in more than one way,
+    or when the only way has a multiplier that is not positive.
+    """
+    k = len(block)
+    if k == 1:
+        return None if np.any(block) else [Fraction(1)]
+    table = to_integers(block).table
+    table = table[:, (table != 0).any(axis=0)]
+    numbers = None
+    if k - 1 <= table.shape[1]:
+        numbers = _one_relation(table, _pivots(table, k - 1))
+    if numbers is None:  # floats chose columns that depend on each other
+        columns = independent_columns(table)
+        if len(columns) != k - 1:
+            return None
+        numbers = _one_relation(table, columns)
+    if numbers is None or min(numbers) <= 0 or not _zero_sum(table, numbers):
+        return None
+    total = sum(numbers)
+    return [Fraction(number, total) for number in numbers]
+
+
+def _pivots(table: NDArray[Any], count: int) -> list[int]:
+    """Columns that look independent in floats, by QR with pivoting."""
+    from scipy.linalg import lapack
+
+    size = np.abs(table).max(axis=0)
+    floats = np.asarray(table / np.where(size == 0, 1, size), dtype=np.float64)
+    _, order, *_ = lapack.dgeqp3(floats)
+    return sorted((order[:count] - 1).tolist())
+
+
+def _one_relation(table: NDArray[Any], columns: list[int]) -> list[int] | None:
+    """Integers n with n @ table[:, columns] = 0, the last one fixed; one column less than rows."""
+    part = _matrix(np.ascontiguousarray(table[:-1, columns].T))
+    right = _matrix(-table[-1:, columns].T)
+    try:
+        numerators, denominator = part.solve(right).numer_denom()
+    except ZeroDivisionError:
+        return None
+    return [int(n) for n in numerators.entries()] + [int(denominator)]
+
+
+def _zero_sum(table: NDArray[Any], numbers: Sequence[int]) -> bool:
+    """Whether numbers @ table is zero."""
+    import flint
+
+    row = flint.fmpz_mat(1, len(numbers), list(numbers))
+    return not any((row * _matrix(table)).entries())
+
+
+def vanishes(block: NDArray[Any], multipliers: Sequence[Fraction]) -> bool:
+    """Whether the multipliers combine the rows to exactly zero."""
+    table = to_integers(block).table
+    numbers, _ = scaled_integers(multipliers)
+    return _zero_sum(table, numbers)
+
+
+def positive_combination(
+    base: NDArray[Any], weights: Sequence[int], support: NDArray[Any]
+) -> list[Fraction] | None:
+    """Multipliers m > 0 with weights @ base + m @ support = 0; support rows independent.
+
+    None when there are none, or when the rows of support depend on each other.
+    """
+    both = to_integers(np.vstack([base, support])).table
+    table, count = both[len(base) :], len(support)
+    goal = _combined(both[: len(base)], weights)
+    if count == 0:
+        return None if any(goal) else []
+    try:
+        columns = _pivots(table, count)
+        solution = _solve_rows(table, goal, columns)
+    except ZeroDivisionError:
+        columns = independent_columns(table)
+        if len(columns) != count:
+            return None
+        solution = _solve_rows(table, goal, columns)
+    numerators, denominator = solution
+    if denominator < 0:
+        numerators, denominator = [-n for n in numerators], -denominator
+    if min(numerators) <= 0:
+        return None
+    left = _combined(table, numerators)
+    if any(a + b * denominator for a, b in zip(left, goal)):
+        return None
+    return [Fraction(n, denominator) for n in numerators]
+
+
+def _combined(table: NDArray[Any], numbers: Sequence[int]) -> list[int]:
+    import flint
+
+    row = flint.fmpz_mat(1, len(numbers), list(numbers))
+    return [int(v) for v in (row * _matrix(table)).entries()]
+
+
+def _solve_rows(
+    table: NDArray[Any], goal: Sequence[int], columns: list[int]
+) -> tuple[list[int], int]:
+    import flint
+
+    part = _matrix(np.ascontiguousarray(table[:, columns].T))
+    right = flint.fmpz_mat(len(columns), 1, [-goal[j] for j in columns])
+    numerators, denominator = part.solve(right).numer_denom()
+    return [int(n) for n in numerators.entries()], int(denominator)
+
+
+def null_space(block: NDArray[Any]) -> list[list[int]]:
+    """Integer vectors that span all a with block @ a = 0, one a list, in reduced form.
+
+    Each vector has one column of its own where the others are zero, so they are sparse where
+    the block is.
+    """
+    table, shift = to_integers(block)
+    reduced, denominator, rank = _matrix(table).rref()
+    D = table.shape[1]
+    pivots, at = [], 0
+    for i in range(rank):
+        while reduced[i, at] == 0:
+            at += 1
+        pivots.append(at)
+    out = []
+    for free in sorted(set(range(D)) - set(pivots)):
+        vector = {free: Fraction(1)}
+        for i, pivot in enumerate(pivots):
+            if reduced[i, free] != 0:
+                vector[pivot] = Fraction(-int(reduced[i, free]), int(denominator))
+        full = [Fraction(0)] * D
+        for j, v in vector.items():  # undo the powers of two of the columns
+            full[j] = v / Fraction(2) ** int(shift[j])
+        out.append(scaled_integers(full)[0])
+    return out

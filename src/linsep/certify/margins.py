@@ -1,0 +1,202 @@
+"""Bounds of the best margin that are true in spite of rounding.
+
+From below   the plane itself: min y (w . x + b) / |w|, rounded down
+From above   a point of each hull: no plane can keep a larger distance from both classes than
+             half the distance of two points of their hulls; without an intercept, than the
+             length of a point of the hull of the rows y x; rounded up
+
+With K > 2 classes the margin of a linear machine is the least over all rows and rivals of
+(g_own - g_rival) / |w_own - w_rival|. Each pair of classes bounds it from above.
+"""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from math import inf, isqrt, nextafter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.exact import Tick, no_tick, reflected, scaled_integers, to_integers
+from linsep.certify.signs import bounded_weights, exact_values, flat_weights, float_bounds
+from linsep.core.problem import Problem
+
+__all__ = ["margin_above", "margin_below", "sqrt_down", "sqrt_up"]
+
+Array = NDArray[np.float64]
+
+_SHARP = 1e-10  # relative error up to which a floating bound is good enough
+_TINY = 256  # entries up to which everything is exact: such problems are read by people
+_LARGEST = sys.float_info.max
+
+
+def margin_below(problem: Problem, coef: Any, intercept: Any, *, tick: Tick = no_tick) -> float:
+    """A lower bound of the margin of a plane, or of a linear machine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linsep.core import Problem
+    >>> from linsep.certify.margins import margin_below
+    >>> margin_below(Problem([[0.0], [2.0]], [-1, 1]), np.array([3.0]), -3.0)
+    1.0
+    """
+    w, b = bounded_weights(coef, intercept)
+    values, error = float_bounds(problem, w, b)
+    size = _plane_sizes(problem, w)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        least = (values - error) / size
+        most = (values + error) / size
+        sharp = bool(np.all(size > 1e-100) and np.all(size < 1e100))
+        at = int(np.argmin(least))
+        large = problem.n_rows * problem.d > _TINY
+        if large and sharp and least[at] > 0 and error[at] <= _SHARP * values[at]:
+            return float(least[at] * (1 - (problem.d + 16) * 2.0**-52))
+        ceiling = np.nanmin(most) if sharp else inf
+        close = np.flatnonzero(~(least > ceiling * (1 + 1e-12)))
+    return _exact_below(problem, coef, intercept, close, tick)
+
+
+def _plane_sizes(problem: Problem, w: Array) -> Array:
+    """|w|, or |w_own - w_rival| for each Kesler row, in floats."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if problem.binary:
+            return np.full(problem.n, np.sqrt((w * w).sum()))
+        between = np.sqrt(((w[:, None, :] - w[None, :, :]) ** 2).sum(axis=2))
+        others = ~np.eye(problem.K, dtype=bool)
+        return np.asarray(between[problem.label][others[problem.label]])
+
+
+def _exact_below(
+    problem: Problem, coef: Any, intercept: Any, rows: NDArray[np.int64], tick: Tick
+) -> float:
+    weights = flat_weights(problem, coef, intercept)
+    sizes = _exact_sizes(problem, coef)
+    best: Fraction | None = None
+    for at in range(0, len(rows), 1024):
+        tick()
+        some = rows[at : at + 1024]
+        values = exact_values(reflected(problem, some), weights)
+        for row, value in zip(some.tolist(), values):
+            pair = (0, 0)
+            if not problem.binary:
+                own = int(problem.label[row // (problem.K - 1)])
+                pair = own, int(problem.rival_of(row) or 0)
+            squared = sizes(pair)
+            if value <= 0 or squared == 0:
+                return 0.0
+            ratio = value * value / squared
+            best = ratio if best is None or ratio < best else best
+    return 0.0 if best is None else sqrt_down(best)
+
+
+def _exact_sizes(problem: Problem, coef: Any) -> Any:
+    """Function that gives the exact |w_own - w_rival|^2 of a pair of classes."""
+    blocks = np.asarray(coef).reshape(-1, problem.d).tolist()
+    known: dict[tuple[int, int], Fraction] = {}
+
+    def size(pair: tuple[int, int]) -> Fraction:
+        if pair not in known:
+            own, rival = pair
+            if problem.binary:
+                difference = blocks[0]
+            else:
+                difference = [Fraction(p) - Fraction(q) for p, q in zip(blocks[own], blocks[rival])]
+            numbers, scale = scaled_integers(difference)
+            known[pair] = sum(n * n for n in numbers) * scale * scale
+        return known[pair]
+
+    return size
+
+
+def margin_above(problem: Problem, rows: NDArray[np.int64], weights: Array) -> float:
+    """An upper bound of the margin from points of the hulls of two classes.
+
+    rows are samples of two classes and weights their shares, not negative; the shares of each
+    class are divided by their sum (without an intercept: by the sum of all).
+    """
+    sign, share = _shares(problem, rows, weights)
+    factor = 0.5 if problem.fit_intercept else 1.0
+    block = problem.matrix[rows]
+    block = np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), np.float64)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        point = (sign * share) @ block
+        error = (2 * len(rows) + 16) * 2.0**-53 * (share @ np.abs(block)) + 1e-300
+        length, wrong = float(np.sqrt(point @ point)), float(np.sqrt(error @ error))
+        if block.size > _TINY and 1e-100 < length < 1e100 and wrong <= _SHARP * length:
+            return float(factor * (length + wrong) * (1 + (problem.d + 16) * 2.0**-52))
+    return _exact_above(problem, rows, weights, sign, factor)
+
+
+def _shares(problem: Problem, rows: NDArray[np.int64], weights: Array) -> tuple[Array, Array]:
+    """+1 or -1 of each row, the later class being positive, and its share in its group."""
+    label = problem.label[rows]
+    sign = np.where(label == label.max(), 1.0, -1.0)
+    share = np.asarray(weights, dtype=np.float64).copy()
+    if problem.fit_intercept:
+        for side in (1.0, -1.0):
+            share[sign == side] /= share[sign == side].sum()
+    else:
+        share /= share.sum()
+    return sign, share
+
+
+def _exact_above(
+    problem: Problem, rows: NDArray[np.int64], weights: Array, sign: Array, factor: float
+) -> float:
+    block = problem.matrix[rows]
+    block = np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), np.float64)
+    exact = [Fraction(w) for w in weights.tolist()]
+    sides = [sign == 1, sign == -1] if problem.fit_intercept else [np.ones(len(rows), bool)]
+    totals = [sum((w for w, s in zip(exact, side) if s), Fraction(0)) for side in sides]
+    share = [
+        w * int(s) / totals[0 if len(totals) == 1 or s > 0 else 1] for w, s in zip(exact, sign)
+    ]
+    numbers, scale = scaled_integers(share)
+    table, shift = to_integers(block)
+    squared = Fraction(0)
+    for j in range(table.shape[1]):
+        value = sum(n * int(t) for n, t in zip(numbers, table[:, j]))
+        squared += Fraction(2) ** (2 * int(shift[j])) * value * value
+    return sqrt_up(squared * scale * scale * Fraction(factor) ** 2)
+
+
+def sqrt_down(value: Fraction) -> float:
+    """The largest float not above the square root.
+
+    >>> from fractions import Fraction
+    >>> sqrt_down(Fraction(9, 4))
+    1.5
+    """
+    root = _root(value)
+    try:
+        near = float(root)
+    except OverflowError:
+        return _LARGEST
+    return nextafter(near, 0.0) if Fraction(near) ** 2 > value else near
+
+
+def sqrt_up(value: Fraction) -> float:
+    """The smallest float not below the square root.
+
+    >>> from fractions import Fraction
+    >>> sqrt_up(Fraction(9, 4))
+    1.5
+    """
+    root = _root(value)
+    try:
+        near = float(root)
+    except OverflowError:
+        return inf
+    return nextafter(near, inf) if Fraction(near) ** 2 < value else near
+
+
+def _root(value: Fraction) -> Fraction:
+    """The square root to about 100 bits."""
+    if value == 0:
+        return Fraction(0)
+    up = max(0, 200 - value.numerator.bit_length() + value.denominator.bit_length())
+    up += up % 2
+    return Fraction(isqrt((value.numerator << up) // value.denominator), 1 << (up // 2))

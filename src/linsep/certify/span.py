@@ -1,0 +1,93 @@
+"""Whether rows lie in the span of a few rows, decided exactly.
+
+Two ways, each cheap where the other is not. With few directions outside the span, a basis of
+those directions is computed once and every row has to be orthogonal to it. With many columns
+and few rows, each row is written as a combination of the few.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.exact import (
+    Tick,
+    independent_columns,
+    integer_products,
+    no_tick,
+    null_space,
+    rank_at_least,
+    reflected,
+    to_integers,
+)
+from linsep.core.problem import Problem
+
+__all__ = ["spans"]
+
+_DIRECTIONS = 200  # outside the span, up to which a basis of them is computed
+_CHUNK = 1 << 18
+
+
+def spans(
+    problem: Problem, few: NDArray[np.int64], rows: NDArray[np.int64], *, tick: Tick = no_tick
+) -> bool:
+    """Whether the reflected rows ``rows`` all lie in the span of the reflected rows ``few``."""
+    block = reflected(problem, few)
+    D = block.shape[1]
+    if rank_at_least(block, D):
+        return True
+    rows = np.setdiff1d(rows, few)
+    if not len(rows):
+        return True
+    tick()
+    if D - min(block.shape) <= _DIRECTIONS:
+        basis = null_space(block)
+        tick()
+        return _orthogonal(problem, rows, basis, tick)
+    return _combinations(problem, block, rows, tick)
+
+
+def _orthogonal(
+    problem: Problem, rows: NDArray[np.int64], basis: list[list[int]], tick: Tick
+) -> bool:
+    used = np.flatnonzero([any(v) for v in zip(*basis)])
+    columns = [[vector[j] for j in used] for vector in basis]
+    step = max(1, _CHUNK // max(1, problem.d))
+    for at in range(0, len(rows), step):
+        tick()
+        block = reflected(problem, rows[at : at + step])[:, used]
+        if integer_products(block, columns)[0].any():
+            return False
+    return True
+
+
+def _combinations(
+    problem: Problem, block: NDArray[np.float64], rows: NDArray[np.int64], tick: Tick
+) -> bool:
+    """Write each row as a combination of an independent part of the block."""
+    import flint
+
+    for at in range(0, len(rows), 64):
+        tick()
+        some = reflected(problem, rows[at : at + 64])
+        table = to_integers(np.vstack([block, some])).table
+        table = table[:, (table != 0).any(axis=0)]
+        top, bottom = table[: len(block)], table[len(block) :]
+        chosen = independent_columns(np.ascontiguousarray(top.T))  # rows that are independent
+        top = top[chosen]
+        columns = independent_columns(top)
+        left = _fmpz(top[:, columns].T, flint)
+        try:
+            factor, denominator = left.solve(_fmpz(bottom[:, columns].T, flint)).numer_denom()
+        except ZeroDivisionError:
+            return False
+        whole = factor.transpose() * _fmpz(top, flint)
+        if whole != _fmpz(bottom, flint) * denominator:
+            return False
+    return True
+
+
+def _fmpz(table: NDArray[Any], flint: Any) -> Any:
+    return flint.fmpz_mat(*table.shape, np.ascontiguousarray(table).ravel().tolist())

@@ -1,0 +1,1 @@
+"""From a verdict to its numbers: planes, margins, weak separators."""

@@ -1,0 +1,227 @@
+"""The weak separator of classes that no plane separates, if there is one.
+
+The rows z_v with z_v . a = 0 for every a that has no row on its wrong side are the face. Rows
+of the face with positive multipliers sum to zero and span it (Stiemke); the other rows are all
+strictly on the right side of one weak separator. When the face holds all rows there is none.
+
+Floats guess the face; rational arithmetic proves it. Where the guess is wrong, the search is
+done again in rational numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.exact import (
+    independent_columns,
+    positive_combination,
+    reflected,
+    scaled_integers,
+    to_integers,
+)
+from linsep.certify.signs import exact_values, row_signs
+from linsep.certify.span import spans
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.separating.planes import split_weights
+from linsep.separating.weak import weak_separator
+from linsep.solvers.cloud import Cloud, white_samples
+from linsep.solvers.exact_hulls import ExactHulls
+from linsep.solvers.nearest_cone import NearestCone
+
+__all__ = ["Face", "find_face"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Run = Callable[..., Any]
+"""Drives a solver within the time that is left: run(problem, solver, start=None)."""
+
+
+@dataclass(frozen=True)
+class Face:
+    """Rows with multipliers > 0 that sum to zero and span the face, and the weak separator.
+
+    weights belong to ``certify.exact.reflected``; None when the face holds all rows.
+    """
+
+    rows: Rows
+    multipliers: tuple[Fraction, ...]
+    weights: list[int] | None
+
+
+def find_face(problem: Problem, run: Run, tick: Callable[[], None]) -> Face:
+    """The face, proved exactly."""
+    guess = _guess_face(problem, run)
+    if guess is not None:
+        face = _prove(problem, *guess, run=run, tick=tick)
+        if face is not None:
+            return face
+    return _exact_face(problem, run, tick)
+
+
+# -- in floats ------------------------------------------------------------------------------------
+
+
+def _guess_face(problem: Problem, run: Run) -> tuple[Rows, Rows, Rows, Rows, Array] | None:
+    """Face, base, shares, support and weights of a weak separator; None if rounding is in doubt."""
+    samples = white_samples(problem, constant=problem.fit_intercept)
+    cloud = Cloud(problem, samples, groups=0)
+    active = np.arange(problem.n_rows)
+    total = np.zeros(problem.dim)
+    random = np.random.default_rng(0)
+    while len(active):
+        base = _basis(cloud, active, random) if cloud.m else active[:0]
+        if not len(base):
+            return None
+        shares = random.integers(8, 16, len(base))  # not equal, so that no row is superfluous
+        outcome = run(problem, NearestCone(cloud, active, base, shares))
+        state = outcome.state
+        if outcome.status is Status.CONVERGED:
+            return active, base, shares, state.corral.rows.copy(), total
+        if outcome.status is not Status.BOUNDARY:
+            return None
+        values = cloud.values(-state.missing)[active]
+        free = values > 1e-8 * float(np.sqrt(state.missing @ state.missing))
+        if not free.any():
+            return None
+        total = total * 16 + outcome.witness.a / np.abs(outcome.witness.a).max()
+        active = active[~free]
+    return None
+
+
+def _basis(cloud: Cloud, active: Rows, random: np.random.Generator) -> Rows:
+    """Rows that seem to span the active ones: some chosen together, then what they miss."""
+    from scipy.linalg import lapack
+
+    count = min(len(active), 3 * cloud.m)
+    some = np.sort(random.choice(active, count, replace=False))
+    block = cloud.take(some).T
+    triangle, order, *_ = lapack.dgeqp3(np.asfortranarray(block))
+    diagonal = np.abs(np.diagonal(triangle))
+    rank = int((diagonal > 1e-9 * max(diagonal[0], 1e-300)).sum()) if len(diagonal) else 0
+    base = some[order[:rank] - 1]
+    while len(base) < min(cloud.m, len(active)):
+        span = np.linalg.qr(cloud.take(base).T)[0] if len(base) else np.zeros((cloud.m, 0))
+        direction = random.standard_normal(cloud.m)
+        direction -= span @ (span.T @ direction)
+        direction -= span @ (span.T @ direction)
+        values = np.abs(cloud.values(direction)[active])
+        best = int(values.argmax())
+        if values[best] <= 1e-9 * float(np.sqrt(direction @ direction)):
+            break
+        base = np.append(base, active[best])
+    return np.asarray(base)
+
+
+# -- exact proof of the guess ---------------------------------------------------------------------
+
+
+def _prove(
+    problem: Problem,
+    active: Rows,
+    base: Rows,
+    shares: Rows,
+    support: Rows,
+    total: Array,
+    *,
+    run: Run,
+    tick: Callable[[], None],
+) -> Face | None:
+    found = positive_combination(
+        reflected(problem, base), shares.tolist(), reflected(problem, support)
+    )
+    tick()
+    if found is None:
+        return None
+    rows, multipliers = _merged(base, [Fraction(int(s)) for s in shares], support, found)
+    if not spans(problem, rows, active, tick=tick):
+        return None
+    if len(active) == problem.n_rows:
+        return Face(rows, multipliers, None)
+    weights = weak_separator(problem, rows, active, run, tick)
+    return None if weights is None else Face(rows, multipliers, weights)
+
+
+def _merged(
+    base: Rows, shares: list[Fraction], support: Rows, found: list[Fraction]
+) -> tuple[Rows, tuple[Fraction, ...]]:
+    """One multiplier a row, in the order of the rows."""
+    total: dict[int, Fraction] = {}
+    for row, share in [*zip(base.tolist(), shares), *zip(support.tolist(), found)]:
+        total[row] = total.get(row, Fraction(0)) + share
+    rows = sorted(total)
+    whole = sum(total.values(), Fraction(0))
+    return np.array(rows, dtype=np.int64), tuple(total[r] / whole for r in rows)
+
+
+# -- exact search ---------------------------------------------------------------------------------
+
+
+def _exact_face(problem: Problem, run: Run, tick: Callable[[], None]) -> Face:
+    """The same search in rational numbers throughout."""
+    active = np.arange(problem.n_rows)
+    total: list[Fraction] | None = None
+    multipliers: tuple[Fraction, ...]
+    while True:
+        base = _exact_basis(problem, active, tick)
+        if not base:  # only rows that are zero are left
+            rows, multipliers = active[:1], (Fraction(1),)
+            break
+        solver = ExactHulls("cone", 0.0, tuple(base), (1,) * len(base), active)
+        state = run(problem, solver, start=(base[:1], [1.0])).state
+        if state.status is Status.INSEPARABLE:
+            ones = [Fraction(1)] * len(base)
+            rows, multipliers = _merged(
+                np.array(base), ones, np.array(state.rows), state.multipliers
+            )
+            break
+        weights = state.weights
+        signs = _active_signs(problem, weights, active)
+        tick()
+        total = weights if total is None else _sum(problem, total, weights, active)
+        active = active[signs == 0]
+    if total is None:
+        return Face(rows, multipliers, None)
+    return Face(rows, multipliers, scaled_integers(total)[0])
+
+
+def _exact_basis(problem: Problem, active: Rows, tick: Callable[[], None]) -> list[int]:
+    """Rows that span the active ones."""
+    base: list[int] = []
+    step = 256
+    for at in range(0, len(active), step):
+        tick()
+        some = [*base, *active[at : at + step].tolist()]
+        table = to_integers(reflected(problem, some)).table
+        base = [some[i] for i in independent_columns(np.ascontiguousarray(table.T))]
+        if len(base) == table.shape[1]:
+            break
+    return base
+
+
+def _active_signs(problem: Problem, weights: list[Fraction], active: Rows) -> NDArray[np.int8]:
+    coef, intercept = split_weights(problem, weights)
+    return row_signs(problem, coef, intercept)[active]
+
+
+def _sum(
+    problem: Problem, total: list[Fraction], more: list[Fraction], active: Rows
+) -> list[Fraction]:
+    """total times a power of two plus more, with no row on the wrong side.
+
+    Rows that total has on its right side must stay there.
+    """
+    free = np.setdiff1d(np.arange(problem.n_rows), active)
+    block = reflected(problem, free)
+    old, new = exact_values(block, total), exact_values(block, more)
+    factor = max((-n / o for o, n in zip(old, new) if n < 0), default=Fraction(0))
+    power = Fraction(1)
+    while power <= factor:
+        power *= 2
+    return [power * t + m for t, m in zip(total, more)]

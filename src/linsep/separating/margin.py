@@ -1,0 +1,106 @@
+"""Bounds of the best margin of classes that are known to be separable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.exact import Tick
+from linsep.certify.margins import margin_above, margin_below
+from linsep.certify.signs import row_signs
+from linsep.core.drive import Outcome
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.separating.planes import Plane, plane_of, rational_plane
+from linsep.solvers.exact_hulls import ExactHulls
+from linsep.solvers.nearest_hulls import NearestHulls
+
+__all__ = ["MarginFinder"]
+
+_TOL = 1e-6  # relative gap of the bounds that is aimed at
+_ENOUGH = 1e-3  # relative gap that is worth a search in rational numbers
+_TINY = 256  # entries of a problem that people may want to follow: its plane is the exact one
+_EXACT_ROWS = 400  # corral up to which such a search is tried
+
+
+class MarginFinder:
+    """Collects planes, which bound the best margin from below, and points, which do from above.
+
+    search drives a solver within the time that is left.
+    """
+
+    def __init__(self, problem: Problem, search: Callable[..., Outcome[Any]], tick: Tick) -> None:
+        self.problem = problem
+        self.search = search
+        self.tick = tick
+        self.plane: Plane = (np.zeros(0), 0.0)
+        self.low = -1.0
+        self.high = np.inf
+        self.rows: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.weights: NDArray[np.float64] = np.zeros(0)
+
+    def offer(self, plane: Plane, *, checked: bool = True) -> None:
+        """Keep the plane if it separates with a larger margin than the one known."""
+        if not checked and not (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
+            return
+        low = margin_below(self.problem, *plane, tick=self.tick)
+        if low > self.low:
+            self.plane, self.low = plane, low
+
+    def bound(self, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+        """Keep the points if they bound the margin better than those known."""
+        used = weights > 0
+        high = margin_above(self.problem, rows[used], weights[used])
+        if high < self.high:
+            self.high, self.rows, self.weights = high, rows[used], weights[used]
+
+    @property
+    def gap(self) -> float:
+        """Relative gap of the bounds."""
+        return 1.0 - self.low / self.high if 0 < self.high < np.inf else 1.0
+
+    def narrow(self, outcome: Outcome[Any] | None) -> None:
+        """Search on, from the outcome of a search in x-space if there is one."""
+        if not self.problem.binary:
+            self._machine()
+            return
+        if outcome is not None and outcome.state.cloud.samples.white:
+            outcome = None
+        if outcome is None or outcome.status is Status.STEP_LIMIT:
+            outcome = self.search(self.problem, NearestHulls(tol=_TOL))
+            plane = plane_of(self.problem, outcome.witness.a)
+            if plane is not None:
+                self.offer(plane, checked=False)
+        witness = outcome.witness
+        self.bound(witness.rows, witness.multipliers)
+        tiny = self.problem.n * self.problem.d <= _TINY
+        if tiny or (self.gap > _ENOUGH and len(witness.rows) <= _EXACT_ROWS):
+            self._exact(witness.rows, witness.multipliers)
+
+    def _exact(self, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+        tiny = self.problem.n * self.problem.d <= _TINY
+        solver = ExactHulls(tol=0.0 if tiny else _TOL)
+        outcome = self.search(self.problem, solver, start=(rows, weights))
+        state = outcome.state
+        if state.status is Status.INSEPARABLE or not state.weights:
+            return
+        self.offer(rational_plane(self.problem, state.weights, self.tick), checked=False)
+        self.bound(np.array(state.rows), np.array([float(m) for m in state.multipliers]))
+
+    def _machine(self) -> None:
+        """K > 2 classes: each pair bounds the margin of all machines from above."""
+        problem = self.problem
+        for pair in combinations(range(problem.K), 2):
+            self.tick()
+            members = np.flatnonzero(np.isin(problem.label, pair))
+            part = Problem(
+                problem.matrix[members],
+                problem.label[members],
+                fit_intercept=problem.fit_intercept,
+            )
+            witness = self.search(part, NearestHulls(tol=_ENOUGH)).witness
+            self.bound(members[witness.rows], witness.multipliers)

@@ -1,0 +1,164 @@
+"""A weak separator in integers, with few columns, once the face is known.
+
+The weights that vanish on the face are combinations of a few integer directions, the null
+space of the face. Most directions are sparse. So they are peeled: first those that have no
+row on their wrong side, then those that have none among the rows still left, and so on. Each
+level is weighted enough to outdo all later ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.exact import (
+    independent_columns,
+    integer_products,
+    null_space,
+    reflected,
+    scaled_integers,
+    to_integers,
+)
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.solvers.nearest_hulls import NearestHulls
+
+__all__ = ["weak_separator"]
+
+Rows = NDArray[np.int64]
+
+_DIRECTIONS = 200  # up to which the null space of the face is computed in all columns
+Level = list[Fraction]
+"""Multiples of the directions."""
+
+
+def weak_separator(
+    problem: Problem,
+    span: Rows,
+    face: Rows,
+    run: Callable[..., Any],
+    tick: Callable[[], None],
+) -> list[int] | None:
+    """Integer weights that vanish on the face and are positive on all other rows.
+
+    span are rows that span the face. None when floats fail to find them.
+    """
+    free = np.setdiff1d(np.arange(problem.n_rows), face)
+    inside, outside = reflected(problem, span), reflected(problem, free)
+    D = inside.shape[1]
+    columns = _enough_columns(inside, outside)
+    inside, outside = inside[:, columns], outside[:, columns]
+    directions = null_space(inside)
+    tick()
+    values = integer_products(outside, directions)[0].astype(object)
+    tick()
+    levels = _peel(values, [sum(map(bool, d)) for d in directions], run)
+    if levels is None:
+        return None
+    total = _stack(values, levels)
+    weights = [Fraction(0)] * D
+    for t, direction in zip(total, directions):
+        for j, v in zip(columns, direction):
+            if t and v:
+                weights[j] += t * v
+    return scaled_integers(weights)[0]
+
+
+def _enough_columns(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> list[int]:
+    """All columns; of very many only so many as tell the rows apart."""
+    D = inside.shape[1]
+    if D - len(inside) <= _DIRECTIONS:
+        return list(range(D))
+    return independent_columns(to_integers(np.vstack([inside, outside])).table)
+
+
+def _peel(
+    values: NDArray[Any], sizes: list[int], run: Callable[..., Any]
+) -> list[tuple[Level, NDArray[np.bool_]]] | None:
+    """Levels of directions, each with the rows that it reaches."""
+    positive, negative = values > 0, values < 0
+    left = np.ones(len(values), dtype=bool)
+    levels = []
+    while left.any():
+        sign = np.where(negative[left].any(axis=0), 0, 1)
+        sign = np.where(positive[left].any(axis=0) & (sign == 0), 0, np.where(sign == 0, -1, 1))
+        reach = (positive | negative) & (sign != 0) & left[:, None]
+        if reach.any():
+            level = _cover(reach, sign, sizes)
+        else:
+            found = _search(values, left, run)
+            if found is None:
+                return None
+            level = found
+        gain = _value(values, level)
+        reached = left & np.array([v > 0 for v in gain])
+        levels.append((level, reached))
+        left &= ~reached
+    return levels
+
+
+def _cover(reach: NDArray[np.bool_], sign: NDArray[Any], sizes: list[int]) -> Level:
+    """Few directions, sparse ones first, that reach all rows that can be reached."""
+    level = [Fraction(0)] * reach.shape[1]
+    open_rows = reach.any(axis=1)
+    weight = 1.0 / np.array(sizes)
+    while open_rows.any():
+        j = int((reach[open_rows].sum(axis=0) * weight).argmax())
+        level[j] = Fraction(int(sign[j]))
+        open_rows &= ~reach[:, j]
+    return level
+
+
+def _search(values: NDArray[Any], left: NDArray[np.bool_], run: Callable[..., Any]) -> Level | None:
+    """A combination that is positive on all rows that are left."""
+    part = values[left]
+    moving = [j for j in range(part.shape[1]) if part[:, j].any()]
+    if not moving:
+        return None
+    largest = [max(map(abs, part[:, j])) for j in moving]
+    floats = np.array([[int(v) / top for v, top in zip(row, largest)] for row in part[:, moving]])
+    both = np.vstack([floats, -floats])
+    label = np.repeat([1, -1], len(floats))
+    outcome = run(Problem(both, label, fit_intercept=False), NearestHulls(tol=0.5))
+    if outcome.status is not Status.CERTIFIED:
+        return None
+    c = outcome.witness.a[:-1] / np.abs(outcome.witness.a[:-1]).max()
+    for level in _rounded(c, moving, largest, values.shape[1]):
+        if all(v > 0 for v, s in zip(_value(values, level), left) if s):
+            return level
+    return None
+
+
+def _rounded(
+    c: NDArray[np.float64], moving: list[int], largest: list[int], count: int
+) -> Iterator[Level]:
+    """Ever finer roundings of the multiples, small ones left out."""
+    for bits in (1, 2, 3, 5, 8, 13, 21, 34, 52):
+        level = [Fraction(0)] * count
+        for j, v, top in zip(moving, c.tolist(), largest):
+            level[j] = Fraction(round(v * 2**bits), top)
+        yield level
+
+
+def _value(values: NDArray[Any], level: Level) -> list[Fraction]:
+    """Values of the rows along a combination of directions."""
+    used = [j for j, t in enumerate(level) if t]
+    numbers, scale = scaled_integers([level[j] for j in used])
+    return [v * scale for v in (values[:, used] @ np.array(numbers, dtype=object))]
+
+
+def _stack(values: NDArray[Any], levels: list[tuple[Level, NDArray[np.bool_]]]) -> Level:
+    """One combination that is positive on all rows: earlier levels outweigh later ones."""
+    total = levels[-1][0]
+    for level, rows in reversed(levels[:-1]):
+        gain, loss = _value(values, level), _value(values, total)
+        need = max((-b / a for a, b, r in zip(gain, loss, rows) if r), default=Fraction(0))
+        factor = 1
+        while factor <= need:
+            factor *= 2
+        total = [factor * a + b for a, b in zip(level, total)]
+    return total

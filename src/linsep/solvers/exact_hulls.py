@@ -1,0 +1,312 @@
+"""Wolfe's nearest-point search continued in rational numbers, where rounding cannot decide.
+
+The same method as ``nearest_hulls`` and ``nearest_cone``, started from the rows they ended
+with. Every corral is left for one with a strictly nearer point, so no corral comes twice and
+the search ends: with a point that is exactly zero, or with one that all rows are beyond.
+
+Floats are used only to skip rows that are certainly beyond.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.exact import reflected, to_integers
+from linsep.certify.signs import exact_values, float_bounds
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+
+__all__ = ["ExactHulls", "ExactState"]
+
+_LOOK = 64  # rows evaluated exactly at a time
+
+
+@dataclass(kw_only=True)
+class ExactState(State):
+    """Rows with rational multipliers, and the exact point they make.
+
+    weights are those of the reflected rows (``certify.exact.reflected``), as Fractions; without
+    the constant column when there are two hulls.
+    """
+
+    rows: list[int]
+    multipliers: list[Fraction]
+    weights: list[Fraction] = field(default_factory=list)
+    squared: Fraction = Fraction(0)
+    low: float = 0.0
+    """Part of the squared length of the point that the rows are known to be beyond."""
+
+    @property
+    def passes(self) -> float:
+        """Products with all rows."""
+        return float(self.steps)
+
+
+@dataclass(frozen=True)
+class ExactHulls:
+    """Nearest points of hulls, or the point of a cone nearest a goal, in rational numbers.
+
+    Parameters
+    ----------
+    kind : {"hulls", "cone"}
+        Hulls of the classes (or of all rows and the origin), or the cone of the rows.
+    tol : float or None
+        Stop when the bounds of the distance are that close; None stops at the first vector
+        that has all rows on its right side; 0.0 goes to the exact end. Hulls only.
+    base, shares : tuple of int
+        Cone: the goal is minus the sum of shares times the rows of base.
+    active : array of int, optional
+        Cone: the rows that take part; all if None.
+    """
+
+    kind: str = "hulls"
+    tol: float | None = 0.0
+    base: tuple[int, ...] = ()
+    shares: tuple[int, ...] = ()
+    active: NDArray[np.int64] | None = None
+    unit: ClassVar[str] = "exact cycle"
+
+    def init(self, problem: Problem, *, start: Any = None) -> ExactState:
+        """Start from the rows and multipliers of a search in floats."""
+        rows, shares = [int(r) for r in start[0]], np.asarray(start[1], dtype=np.float64)
+        shares = np.where(np.isfinite(shares), np.clip(shares, 0.0, 1e9), 0.0)
+        multipliers = [Fraction(round(m * 2**40), 2**40) for m in shares.tolist()]
+        if self.kind == "hulls":
+            present = set(self._groups(problem, rows).tolist()) if rows else set()
+            rows += [int(m[0]) for g, m in enumerate(self._members(problem)) if g not in present]
+            multipliers += [Fraction(0)] * (len(rows) - len(multipliers))
+        state = ExactState(rows=rows, multipliers=multipliers)
+        self._clean(problem, state)
+        return state
+
+    def advance(self, problem: Problem, state: ExactState, steps: int, log: Log = NO_LOG) -> int:
+        """Run exact cycles."""
+        taken = 0
+        while taken < steps and not state.status.done:
+            state.status = self._cycle(problem, state)
+            state.steps += 1
+            taken += 1
+        return taken
+
+    def status(self, state: ExactState) -> Status:
+        """INSEPARABLE when the point is zero; SEPARATED or CERTIFIED when rows are beyond it."""
+        return state.status
+
+    def witness(self, problem: Problem, state: ExactState) -> Witness:
+        """The rows and multipliers, rounded; the state has them exactly."""
+        return Witness(
+            a=np.zeros(problem.dim),
+            rows=np.array(state.rows, dtype=np.int64),
+            multipliers=np.array([_float(m) for m in state.multipliers]),
+            claim="origin" if state.status is Status.INSEPARABLE else "",
+        )
+
+    # -- one cycle -----------------------------------------------------------------------------
+
+    def _cycle(self, problem: Problem, state: ExactState) -> Status:
+        self._settle(problem, state)
+        self._point(problem, state)
+        if state.squared == 0:
+            return Status.INSEPARABLE
+        row, beyond = self._worst(problem, state)
+        state.low = beyond
+        if row is None:
+            return Status.CERTIFIED
+        if self.kind == "hulls" and beyond > 0 and (self.tol is None or beyond >= 1 - self.tol):
+            return Status.SEPARATED
+        state.rows.append(row)
+        state.multipliers.append(Fraction(0))
+        state.n_updates += 1
+        return Status.RUNNING
+
+    def _two(self, problem: Problem) -> bool:
+        return self.kind == "hulls" and problem.binary and problem.fit_intercept
+
+    def _block(self, problem: Problem, rows: list[int]) -> NDArray[np.float64]:
+        block = reflected(problem, rows)
+        return block[:, :-1] if self._two(problem) else block
+
+    def _groups(self, problem: Problem, rows: list[int]) -> NDArray[np.int64]:
+        if self._two(problem):
+            return 1 - problem.label[rows]
+        return np.zeros(len(rows), dtype=np.int64)
+
+    def _clean(self, problem: Problem, state: ExactState) -> None:
+        """Drop rows that depend on others exactly, and bring the sums of the shares to 1."""
+        group = self._groups(problem, state.rows)
+        kept = _independent(self._block(problem, state.rows), group, self.kind == "hulls")
+        state.rows = [state.rows[i] for i in kept]
+        state.multipliers = [max(state.multipliers[i], Fraction(1, 2**40)) for i in kept]
+        if self.kind == "hulls":
+            self._normalise(problem, state)
+
+    def _normalise(self, problem: Problem, state: ExactState) -> None:
+        group = self._groups(problem, state.rows).tolist()
+        total = {g: sum(m for m, h in zip(state.multipliers, group) if h == g) for g in set(group)}
+        state.multipliers = [m / total[g] for m, g in zip(state.multipliers, group)]
+
+    def _settle(self, problem: Problem, state: ExactState) -> None:
+        """Go to the best point of the affine hull (or span); rows that turn negative leave."""
+        while state.rows:
+            target = self._target(problem, state.rows)
+            bad = [i for i, t in enumerate(target) if t <= 0]
+            if not bad:
+                state.multipliers = target
+                return
+            now = state.multipliers
+            step = min(now[i] / (now[i] - target[i]) if now[i] else Fraction(0) for i in bad)
+            now = [m + step * (t - m) for m, t in zip(now, target)]
+            gone = {i for i in bad if now[i] == 0}
+            state.rows = [r for i, r in enumerate(state.rows) if i not in gone]
+            # multipliers of a mixture of exact solutions grow ever longer: shorten them
+            state.multipliers = [_shorter(m) for i, m in enumerate(now) if i not in gone]
+            if self.kind == "hulls":
+                self._normalise(problem, state)
+
+    def _target(self, problem: Problem, rows: list[int]) -> list[Fraction]:
+        import flint
+
+        block = self._block(problem, rows)
+        k = len(rows)
+        if self.kind == "cone":
+            table = _plain_integers(np.vstack([block, reflected(problem, self.base)]))
+            Z = flint.fmpz_mat(table[:k])
+            goal = flint.fmpz_mat([list(self.shares)]) * flint.fmpz_mat(table[k:])
+            solution = (Z * Z.transpose()).solve(Z * goal.transpose() * -1)
+            return [_fraction(v) for v in solution.entries()]
+        Z = flint.fmpz_mat(_plain_integers(block))
+        products = (Z * Z.transpose()).table()
+        group = self._groups(problem, rows)
+        member = [[int(h == g) for h in group] for g in range(int(group.max()) + 1)]
+        size = max(abs(int(v)) for v in (products[i][i] for i in range(k))) or 1
+        member = [[size * v for v in row] for row in member]  # keeps the entries of one size
+        system = [list(p) + [row[i] for row in member] for i, p in enumerate(products)]
+        system += [row + [0] * len(member) for row in member]
+        right = [[0]] * k + [[size]] * len(member)
+        solution = flint.fmpz_mat(system).solve(flint.fmpz_mat(right))
+        return [_fraction(v) for v in solution.entries()[:k]]
+
+    def _point(self, problem: Problem, state: ExactState) -> None:
+        """The exact point and its squared length; for a cone what is left of the goal."""
+        rows, shares = state.rows, state.multipliers
+        block = self._block(problem, rows)
+        if self.kind == "cone":
+            block = np.vstack([block, reflected(problem, self.base)])
+            shares = [*shares, *(Fraction(s) for s in self.shares)]
+        state.weights = _combine(block, shares)
+        state.squared = sum((w * w for w in state.weights), Fraction(0))
+
+    # -- looking for a row that is not beyond the point -------------------------------------------
+
+    def _worst(self, problem: Problem, state: ExactState) -> tuple[int | None, float]:
+        """A row that sticks out, and the share of the distance that all rows are beyond."""
+        scale = max(map(abs, state.weights))
+        weights = [w / scale for w in state.weights]
+        values, error = _all_values(problem, weights, self._two(problem))
+        found: tuple[Fraction, int] | None = None
+        beyond = 0.0
+        taken = set(state.rows)
+        for g, members in enumerate(self._members(problem)):
+            inside = [r for r, h in zip(state.rows, self._groups(problem, state.rows)) if h == g]
+            edge = Fraction(0)
+            if self.kind == "hulls":
+                edge = exact_values(self._block(problem, inside[:1]), weights)[0]
+            with np.errstate(invalid="ignore"):
+                lowest = values[members] - error[members]
+                below = members[~(lowest >= float(edge) + abs(float(edge)) * 1e-15)]
+            beyond += float(np.min(lowest))
+            order = below[np.argsort(values[below], kind="stable")]
+            gain = self._look(problem, [r for r in order.tolist() if r not in taken], weights, edge)
+            if gain is not None and (found is None or gain[0] > found[0]):
+                found = gain
+        return (None if found is None else found[1]), _share(beyond, scale / state.squared)
+
+    def _members(self, problem: Problem) -> list[NDArray[np.int64]]:
+        if self.active is not None:
+            return [self.active]
+        if self._two(problem):
+            return [np.flatnonzero(problem.label == 1), np.flatnonzero(problem.label == 0)]
+        return [np.arange(problem.n_rows)]
+
+    def _look(
+        self, problem: Problem, rows: list[int], weights: list[Fraction], edge: Fraction
+    ) -> tuple[Fraction, int] | None:
+        """The row of least value among the first that lie below the edge."""
+        for at in range(0, len(rows), _LOOK):
+            some = rows[at : at + _LOOK]
+            values = exact_values(self._block(problem, some), weights)
+            least = min(range(len(some)), key=values.__getitem__)
+            if values[least] < edge:
+                return edge - values[least], some[least]
+        return None
+
+
+def _float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
+
+
+def _share(beyond: float, factor: Fraction) -> float:
+    """beyond times factor, a little less; 0 when it is not a positive number."""
+    if not 0 < beyond < np.inf:
+        return 0.0
+    return float(min(Fraction(beyond) * factor, Fraction(2))) * (1 - 1e-12)
+
+
+def _shorter(value: Fraction) -> Fraction:
+    """About the same positive number with some 60 bits."""
+    if value.denominator.bit_length() < 128:
+        return value
+    up = 60 + max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    return Fraction((value.numerator << up) // value.denominator, 1 << up)
+
+
+def _fraction(value: Any) -> Fraction:
+    return Fraction(int(value.p), int(value.q)) if hasattr(value, "p") else Fraction(int(value))
+
+
+def _plain_integers(block: NDArray[np.float64]) -> list[list[int]]:
+    """The block times one power of two that makes all of it integer."""
+    table, shift = to_integers(block)
+    up = [int(s) for s in shift - shift.min()]
+    return [[int(v) << u for v, u in zip(row, up)] for row in table.tolist()]
+
+
+def _combine(block: NDArray[np.float64], shares: list[Fraction]) -> list[Fraction]:
+    """shares @ block."""
+    return exact_values(np.ascontiguousarray(block.T), list(shares))
+
+
+def _independent(block: NDArray[np.float64], group: NDArray[np.int64], hulls: bool) -> list[int]:
+    """Rows that are affinely (cone: linearly) independent, earlier ones first."""
+    from linsep.certify.exact import independent_columns
+
+    table = to_integers(block).table
+    if hulls:
+        member = np.asarray(group[:, None] == np.unique(group), dtype=np.int64)
+        table = np.column_stack([table, member])
+    return independent_columns(np.ascontiguousarray(table.T))
+
+
+def _all_values(
+    problem: Problem, weights: list[Fraction], two: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values of all rows in floats with their error bounds."""
+    floats = np.array([float(w) for w in weights])
+    if two or not problem.fit_intercept:
+        blocks = floats.reshape(-1, problem.d)
+        blocks = np.column_stack([blocks, np.zeros(len(blocks))])
+    else:
+        blocks = floats.reshape(-1, problem.d + 1)
+    if not problem.binary:
+        blocks = np.vstack([blocks, np.zeros(problem.d + 1)])
+    return float_bounds(problem, blocks[:, :-1], blocks[:, -1])

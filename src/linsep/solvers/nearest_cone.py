@@ -1,0 +1,131 @@
+"""The point of a cone of rows nearest a goal, by the method of Lawson and Hanson.
+
+Given     reflected rows z_i, base rows b with shares s_b > 0, the goal t = - sum s_b z_b
+Find      the point p = sum l_i z_i, l >= 0, nearest t
+Step      a major cycle: take in the rows that look most toward t - p, go to the best point of
+          the span, drop rows that turn negative
+Stop      p = t: the base and the rows found sum to zero with positive multipliers, so no plane
+          has the base on its right side without lying on all of it
+          else a = p - t has z_i . a >= 0 for all rows and is no plane through the whole base
+
+So one search either shows that rows which span everything sum to zero (Stiemke), or finds a
+weak separator (Farkas).
+
+C. Lawson, R. Hanson (1974), Solving least squares problems, chapter 23.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+from linsep.solvers.cloud import Cloud
+from linsep.solvers.corral import Corral
+
+__all__ = ["ConeState", "NearestCone"]
+
+Array = NDArray[np.float64]
+
+_REACHED = 1e-9  # distance to the goal, relative to its length, that is taken for zero
+_BEYOND = 1e-11  # a row that looks less than this toward the goal does not help
+_PATIENCE = 5
+
+
+@dataclass(kw_only=True)
+class ConeState(State):
+    """Corral of the cone, the goal and what is missing to it."""
+
+    cloud: Cloud = field(repr=False)
+    corral: Corral
+    goal: Array
+    missing: Array
+    shortest: float = np.inf
+    idle: int = 0
+
+    @property
+    def passes(self) -> float:
+        """Products with all rows."""
+        return float(self.steps)
+
+
+@dataclass(frozen=True)
+class NearestCone:
+    """Point of the cone of the active rows nearest minus a combination of base rows.
+
+    Parameters
+    ----------
+    cloud : Cloud
+        The rows in the coordinates of the search; groups = 0.
+    active : array of int
+        Reflected rows that span the cone.
+    base, shares : arrays
+        The goal is minus the sum of shares times base rows.
+    batch : int, default=8
+        Rows taken in for each cycle, at most.
+    """
+
+    cloud: Cloud
+    active: NDArray[np.int64]
+    base: NDArray[np.int64]
+    shares: NDArray[np.int64]
+    batch: int = 8
+    unit: ClassVar[str] = "major cycle"
+
+    def init(self, problem: Problem, *, start: Any = None) -> ConeState:
+        """No rows; the goal is all that is missing."""
+        goal = -(self.shares @ self.cloud.take(self.base))
+        corral = Corral.empty(0, self.cloud.m)
+        return ConeState(cloud=self.cloud, corral=corral, goal=goal, missing=goal.copy())
+
+    def advance(self, problem: Problem, state: ConeState, steps: int, log: Log = NO_LOG) -> int:
+        """Run major cycles."""
+        taken = 0
+        while taken < steps and not state.status.done:
+            state.status = self._cycle(state)
+            state.steps += 1
+            taken += 1
+        return taken
+
+    def status(self, state: ConeState) -> Status:
+        """CONVERGED: the goal is reached; BOUNDARY: it cannot be; STALLED."""
+        return state.status
+
+    def witness(self, problem: Problem, state: ConeState) -> Witness:
+        """The weak separator, if the goal cannot be reached, and the rows of the cone."""
+        corral = state.corral
+        rows = np.concatenate([corral.rows, self.base])
+        shares = np.concatenate([corral.multipliers, self.shares])
+        a = state.cloud.weights(-state.missing, rows, shares)
+        claim = "origin" if state.status is Status.CONVERGED else ""
+        return Witness(a=a, rows=rows, multipliers=shares, claim=claim)
+
+    def _cycle(self, state: ConeState) -> Status:
+        length = float(np.sqrt(state.missing @ state.missing))
+        if length <= _REACHED * float(np.sqrt(state.goal @ state.goal)):
+            return Status.CONVERGED
+        state.idle = 0 if length < state.shortest * (1 - 1e-12) else state.idle + 1
+        state.shortest = min(state.shortest, length)
+        toward = state.cloud.values(state.missing)[self.active]
+        order = (
+            np.argpartition(-toward, self.batch)[: self.batch]
+            if (len(toward) > 4 * self.batch)
+            else np.arange(len(toward))
+        )
+        order = order[np.argsort(-toward[order], kind="stable")][: self.batch]
+        rows = self.active[order[toward[order] > _BEYOND * length]]
+        rows = rows[~np.isin(rows, state.corral.rows)]
+        if not len(rows):
+            return Status.BOUNDARY
+        if state.idle > _PATIENCE:
+            return Status.STALLED
+        state.corral.join(state.cloud, rows, state.goal)
+        state.missing = state.goal - state.corral.point
+        state.n_updates += 1
+        return Status.RUNNING

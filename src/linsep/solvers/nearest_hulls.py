@@ -1,0 +1,187 @@
+"""Points of two convex hulls nearest each other, by Wolfe's method.
+
+Given     rows z_i in one group (is the origin in their hull?) or two (do the hulls meet?)
+Find      w = sum l_i z_i of least length, l >= 0 summing to 1 in each group
+Step      a major cycle: take in the rows that stick out farthest against w, go to the point
+          of least length in the affine hull of the corral, drop rows that turn negative
+Stop      all rows on the right side of w: it separates them; or w is zero up to rounding
+Bounds    m / |w| <= distance of the hulls <= |w|, with m the sum over the groups of min z_i . w
+
+P. Wolfe (1976), Finding the nearest point in a polytope, Mathematical Programming 11.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+from linsep.solvers.cloud import Cloud, plain_samples, white_samples
+from linsep.solvers.corral import Corral
+
+__all__ = ["HullState", "NearestHulls"]
+
+Array = NDArray[np.float64]
+
+_TOUCHING = 1e-10  # length of w, in units of the largest row, that is taken for zero
+_PATIENCE = 5  # cycles without progress before rounding is blamed
+
+
+@dataclass(kw_only=True)
+class HullState(State):
+    """Corral and nearest point of a search.
+
+    low and high bound the distance of the hulls in the coordinates of the search, times unit.
+    """
+
+    cloud: Cloud = field(repr=False)
+    corral: Corral
+    w: Array
+    low: float = -np.inf
+    high: float = np.inf
+    idle: int = 0
+
+    @property
+    def passes(self) -> float:
+        """Products with all rows."""
+        return float(self.steps)
+
+
+@dataclass(frozen=True)
+class NearestHulls:
+    """Nearest points of the hulls of the classes.
+
+    Binary problems with an intercept have two hulls, the classes. Without an intercept, or
+    with more than two classes, the hull of all reflected rows is compared with the origin.
+
+    Parameters
+    ----------
+    tol : float or None
+        Relative gap between the bounds of the distance at which to stop, in x-space. None
+        stops at the first vector that separates, and searches in whitened coordinates.
+    batch : int, default=4
+        Rows taken in for each group and cycle, at most.
+
+    Examples
+    --------
+    >>> from linsep.core import Problem, drive
+    >>> from linsep.solvers.nearest_hulls import NearestHulls
+    >>> out = drive(Problem([[0.0], [2.0]], [-1, 1]), NearestHulls(tol=1e-6))
+    >>> out.status.name, out.witness.rows.tolist()
+    ('CERTIFIED', [1, 0])
+    """
+
+    tol: float | None = None
+    batch: int = 4
+    unit: ClassVar[str] = "major cycle"
+
+    def init(self, problem: Problem, *, start: Any = None) -> HullState:
+        """Rows that stick out along the line between the means of the groups.
+
+        start may hold the rows of an earlier search to begin with.
+        """
+        two = problem.binary and problem.fit_intercept
+        lifted = problem.fit_intercept and not two
+        make = white_samples if self.tol is None else plain_samples
+        cloud = Cloud(problem, make(problem, constant=lifted), groups=2 if two else 1)
+        corral = Corral.empty(cloud.groups, cloud.m)
+        values = _first_values(cloud)
+        corral.join(cloud, np.array([m[values[m].argmin()] for m in cloud.members]))
+        if start is not None:
+            rows = np.asarray(start, dtype=np.int64)
+            corral.join(cloud, rows[~np.isin(rows, corral.rows)])
+        return HullState(cloud=cloud, corral=corral, w=corral.point)
+
+    def advance(self, problem: Problem, state: HullState, steps: int, log: Log = NO_LOG) -> int:
+        """Run major cycles."""
+        taken = 0
+        while taken < steps and not state.status.done:
+            state.status = self._cycle(state)
+            state.steps += 1
+            taken += 1
+        return taken
+
+    def status(self, state: HullState) -> Status:
+        """SEPARATED or CERTIFIED; CONVERGED when the hulls seem to meet; STALLED."""
+        return state.status
+
+    def witness(self, problem: Problem, state: HullState) -> Witness:
+        """The weights, without an intercept if there are two hulls, and the corral."""
+        corral = state.corral
+        a = state.cloud.weights(state.w, corral.rows, corral.multipliers)
+        return Witness(
+            a=a,
+            rows=corral.rows.copy(),
+            multipliers=corral.multipliers.copy(),
+            claim=self._claim(state),
+        )
+
+    def _claim(self, state: HullState) -> str:
+        if state.status is Status.CONVERGED:
+            return "origin"
+        return "two hulls" if state.cloud.groups == 2 else "hull"
+
+    def _cycle(self, state: HullState) -> Status:
+        cloud, corral = state.cloud, state.corral
+        length = float(np.sqrt(state.w @ state.w))
+        if not length > _TOUCHING:
+            return Status.CONVERGED if length <= _TOUCHING else Status.STALLED
+        if any(not (corral.group[: corral.size] == g).any() for g in range(cloud.groups)):
+            return Status.STALLED
+        values = cloud.values(state.w)
+        inside = values[corral.rows]
+        picked, gain, total = [], 0.0, 0.0
+        for g, members in enumerate(cloud.members):
+            mine = values[members]
+            least = float(mine.min())
+            total += least
+            edge = float(inside[corral.group[: corral.size] == g].min())
+            gain = max(gain, edge - least)
+            picked.append((edge - least, _smallest(mine, members, self.batch, edge)))
+        self._bounds(state, total / length, length)
+        if total > 0 and (self.tol is None or state.low >= (1 - self.tol) * state.high):
+            return Status.SEPARATED if self.tol is None else Status.CERTIFIED
+        if gain <= 1e-15 * length or state.idle > _PATIENCE:
+            return Status.STALLED
+        picked.sort(key=lambda pair: -pair[0])
+        rows = np.concatenate([rows for _, rows in picked])
+        corral.join(cloud, rows[~np.isin(rows, corral.rows)])
+        state.w = corral.point
+        state.n_updates += 1
+        return Status.RUNNING
+
+    def _bounds(self, state: HullState, low: float, high: float) -> None:
+        state.idle = 0 if high < state.high * (1 - 1e-14) or low > state.low else state.idle + 1
+        state.low = max(state.low, low)
+        state.high = min(state.high, high)
+
+
+def _first_values(cloud: Cloud) -> Array:
+    """Values of the rows along the sum of all rows."""
+    if cloud.blocks > 1:
+        return np.zeros(cloud.n_rows)
+    samples = cloud.samples
+    center = np.asarray(samples.matrix.T @ (cloud.sign / len(cloud.sign))).ravel()
+    center -= samples.center * cloud.sign.mean()
+    inner = center * samples.map if isinstance(samples.map, float) else center @ samples.map
+    if samples.constant:
+        inner = np.append(inner, samples.constant * cloud.sign.mean())
+    return cloud.values(inner)
+
+
+def _smallest(
+    mine: Array, members: NDArray[np.int64], batch: int, edge: float
+) -> NDArray[np.int64]:
+    """The rows of least value, the least first, but none that the corral reaches already."""
+    if len(mine) > 4 * batch:
+        at = np.argpartition(mine, batch)[:batch]
+        at = at[np.argsort(mine[at], kind="stable")]
+    else:
+        at = np.argsort(mine, kind="stable")[:batch]
+    return members[at[mine[at] < edge]]

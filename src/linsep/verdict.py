@@ -1,0 +1,316 @@
+"""Are the classes linearly separable? The answer comes with its proof."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.exact import dependency, reflected
+from linsep.certify.margins import margin_above
+from linsep.certify.proof import Proof
+from linsep.certify.recheck import carrying_columns, kesler_rows
+from linsep.certify.signs import row_signs
+from linsep.core.drive import Outcome, drive
+from linsep.core.limits import Limits
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.core.status import Status
+from linsep.errors import SettingError
+from linsep.separating.faces import find_face
+from linsep.separating.margin import MarginFinder
+from linsep.separating.planes import Plane, exact_plane, plane_of, rational_plane
+from linsep.solvers.exact_hulls import ExactHulls, ExactState
+from linsep.solvers.nearest_hulls import NearestHulls
+
+__all__ = ["separability"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_TOL = 1e-6  # relative gap of the margin bounds that is aimed at
+_MACHINE_TOL = 0.1  # the same for a machine of K > 2 classes, whose margin is bounded otherwise
+
+
+class _TimeUpError(Exception):
+    """The time limit was reached."""
+
+
+def separability(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    exact: bool = True,
+    time_limit: float | None = None,
+) -> Proof:
+    """Decide whether a hyperplane separates the classes, and prove it.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix of shape (n, d)
+        The samples.
+    y : array of shape (n,)
+        Labels of any kind, two classes or more. More than two are separated by a linear
+        machine: one weight vector a class, and the own class has the largest score.
+    fit_intercept : bool, default=True
+        Whether planes may keep away from the origin.
+    exact : bool, default=True
+        Prove the answer in rational arithmetic. False stops at what floating point says when
+        the classes look inseparable; then ``quasi`` is not decided.
+    time_limit : float, optional
+        Seconds after which to give back what is known.
+
+    Returns
+    -------
+    proof : Proof
+        The verdict with its numbers. ``print(proof)`` says it in a sentence.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> print(linsep.separability([[0.0], [1.0], [4.0]], ["low", "low", "high"]))
+    separable, margin 1.5
+    >>> print(linsep.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]))
+    not separable: these four rows prove it (0, 1, 2 and 3)
+    """
+    begin = time.perf_counter()
+    if time_limit is not None and not time_limit >= 0:
+        raise SettingError(f"time_limit is {time_limit!r}; give seconds >= 0, or None.")
+    problem = Problem(X, y, fit_intercept=fit_intercept, feature_names=_names(X))
+    judge = _Judge(problem, exact, begin, time_limit)
+    # one BLAS thread: the products are small, and two libraries with two threads each (numpy's
+    # and scipy's) make them several times slower on two cores
+    # numbers may overflow on the way: every answer is checked in integers where that happens
+    with _threads().limit(limits=1), np.errstate(all="ignore"):
+        proof = judge.decide()
+    return replace(proof, seconds=time.perf_counter() - begin)
+
+
+def _names(X: Any) -> list[str] | None:
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(c, str) for c in columns):
+        return None
+    return list(columns)
+
+
+@lru_cache(maxsize=1)
+def _threads() -> Any:
+    """The BLAS libraries of this process; looked up once, after they are loaded."""
+    import scipy.linalg.lapack  # noqa: F401  it brings a library of its own
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+@dataclass
+class _Judge:
+    """One question and the time there is to answer it."""
+
+    problem: Problem
+    exact: bool
+    begin: float
+    time_limit: float | None
+
+    # -- time --------------------------------------------------------------------------------
+
+    def left(self) -> float | None:
+        """Seconds that are left, None for any number."""
+        if self.time_limit is None:
+            return None
+        return self.time_limit - (time.perf_counter() - self.begin)
+
+    def tick(self) -> None:
+        left = self.left()
+        if left is not None and left <= 0:
+            raise _TimeUpError
+
+    def search(
+        self, problem: Problem, solver: Any, *, start: Any = None, steps: int | None = None
+    ) -> Outcome[Any]:
+        """Drive a solver within the time that is left."""
+        self.tick()
+        state = solver.init(problem, start=start)
+        left = self.left()
+        seconds = None if left is None else max(left, 0.0)
+        outcome = drive(problem, solver, state, limits=Limits(steps=steps, seconds=seconds))
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        return outcome
+
+    def run(self, problem: Problem, solver: Any, *, start: Any = None) -> Outcome[Any]:
+        """The same for a search whose unfinished state is of no use."""
+        outcome = self.search(problem, solver, start=start)
+        if outcome.status is Status.TIME_LIMIT:
+            raise _TimeUpError
+        return outcome
+
+    # -- verdict -----------------------------------------------------------------------------
+
+    def decide(self) -> Proof:
+        """Search in x-space, then in whitened coordinates, then in rational numbers."""
+        problem = self.problem
+        pair = contradiction(problem) if self.exact else None
+        if pair is not None:
+            return self.inseparable(*pair)
+        tol = _TOL if problem.binary else _MACHINE_TOL
+        latest: Outcome[Any] | None = None
+        try:
+            for solver in (NearestHulls(tol=tol), NearestHulls()):
+                steps = 100 + problem.width if solver.tol is not None else None
+                latest = self.search(problem, solver, steps=steps)
+                proof = self.judge(latest)
+                if proof is not None:
+                    return proof
+                if latest.status is Status.TIME_LIMIT:
+                    raise _TimeUpError
+            assert latest is not None
+            start = (latest.witness.rows, latest.witness.multipliers)
+            return self.exactly(self.run(problem, ExactHulls(tol=None), start=start).state)
+        except _TimeUpError:
+            return self.undecided(latest)
+
+    def judge(self, outcome: Outcome[Any]) -> Proof | None:
+        """A proof from a search in floats, if it can be had."""
+        witness = outcome.witness
+        if witness.claim == "origin":
+            if not self.exact:
+                return self.rounded(witness)
+            multipliers = dependency(reflected(self.problem, witness.rows))
+            if multipliers is None:
+                return None
+            return self.inseparable(witness.rows, multipliers)
+        if outcome.state.low <= 0:
+            return None
+        plane = plane_of(self.problem, witness.a)
+        if plane is None or not (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
+            return None
+        return self.separable(plane, outcome)
+
+    def exactly(self, state: ExactState) -> Proof:
+        """A proof from a search in rational numbers."""
+        if state.status is Status.INSEPARABLE:
+            return self.inseparable(np.array(state.rows), state.multipliers)
+        plane = rational_plane(self.problem, state.weights, self.tick)
+        return self.separable(plane, None)
+
+    # -- separable ---------------------------------------------------------------------------
+
+    def separable(self, plane: Plane, outcome: Outcome[Any] | None) -> Proof:
+        """Bound the margin, starting from a plane that is known to separate."""
+        finder = MarginFinder(self.problem, self.search, self.tick)
+        finder.offer(plane)
+        with suppress(_TimeUpError):  # what was found so far is true all the same
+            finder.narrow(outcome)
+        coef, intercept = finder.plane
+        return self.proof(
+            separable=True,
+            coef=coef,
+            intercept=intercept,
+            margin=(finder.low, max(finder.low, finder.high)),
+            hull_rows=finder.rows,
+            hull_weights=finder.weights,
+        )
+
+    # -- not separable -------------------------------------------------------------------------
+
+    def inseparable(self, rows: Rows, multipliers: Sequence[Fraction]) -> Proof:
+        """State that rows sum to zero, and look for a weak separator."""
+        whole = sum(multipliers, Fraction(0))
+        fields = self.named(rows, tuple(m / whole for m in multipliers))
+        try:
+            face = find_face(self.problem, self.run, self.tick)
+        except _TimeUpError:
+            return self.proof(separable=False, quasi=None, **fields)
+        span = self.named(face.rows, face.multipliers)
+        fields |= {f"span_{name}": value for name, value in span.items()}
+        if face.weights is None:
+            return self.proof(separable=False, quasi=False, **fields)
+        coef, intercept = exact_plane(self.problem, face.weights)
+        return self.proof(
+            separable=False,
+            quasi=True,
+            coef=coef,
+            intercept=intercept,
+            columns=carrying_columns(coef),
+            **fields,
+        )
+
+    def rounded(self, witness: Witness) -> Proof | None:
+        """What floating point says about rows that seem to sum to zero."""
+        block = reflected(self.problem, witness.rows)
+        shares = witness.multipliers / witness.multipliers.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.all(np.abs(shares @ block) <= 1e-7 * np.abs(block).max(axis=0)):
+                return None
+        numbers = [Fraction(v) for v in shares.tolist()]
+        whole = sum(numbers)
+        fields = self.named(witness.rows, tuple(n / whole for n in numbers))
+        return self.proof(separable=False, quasi=None, exact=False, **fields)
+
+    def undecided(self, outcome: Outcome[Any] | None) -> Proof:
+        """What is known when the time is up: an upper bound of the margin at most."""
+        high, fields = np.inf, {}
+        if outcome is not None and self.problem.binary:
+            rows, weights = outcome.witness.rows, outcome.witness.multipliers
+            high = margin_above(self.problem, rows, weights)
+            fields = {"hull_rows": rows, "hull_weights": weights}
+        return self.proof(separable=None, quasi=None, margin=(0.0, high), exact=False, **fields)
+
+    # -- writing it down -------------------------------------------------------------------------
+
+    def named(self, rows: Rows, multipliers: tuple[Fraction, ...]) -> dict[str, Any]:
+        """Reflected rows, in order, as samples and rivals."""
+        problem = self.problem
+        order = np.argsort(rows)
+        rows = np.asarray(rows)[order]
+        multipliers = tuple(multipliers[i] for i in order)
+        samples = np.array([problem.sample_of(int(r)) for r in rows], dtype=np.int64)
+        rivals = None
+        if not problem.binary:
+            rivals = np.array([problem.rival_of(int(r)) for r in rows], dtype=np.int64)
+        return {"rows": samples, "rivals": rivals, "multipliers": multipliers}
+
+    def proof(self, **fields: Any) -> Proof:
+        problem = self.problem
+        names = problem.feature_names
+        return Proof(
+            classes=problem.classes,
+            fit_intercept=problem.fit_intercept,
+            n_samples=problem.n,
+            n_features=problem.d,
+            feature_names=None if names is None else tuple(names),
+            fingerprint=problem.fingerprint,
+            **fields,
+        )
+
+
+def contradiction(problem: Problem) -> tuple[Rows, list[Fraction]] | None:
+    """Two equal samples of different classes, or without an intercept a sample that is zero."""
+    hashes = problem.row_hashes
+    if not problem.fit_intercept:
+        for i in np.flatnonzero(hashes == 0).tolist():
+            if not _sample(problem, i).any():
+                return np.array([i * (1 if problem.binary else problem.K - 1)]), [Fraction(1)]
+    order = np.argsort(hashes, kind="stable")
+    same = hashes[order[1:]] == hashes[order[:-1]]
+    other = problem.label[order[1:]] != problem.label[order[:-1]]
+    for at in np.flatnonzero(same & other).tolist():
+        i, j = sorted((int(order[at]), int(order[at + 1])))
+        if np.array_equal(_sample(problem, i), _sample(problem, j)):
+            pair = np.array([i, j])
+            rows = kesler_rows(problem, pair, problem.label[pair[::-1]])
+            return rows, [Fraction(1, 2)] * 2
+    return None
+
+
+def _sample(problem: Problem, i: int) -> Array:
+    row = problem.matrix[[i]]
+    return np.ravel(row if isinstance(row, np.ndarray) else row.toarray())
