@@ -13,6 +13,8 @@ _HOMES = {
     "Kozinec": "linsep.estimators.kozinec",
     "Perceptron": "linsep.estimators.perceptron",
     "Trace": "linsep.tracing",
+    "load": "linsep.formats",
+    "save": "linsep.formats",
     "trace": "linsep.tracing",
     "Problem": "linsep.core",
     "Proof": "linsep.certify.proof",

@@ -20,11 +20,16 @@ def progress_observer(verbose: int | bool, stream: TextIO | None = None) -> list
 
 
 class ProgressRows(Observer):
-    """A line whenever the number of passes reaches a power of two, and one at the end."""
+    """A line whenever the number of passes reaches a power of two, and one at the end.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    Nothing is written for a run that ends within ``after`` seconds.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, after: float = 0.5) -> None:
         self.stream = sys.stderr if stream is None else stream
+        self.after = after
         self._next = 0.0
+        self._held: list[str] = []
 
     def moment(self, now: Moment[Any]) -> None:
         """Write a line when it is time."""
@@ -35,15 +40,23 @@ class ProgressRows(Observer):
             self._line(f"{passes:.4g}", str(now.state.n_updates), f"{now.seconds:.2f}", "")
             while self._next <= passes:
                 self._next = max(1.0, 2 * self._next)
+        if now.seconds >= self.after:
+            self._write()
 
     def finish(self, outcome: Outcome[Any]) -> None:
-        """Write how it ended."""
+        """Write how it ended, if anything was written before."""
         passes, updates = f"{outcome.passes:.4g}", str(outcome.state.n_updates)
         self._line(passes, updates, f"{outcome.seconds:.2f}", outcome.status.name)
+        if outcome.seconds >= self.after:
+            self._write()
 
     def _line(self, passes: str, updates: str, seconds: str, word: str) -> None:
-        text = f"{passes:>10} {updates:>12} {seconds:>9}  {word}"
-        print(text.rstrip(), file=self.stream, flush=True)
+        self._held.append(f"{passes:>10} {updates:>12} {seconds:>9}  {word}".rstrip())
+
+    def _write(self) -> None:
+        for line in self._held:
+            print(line, file=self.stream, flush=True)
+        self._held.clear()
 
 
 class ProgressBar(Observer):

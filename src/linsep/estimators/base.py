@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,10 +22,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from linsep.certify.certificate import Certificate, judge
 from linsep.core import Limits, Observer, Outcome, Problem, Solver, Status, drive
+from linsep.core.checkpoint import load_checkpoint
 from linsep.core.progress import progress_observer
 from linsep.errors import DataError, LabelError, NotSeparatedWarning
 from linsep.estimators.callbacks import CallbackBridge
 from linsep.estimators.params import Check, boolean, check_params, either, none, number
+from linsep.formats.linear import linear_from_model, linear_to_model
 
 __all__ = ["LinearClassifier"]
 
@@ -69,10 +72,26 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        return self._run(self._problem(X, y, sample_weight), X, y)
+
+    @with_callbacks
+    def resume(
+        self, X: Any, y: ArrayLike, checkpoint: str | Path, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Go on with a fit that was stopped, from the file its checkpoints were written to.
+
+        The end is the same, bit for bit, as that of a fit which was never stopped. Data and
+        settings must be those of the fit.
+        """
         problem = self._problem(X, y, sample_weight)
+        state = load_checkpoint(checkpoint, problem, self._solver(problem)[0])
+        return self._run(problem, X, y, state)
+
+    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
         observers = self._observers()
         solver, reason = self._solver(problem)
-        state = solver.init(problem, start=self._warm_start(problem))
+        if state is None:
+            state = solver.init(problem, start=self._warm_start(problem))
         bridge = CallbackBridge(self, X, y)
         outcome = drive(
             problem,
@@ -197,7 +216,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             f"{problem.n} rows are on the wrong side. linsep.separability(X, y) decides whether "
             "any plane separates them; raise max_iter if one does.",
             NotSeparatedWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -225,6 +244,15 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return summary(self)
 
     # -- model files ------------------------------------------------------------------------
+
+    def to_model(self) -> dict[str, Any]:
+        """Fields of the model file; see ``linsep.save``."""
+        return linear_to_model(self)
+
+    @classmethod
+    def from_model(cls, fields: dict[str, Any]) -> Self:
+        """The estimator of a model file; see ``linsep.load``."""
+        return linear_from_model(cls, fields)  # type: ignore[no-any-return]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,7 @@ from typing import Any
 
 from linsep.errors import ModelError
 
-__all__ = ["load", "save"]
+__all__ = ["check_ending", "load", "save"]
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -28,7 +28,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     from linsep.formats.json_model import save_json
 
-    _check_ending(path)
+    check_ending(path)
     save_json(model, path)
 
 
@@ -52,11 +52,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     from linsep.formats.json_model import load_json
 
-    _check_ending(path)
+    check_ending(path)
     return load_json(path)
 
 
-def _check_ending(path: str | os.PathLike[str]) -> None:
+def check_ending(path: str | os.PathLike[str]) -> None:
+    """Refuse a path whose ending names no model format."""
     ending = Path(path).suffix.lower()
     if ending != ".json":
         raise ModelError(f"{path}: the ending {ending!r} is no model format; give a .json file.")

@@ -1,0 +1,34 @@
+"""``linsep algorithms``: what there is, and its settings."""
+
+from __future__ import annotations
+
+import inspect
+from argparse import Namespace
+
+from linsep.cli.common import ALGORITHMS, emit
+from linsep.errors import SettingError
+
+__all__ = ["run"]
+
+
+def run(args: Namespace) -> int:
+    """Print the table, or the settings of one algorithm."""
+    import linsep
+
+    if args.name is None:
+        if args.json:
+            emit({name: {"class": c, "what": what} for name, (c, what) in ALGORITHMS.items()}, True)
+            return 0
+        lines = [f"{name:<14}{what}" for name, (_, what) in ALGORITHMS.items()]
+        lines += ["", "linsep algorithms NAME shows the settings for --set."]
+        emit("\n".join(lines), False)
+        return 0
+    if args.name not in ALGORITHMS:
+        raise SettingError(f"there is no algorithm {args.name!r}; known: {', '.join(ALGORITHMS)}.")
+    cls = getattr(linsep, ALGORITHMS[args.name][0])
+    if args.json:
+        emit({"algorithm": args.name, "settings": cls().get_params()}, True)
+        return 0
+    doc = inspect.cleandoc(cls.__doc__ or "")
+    emit(doc.split("\nAttributes\n")[0].rstrip(), False)
+    return 0

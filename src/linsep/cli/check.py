@@ -1,0 +1,36 @@
+"""``linsep check``: are the classes linearly separable?"""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+
+from linsep.cli.common import emit, narrate, table
+from linsep.core.files import atomic_write_bytes
+
+__all__ = ["run"]
+
+
+def run(args: Namespace) -> int:
+    """Print the verdict and its proof."""
+    from linsep.verdict import separability
+
+    data = table(args, positive=args.positive)
+    begin = time.perf_counter()
+    proof = separability(
+        data.X,
+        data.y,
+        fit_intercept=not args.no_intercept,
+        exact=not args.no_exact,
+        time_limit=args.time_limit,
+    )
+    seconds = time.perf_counter() - begin
+    if args.save:
+        atomic_write_bytes(args.save, proof.to_json().encode() + b"\n")
+        narrate(f"proof written to {args.save}; check it with: linsep verify {args.save} DATA")
+    if args.json:
+        emit(proof.to_dict() | {"sentence": str(proof), "seconds": seconds}, True)
+    else:
+        emit(proof.explain(), False)
+        narrate(f"{data.X.shape[0]} rows, {data.X.shape[1]} features, {seconds:.3g} s")
+    return {True: 0, False: 3, None: 4}[proof.separable]

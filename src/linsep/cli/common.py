@@ -1,0 +1,128 @@
+"""What the commands share: reading data, choosing an algorithm, writing results."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import json
+import math
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linsep.data import available, load, read
+from linsep.data.table import Table
+from linsep.errors import DataError, SettingError
+
+__all__ = ["ALGORITHMS", "emit", "estimator", "narrate", "table"]
+
+# Name on the command line, class, one line of what it is.
+ALGORITHMS = {
+    "perceptron": ("Perceptron", "correct the weights on every mistake"),
+    "kozinec": ("Kozinec", "nearest points of the hulls: the maximum margin, with bounds"),
+}
+
+
+def table(args: Namespace, **options: Any) -> Table:
+    """The data named on the command line: a file, or a bundled set."""
+    target = args.target
+    if target is not None and target.isdigit():
+        target = int(target)
+    if not Path(args.data).exists() and args.data in available():
+        return load(args.data)
+    if args.encode:
+        options.setdefault("encode", "onehot")
+    data = read(args.data, target=options.pop("target", target), **options)
+    if data.notes:
+        narrate(data.notes)
+    return data
+
+
+def estimator(args: Namespace, **settings: Any) -> Any:
+    """An estimator of the algorithm and the settings named on the command line."""
+    import linsep
+
+    name = args.algorithm.lower()
+    if name not in ALGORITHMS:
+        close = difflib.get_close_matches(name, ALGORITHMS, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise SettingError(
+            f"there is no algorithm {args.algorithm!r}; {hint}known: {', '.join(ALGORITHMS)}."
+        )
+    cls = getattr(linsep, ALGORITHMS[name][0])
+    known = cls().get_params()
+    for item in args.set:
+        key, sep, text = item.partition("=")
+        if not sep or key not in known:
+            what = "has no '='" if not sep else f"is no setting of {name}"
+            raise SettingError(f"--set {item}: {key!r} {what}; known: {', '.join(sorted(known))}.")
+        settings[key] = _value(text)
+    if getattr(args, "no_intercept", False):
+        settings["fit_intercept"] = False
+    return cls(**settings)
+
+
+def _value(text: str) -> Any:
+    """A Python literal if it is one (numbers, None, True, tuples), else the text itself."""
+    if text in ("inf", "-inf"):
+        return float(text)
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def names(data: Table) -> list[str] | None:
+    """Feature names as a list."""
+    return None if data.feature_names is None else list(data.feature_names)
+
+
+def framed(data: Table) -> Any:
+    """X with its column names, where it has any: a DataFrame if pandas is there."""
+    if data.feature_names is None or not isinstance(data.X, np.ndarray):
+        return data.X
+    try:
+        import pandas
+    except ImportError:
+        return data.X
+    return pandas.DataFrame(data.X, columns=names(data))
+
+
+def emit(result: dict[str, Any] | str, as_json: bool) -> None:
+    """The result, on stdout."""
+    if as_json:
+        print(json.dumps(finite(result), default=_plain, allow_nan=False))
+    else:
+        print(result)
+
+
+def finite(value: Any) -> Any:
+    """The same with None for what JSON has no number for: NaN and infinity."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return finite(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def narrate(text: str) -> None:
+    """What was done and found on the way, on stderr."""
+    print(text, file=sys.stderr)
+
+
+def _plain(value: Any) -> str:
+    return str(value)
+
+
+def check_features(model: Any, data: Table) -> None:
+    """Refuse data of another width than the model's."""
+    if data.X.shape[1] != model.n_features_in_:
+        raise DataError(
+            f"{data.source} has {data.X.shape[1]} features; the model was trained on "
+            f"{model.n_features_in_}. Give data with the same columns."
+        )

@@ -1,0 +1,70 @@
+"""``linsep fit``: train a classifier, certify it, write it."""
+
+from __future__ import annotations
+
+import warnings
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from linsep.cli.common import emit, estimator, framed, narrate, table
+from linsep.errors import CheckpointError, LinsepWarning
+
+__all__ = ["run"]
+
+
+def run(args: Namespace) -> int:
+    """Fit, print the summary, write the model."""
+    from linsep.core.checkpoint import Checkpointer
+
+    data = table(args, positive=args.positive)
+    if args.output:
+        from linsep.formats import check_ending
+
+        check_ending(args.output)
+    checkpoint = args.checkpoint or args.resume
+    observers = [Checkpointer(checkpoint)] if checkpoint else []
+    settings: dict[str, Any] = {"verbose": 0 if args.quiet else 1, "callbacks": observers}
+    if args.time_limit is not None:
+        settings["time_limit"] = args.time_limit
+    model = estimator(args, **settings)
+    if args.resume and not Path(args.resume).exists():
+        raise CheckpointError(f"{args.resume} does not exist; start without --resume.")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LinsepWarning)
+        X = framed(data)
+        model.resume(X, data.y, args.resume) if args.resume else model.fit(X, data.y)
+    for warning in caught:
+        narrate(f"warning: {warning.message}")
+    model.preprocessing_ = {"encoding": data.encoding} if data.encoding else {}
+    if args.output:
+        from linsep.formats import save
+
+        model.set_params(callbacks=None, verbose=0)
+        save(model, args.output)
+        narrate(f"model written to {args.output}")
+    emit(_report(model) if args.json else model.summary(), args.json)
+    if model.outcome_.interrupted:
+        if checkpoint:
+            narrate(f"interrupted; go on with: linsep fit {args.data} --resume {checkpoint}")
+        else:
+            narrate("interrupted; with --checkpoint FILE it could be resumed")
+        return 130
+    return 0
+
+
+def _report(model: Any) -> dict[str, Any]:
+    outcome = model.outcome_
+    return {
+        "algorithm": type(model).__name__,
+        "solver_used": model.solver_used_,
+        "status": model.status_.name,
+        "sentence": model.status_.value,
+        "coef": model.coef_.tolist(),
+        "intercept": model.intercept_.tolist(),
+        "classes": model.classes_.tolist(),
+        "updates": model.n_updates_,
+        "passes": outcome.passes,
+        "seconds": outcome.seconds,
+        "certificate": model.certificate_.to_dict(),
+    }

@@ -1,0 +1,147 @@
+"""``linsep``: parse the command line and call the command.
+
+Nothing heavy is imported here, so that ``linsep --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from linsep._version import __version__
+
+__all__ = ["main"]
+
+_EXIT_CODES = """\
+exit codes:
+  0  done (check: separable)       3  not separable (check only)
+  1  data or model error           4  undecided (check only)
+  2  wrong usage                 130  interrupted
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; gives back the exit code."""
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if args.command is None:
+        parser.print_help()
+        return 0
+    from linsep.errors import LinsepError
+
+    command = importlib.import_module(f"linsep.cli.{args.command}")
+    try:
+        return int(command.run(args))
+    except LinsepError as error:
+        print(f"linsep: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader of a pipe went away, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"linsep: {where}{error.strerror or error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("linsep: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="linsep",
+        description="Linear classifiers whose every answer comes with its proof.",
+        epilog=_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"linsep {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+
+    check = commands.add_parser("check", help="are the classes separable? with a proof either way")
+    _data(check)
+    check.add_argument("--no-exact", action="store_true", help="skip rational arithmetic")
+    check.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
+    check.add_argument("--save", metavar="FILE", help="write the proof as JSON")
+
+    fit = commands.add_parser("fit", help="train a classifier and certify it")
+    _data(fit)
+    _algorithm(fit)
+    fit.add_argument("-o", "--output", metavar="MODEL", help="write the model (.json)")
+    fit.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
+    fit.add_argument("--checkpoint", metavar="FILE", help="write the state there now and then")
+    fit.add_argument("--resume", metavar="FILE", help="go on from a checkpoint")
+    fit.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
+
+    predict = commands.add_parser("predict", help="classes of the rows of a file, one a line")
+    predict.add_argument("model", metavar="MODEL")
+    _data(predict, labels=False)
+    predict.add_argument("--scores", action="store_true", help="scores beside the classes")
+    predict.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+
+    verify = commands.add_parser(
+        "verify", help="check a model or a proof against data, trusting neither"
+    )
+    verify.add_argument("model", metavar="MODEL_OR_PROOF")
+    _data(verify)
+
+    trace = commands.add_parser("trace", help="every update of a training run")
+    _data(trace)
+    _algorithm(trace)
+    trace.add_argument("--max-steps", type=_whole, metavar="N", help="updates to show")
+    trace.add_argument("--save", metavar="FILE", help="write the trace as JSON")
+    trace.add_argument("--html", metavar="FILE", help="write a page that replays the run")
+
+    algorithms = commands.add_parser("algorithms", help="the algorithms and their settings")
+    algorithms.add_argument("name", nargs="?", help="show the settings of this one")
+    algorithms.add_argument("--json", action="store_true", help="JSON on stdout")
+    return parser
+
+
+def _data(parser: argparse.ArgumentParser, labels: bool = True) -> None:
+    parser.add_argument(
+        "data",
+        metavar="DATA",
+        help=".csv, .tsv, .svm, .libsvm, .parquet, .arrow, .npz, also .gz and .bz2; "
+        "or the name of a bundled set such as students",
+    )
+    parser.add_argument("--target", metavar="COLUMN", help="name or number (from 0) of the labels")
+    parser.add_argument("--encode", action="store_true", help="text columns become 0/1 columns")
+    parser.add_argument("--json", action="store_true", help="JSON on stdout")
+    if labels:
+        parser.add_argument("--positive", metavar="LABEL", help="this class against all others")
+        parser.add_argument("--no-intercept", action="store_true", help="planes through the origin")
+
+
+def _algorithm(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-a", "--algorithm", default="perceptron", help="see linsep algorithms (perceptron)"
+    )
+    parser.add_argument(
+        "-s",
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the algorithm; may be repeated",
+    )
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not value >= 0:
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+    return value
+
+
+def _whole(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number of updates")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

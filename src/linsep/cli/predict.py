@@ -1,0 +1,64 @@
+"""``linsep predict``: the classes of the rows of a file."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from typing import Any
+
+import numpy as np
+
+from linsep.cli.common import check_features, emit, framed, narrate, table
+from linsep.core.files import atomic_write_bytes
+from linsep.errors import DataError
+
+__all__ = ["run"]
+
+
+def run(args: Namespace) -> int:
+    """Print one line for each row."""
+    from linsep.formats import load
+
+    model = load(args.model)
+    data = read_for(args, model)
+    check_features(model, data)
+    X = framed(data) if hasattr(model, "feature_names_in_") else data.X
+    classes = model.predict(X)
+    scores = np.atleast_1d(model.decision_function(X))
+    if args.json:
+        result: dict[str, Any] = {"classes": classes.tolist(), "scores": scores.tolist()}
+        text = json.dumps(result)
+    else:
+        text = "\n".join(_line(c, s, args.scores) for c, s in zip(classes.tolist(), scores))
+    if args.output:
+        atomic_write_bytes(args.output, text.encode() + b"\n")
+        narrate(f"{len(classes)} predictions written to {args.output}")
+    else:
+        emit(text, False)
+    if len(data.y):
+        right = int(np.sum(data.y.astype(str) == classes.astype(str)))
+        narrate(f"{right} of {len(classes)} agree with the labels in the file")
+    return 0
+
+
+def read_for(args: Namespace, model: Any) -> Any:
+    """Data of a model: with labels if the file has one column more, else without."""
+    encoding = getattr(model, "preprocessing_", {}).get("encoding")
+    options: dict[str, Any] = {"n_features": model.n_features_in_}
+    if encoding:
+        options["encode"] = encoding
+    if args.target is None:
+        try:
+            data = table(args, **options)
+        except DataError:
+            data = table(args, **(options | {"target": False}))
+        if data.X.shape[1] == model.n_features_in_ - 1:
+            data = table(args, **(options | {"target": False}))
+        return data
+    return table(args, **options)
+
+
+def _line(label: Any, score: Any, with_scores: bool) -> str:
+    if not with_scores:
+        return str(label)
+    return "\t".join([str(label), *(f"{value:.17g}" for value in np.atleast_1d(score))])

@@ -1,0 +1,78 @@
+"""Data flow one way: who may import whom."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import linsep
+
+ROOT = Path(linsep.__file__).parent
+
+# Each folder or module may import those named and itself; errors and _version are free.
+MAY_IMPORT = {
+    "core": set(),
+    "jit": {"core"},
+    "losses": {"core", "jit"},
+    "kernels": {"core", "jit"},
+    "certify": {"core", "losses", "kernels"},
+    "data": {"core", "jit"},
+    "formats": {"core", "certify", "data"},
+    "solvers": {"core", "jit", "losses", "kernels"},
+    "multiclass": {"core", "jit", "losses", "kernels", "solvers"},
+    "verdict": {"core", "certify", "solvers"},
+    "risk": {"core", "certify", "solvers", "verdict"},
+    "estimators": {
+        "core", "jit", "losses", "kernels", "certify", "solvers", "multiclass", "verdict",
+        "formats", "risk",
+    },
+    "lift": {"core", "estimators"},
+    "display": {"core", "certify", "data", "estimators", "risk", "solvers", "verdict"},
+    "tracing": {"core", "certify", "solvers", "estimators", "display"},
+    "cli": {
+        "core", "certify", "data", "formats", "solvers", "verdict", "risk", "estimators",
+        "display", "tracing",
+    },
+}  # fmt: skip
+FREE = {"errors", "_version"}
+# certify may ask a solver of its own package for nothing: this is the promise of the library.
+
+
+def imports(path: Path) -> set[str]:
+    """Names of linsep's folders and modules that a file imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "linsep":
+                names = [f"linsep.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("linsep.")}
+    return found
+
+
+def test_every_import_follows_the_layers():
+    wrong = []
+    for path in sorted(ROOT.rglob("*.py")):
+        home = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        if home in ("__init__", *FREE):
+            continue
+        assert home in MAY_IMPORT, f"{path} is in no layer; add it to the table"
+        for other in imports(path) - FREE - {home} - MAY_IMPORT[home]:
+            if other in MAY_IMPORT:
+                wrong.append(f"{path.relative_to(ROOT)} imports {other}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_jit_needs_numpy_and_numba_only():
+    allowed = {"numpy", "numba", "linsep", "__future__"}
+    standard = {"collections", "functools", "hashlib", "os", "pathlib", "sys", "typing"}
+    for path in (ROOT / "jit").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                assert node.module.split(".")[0] in allowed | standard, path
+            elif isinstance(node, ast.Import):
+                assert all(a.name.split(".")[0] in allowed | standard for a in node.names), path
