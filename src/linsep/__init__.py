@@ -11,6 +11,7 @@ from linsep._version import __version__
 # ``import linsep`` and ``linsep --help`` cost next to nothing.
 _HOMES = {
     "Kozinec": "linsep.estimators.kozinec",
+    "LinearSVM": "linsep.estimators.linear_svm",
     "Perceptron": "linsep.estimators.perceptron",
     "Trace": "linsep.tracing",
     "load": "linsep.formats",
@@ -24,7 +25,7 @@ _HOMES = {
 }
 _MODULES = ("core", "data", "errors", "risk")
 
-__all__ = ["__version__", *_HOMES, *_MODULES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:

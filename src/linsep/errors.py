@@ -12,6 +12,7 @@
     └── MissingExtraError (ImportError) an optional package is not installed
 
     LinsepWarning (UserWarning)
+    ├── GapWarning                      a fit ended before the gap was as small as asked
     └── NotSeparatedWarning             a fit ended without an answer
 
 A message says what is wrong, names the value and its place, and says what to do.
@@ -34,6 +35,7 @@ __all__ = [
     "CheckpointError",
     "DataError",
     "FormatError",
+    "GapWarning",
     "LabelError",
     "LinsepError",
     "LinsepWarning",
@@ -88,6 +90,10 @@ class MissingExtraError(LinsepError, ImportError):
 
 class LinsepWarning(UserWarning):
     """Base of the warnings below."""
+
+
+class GapWarning(LinsepWarning):
+    """A fit ended before the proved gap was as small as asked for."""
 
 
 class NotSeparatedWarning(LinsepWarning):

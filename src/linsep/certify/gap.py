@@ -74,7 +74,7 @@ class Gap:
     width: float
     """Width of the street between the planes f(x) = -1 and f(x) = 1: 2 / |w|."""
     inside: int
-    """Rows inside the street or wrong: y f(x) < 1."""
+    """Rows inside the street or wrong: y f(x) < 1 beyond rounding."""
     words: str
     """The objective in words."""
     parts: tuple[Gap, ...] = ()
@@ -143,7 +143,7 @@ def measure(problem: Problem, witness: Witness, objective: Objective) -> Gap:
         errors=int((values <= 0).sum()),
         margin=float(values.min()) / length if length > 0 else -np.inf,
         width=2.0 / length if length > 0 else np.inf,
-        inside=int((values < 1.0).sum()),
+        inside=int((values < 1.0 - 1e-9).sum()),
         words=objective.words(),
     )
 
@@ -222,5 +222,3 @@ def _dual(
         bound -= quarter * (1 + 2 * slack + _SUM + 8 * _U)
     # the last factor pays for C s_i rounded in the box
     return max(bound - 8 * _U * abs(bound), 0.0)
-
-

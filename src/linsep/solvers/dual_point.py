@@ -134,10 +134,11 @@ def _hinge_offset(sign: Array, s: Array, scores: Array) -> float:
     corners = sign - scores
     order = np.argsort(corners, kind="stable")
     slope = np.cumsum(s[order]) - float(s[sign > 0].sum())
-    k = int(np.searchsorted(slope, 0.0, side="left"))
+    flat = 1e-12 * float(s.sum())
+    k = int(np.searchsorted(slope, -flat, side="left"))
     k = min(k, len(corners) - 1)
     low = float(corners[order[k]])
-    if slope[k] == 0.0 and k + 1 < len(corners):  # a flat piece: take its middle
+    if slope[k] <= flat and k + 1 < len(corners):  # a flat piece: take its middle
         return 0.5 * (low + float(corners[order[k + 1]]))
     return low
 

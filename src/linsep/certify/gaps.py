@@ -1,0 +1,40 @@
+"""Duality gaps of machines of more than two classes: one for each binary problem."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linsep.certify.gap import Gap, Objective, measure
+from linsep.core.parts import against_rest
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+
+__all__ = ["measure_any"]
+
+
+def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: str) -> Gap:
+    """The gap of a binary machine, or of K of them, one class against the rest."""
+    if problem.binary:
+        return measure(problem, witness, objective)
+    blocks = witness.a.reshape(problem.K, -1)
+    part_of, row = np.divmod(witness.rows, problem.n)
+    parts = []
+    for k in range(problem.K):
+        own = part_of == k
+        part = Witness(a=blocks[k], rows=row[own], multipliers=witness.multipliers[own])
+        parts.append(measure(against_rest(problem, k), part, objective))
+    scores = problem.scores(witness.a)
+    own_scores = scores[np.arange(problem.n), problem.label]
+    scores[np.arange(problem.n), problem.label] = -np.inf
+    best_rival = scores.max(axis=1)
+    return Gap(
+        objective=sum(part.objective for part in parts),
+        lower_bound=sum(part.lower_bound for part in parts),
+        errors=int((own_scores <= best_rival).sum()),
+        margin=min(part.margin for part in parts),
+        width=min(part.width for part in parts),
+        inside=sum(part.inside for part in parts),
+        words=f"{problem.K} machines, one class against the rest, each "
+        + objective.words(),
+        parts=tuple(parts),
+    )

@@ -1,0 +1,64 @@
+"""Which solver for which data, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linsep.core import Problem, Solver
+from linsep.solvers.dual_cd import DualCD
+from linsep.solvers.newton_hinge import NewtonHinge
+from linsep.solvers.one_vs_rest import OneVsRest
+
+__all__ = ["SOLVERS", "choose_solver", "is_small"]
+
+SOLVERS = ("newton", "dual-cd", "proximal-newton")
+
+_FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
+_DENSE = 0.08  # share of entries from which a sparse matrix is best read in dense blocks
+
+
+def is_small(problem: Problem) -> bool:
+    """Small enough to be solved to the last digits at no cost worth speaking of."""
+    return problem.n <= 2000 and problem.n * problem.d <= 100_000
+
+
+def choose_solver(
+    problem: Problem,
+    name: str,
+    *,
+    C: float,
+    loss: str,
+    tol: float,
+    seed: int,
+    threads: int | None,
+    multi_class: str,
+) -> tuple[Solver[Any], str]:
+    """The solver and the reason in words."""
+    reason = "as asked"
+    if name == "auto":
+        name, reason = _by_shape(problem)
+    common: dict[str, Any] = {"C": C, "loss": loss, "tol": tol, "seed": seed}
+    solver: Any
+    if name == "newton":
+        inner = threads if problem.binary else 1
+        solver, words = NewtonHinge(**common, threads=inner), "Newton on a rounded hinge"
+    else:
+        solver, words = DualCD(**common), "dual coordinate descent"
+    if problem.binary:
+        return solver, f"{words} ({reason})"
+    return OneVsRest(solver, threads), f"{words} ({reason}), one class against the rest"
+
+
+def _by_shape(problem: Problem) -> tuple[str, str]:
+    n, d = problem.n, problem.d
+    size = problem.matrix.nnz if problem.sparse else n * d
+    share = size / (n * d)
+    few = d <= _FEW_COLUMNS
+    if is_small(problem) and d <= 300:
+        return "newton", f"a small table, {n} x {d}"
+    if few and n >= 2 * d and share >= _DENSE:
+        kind = "tall" if not problem.sparse else f"tall and {100 * share:.0f} % full"
+        return "newton", f"{kind}, {n} x {d}"
+    if problem.sparse:
+        return "dual-cd", f"sparse, {n} x {d} with {100 * share:.2g} % of the entries"
+    return "dual-cd", f"wide, {n} x {d}"

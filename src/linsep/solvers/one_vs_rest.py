@@ -1,0 +1,105 @@
+"""K classes as K problems of one class against the rest, advanced together.
+
+The state is the list of the states of the parts. A step is one step of every part that has
+not ended; parts run in threads, and none of them depends on another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from linsep.core.lanes import run_all
+from linsep.core.log import NO_LOG, Log
+from linsep.core.parts import against_rest
+from linsep.core.problem import Problem
+from linsep.core.protocol import Solver, State, Witness
+from linsep.core.status import Status
+
+__all__ = ["OneVsRest", "OneVsRestState"]
+
+
+@dataclass(kw_only=True)
+class OneVsRestState(State):
+    """One state for each class."""
+
+    parts: list[Any]
+    problems: list[Problem]
+
+    @property
+    def passes(self) -> float:
+        """The passes of all parts together."""
+        return float(sum(part.passes for part in self.parts))
+
+    @property
+    def gap(self) -> float:
+        """The largest relative gap of the parts."""
+        return max(float(part.gap) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class OneVsRest:
+    """Runs one solver for each class.
+
+    Parameters
+    ----------
+    solver : Solver
+        For problems of two classes.
+    threads : int or None, default=None
+        Parts worked on at once; None means one a core. The result does not depend on it.
+    """
+
+    solver: Any
+    threads: int | None = None
+
+    unit: ClassVar[str] = "round"
+
+    def init(self, problem: Problem, *, start: Any = None) -> OneVsRestState:
+        """One state for each class; start is a list with one entry for each, or None."""
+        solver: Solver[Any] = self.solver
+        _ = problem.squared_lengths  # computed once, for all parts
+        problems = [against_rest(problem, k) for k in range(problem.K)]
+        starts = [None] * problem.K if start is None else list(start)
+        jobs = [
+            lambda p=p, s=s: solver.init(p, start=s) for p, s in zip(problems, starts)
+        ]
+        return OneVsRestState(parts=run_all(jobs, self.threads), problems=problems)
+
+    def advance(
+        self, problem: Problem, state: OneVsRestState, steps: int, log: Log = NO_LOG
+    ) -> int:
+        """Up to ``steps`` steps of every part."""
+        jobs = [
+            lambda p=p, s=s: self.solver.advance(p, s, steps)
+            for p, s in zip(state.problems, state.parts)
+            if not s.status.done
+        ]
+        taken = max(run_all(jobs, self.threads), default=0)
+        state.steps += taken
+        state.n_updates = sum(part.n_updates for part in state.parts)
+        state.status = _together([part.status for part in state.parts])
+        return int(taken)
+
+    def status(self, state: OneVsRestState) -> Status:
+        """The worst status of the parts."""
+        return state.status
+
+    def witness(self, problem: Problem, state: OneVsRestState) -> Witness:
+        """Weights of all classes; row i of class k has number k n + i."""
+        parts = [self.solver.witness(p, s) for p, s in zip(state.problems, state.parts)]
+        rows = [part.rows + k * problem.n for k, part in enumerate(parts)]
+        return Witness(
+            a=np.concatenate([part.a for part in parts]),
+            rows=np.concatenate(rows),
+            multipliers=np.concatenate([part.multipliers for part in parts]),
+            claim="dual",
+        )
+
+
+def _together(many: list[Status]) -> Status:
+    for word in (Status.DIVERGED, Status.RUNNING, Status.READY, Status.STALLED):
+        if word in many:
+            return word
+    return many[0]
