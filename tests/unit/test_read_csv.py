@@ -17,13 +17,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linsep.data import Table, delimited, read
+from linsep.data import Table, delimited, fast, read
 from linsep.errors import DataError, LabelError, LinsepError, SettingError
 
-BOTH = pytest.mark.parametrize("small", [1 << 16, -1], ids=["standard", "pyarrow"])
 QUICK = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+
+
+READERS = ("standard", "pyarrow", "compiled")
+ALL = pytest.mark.parametrize("reader", READERS)
+
+
+def use(patch: Any, reader: str) -> None:
+    """Have one of the readers tried first, whatever the size of the file."""
+    patch.setattr(delimited, "SMALL", 1 << 30 if reader == "standard" else -1)
+    patch.setattr(fast, "pays", lambda size, cold=0: reader == "compiled")
 
 
 @pytest.fixture
@@ -45,13 +54,13 @@ def error_of(path: Path, **options: Any) -> str:
 # -- recognition ----------------------------------------------------------------------------------
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_csv_header_delimiter_and_line_ends_are_found(
-    put: Any, monkeypatch: Any, small: int, delimiter: str, end: str
+    put: Any, monkeypatch: Any, reader: str, delimiter: str, end: str
 ) -> None:
-    monkeypatch.setattr(delimited, "SMALL", small)
+    use(monkeypatch, reader)
     rows = ["a,b,grade", "1,2.5,A", "3,-4e1,F", "", "5,.5,A"]
     table = read(put(end.join(rows).replace(",", delimiter)))
     assert table.X.tolist() == [[1, 2.5], [3, -40], [5, 0.5]]
@@ -167,19 +176,19 @@ def test_packed_files_are_unpacked_whatever_their_name(put: Any, pack: Any) -> N
 # -- text and missing values ----------------------------------------------------------------------
 
 
-@BOTH
-def test_csv_text_columns_are_refused_by_name(put: Any, monkeypatch: Any, small: int) -> None:
-    monkeypatch.setattr(delimited, "SMALL", small)
+@ALL
+def test_csv_text_columns_are_refused_by_name(put: Any, monkeypatch: Any, reader: str) -> None:
+    use(monkeypatch, reader)
     message = error_of(put("a,color,size,y\n1,red,big,0\n2,blue,small,1\n"))
     assert message.startswith("t.csv:2:2: 2 columns ('color', 'size') hold text, here 'red'")
     assert "encode='onehot'" in message
 
 
-@BOTH
+@ALL
 def test_csv_onehot_records_a_mapping_that_reads_other_files_alike(
-    put: Any, monkeypatch: Any, small: int
+    put: Any, monkeypatch: Any, reader: str
 ) -> None:
-    monkeypatch.setattr(delimited, "SMALL", small)
+    use(monkeypatch, reader)
     text = "a,color,sleeps,y\n1,red,yes,0\n2,?,no,1\n3,blue,no,1\n4,red,no,1\n"
     table = read(put(text), encode="onehot")
     assert table.feature_names == ("a", "color=blue", "color=missing", "color=red", "sleeps")
@@ -203,12 +212,12 @@ def test_csv_encode_list_takes_numbers_as_categories(put: Any) -> None:
         read(put("a,y\n1,0\n2,1\n"), encode="ordinal")
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("blank", ["", "?", "NA", "nan", " "])
 def test_csv_missing_value_names_line_and_column(
-    put: Any, monkeypatch: Any, small: int, blank: str
+    put: Any, monkeypatch: Any, reader: str, blank: str
 ) -> None:
-    monkeypatch.setattr(delimited, "SMALL", small)
+    use(monkeypatch, reader)
     path = put(f"a,b,y\n1,2,0\n\n3,{blank},1\n{blank},5,1\n")
     message = error_of(path)
     assert message == (
@@ -220,15 +229,15 @@ def test_csv_missing_value_names_line_and_column(
     assert "2 of 3 rows left out" in table.notes
 
 
-@BOTH
-def test_csv_missing_label_is_an_error(put: Any, monkeypatch: Any, small: int) -> None:
-    monkeypatch.setattr(delimited, "SMALL", small)
+@ALL
+def test_csv_missing_label_is_an_error(put: Any, monkeypatch: Any, reader: str) -> None:
+    use(monkeypatch, reader)
     path = put("a,y\n1,A\n2,\n3,F\n")
     assert error_of(path).startswith("t.csv:3:2: no label ('') in column 'y', 1 in all")
     assert read(path, missing="drop").y.tolist() == ["A", "F"]
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize(
     ("cell", "why"),
     [
@@ -242,9 +251,9 @@ def test_csv_missing_label_is_an_error(put: Any, monkeypatch: Any, small: int) -
     ],
 )
 def test_csv_bad_cell_names_line_column_value_and_way_out(
-    put: Any, monkeypatch: Any, small: int, cell: str, why: str
+    put: Any, monkeypatch: Any, reader: str, cell: str, why: str
 ) -> None:
-    monkeypatch.setattr(delimited, "SMALL", small)
+    use(monkeypatch, reader)
     message = error_of(put(f"a,b,y\n1,2,0\n3,4,1\n3,{cell},1\n4,5,0\n"))
     assert message.startswith(f"t.csv:4:2: {cell.strip(chr(34))!r} in column 'b' {why}")
     assert "encode=['b']" in message
@@ -333,8 +342,8 @@ ODD = st.sampled_from(
 CELLS = st.one_of(NUMBERS, NUMBERS, NUMBERS, ODD)
 
 
-def outcome(path: Path, small: int, monkeypatch: Any, **options: Any) -> Any:
-    monkeypatch.setattr(delimited, "SMALL", small)
+def outcome(path: Path, reader: str, monkeypatch: Any, **options: Any) -> Any:
+    use(monkeypatch, reader)
     try:
         table = read(path, **options)
     except LinsepError as error:
@@ -380,8 +389,9 @@ def test_standard_and_arrow_readers_agree_on_results_and_errors(
     path.write_bytes(text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
         options = {"encode": encode, "missing": missing}
-        standard = outcome(path, 1 << 20, patch, **options)
-        assert outcome(path, -1, patch, **options) == standard
+        standard = outcome(path, "standard", patch, **options)
+        assert outcome(path, "pyarrow", patch, **options) == standard
+        assert outcome(path, "compiled", patch, **options) == standard
 
 
 @QUICK
@@ -390,8 +400,8 @@ def test_numbers_read_back_to_the_same_bits(tmp_path: Path, numbers: list[float]
     path = tmp_path / "t.csv"
     path.write_text("".join(f"{v!r},1\n" for v in numbers))
     with pytest.MonkeyPatch.context() as patch:
-        for small in (1 << 20, -1):
-            patch.setattr(delimited, "SMALL", small)
+        for reader in READERS:
+            use(patch, reader)
             X = read(path, target=-1, header=False).X
             assert X[:, 0].tobytes() == np.array(numbers).tobytes()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linsep.data import read, svmlight, svmlight_fast, write_svmlight
+from linsep.data import fast, read, write_svmlight
 from linsep.errors import DataError, LabelError, LinsepError
 
 BOTH = pytest.mark.parametrize("small", [1 << 20, -1], ids=["plain", "compiled"])
@@ -42,7 +42,7 @@ TEXT = "# made by hand\n+1 1:.5 3:-2e-1 # first\n-1\n\n-1 qid:7 2:1 \r\n+1\t1:1\
 def test_svmlight_comments_blank_lines_empty_rows_and_queries(
     put: Any, monkeypatch: Any, small: int
 ) -> None:
-    monkeypatch.setattr(svmlight, "SMALL", small)
+    monkeypatch.setattr(fast, "pays", lambda size, cold=0: size > small)
     table = read(put(TEXT))
     assert table.X.toarray().tolist() == [[0.5, 0, -0.2], [0, 0, 0], [0, 1, 0], [1, 0, 0]]
     assert table.y.tolist() == [1, -1, -1, 1]
@@ -56,7 +56,7 @@ def test_svmlight_comments_blank_lines_empty_rows_and_queries(
 def test_svmlight_index_zero_means_counting_from_zero(
     put: Any, monkeypatch: Any, small: int
 ) -> None:
-    monkeypatch.setattr(svmlight, "SMALL", small)
+    monkeypatch.setattr(fast, "pays", lambda size, cold=0: size > small)
     table = read(put("1 0:5 2:6\n2 1:7\n"))
     assert table.X.toarray().tolist() == [[5, 0, 6], [0, 7, 0]]
     assert table.notes == "indices count from 0: index 0 is used"
@@ -76,14 +76,14 @@ def test_svmlight_index_zero_means_counting_from_zero(
 def test_svmlight_labels_keep_their_kind(
     put: Any, monkeypatch: Any, small: int, labels: list[str], expected: list[Any]
 ) -> None:
-    monkeypatch.setattr(svmlight, "SMALL", small)
+    monkeypatch.setattr(fast, "pays", lambda size, cold=0: size > small)
     table = read(put("".join(f"{label} 1:1\n" for label in labels)))
     assert table.y.tolist() == expected
 
 
 @BOTH
 def test_svmlight_wide_indices_become_int64(put: Any, monkeypatch: Any, small: int) -> None:
-    monkeypatch.setattr(svmlight, "SMALL", small)
+    monkeypatch.setattr(fast, "pays", lambda size, cold=0: size > small)
     table = read(put("1 5:1 5000000000:2\n-1 7:1\n"))
     assert table.X.indices.dtype == np.int64
     assert table.X.indices.tolist() == [4, 4_999_999_999, 6]
@@ -131,7 +131,7 @@ def test_table_with_colons_is_no_svmlight(put: Any) -> None:
 def test_svmlight_bad_line_names_line_and_column(
     put: Any, monkeypatch: Any, small: int, line: str, expected: str
 ) -> None:
-    monkeypatch.setattr(svmlight, "SMALL", small)
+    monkeypatch.setattr(fast, "pays", lambda size, cold=0: size > small)
     assert error_of(put(f"1 1:1\n{line}\n-1 2:1\n")) == f"t.svm:{expected}"
 
 
@@ -167,8 +167,8 @@ def test_svmlight_decimals_are_rounded_as_float_does(tmp_path: Path, numbers: li
     expected = np.array([float(number) for number in numbers])
     with pytest.MonkeyPatch.context() as patch:
         for small, many in ((1 << 20, 1), (-1, 1), (-1, 10**9)):
-            patch.setattr(svmlight, "SMALL", small)
-            patch.setattr(svmlight_fast, "_MANY", many)
+            patch.setattr(fast, "pays", lambda size, cold=0, small=small: size > small)
+            patch.setattr(fast, "_MANY", many)
             if np.isfinite(expected).all():
                 assert read(path).X.data.tobytes() == expected.tobytes()
             else:
@@ -222,9 +222,9 @@ def test_svmlight_readers_agree_on_results_and_errors(tmp_path: Path, text: str)
         return parts, table.y.tolist(), table.y.dtype
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(svmlight, "SMALL", 1 << 20)
+        patch.setattr(fast, "pays", lambda size, cold=0: False)
         plain = outcome()
-        patch.setattr(svmlight, "SMALL", -1)
+        patch.setattr(fast, "pays", lambda size, cold=0: True)
         assert outcome() == plain
 
 
@@ -252,7 +252,7 @@ def test_svmlight_round_trip(tmp_path: Path, rows: Any, zero_based: bool) -> Non
     write_svmlight(path, X, [label for label, _ in rows], zero_based=zero_based)
     with pytest.MonkeyPatch.context() as patch:
         for small in (1 << 20, -1):
-            patch.setattr(svmlight, "SMALL", small)
+            patch.setattr(fast, "pays", lambda size, cold=0, small=small: size > small)
             table = read(path, n_features=41)
             assert (table.X.toarray() == X).all()
             assert table.y.tolist() == [label for label, _ in rows]
@@ -265,7 +265,7 @@ def test_svmlight_agrees_with_scikit_learn_on_a_larger_file(tmp_path: Path) -> N
     X = np.where(rng.random((3000, 60)) < 0.3, rng.normal(size=(3000, 60)), 0.0)
     path = tmp_path / "t.svm"
     write_svmlight(path, X, rng.integers(1, 4, 3000))
-    assert path.stat().st_size > svmlight.SMALL
+    assert fast.pays(path.stat().st_size)
     theirs, labels = load_svmlight_file(str(path))
     ours = read(path)
     assert (theirs != ours.X).nnz == 0

@@ -13,7 +13,7 @@ from linsep.data.columns import NUMBER, Column, Source, as_labels, is_missing, i
 from linsep.data.layout import Layout, position
 from linsep.errors import DataError, FormatError, SettingError
 
-__all__ = ["Encode", "Parts", "assemble"]
+__all__ = ["Encode", "Parts", "assemble", "plain_parts"]
 
 Encode = str | Sequence[str] | Mapping[str, Any] | None
 
@@ -33,6 +33,14 @@ class Parts:
     target: str
     notes: list[str]
     encoding: Mapping[str, Any] | None = None
+
+
+def plain_parts(X: NDArray[np.float64], y: NDArray[Any], layout: Layout) -> Parts:
+    """Parts of a table that is all numbers."""
+    names = [name for j, name in enumerate(layout.names) if j != layout.target]
+    target = "y" if layout.target is None else layout.names[layout.target]
+    titles = tuple(names) if layout.header else None
+    return Parts(X, y, titles, None, target, list(layout.notes))
 
 
 def assemble(

@@ -1,8 +1,9 @@
 """Text tables: comma, semicolon, tab or blanks between the cells.
 
-A small file is cut by the standard library, which is there at once; a large one by pyarrow on
-all cores. Both give the same columns, and whatever pyarrow does not take as it stands is left
-to the standard library, which knows the lines.
+A small file is cut by the standard library, which is there at once; a larger one by pyarrow on
+all cores; a large one that holds nothing but numbers by compiled code, straight into the
+matrix. All give the same table. What one does not take as it stands is left to the one before,
+and the standard library knows the lines.
 """
 
 from __future__ import annotations
@@ -12,19 +13,30 @@ from typing import Any
 
 import numpy as np
 
-from linsep.data.columns import Column, Source, from_codes, from_texts
-from linsep.data.layout import Choice, Layout, check_width, find_layout, records
+from linsep.data import fast
+from linsep.data.columns import Column, Source, from_codes, from_texts, whole
+from linsep.data.layout import Layout, check_width, records
 
-__all__ = ["read_columns"]
+__all__ = ["read_columns", "read_numbers"]
 
+_COLD = 1 << 25  # bytes from which loading numba pays although pyarrow is good, too
 SMALL = 1 << 16  # bytes up to which importing pyarrow costs more than it saves
 
 
-def read_columns(
-    path: str, data: bytes, ending: str, *, header: bool | None, target: Choice, names: Choice
-) -> tuple[list[Column], Layout, Source]:
+def read_numbers(data: bytes, layout: Layout) -> tuple[Any, Any] | None:
+    """Features and labels of a large table of plain numbers; None for any other table."""
+    plain = all(layout.numeric) and layout.row_names is None and layout.delimiter != " "
+    if not plain or not fast.pays(len(data), cold=_COLD):
+        return None
+    start = data.find(b"\n", _first_line(data)[1]) + 1 if layout.header else 0
+    found = fast.parse_table(data, start, layout.delimiter, len(layout.names), layout.target)
+    if found is None:
+        return None
+    return found[0], np.empty(0) if layout.target is None else whole(found[1])
+
+
+def read_columns(data: bytes, layout: Layout) -> tuple[list[Column], Source]:
     """Cut a text table into columns of numbers and of text."""
-    layout = find_layout(path, data, ending, header=header, target=target, names=names)
     columns = None
     if len(data) > SMALL and _arrow_agrees(data, layout):
         columns = _by_arrow(data, layout)
@@ -32,10 +44,10 @@ def read_columns(
         columns = _by_csv(data, layout)
 
     def line_of(row: int) -> int:
-        lines = records(path, data.decode("utf-8"), layout.delimiter)
+        lines = records(layout.path, data.decode("utf-8"), layout.delimiter)
         return next(n for k, (n, _) in enumerate(lines) if k == row + layout.header)
 
-    return columns, layout, Source(path, line_of)
+    return columns, Source(layout.path, line_of)
 
 
 def _roles(layout: Layout) -> list[bool]:

@@ -10,6 +10,7 @@ import difflib
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from linsep.data.columns import NUMBER, is_missing, is_number
 from linsep.errors import DataError, FormatError, SettingError
@@ -28,6 +29,7 @@ __all__ = [
 SAMPLE = 1 << 16  # bytes looked at
 _TARGETS = ("y", "label", "labels", "class", "target")
 _ROW_NAMES = ("name", "names", "id", "sample", "row", "index", "rowname", "rownames", "row.names")
+_ROWS, _CELLS = 300, 6000  # rows and cells looked at
 _FEW = 10  # different whole numbers that pass as labels in a table of any length
 
 Choice = str | int | bool | None
@@ -74,11 +76,12 @@ def find_layout(
     """Decide on delimiter, header, label column and row names."""
     text, whole = _first_lines(data)
     delimiter = _find_delimiter(path, text, ending)
-    rows = list(records(path, text, delimiter))
+    rows = list(islice(records(path, text, delimiter), _ROWS + 1))
     if not rows:
         raise FormatError(f"{path}:1:1: there is no row, only blanks and quotes.")
     if not whole and len(rows) > 1:
         rows.pop()  # may be half of a quoted cell
+    del rows[max(50, min(_ROWS, _CELLS // len(rows[0][1]))) :]
     numbers = [number for number, _ in rows]
     cells = [row for _, row in rows]
     widths = [len(row) for row in cells[:20]]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.assemble import Encode, Parts, assemble
+from linsep.data.assemble import Encode, Parts, assemble, plain_parts
 from linsep.data.files import check_text, fetch, plain_name
 from linsep.data.layout import Choice
 from linsep.data.table import Table
@@ -133,11 +133,15 @@ def _parts(
         if ending in (".svm", ".libsvm", ".svmlight") or looks_like_svmlight(data):
             X, y, notes = read_svmlight(source, data, n_features)
             return Parts(X, y, None, None, "y", notes)
-    from linsep.data.delimited import read_columns
+    from linsep.data.delimited import read_columns, read_numbers
+    from linsep.data.layout import find_layout
 
-    columns, layout, place = read_columns(
-        source, data, ending, header=header, target=target, names=names
-    )
+    layout = find_layout(source, data, ending, header=header, target=target, names=names)
+    if encode is None or encode == "onehot":
+        found = read_numbers(data, layout)
+        if found is not None:
+            return plain_parts(*found, layout)
+    columns, place = read_columns(data, layout)
     return assemble(columns, layout, place, encode=encode, missing=missing)
 
 

@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.data import fast
 from linsep.data.columns import is_missing, label_values, whole
 from linsep.errors import DataError, FormatError
 
 __all__ = ["looks_like_svmlight", "read_svmlight"]
-
-SMALL = 1 << 20  # bytes up to which plain Python is done before numba is even imported
 
 _VALUE = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _LINE = re.compile(
@@ -64,7 +63,7 @@ def read_svmlight(
     """Give a CSR array, the labels, and notes on what was found."""
     from scipy.sparse import csr_array
 
-    found = _compiled(path, data) if len(data) > SMALL else None
+    found = _compiled(path, data) if fast.pays(len(data)) else None
     if found is None:
         found = _plain(path, data)
     if not found.labels.size:
@@ -92,9 +91,7 @@ def read_svmlight(
 
 def _compiled(path: str, data: bytes) -> Entries | None:
     """Read by compiled code; None when the plain reader has to do it."""
-    from linsep.data.svmlight_fast import parse_bytes
-
-    found, trouble = parse_bytes(data)
+    found, trouble = fast.parse_pairs(data)
     if found is None:
         end = data.find(b"\n", trouble)
         line = data[trouble : len(data) if end < 0 else end]

@@ -1,8 +1,9 @@
 """Lines of numbers, from bytes to arrays: tables with a delimiter, and ``label index:value``.
 
-A mantissa below 2^53 and a power of ten up to 22 are doubles, so one multiplication or division
-rounds once and correctly (Clinger 1990). Any other number is reported as hard, and the caller
-converts it in another way.
+Decimals are rounded correctly. A mantissa below 2^53 and a power of ten up to 22 are doubles, so
+one multiplication or division does it (Clinger 1990). Up to 18 digits, the result is computed
+to 100 bits and taken if both ends of its error round alike (Ziv 1991). Any other number is
+reported as hard, and the caller converts it in another way.
 """
 
 from __future__ import annotations
@@ -86,48 +87,76 @@ def parse(
                 at += 1
             mantissa = np.int64(0)
             scale = np.int64(0)
+            start = at
+            while at < stop and text[at] == 48:
+                at += 1
             place = at
             limit = min(stop, at + 18)  # as many digits fit in 64 bits
             while at < limit and 48 <= text[at] <= 57:
                 mantissa = mantissa * 10 + (np.int64(text[at]) - 48)
                 at += 1
-            digits = at - place
-            point = at < stop and text[at] == 46
-            if point:
-                at += 1
-                place = at
-                limit = min(stop, at + 18 - digits)
-                while at < limit and 48 <= text[at] <= 57:
-                    mantissa = mantissa * 10 + (np.int64(text[at]) - 48)
+            room = 18 - (at - place)
+            digits = at - start
+            easy = True
+            c = text[at] if at < stop else np.uint8(10)
+            if c == 46 or (48 <= c <= 57) or c == 101 or c == 69:  # more than a few digits
+                point = c == 46
+                if point:
                     at += 1
-                scale -= at - place
-                digits += at - place
-            found = digits > 0
-            easy = mantissa <= 9007199254740992
-            while at < stop and (48 <= text[at] <= 57 or (text[at] == 46 and not point)):
-                point = point or text[at] == 46
-                easy = False
-                at += 1
-            if found and at < stop and (text[at] == 101 or text[at] == 69):
-                at += 1
-                down = at < stop and text[at] == 45
-                if at < stop and (text[at] == 45 or text[at] == 43):
+                    start = at
+                    while room == 18 and at < stop and text[at] == 48:
+                        at += 1
+                    limit = min(stop, at + room)
+                    while at < limit and 48 <= text[at] <= 57:
+                        mantissa = mantissa * 10 + (np.int64(text[at]) - 48)
+                        at += 1
+                    scale -= at - start
+                    digits += at - start
+                while at < stop and (48 <= text[at] <= 57 or (text[at] == 46 and not point)):
+                    point = point or text[at] == 46
+                    easy = False
                     at += 1
-                power = np.int64(0)
-                place = at
-                while at < stop and 48 <= text[at] <= 57:
-                    if power < 100000:
-                        power = power * 10 + (np.int64(text[at]) - 48)
+                if digits > 0 and at < stop and (text[at] == 101 or text[at] == 69):
                     at += 1
-                found = at > place
-                scale += -power if down else power
+                    down = at < stop and text[at] == 45
+                    if at < stop and (text[at] == 45 or text[at] == 43):
+                        at += 1
+                    power = np.int64(0)
+                    place = at
+                    while at < stop and 48 <= text[at] <= 57:
+                        if power < 100000:
+                            power = power * 10 + (np.int64(text[at]) - 48)
+                        at += 1
+                    digits = min(digits, at - place)
+                    scale += -power if down else power
+                if mantissa > 0 and (scale < -22 or scale > 22):
+                    easy = False
             number = float(mantissa)
-            if scale < -22 or scale > 22:
-                easy = easy and mantissa == 0
-            elif scale < 0:
-                number = number / powers[-scale]
-            else:
-                number = number * powers[scale]
+            if easy and scale != 0 and mantissa != 0:
+                p = powers[abs(scale)]
+                if mantissa <= 9007199254740992:
+                    number = number * p if scale > 0 else number / p
+                else:
+                    # mantissa = number + low; the result is high + rest to 100 bits, by the
+                    # exact product of two halves each (Dekker 1971)
+                    low = float(mantissa - np.int64(number))
+                    high = number * p if scale > 0 else number / p
+                    factor = number if scale > 0 else high
+                    product = factor * p
+                    t = 134217729.0 * factor
+                    f1 = t - (t - factor)
+                    f2 = factor - f1
+                    t = 134217729.0 * p
+                    p1 = t - (t - p)
+                    p2 = p - p1
+                    error = ((f1 * p1 - product) + f1 * p2 + f2 * p1) + f2 * p2
+                    if scale > 0:
+                        rest = error + low * p
+                    else:
+                        rest = ((number - product) - error + low) / p
+                    slack = high * 2.0**-98
+                    number = high + (rest - slack)
+                    easy = number == high + (rest + slack)  # both round to the same double
             if negative:
                 number = -number
 
@@ -145,10 +174,10 @@ def parse(
                     return
             elif c != 10 and (table or (c != 32 and c != 9 and c != 13)):
                 return
-            if not found:
+            if digits == 0:
                 return
             if column == target:
-                if not easy:
+                if not easy or mantissa > 9007199254740992:  # labels are never rounded
                     return
                 labels[row] = number
             else:
