@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -340,7 +341,7 @@ class TestKozinec:
         X, y = table("phi")
         run = linsep.trace(linsep.Kozinec(space="augmented", steps="plain"), X, y)
         upper = [step.upper for step in run]
-        assert all(b <= a for a, b in zip(upper, upper[1:]))
+        assert all(b <= a for a, b in itertools.pairwise(upper))
         best = linsep.risk.novikoff_bound(X, y).margin[0]
         assert all(step.lower <= best * (1 + 1e-9) <= step.upper * (1 + 1e-8) for step in run)
 
@@ -380,7 +381,7 @@ class TestKesler:
     """Lecture 004."""
 
     X = np.array([[0, 2], [1, 3], [3, 0], [4, 1], [-3, -1], [-2, -3]])
-    y = [1, 1, 2, 2, 3, 3]
+    y = (1, 1, 2, 2, 3, 3)
 
     def test_implicit_rule(self):
         model = linsep.Perceptron().fit(self.X, self.y)

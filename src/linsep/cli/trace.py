@@ -16,9 +16,7 @@ def run(args: Namespace) -> int:
 
     data = table(args, positive=args.positive)
     model = estimator(args)
-    record = trace(
-        model, framed(data), data.y, max_steps=args.max_steps, row_names=data.row_names
-    )
+    record = trace(model, framed(data), data.y, max_steps=args.max_steps, row_names=data.row_names)
     if args.save:
         record.save(args.save)
         narrate(f"trace written to {args.save}")

@@ -107,7 +107,7 @@ def drive(
             seconds = time.perf_counter() - begin
             now = Moment(problem, solver, state, status, seconds, limits, log)
             asked = [observer.moment(now) for observer in observers]
-            log.count[:] = 0
+            log.used[:] = 0
             if status.done:
                 break
             limit = _limit_reached(limits, state.steps, seconds, any(asked) or interrupts.requested)

@@ -36,11 +36,11 @@ class Log(NamedTuple):
 
     whole: NDArray[np.int64]
     real: NDArray[np.float64]
-    count: NDArray[np.int64]
+    used: NDArray[np.int64]
 
     def events(self) -> Iterator[Event]:
         """The events written so far."""
-        for k in range(int(self.count[0])):
+        for k in range(int(self.used[0])):
             update, visit, row = self.whole[k].tolist()
             yield Event(update, visit, row, *self.real[k].tolist())
 

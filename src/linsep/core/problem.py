@@ -56,7 +56,7 @@ class Problem:
     ) -> None:
         names = None if feature_names is None else [str(name) for name in feature_names]
         matrix = _as_matrix(X, names)
-        n, d = matrix.shape
+        n = matrix.shape[0]
         classes, label = _as_labels(y, n)
         weight = _as_weights(sample_weight, n)
         keep = weight > 0
@@ -79,7 +79,7 @@ class Problem:
         self.weight = weight
         self.fit_intercept = bool(fit_intercept)
         self.feature_names = names
-        self.n, self.d = matrix.shape
+        self.n, self.d = int(matrix.shape[0]), int(matrix.shape[1])
         self.K = len(classes)
 
     # -- shape ----------------------------------------------------------------------------
@@ -174,8 +174,10 @@ class Problem:
         """Scores of all samples: shape (n,) for two classes, (n, K) for more."""
         coef, intercept = self.split(np.asarray(a, dtype=np.float64))
         if self.binary:
-            return self.product(coef[0]) + intercept[0]
-        return self.product(coef.T) + intercept
+            coef, intercept = coef[0], intercept[0]
+        scores = self.product(coef.T)
+        scores += intercept
+        return scores
 
     def values(self, a: ArrayLike) -> NDArray[np.float64]:
         """Values z_v . a of all reflected rows; row v is right when its value is positive."""
@@ -185,7 +187,8 @@ class Problem:
         own = scores[np.arange(self.n), self.label]
         others = np.ones(scores.shape, dtype=bool)
         others[np.arange(self.n), self.label] = False
-        return (own[:, None] - scores)[others]
+        values: NDArray[np.float64] = (own[:, None] - scores)[others]
+        return values
 
     def product(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """X @ w in float64, without a float64 copy of a float32 matrix."""
@@ -401,4 +404,5 @@ def _row_hashes(matrix: Any, d: int) -> NDArray[np.uint64]:
         return out
     total = np.zeros(matrix.data.size + 1, dtype=np.uint64)
     np.cumsum(mixed(matrix.data, keys[matrix.indices]), out=total[1:])
-    return total[matrix.indptr[1:]] - total[matrix.indptr[:-1]]
+    out[:] = total[matrix.indptr[1:]] - total[matrix.indptr[:-1]]
+    return out

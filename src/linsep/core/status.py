@@ -15,7 +15,9 @@ class Status(Enum):
     SEPARATED = "every row is on its own side of the plane"
     CERTIFIED = "the answer is proved to be within the tolerance of the best possible one"
     CONVERGED = "the method has converged"
-    INSEPARABLE = "no hyperplane separates the classes; the rows and multipliers that prove it are given"
+    INSEPARABLE = (
+        "no hyperplane separates the classes; the rows and multipliers that prove it are given"
+    )
     BOUND_EXCEEDED = (
         "more updates were made than the Novikoff bound allows: "
         "no hyperplane separates the classes with the margin asked for"

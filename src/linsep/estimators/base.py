@@ -222,9 +222,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores w . x + b: shape (n,) for two classes, (n, K) for more."""
         check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         if len(self.classes_) == 2:
             return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
         return np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
@@ -233,8 +231,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Classes of the rows; a score of exactly 0 is the positive (last) class."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
-            return self.classes_[(scores >= 0).astype(int)]
-        return self.classes_[scores.argmax(axis=1)]
+            return np.asarray(self.classes_[(scores >= 0).astype(int)])
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""

@@ -42,13 +42,13 @@ def add_points(points, a):
 def note(log, counters, v, value, step):
     """Write an event; stop the loop when the log is full."""
     if log.whole.shape[0] > 0:
-        k = log.count[0]
+        k = log.used[0]
         log.whole[k, 0] = counters[UPDATES]
         log.whole[k, 1] = counters[VISITS]
         log.whole[k, 2] = v
         log.real[k, 0] = value
         log.real[k, 1] = step
-        log.count[0] = k + 1
+        log.used[0] = k + 1
         if k + 1 == log.whole.shape[0] and counters[STOP] == GO:
             counters[STOP] = LOG_FULL
 
@@ -130,7 +130,7 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
                 high[g] = product(points[g], a)
             if high[g] - low[g] > high[pick] - low[pick]:
                 pick = g
-        if not total - total == 0.0 or not size2 - size2 == 0.0:
+        if total - total != 0.0 or size2 - size2 != 0.0:
             counters[STOP] = OVERFLOW
             break
         if size2 <= _TINY * radius2:

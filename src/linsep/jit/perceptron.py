@@ -37,10 +37,10 @@ def weigh_errors(rows, n, a, strict, most):
 @inner
 def same(a, b):
     """Whether two vectors are equal."""
-    for j in range(a.shape[0]):
-        if a[j] != b[j]:
-            return False
-    return True
+    j = 0
+    while j < a.shape[0] and a[j] == b[j]:
+        j += 1
+    return j == a.shape[0]
 
 
 @inner
@@ -95,10 +95,10 @@ def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor,
         taken += 1
         if value > 0.0 or (value == 0.0 and strict):
             counters[CLEAN] += 1
-            if keep == RATCHET and counters[CLEAN] > counters[BEST_RUN]:
-                if counters[CHECKED] != counters[UPDATES]:
-                    counters[CHECKED] = counters[UPDATES]
-                    keep_if_better(rows, n, a, strict, counters, best, best_cost)
+            longer = keep == RATCHET and counters[CLEAN] > counters[BEST_RUN]
+            if longer and counters[CHECKED] != counters[UPDATES]:
+                counters[CHECKED] = counters[UPDATES]
+                keep_if_better(rows, n, a, strict, counters, best, best_cost)
             if value - value != 0.0:
                 counters[STOP] = OVERFLOW
             elif counters[CLEAN] >= n and not whole_pass:
@@ -122,13 +122,13 @@ def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor,
             if keep == POCKET:
                 keep_if_better(rows, n, a, strict, counters, best, best_cost)
             if log.whole.shape[0] > 0:
-                k = log.count[0]
+                k = log.used[0]
                 log.whole[k, 0] = counters[UPDATES]
                 log.whole[k, 1] = counters[VISITS]
                 log.whole[k, 2] = v
                 log.real[k, 0] = value
                 log.real[k, 1] = rate
-                log.count[0] = k + 1
+                log.used[0] = k + 1
                 if k + 1 == log.whole.shape[0]:
                     counters[STOP] = LOG_FULL
             if restart:

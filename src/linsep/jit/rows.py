@@ -25,7 +25,7 @@ __all__ = ["add", "dot", "norm2", "register", "weight"]
 # the same bits as Python and as machine code.
 
 
-def _dense_dot(X, i, a, at, d):  # type: ignore[no-untyped-def]
+def _dense_dot(X, i, a, at, d):
     s0 = 0.0
     s1 = 0.0
     s2 = 0.0
@@ -44,14 +44,14 @@ def _dense_dot(X, i, a, at, d):  # type: ignore[no-untyped-def]
     return s
 
 
-def _dense_add(X, i, c, a, at, d):  # type: ignore[no-untyped-def]
+def _dense_add(X, i, c, a, at, d):
     x = X[i]
     w = a[at : at + d]
     for j in range(d):
         w[j] += c * x[j]
 
 
-def _dense_norm2(X, i, d):  # type: ignore[no-untyped-def]
+def _dense_norm2(X, i, d):
     s = 0.0
     x = X[i]
     for j in range(d):
@@ -60,7 +60,7 @@ def _dense_norm2(X, i, d):  # type: ignore[no-untyped-def]
     return s
 
 
-def _csr_dot(X, i, a, at, d):  # type: ignore[no-untyped-def]
+def _csr_dot(X, i, a, at, d):
     s0 = 0.0
     s1 = 0.0
     s2 = 0.0
@@ -80,13 +80,13 @@ def _csr_dot(X, i, a, at, d):  # type: ignore[no-untyped-def]
     return s
 
 
-def _csr_add(X, i, c, a, at, d):  # type: ignore[no-untyped-def]
+def _csr_add(X, i, c, a, at, d):
     w = a[at : at + d]
     for p in range(X.indptr[i], X.indptr[i + 1]):
         w[X.indices[p]] += c * X.data[p]
 
 
-def _csr_norm2(X, i, d):  # type: ignore[no-untyped-def]
+def _csr_norm2(X, i, d):
     s = 0.0
     for p in range(X.indptr[i], X.indptr[i + 1]):
         v = X.data[p] * 1.0
@@ -94,17 +94,17 @@ def _csr_norm2(X, i, d):  # type: ignore[no-untyped-def]
     return s
 
 
-def sample_dot(X, i, a, at, d):  # type: ignore[no-untyped-def]
+def sample_dot(X, i, a, at, d):
     """x_i . a[at : at + d]."""
     return (_csr_dot if isinstance(X, CSR) else _dense_dot)(X, i, a, at, d)
 
 
-def sample_add(X, i, c, a, at, d):  # type: ignore[no-untyped-def]
+def sample_add(X, i, c, a, at, d):
     """a[at : at + d] += c x_i."""
     (_csr_add if isinstance(X, CSR) else _dense_add)(X, i, c, a, at, d)
 
 
-def sample_norm2(X, i, d):  # type: ignore[no-untyped-def]
+def sample_norm2(X, i, d):
     """|x_i|^2."""
     return (_csr_norm2 if isinstance(X, CSR) else _dense_norm2)(X, i, d)
 
@@ -112,28 +112,28 @@ def sample_norm2(X, i, d):  # type: ignore[no-untyped-def]
 # -- reflected rows of two classes --------------------------------------------------------------
 
 
-def _binary_dot(rows, v, a):  # type: ignore[no-untyped-def]
+def _binary_dot(rows, v, a):
     return rows.sign[v] * (sample_dot(rows.X, v, a, 0, rows.d) + rows.bias * a[rows.d])
 
 
-def _binary_add(rows, v, c, a):  # type: ignore[no-untyped-def]
+def _binary_add(rows, v, c, a):
     t = c * rows.sign[v]
     sample_add(rows.X, v, t, a, 0, rows.d)
     a[rows.d] += t * rows.bias
 
 
-def _binary_norm2(rows, v):  # type: ignore[no-untyped-def]
+def _binary_norm2(rows, v):
     return sample_norm2(rows.X, v, rows.d) + rows.bias
 
 
-def _binary_weight(rows, v):  # type: ignore[no-untyped-def]
+def _binary_weight(rows, v):
     return rows.weight[v]
 
 
 # -- Kesler rows of K classes -------------------------------------------------------------------
 
 
-def _kesler_dot(rows, v, a):  # type: ignore[no-untyped-def]
+def _kesler_dot(rows, v, a):
     i = v // (rows.K - 1)
     own = rows.label[i]
     rival = v % (rows.K - 1)
@@ -145,7 +145,7 @@ def _kesler_dot(rows, v, a):  # type: ignore[no-untyped-def]
     return s - (sample_dot(rows.X, i, a, q, rows.d) + rows.bias * a[q + rows.d])
 
 
-def _kesler_add(rows, v, c, a):  # type: ignore[no-untyped-def]
+def _kesler_add(rows, v, c, a):
     i = v // (rows.K - 1)
     own = rows.label[i]
     rival = v % (rows.K - 1)
@@ -159,33 +159,33 @@ def _kesler_add(rows, v, c, a):  # type: ignore[no-untyped-def]
     a[q + rows.d] -= c * rows.bias
 
 
-def _kesler_norm2(rows, v):  # type: ignore[no-untyped-def]
+def _kesler_norm2(rows, v):
     return 2.0 * (sample_norm2(rows.X, v // (rows.K - 1), rows.d) + rows.bias)
 
 
-def _kesler_weight(rows, v):  # type: ignore[no-untyped-def]
+def _kesler_weight(rows, v):
     return rows.weight[v // (rows.K - 1)]
 
 
 # -- the public four: plain dispatch here, numba's overloads below -----------------------------
 
 
-def dot(rows, v, a):  # type: ignore[no-untyped-def]
+def dot(rows, v, a):
     """z_v . a."""
     return (_binary_dot if isinstance(rows, BinaryRows) else _kesler_dot)(rows, v, a)
 
 
-def add(rows, v, c, a):  # type: ignore[no-untyped-def]
+def add(rows, v, c, a):
     """a += c z_v."""
     (_binary_add if isinstance(rows, BinaryRows) else _kesler_add)(rows, v, c, a)
 
 
-def norm2(rows, v):  # type: ignore[no-untyped-def]
+def norm2(rows, v):
     """|z_v|^2."""
     return (_binary_norm2 if isinstance(rows, BinaryRows) else _kesler_norm2)(rows, v)
 
 
-def weight(rows, v):  # type: ignore[no-untyped-def]
+def weight(rows, v):
     """Weight of the sample behind row v."""
     return (_binary_weight if isinstance(rows, BinaryRows) else _kesler_weight)(rows, v)
 

@@ -118,7 +118,9 @@ def novikoff_bound(
         return NovikoffBound.make(np.inf, radius, (0.0, high), u, problem.n_rows)
     u = u / size
     a0 = np.zeros(problem.dim) if start is None else problem.join(*start)
-    return NovikoffBound.make(_most_updates(u, a0, radius2, low), radius, (low, high), u, problem.n_rows)
+    return NovikoffBound.make(
+        _most_updates(u, a0, radius2, low), radius, (low, high), u, problem.n_rows
+    )
 
 
 def _most_updates(

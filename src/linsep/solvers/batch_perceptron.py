@@ -25,7 +25,7 @@ from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.jit import perceptron as loops
 from linsep.solvers.perceptron import start_weights
-from linsep.solvers.schedule import Schedule
+from linsep.solvers.schedule import CONSTANT, Schedule
 
 __all__ = ["Batch", "BatchState"]
 
@@ -90,7 +90,7 @@ class Batch:
 
     worst: bool = False
     strict: bool = False
-    schedule: Schedule = Schedule()
+    schedule: Schedule = CONSTANT
     keep: str = "last"
     patience: int | None = None
     min_margin: float | None = None
@@ -122,7 +122,7 @@ class Batch:
             taken += 1
             state.steps += 1
             self._step(problem, state, gradient, wrong, log)
-            if log.whole.shape[0] and log.count[0] == log.whole.shape[0]:
+            if log.whole.shape[0] and log.used[0] == log.whole.shape[0]:
                 break
         return taken
 
@@ -219,11 +219,11 @@ class Batch:
         if state.counts.size:
             state.counts += wrong
         if log.whole.shape[0]:
-            k = int(log.count[0])
+            k = int(log.used[0])
             row = worst if self.worst else -1
             log.whole[k] = state.n_updates, state.n_visits, row
             log.real[k] = (worst_value if self.worst else state.criterion), rate
-            log.count[0] = k + 1
+            log.used[0] = k + 1
 
     def _repeated(
         self,

@@ -26,7 +26,7 @@ from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.errors import SettingError
 from linsep.jit import perceptron as loops
-from linsep.solvers.schedule import Schedule
+from linsep.solvers.schedule import CONSTANT, Schedule
 
 __all__ = ["PerceptronState", "SingleSample", "start_weights"]
 
@@ -127,7 +127,7 @@ class SingleSample:
 
     order: str = "cyclic"
     strict: bool = False
-    schedule: Schedule = Schedule()
+    schedule: Schedule = CONSTANT
     keep: str = "last"
     stop: str = "clean-run"
     patience: int | None = None
@@ -172,7 +172,7 @@ class SingleSample:
             taken += self._visit(problem, state, steps - taken, log)
             state.n_updates = int(state.counters[loops.UPDATES])
             state.status = self._judge(problem, state)
-            if log.whole.shape[0] and log.count[0] == log.whole.shape[0]:
+            if log.whole.shape[0] and log.used[0] == log.whole.shape[0]:
                 break
         state.steps += taken
         return taken
@@ -305,7 +305,7 @@ class SingleSample:
         taken = 0
         while taken < state.period:
             taken += self._visit(problem, again, state.period - taken, log)
-        rows = log.whole[: int(log.count[0]), 2]
+        rows = log.whole[: int(log.used[0]), 2]
         state.proof_rows, counts = np.unique(rows, return_counts=True)
         state.proof_counts = counts * problem.row_weights[state.proof_rows]
         if 20 * state.n_visits * problem.d < 20_000_000:
@@ -338,4 +338,3 @@ def _is_zero(problem: Problem, row: int) -> bool:
     sample = int(row) if problem.binary else int(row) // (problem.K - 1)
     values = problem.matrix[[sample]]
     return not problem.fit_intercept and not np.any(values.data if problem.sparse else values)
-

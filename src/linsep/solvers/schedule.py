@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linsep.errors import SettingError
 
-__all__ = ["Schedule"]
+__all__ = ["CONSTANT", "Schedule"]
 
 _AHEAD = 256  # rates computed together
 
@@ -51,3 +51,7 @@ class Schedule:
                 f"decay gives {rates[at]} for update {int(k[at])}; rates are finite and positive."
             )
         return rates
+
+
+CONSTANT = Schedule()
+"""eta = 1 for every update."""

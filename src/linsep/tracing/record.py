@@ -147,7 +147,9 @@ class _Recorder(Observer):
             words += self.solver.rule_words(event)
         words += f"; {_wrong(errors)}"
         self.steps.append(
-            Step(event.update, event.visit, row, value, coef, intercept, errors, words, rival, extra)
+            Step(
+                event.update, event.visit, row, value, coef, intercept, errors, words, rival, extra
+            )
         )
 
     def _measure(self, state: Any) -> tuple[NDArray[np.float64], Any, tuple[int, ...]]:
