@@ -19,7 +19,7 @@ from linsep.estimators.params import Check, either, none, number, one_of
 from linsep.estimators.svm_choice import SOLVERS, choose_solver, is_small
 from linsep.estimators.svm_facts import SVMFacts
 from linsep.estimators.svm_summary import svm_summary
-from linsep.solvers.polish import polish
+from linsep.solvers.polish import polish, polish_parts
 
 __all__ = ["LinearSVM"]
 
@@ -212,8 +212,9 @@ class LinearSVM(SVMFacts, LinearClassifier):
         self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
     ) -> None:
         witness, objective = outcome.witness, self._objective()
-        if is_small(problem) and problem.binary and outcome.status is not Status.DIVERGED:
-            witness = polish(problem, witness, objective.C, objective.loss)
+        if is_small(problem) and outcome.status is not Status.DIVERGED:
+            finish = polish if problem.binary else polish_parts
+            witness = finish(problem, witness, objective.C, objective.loss)
         certificate = measure_any(problem, witness, objective, self.multi_class)
         self._n_fitted = problem.n
         self.classes_ = problem.classes

@@ -8,6 +8,7 @@ from linsep.core import Problem, Solver
 from linsep.solvers.dual_cd import DualCD
 from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.one_vs_rest import OneVsRest
+from linsep.solvers.proximal_newton import ProximalNewton
 
 __all__ = ["SOLVERS", "choose_solver", "is_small"]
 
@@ -42,8 +43,11 @@ def choose_solver(
     if name == "newton":
         inner = threads if problem.binary else 1
         solver, words = NewtonHinge(**common, threads=inner), "Newton on a rounded hinge"
-    else:
+    elif name == "dual-cd":
         solver, words = DualCD(**common), "dual coordinate descent"
+    else:
+        solver = ProximalNewton(**common, threads=threads if problem.binary else 1)
+        words = "dual coordinate descent, then proximal Newton steps if that is slow"
     if problem.binary:
         return solver, f"{words} ({reason})"
     return OneVsRest(solver, threads), f"{words} ({reason}), one class against the rest"
@@ -60,5 +64,5 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
         kind = "tall" if not problem.sparse else f"tall and {100 * share:.0f} % full"
         return "newton", f"{kind}, {n} x {d}"
     if problem.sparse:
-        return "dual-cd", f"sparse, {n} x {d} with {100 * share:.2g} % of the entries"
-    return "dual-cd", f"wide, {n} x {d}"
+        return "proximal-newton", f"sparse, {n} x {d} with {100 * share:.2g} % of the entries"
+    return "proximal-newton", f"wide, {n} x {d}"

@@ -13,7 +13,7 @@ from linsep.core.problem import Problem
 from linsep.core.rows import CSR, Matrix
 from linsep.jit import products
 
-__all__ = ["Bounds", "best_offset", "dual_value", "matrix_of", "row_scores", "row_sum"]
+__all__ = ["Bounds", "best_offset", "dual_value", "matrix_of", "row_scores", "row_sum", "signed_sums"]
 
 Array = NDArray[np.float64]
 
@@ -62,6 +62,22 @@ def row_sum(problem: Problem, c: Array, threads: int | None = None) -> Array:
     ]
     _run(jobs, size, threads)
     return np.asarray(out.sum(axis=0))
+
+
+def signed_sums(problem: Problem, alpha: Array, threads: int | None = None) -> tuple[Array, Array]:
+    """sum of alpha_i x_i over the positive class, and over the negative one."""
+    X, size, spans = matrix_of(problem), _size(problem), halves(problem)
+    positive = problem.sign > 0
+    out = np.zeros((2, len(spans), problem.d))
+    c = (np.where(positive, alpha, 0.0), np.where(positive, 0.0, alpha))
+
+    def lane(k: int) -> None:
+        lo, hi = spans[k]
+        for side in (0, 1):
+            products.combine(X, c[side], lo, hi, out[side, k], size=size, work=size)
+
+    _run([lambda k=k: lane(k) for k in range(len(spans))], size, threads)
+    return np.asarray(out[0].sum(axis=0)), np.asarray(out[1].sum(axis=0))
 
 
 def halves(problem: Problem) -> list[tuple[int, int]]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.parts import against_rest
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.solvers.dual_point import best_offset, dual_value
 
-__all__ = ["polish"]
+__all__ = ["polish", "polish_parts"]
 
 Array = NDArray[np.float64]
 
@@ -53,6 +54,23 @@ def polish(problem: Problem, witness: Witness, C: float, loss: str) -> Witness:
     alpha[alpha < 1e-12 * alpha.max(initial=0.0)] = 0.0
     rows = np.flatnonzero(alpha)
     return Witness(a=best_a, rows=rows, multipliers=alpha[rows], claim="dual")
+
+
+def polish_parts(problem: Problem, witness: Witness, C: float, loss: str) -> Witness:
+    """The same for each class against the rest; row i of class k has number k n + i."""
+    n, blocks = problem.n, witness.a.reshape(problem.K, -1)
+    part_of, row = np.divmod(witness.rows, n)
+    done = []
+    for k in range(problem.K):
+        own = part_of == k
+        part = Witness(a=blocks[k], rows=row[own], multipliers=witness.multipliers[own])
+        done.append(polish(against_rest(problem, k), part, C, loss))
+    return Witness(
+        a=np.concatenate([part.a for part in done]),
+        rows=np.concatenate([part.rows + k * n for k, part in enumerate(done)]),
+        multipliers=np.concatenate([part.multipliers for part in done]),
+        claim="dual",
+    )
 
 
 def _with_offset(problem: Problem, C: float, loss: str, a: Array) -> tuple[Array, float]:

@@ -1,0 +1,335 @@
+"""Proximal point steps in the dual, each solved by Newton's method in the primal.
+
+Problem   as for dual coordinate descent: sparse rows, but too hard for it (raw counts, huge C)
+Given     a dual point alpha_k; steps sigma_i = sigma / |x_i|^2, so long rows move less
+Update    alpha(w, b) = clip((alpha_k + sigma_i u_i) / (1 + sigma_i q_i), 0, top_i),
+          u = 1 - y (w.x + b), q = 1 / (2 c) for the squared hinge and 0 for the hinge;
+          Newton steps on the function whose gradient is [w - sum alpha y x, -sum alpha y],
+          (I + sum_F sigma_i [x_i, 1] [x_i, 1]') p = -gradient over the rows F strictly inside
+          their box, by conjugate gradients; exact minimum along p; then alpha_k <- alpha
+Stop      (P - D) / P <= tol
+Paper     Rockafellar 1976, proximal point and multipliers; Li, Sun, Toh 2018 for the Newton
+          method inside; dual coordinate descent comes first and stays if it is quick enough
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import one_blas_thread, run_all
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.core.status import Status
+from linsep.jit import proximal_newton as loops
+from linsep.solvers.dual_cd import DualCD, DualState
+from linsep.solvers.dual_point import matrix_of, row_scores, signed_sums
+
+__all__ = ["ProximalNewton", "ProximalState"]
+
+Array = NDArray[np.float64]
+
+_SIGMA, _GROWTH, _CAP = 8.0, 4.0, 64.0
+_INNER = 6  # Newton steps before the centre moves
+_FORCING = 0.4  # relative accuracy of a Newton system
+_QUICK = 40  # sweeps that coordinate descent may still need without being given up
+
+
+@dataclass(kw_only=True)
+class ProximalState(DualState):
+    """The dual point of coordinate descent, and from the switch on the proximal centre."""
+
+    newton: bool = False
+    center: Array = field(default_factory=lambda: np.zeros(0))
+    scores: Array = field(default_factory=lambda: np.zeros(0))
+    sigma: float = _SIGMA
+    inner: int = 0
+    unit_step: Array = field(default_factory=lambda: np.zeros(0))
+    """1 / |x_i|^2."""
+
+
+@dataclass(frozen=True)
+class ProximalNewton:
+    """Coordinate descent, and proximal Newton steps where that would take long.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+    loss : {"hinge", "squared_hinge"}
+    tol : float, default=1e-3
+        Relative duality gap.
+    seed : int, default=0
+        Of the order of visits.
+    sweeps : int or None, default=None
+        Sweeps of coordinate descent before the first Newton step; None leaves it to the
+        progress they make.
+    threads : int or None, default=None
+        None means all cores. The result does not depend on it.
+
+    Examples
+    --------
+    >>> from linsep.core import Problem, drive
+    >>> from linsep.solvers.proximal_newton import ProximalNewton
+    >>> problem = Problem([[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1])
+    >>> out = drive(problem, ProximalNewton(tol=1e-6, sweeps=1))
+    >>> out.status.name, out.witness.a.round(3).tolist()
+    ('CERTIFIED', [1.5, -2.25])
+    """
+
+    C: float = 1.0
+    loss: str = "hinge"
+    tol: float = 1e-3
+    seed: int = 0
+    sweeps: int | None = None
+    threads: int | None = None
+
+    unit: ClassVar[str] = "sweep"
+
+    @property
+    def descent(self) -> DualCD:
+        """Coordinate descent with the same settings."""
+        return DualCD(self.C, self.loss, self.tol, self.seed)
+
+    def init(self, problem: Problem, *, start: Any = None) -> ProximalState:
+        """alpha = 0, or given dual variables, one for each row."""
+        base = self.descent.init(problem, start=start)
+        values = {item.name: getattr(base, item.name) for item in fields(base)}
+        with np.errstate(divide="ignore"):
+            step = 1.0 / (problem.squared_lengths + base.rho)
+        step[~np.isfinite(step)] = 1.0
+        return ProximalState(**values, unit_step=step)
+
+    def advance(self, problem: Problem, state: ProximalState, steps: int, log: Log = NO_LOG) -> int:
+        """Sweeps, and later Newton steps; each counts as one."""
+        taken = 0
+        with one_blas_thread():
+            while taken < steps and not state.status.done:
+                if state.newton:
+                    self._newton_step(problem, state)
+                    state.steps += 1
+                else:
+                    self.descent.advance(problem, state, 1)
+                    if not state.status.done and self._too_slow(state):
+                        self._switch(problem, state)
+                taken += 1
+        return taken
+
+    def status(self, state: ProximalState) -> Status:
+        """CERTIFIED when the gap is closed."""
+        return state.status
+
+    def witness(self, problem: Problem, state: ProximalState) -> Witness:
+        """The best weights looked at, and the best dual point."""
+        return self.descent.witness(problem, state)
+
+    # -- when to switch -----------------------------------------------------------------------
+
+    def _too_slow(self, state: ProximalState) -> bool:
+        if self.sweeps is not None:
+            return state.steps >= self.sweeps
+        known = state.history
+        if state.steps < len(known) + 2:
+            return False
+        if not known[-1] > 0 or known[-1] <= 3 * self.tol:
+            return state.steps > 4 * _QUICK
+        rate = np.log(max(known[0], 1e-300) / known[-1]) / (len(known) - 1)
+        return bool(rate * _QUICK < np.log(known[-1] / self.tol))
+
+    def _switch(self, problem: Problem, state: ProximalState) -> None:
+        state.newton = True
+        state.center = state.alpha.copy()
+        state.scores = row_scores(problem, state.a[:-1], self.threads)
+        self._evaluate(problem, state)
+
+    # -- one Newton step ----------------------------------------------------------------------
+
+    def _terms(self, problem: Problem, state: ProximalState) -> tuple[Array, Array, Array]:
+        """Centre, step and upper bound of alpha for every row."""
+        cost, sigma = self.C * problem.weight, state.sigma * state.unit_step
+        if self.loss == "hinge":
+            return state.center, sigma, cost
+        shrink = 1.0 / (1.0 + sigma * (0.5 / cost))
+        return state.center * shrink, sigma * shrink, np.full(problem.n, np.inf)
+
+    def _evaluate(self, problem: Problem, state: ProximalState) -> tuple[Array, NDArray[np.int64]]:
+        """alpha at (w, b); both bounds; gradient and the rows strictly inside their box."""
+        center, sigma, top = self._terms(problem, state)
+        n, size = problem.n, int(problem.rows.X[0].size)
+        free = np.empty(n, np.int64)
+        k = loops.bend(
+            state.scores, problem.sign, float(state.a[-1]), center, sigma, top, state.alpha, free,
+            size=size, work=4 * n,
+        )  # fmt: skip
+        v_plus, v_minus = signed_sums(problem, state.alpha, self.threads)
+        positive = problem.sign > 0
+        plus = float(state.alpha[positive].sum())
+        minus = float(state.alpha[~positive].sum())
+        gradient = np.append(state.a[:-1] - (v_plus - v_minus), minus - plus)
+        if not problem.fit_intercept:
+            gradient[-1] = 0.0
+        self._bounds(problem, state, v_plus, v_minus, plus, minus)
+        state.work += 0.5
+        return gradient, free[:k]
+
+    def _bounds(
+        self, problem: Problem, state: ProximalState, v_plus: Array, v_minus: Array,
+        plus: float, minus: float,
+    ) -> None:  # fmt: skip
+        w, cost = state.a[:-1], self.C * problem.weight
+        u = np.maximum(1.0 - problem.sign * (state.scores + state.a[-1]), 0.0)
+        primal = 0.5 * float(w @ w) + float(cost @ (u if self.loss == "hinge" else u * u))
+        up = down = 1.0
+        if problem.fit_intercept:
+            up = min(1.0, minus / plus) if plus > 0 else 0.0
+            down = min(1.0, plus / minus) if minus > 0 else 0.0
+        v = up * v_plus - down * v_minus
+        dual = up * plus + down * minus - 0.5 * float(v @ v)
+        if self.loss == "squared_hinge":
+            scaled = state.alpha * np.where(problem.sign > 0, up, down)
+            dual -= float((scaled * scaled / (4.0 * cost)).sum())
+        if not np.isfinite(primal):
+            state.status = Status.DIVERGED
+            return
+        if primal < state.best_primal:
+            state.best_primal, state.best = primal, state.a.copy()
+        if dual > state.best_dual:
+            state.best_dual, state.best_alpha = dual, state.alpha.copy()
+        if state.gap <= self.tol:
+            state.status = Status.CERTIFIED
+
+    def _newton_step(self, problem: Problem, state: ProximalState) -> None:
+        gradient, free = self._evaluate(problem, state)
+        if state.status.done:
+            return
+        wrong = 0.5 * float(gradient[:-1] @ gradient[:-1])
+        gap = max(state.best_primal - state.best_dual, 0.0)
+        offset = abs(gradient[-1] * state.a[-1])
+        if state.inner >= _INNER or (state.inner > 0 and wrong + offset < 0.1 * gap):
+            state.center = state.alpha.copy()
+            state.sigma = min(_GROWTH * state.sigma, _CAP)
+            state.inner = 0
+            gradient, free = self._evaluate(problem, state)
+            if state.status.done:
+                return
+        p = self._direction(problem, state, gradient, free)
+        step = row_scores(problem, p[:-1], self.threads)
+        t = self._minimum_along(problem, state, p, step)
+        state.a += t * p
+        state.scores += t * step
+        state.inner += 1
+        state.work += 0.5
+        state.n_updates += 1
+
+    def _direction(
+        self, problem: Problem, state: ProximalState, gradient: Array, free: NDArray[np.int64]
+    ) -> Array:
+        """Conjugate gradients on the Newton system, scaled by its diagonal."""
+        _, sigma, _ = self._terms(problem, state)
+        product = _System(problem, sigma, free, self.threads)
+        inverse = 1.0 / product.diagonal()
+        r = -gradient
+        x = np.zeros_like(r)
+        z = inverse * r
+        p = z.copy()
+        rz = float(r @ z)
+        goal = _FORCING**2 * rz
+        for _ in range(200):
+            if not rz > goal:
+                break
+            q = product(p)
+            state.work += product.share
+            t = rz / float(p @ q)
+            x += t * p
+            r -= t * q
+            np.multiply(inverse, r, out=z)
+            new = float(r @ z)
+            p *= new / rz
+            p += z
+            rz = new
+        return x
+
+    def _minimum_along(
+        self, problem: Problem, state: ProximalState, p: Array, step: Array
+    ) -> float:
+        center, sigma, top = self._terms(problem, state)
+        w, q = state.a[:-1], p[:-1]
+        wq, qq = float(w @ q), float(q @ q)
+        out, n, size = np.zeros(2), problem.n, int(problem.rows.X[0].size)
+        low, high, t = 0.0, np.inf, 1.0
+        for _ in range(30):
+            loops.slope(
+                state.scores, step, problem.sign, float(state.a[-1]), float(p[-1]), center, sigma,
+                top, t, out, size=size, work=4 * n,
+            )  # fmt: skip
+            first, second = out[0] + wq + t * qq, out[1] + qq
+            if first > 0:
+                high = t
+            else:
+                low = t
+            new = t - first / second if second > 0 else -1.0
+            if not low < new < high:
+                new = 0.5 * (low + high) if np.isfinite(high) else 2.0 * t
+            done = abs(new - t) < 0.01 * t
+            t = new
+            if done:
+                break
+        return float(t)
+
+
+class _System:
+    """I + sum_F sigma_i [x_i, 1] [x_i, 1]' as an operator; two halves in two threads."""
+
+    def __init__(
+        self, problem: Problem, sigma: Array, free: NDArray[np.int64], threads: int | None
+    ) -> None:
+        self.X, self.d, self.offset = matrix_of(problem), problem.d, problem.fit_intercept
+        self.sigma, self.free = sigma, free
+        M = problem.matrix
+        lengths = np.diff(M.indptr)[free] if problem.sparse else np.full(len(free), problem.d)
+        ends = np.cumsum(lengths)
+        total = int(ends[-1]) if len(free) else 0
+        self.size = int(M.nnz) if problem.sparse else problem.n * problem.d
+        self.share = total / max(1, self.size)
+        self.cut = int(np.searchsorted(ends, total // 2)) if total > 20_000 else len(free)
+        self.threads = 1 if total < 100_000 else threads
+        self.problem = problem
+        self.parts = np.empty((2, self.d + 1))
+
+    def __call__(self, p: Array) -> Array:
+        self.parts[:] = 0.0
+        spans = [(0, self.cut), (self.cut, len(self.free))]
+        jobs = [
+            lambda lo=lo, hi=hi, out=out: loops.curve(
+                self.X, self.free, lo, hi, self.sigma, p, out, size=self.size, work=self.size
+            )
+            for (lo, hi), out in zip(spans, self.parts)
+            if hi > lo
+        ]
+        run_all(jobs, self.threads)
+        out = self.parts[0] + self.parts[1]
+        out[:-1] += p[:-1]
+        if not self.offset:
+            out[-1] = p[-1]
+        return np.asarray(out)
+
+    def diagonal(self) -> Array:
+        """The diagonal, for scaling."""
+        out = np.ones(self.d + 1)
+        weight = np.zeros(self.problem.n)
+        weight[self.free] = self.sigma[self.free]
+        M = self.problem.matrix
+        if self.problem.sparse:
+            each = np.repeat(weight, np.diff(M.indptr))
+            out[:-1] += np.bincount(
+                M.indices, weights=each * np.square(M.data, dtype=np.float64), minlength=self.d
+            )
+        else:
+            rows = M[self.free]
+            out[:-1] += np.einsum("i,ij,ij->j", self.sigma[self.free], rows, rows)
+        if self.offset:
+            out[-1] = max(float(weight.sum()), 1e-8 * float(self.sigma.sum()))
+        return out
