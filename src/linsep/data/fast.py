@@ -38,9 +38,10 @@ def parse_pairs(data: bytes) -> tuple[Pairs | None, int]:
         n, nnz = rows + more, pairs + more_pairs
         for kind in (np.int32, np.int64):
             arrays = [np.empty(n), np.empty(n, np.int64), np.empty(nnz, kind), np.empty(nnz)]
-            first, second = _both(pool, text, 0, middle, arrays, starts, (0, 0, 0))
+            limit = int(np.iinfo(kind).max)
+            first, second = _both(pool, text, 0, middle, arrays, starts, (0, limit, 0))
             width = max(first[4], second[4])
-            if width <= np.iinfo(kind).max:
+            if width <= limit:
                 break
     trouble = first[3] if first[3] >= 0 else second[3]
     if trouble >= 0:

@@ -150,7 +150,7 @@ _SETS = {
 
 
 def available() -> tuple[str, ...]:
-    """Names of the bundled data sets.
+    """List the bundled data sets.
 
     Returns
     -------

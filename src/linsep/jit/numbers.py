@@ -24,8 +24,8 @@ def parse(
     """Read lines from ``at`` to ``stop`` into the arrays given.
 
     A delimiter of 0 means svmlight text: the first number is the label, indices are stored
-    minus 1, lengths are the entries of each row. Otherwise every line has ``width`` cells, and
-    the one in column ``target`` is the label.
+    minus 1 if they are not above ``width``, lengths are the entries of each row. Otherwise
+    every line has ``width`` cells, and the one in column ``target`` is the label.
 
     out = number of rows, of entries, of hard numbers, place of trouble, largest index. ``hard``
     takes (place, end, entry) of numbers to be converted by the caller. Trouble is -1, or the
@@ -186,7 +186,7 @@ def parse(
                     hard[n_hard, 1] = end
                     hard[n_hard, 2] = entry
                     n_hard += 1
-                if not table:
+                if not table and index <= width:
                     indices[entry] = index - 1
                 values[entry] = number
                 entry += 1
