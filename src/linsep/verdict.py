@@ -27,6 +27,7 @@ from linsep.errors import SettingError
 from linsep.separating.faces import find_face
 from linsep.separating.margin import MarginFinder
 from linsep.separating.planes import Plane, exact_plane, plane_of, rational_plane
+from linsep.solvers.cloud import one_unit
 from linsep.solvers.exact_hulls import ExactHulls, ExactState
 from linsep.solvers.nearest_hulls import NearestHulls
 
@@ -155,16 +156,16 @@ class _Judge:
     # -- verdict -----------------------------------------------------------------------------
 
     def decide(self) -> Proof:
-        """Search in x-space, then in whitened coordinates, then in rational numbers."""
+        """Search in coordinates that suit the search ever better, then in rational numbers."""
         problem = self.problem
-        pair = contradiction(problem) if self.exact else None
-        if pair is not None:
-            return self.inseparable(*pair)
-        tol = _TOL if problem.binary else _MACHINE_TOL
+        plain = NearestHulls(tol=_TOL if problem.binary else _MACHINE_TOL)
+        searches = [NearestHulls("scaled"), NearestHulls("white")]
+        if one_unit(problem):
+            searches.insert(0, plain)
         latest: Outcome[Any] | None = None
         try:
-            for solver in (NearestHulls(tol=tol), NearestHulls()):
-                steps = 100 + problem.width if solver.tol is not None else None
+            for solver in searches:
+                steps = None if solver.metric == "white" else 100 + 2 * problem.width
                 latest = self.search(problem, solver, steps=steps)
                 proof = self.judge(latest)
                 if proof is not None:
@@ -183,6 +184,9 @@ class _Judge:
         if witness.claim == "origin":
             if not self.exact:
                 return self.rounded(witness)
+            pair = contradiction(self.problem)
+            if pair is not None:
+                return self.inseparable(*pair)
             multipliers = dependency(reflected(self.problem, witness.rows))
             if multipliers is None:
                 return None

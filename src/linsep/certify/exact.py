@@ -27,10 +27,10 @@ __all__ = [
     "dependency",
     "independent_columns",
     "integer_products",
+    "least_rank",
     "no_tick",
     "null_space",
     "positive_combination",
-    "rank_at_least",
     "reflected",
     "scaled_integers",
     "to_integers",
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 Tick = Callable[[], None]
 """Called now and then; it raises when the time is up."""
 
-_PRIMES = (2147483629, 2147483587, 2147483579)
+_PRIME = 2147483629
 _SMALL = 62  # bits that are safe in int64
 
 
@@ -145,21 +145,14 @@ def _modular(table: NDArray[Any], prime: int) -> Any:
     return flint.nmod_mat(*table.shape, (table % prime).ravel().tolist(), prime)
 
 
-def rank_at_least(block: NDArray[Any], rank: int) -> bool:
-    """Whether the rows have that rank or more; exact, a rank modulo a prime is never larger."""
-    if rank <= 0:
-        return True
-    if min(block.shape) < rank:
-        return False
-    table = to_integers(block).table
-    if any(_modular(table, prime).rank() >= rank for prime in _PRIMES):
-        return True
-    return bool(_matrix(table).rank() >= rank)
+def least_rank(block: NDArray[Any]) -> int:
+    """The rank of the rows modulo a prime: never more than the rank, and almost surely equal."""
+    return int(_modular(to_integers(block).table, _PRIME).rank())
 
 
 def independent_columns(table: NDArray[Any]) -> list[int]:
     """Columns that are independent modulo a prime, as many as there are (almost surely)."""
-    reduced, rank = _modular(table, _PRIMES[0]).rref()
+    reduced, rank = _modular(table, _PRIME).rref()
     columns, at = [], 0
     for i in range(rank):
         while int(reduced[i, at]) == 0:
@@ -285,21 +278,30 @@ def null_space(block: NDArray[Any]) -> list[list[int]]:
     the block is.
     """
     table, shift = to_integers(block)
-    reduced, denominator, rank = _matrix(table).rref()
+    table = table[independent_columns(np.ascontiguousarray(table.T))]
     D = table.shape[1]
-    pivots, at = [], 0
-    for i in range(rank):
-        while reduced[i, at] == 0:
-            at += 1
-        pivots.append(at)
+    if not len(table):
+        return [[int(i == j) for j in range(D)] for i in range(D)]
+    reduced, denominator, rank = _matrix(table).rref()
+    numbers = [[int(v) for v in row] for row in reduced.tolist()]
+    top = int(denominator)
+    pivots = [next(j for j, v in enumerate(row) if v) for row in numbers[:rank]]
+    highest = int(shift.max())
+    up = [highest - int(s) for s in shift]  # undoes the powers of two of the columns
     out = []
     for free in sorted(set(range(D)) - set(pivots)):
-        vector = {free: Fraction(1)}
-        for i, pivot in enumerate(pivots):
-            if reduced[i, free] != 0:
-                vector[pivot] = Fraction(-int(reduced[i, free]), int(denominator))
-        full = [Fraction(0)] * D
-        for j, v in vector.items():  # undo the powers of two of the columns
-            full[j] = v / Fraction(2) ** int(shift[j])
-        out.append(scaled_integers(full)[0])
+        vector = [0] * D
+        vector[free] = top << up[free]
+        for pivot, row in zip(pivots, numbers):
+            if row[free]:
+                vector[pivot] = -row[free] << up[pivot]
+        divisor = gcd(*vector)
+        out.append([v // divisor for v in vector])
+    _check_null_space(block, out)
     return out
+
+
+def _check_null_space(block: NDArray[Any], vectors: list[list[int]]) -> None:
+    """The rows left out depend on the others only almost surely: make sure of it."""
+    if vectors and integer_products(block, vectors)[0].any():
+        raise ArithmeticError("rows that seemed dependent are not; this prime was unlucky")

@@ -16,15 +16,15 @@ from linsep.certify.exact import (
     Tick,
     independent_columns,
     integer_products,
+    least_rank,
     no_tick,
     null_space,
-    rank_at_least,
     reflected,
     to_integers,
 )
 from linsep.core.problem import Problem
 
-__all__ = ["spans"]
+__all__ = ["orthogonal", "spans"]
 
 _DIRECTIONS = 200  # outside the span, up to which a basis of them is computed
 _CHUNK = 1 << 18
@@ -35,23 +35,26 @@ def spans(
 ) -> bool:
     """Whether the reflected rows ``rows`` all lie in the span of the reflected rows ``few``."""
     block = reflected(problem, few)
-    D = block.shape[1]
-    if rank_at_least(block, D):
+    rank, D = least_rank(block), block.shape[1]
+    if rank == D:
         return True
     rows = np.setdiff1d(rows, few)
     if not len(rows):
         return True
     tick()
-    if D - min(block.shape) <= _DIRECTIONS:
-        basis = null_space(block)
-        tick()
-        return _orthogonal(problem, rows, basis, tick)
+    if D - rank <= _DIRECTIONS:
+        return orthogonal(problem, rows, null_space(block), tick=tick)
     return _combinations(problem, block, rows, tick)
 
 
-def _orthogonal(
-    problem: Problem, rows: NDArray[np.int64], basis: list[list[int]], tick: Tick
+def orthogonal(
+    problem: Problem,
+    rows: NDArray[np.int64],
+    basis: list[list[int]],
+    *,
+    tick: Tick = no_tick,
 ) -> bool:
+    """Whether the products of all the rows with all the vectors are zero."""
     used = np.flatnonzero([any(v) for v in zip(*basis)])
     columns = [[vector[j] for j in used] for vector in basis]
     step = max(1, _CHUNK // max(1, problem.d))

@@ -12,7 +12,7 @@ from linsep.jit.compile import routine
 
 __all__ = ["exchange"]
 
-# Written out where it is used twice: a routine may not call another Python function.
+# Written out where it is used more than once: a routine may not call another function.
 #   forward   R't = v:  t[i] = v[i] / R[i, i];  v[i + 1:] -= t[i] R[i, i + 1:]
 #   backward  R t = v:  t[i] = (v[i] - R[i, i + 1:] . t[i + 1:]) / R[i, i]
 
@@ -43,15 +43,18 @@ def exchange(R, Z, rows, group, multipliers, toward, k, groups, cross, inner, jo
                     t[i] += 1.0
         for i in range(k):
             t[i] /= R[i, i]
-            t[i + 1 :] -= t[i] * R[i, i + 1 : k]
+            for q in range(i + 1, k):
+                t[q] -= t[i] * R[i, q]
         own = inner[j, j] + (1.0 if groups > 0 else 0.0)
-        rest = own - np.dot(t, t)
+        rest = own
+        for i in range(k):
+            rest -= t[i] * t[i]
         if not rest > dependent * own:
             place[j] = -1
             continue
-        R[:k, k] = t
+        for i in range(k):
+            R[i, k] = t[i]
         R[k, k] = np.sqrt(rest)
-        R[k, :k] = 0.0
         place[j] = k
         if old + j > k:
             Z[k] = Z[old + j]
@@ -67,9 +70,13 @@ def exchange(R, Z, rows, group, multipliers, toward, k, groups, cross, inner, jo
             target[:] = toward[:k]
             for i in range(k):
                 target[i] /= R[i, i]
-                target[i + 1 :] -= target[i] * R[i, i + 1 : k]
+                for q in range(i + 1, k):
+                    target[q] -= target[i] * R[i, q]
             for i in range(k - 1, -1, -1):
-                target[i] = (target[i] - np.dot(R[i, i + 1 : k], target[i + 1 :])) / R[i, i]
+                rest = target[i]
+                for q in range(i + 1, k):
+                    rest -= R[i, q] * target[q]
+                target[i] = rest / R[i, i]
         else:
             total = np.zeros((2, 2))
             parts = np.zeros((2, k))
@@ -80,9 +87,13 @@ def exchange(R, Z, rows, group, multipliers, toward, k, groups, cross, inner, jo
                         t[i] = 1.0
                 for i in range(k):
                     t[i] /= R[i, i]
-                    t[i + 1 :] -= t[i] * R[i, i + 1 : k]
+                    for q in range(i + 1, k):
+                        t[q] -= t[i] * R[i, q]
                 for i in range(k - 1, -1, -1):
-                    t[i] = (t[i] - np.dot(R[i, i + 1 : k], t[i + 1 :])) / R[i, i]
+                    rest = t[i]
+                    for q in range(i + 1, k):
+                        rest -= R[i, q] * t[q]
+                    t[i] = rest / R[i, i]
                 for i in range(k):
                     total[group[i], g] += t[i]
             if groups == 1:
@@ -127,7 +138,8 @@ def exchange(R, Z, rows, group, multipliers, toward, k, groups, cross, inner, jo
             if not gone[j]:
                 continue
             for i in range(j + 1):
-                R[i, j : k - 1] = R[i, j + 1 : k].copy()
+                for q in range(j, k - 1):
+                    R[i, q] = R[i, q + 1]
             for i in range(j + 1, k):
                 # row i of R now starts one place left of its diagonal: rotate it into row i - 1
                 above = R[i - 1, i - 1]
@@ -135,11 +147,12 @@ def exchange(R, Z, rows, group, multipliers, toward, k, groups, cross, inner, jo
                 size = np.sqrt(above * above + below * below)
                 c = above / size
                 s = below / size
-                upper = R[i - 1, i : k - 1].copy()
-                lower = R[i, i + 1 : k].copy()
                 R[i - 1, i - 1] = size
-                R[i - 1, i : k - 1] = c * upper + s * lower
-                R[i, i : k - 1] = c * lower - s * upper
+                for q in range(i, k - 1):
+                    upper = R[i - 1, q]
+                    lower = R[i, q + 1]
+                    R[i - 1, q] = c * upper + s * lower
+                    R[i, q] = c * lower - s * upper
             for i in range(j, k - 1):
                 Z[i] = Z[i + 1]
                 rows[i] = rows[i + 1]

@@ -75,8 +75,11 @@ def _guess_face(problem: Problem, run: Run) -> tuple[Rows, Rows, Rows, Rows, Arr
     active = np.arange(problem.n_rows)
     total = np.zeros(problem.dim)
     random = np.random.default_rng(0)
+    base = active[:0]
     while len(active):
-        base = _basis(cloud, active, random) if cloud.m else active[:0]
+        if not cloud.m:
+            return None
+        base = _basis(cloud, active, base[np.isin(base, active)], random)
         if not len(base):
             return None
         shares = random.integers(8, 16, len(base))  # not equal, so that no row is superfluous
@@ -95,28 +98,43 @@ def _guess_face(problem: Problem, run: Run) -> tuple[Rows, Rows, Rows, Rows, Arr
     return None
 
 
-def _basis(cloud: Cloud, active: Rows, random: np.random.Generator) -> Rows:
-    """Rows that seem to span the active ones: some chosen together, then what they miss."""
+def _basis(cloud: Cloud, active: Rows, known: Rows, random: np.random.Generator) -> Rows:
+    """Rows that seem to span the active ones: those known, and what they miss."""
+    base = known
+    if not len(base):
+        base = _first_basis(cloud, active, random)
+    span = np.zeros((cloud.m, min(cloud.m, len(active)) + 1))
+    if len(base):
+        span[:, : len(base)] = np.linalg.qr(cloud.take(base).T)[0]
+    while len(base) < span.shape[1] - 1:
+        known_span = span[:, : len(base)]
+        direction = _beside(known_span, random.standard_normal(cloud.m))
+        values = np.abs(cloud.values(direction)[active])
+        best = int(values.argmax())
+        if not values[best] > 1e-9 * float(np.sqrt(direction @ direction)):
+            break
+        new = _beside(known_span, cloud.take(active[[best]])[0])
+        span[:, len(base)] = new / np.sqrt(new @ new)
+        base = np.append(base, active[best])
+    return np.asarray(base)
+
+
+def _first_basis(cloud: Cloud, active: Rows, random: np.random.Generator) -> Rows:
+    """Independent rows among some that are chosen together."""
     from scipy.linalg import lapack
 
     count = min(len(active), 3 * cloud.m)
     some = np.sort(random.choice(active, count, replace=False))
-    block = cloud.take(some).T
-    triangle, order, *_ = lapack.dgeqp3(np.asfortranarray(block))
+    triangle, order, *_ = lapack.dgeqp3(np.asfortranarray(cloud.take(some).T))
     diagonal = np.abs(np.diagonal(triangle))
-    rank = int((diagonal > 1e-9 * max(diagonal[0], 1e-300)).sum()) if len(diagonal) else 0
-    base = some[order[:rank] - 1]
-    while len(base) < min(cloud.m, len(active)):
-        span = np.linalg.qr(cloud.take(base).T)[0] if len(base) else np.zeros((cloud.m, 0))
-        direction = random.standard_normal(cloud.m)
-        direction -= span @ (span.T @ direction)
-        direction -= span @ (span.T @ direction)
-        values = np.abs(cloud.values(direction)[active])
-        best = int(values.argmax())
-        if values[best] <= 1e-9 * float(np.sqrt(direction @ direction)):
-            break
-        base = np.append(base, active[best])
-    return np.asarray(base)
+    rank = int((diagonal > 1e-9 * max(diagonal[0], 1e-300)).sum())
+    return np.asarray(some[order[:rank] - 1])
+
+
+def _beside(span: Array, vector: Array) -> Array:
+    """The part of a vector orthogonal to the columns of span; twice, against rounding."""
+    vector = vector - span @ (span.T @ vector)
+    return np.asarray(vector - span @ (span.T @ vector))
 
 
 # -- exact proof of the guess ---------------------------------------------------------------------
@@ -140,10 +158,8 @@ def _prove(
     if found is None:
         return None
     rows, multipliers = _merged(base, [Fraction(int(s)) for s in shares], support, found)
-    if not spans(problem, rows, active, tick=tick):
-        return None
     if len(active) == problem.n_rows:
-        return Face(rows, multipliers, None)
+        return Face(rows, multipliers, None) if spans(problem, rows, active, tick=tick) else None
     weights = weak_separator(problem, rows, active, run, tick)
     return None if weights is None else Face(rows, multipliers, weights)
 

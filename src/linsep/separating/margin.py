@@ -68,9 +68,9 @@ class MarginFinder:
         if not self.problem.binary:
             self._machine()
             return
-        if outcome is not None and outcome.state.cloud.samples.white:
+        if outcome is not None and not outcome.state.cloud.samples.plain:
             outcome = None
-        if outcome is None or outcome.status is Status.STEP_LIMIT:
+        if outcome is None or outcome.status is not Status.CERTIFIED:
             outcome = self.search(self.problem, NearestHulls(tol=_TOL))
             plane = plane_of(self.problem, outcome.witness.a)
             if plane is not None:

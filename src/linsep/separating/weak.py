@@ -23,6 +23,7 @@ from linsep.certify.exact import (
     scaled_integers,
     to_integers,
 )
+from linsep.certify.span import orthogonal, spans
 from linsep.core.problem import Problem
 from linsep.core.status import Status
 from linsep.solvers.nearest_hulls import NearestHulls
@@ -45,14 +46,19 @@ def weak_separator(
 ) -> list[int] | None:
     """Integer weights that vanish on the face and are positive on all other rows.
 
-    span are rows that span the face. None when floats fail to find them.
+    span are rows that are meant to span the face. None when they do not, or when floats fail
+    to find the weights.
     """
     free = np.setdiff1d(np.arange(problem.n_rows), face)
     inside, outside = reflected(problem, span), reflected(problem, free)
     D = inside.shape[1]
     columns = _enough_columns(inside, outside)
+    if len(columns) < D and not spans(problem, span, face, tick=tick):
+        return None
     inside, outside = inside[:, columns], outside[:, columns]
     directions = null_space(inside)
+    if len(columns) == D and not orthogonal(problem, face, directions, tick=tick):
+        return None
     tick()
     values = integer_products(outside, directions)[0].astype(object)
     tick()
@@ -123,7 +129,7 @@ def _search(values: NDArray[Any], left: NDArray[np.bool_], run: Callable[..., An
     floats = np.array([[int(v) / top for v, top in zip(row, largest)] for row in part[:, moving]])
     both = np.vstack([floats, -floats])
     label = np.repeat([1, -1], len(floats))
-    outcome = run(Problem(both, label, fit_intercept=False), NearestHulls(tol=0.5))
+    outcome = run(Problem(both, label, fit_intercept=False), NearestHulls("scaled", tol=0.5))
     if outcome.status is not Status.CERTIFIED:
         return None
     c = outcome.witness.a[:-1] / np.abs(outcome.witness.a[:-1]).max()

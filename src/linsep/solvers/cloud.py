@@ -5,8 +5,10 @@ sample x becomes (x - center) @ map, perhaps with a constant 1 behind it. The ma
 not rewritten: a product with all samples is one product with X as it is stored, and only the
 few rows that a search holds are ever mapped.
 
-    white    rows whose second moments are the unit matrix; few steps lead to a verdict
     plain    distances of the caller's x-space, which margins are measured in
+    scaled   columns of equal spread; few steps lead to a verdict on columns of many units
+    white    rows whose second moments are the unit matrix, for columns that almost depend on
+             each other
 """
 
 from __future__ import annotations
@@ -18,7 +20,14 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 
-__all__ = ["Cloud", "Samples", "plain_samples", "white_samples"]
+__all__ = [
+    "Cloud",
+    "Samples",
+    "one_unit",
+    "plain_samples",
+    "scaled_samples",
+    "white_samples",
+]
 
 Array = NDArray[np.float64]
 
@@ -32,6 +41,8 @@ _RANK = 1e-12  # relative size of a pivot that counts as zero in whitening
 class Samples:
     """Samples as (x - center) @ map, with or without a constant coordinate behind.
 
+    map is a number or a vector to multiply with, or a matrix.
+
     gram is given when the matrix is a factor of a Gram matrix: the matrix, center and scale
     that it was made from, which weights are then combined from.
     """
@@ -44,15 +55,15 @@ class Samples:
         *,
         constant: float = 0.0,
         gram: tuple[Any, Array, float] | None = None,
-        white: bool = False,
+        plain: bool = False,
     ) -> None:
         self.matrix = matrix
         self.center = center
         self.map = map_
         self.constant = constant
         self.gram = gram
-        self.white = white
-        self.inner = matrix.shape[1] if isinstance(map_, float) else map_.shape[1]
+        self.plain = plain
+        self.inner = map_.shape[1] if np.ndim(map_) == 2 else matrix.shape[1]
         self.m = self.inner + (constant != 0)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Samples:
@@ -61,7 +72,10 @@ class Samples:
     def back(self, u: Array) -> tuple[Array, Array | float]:
         """Weights and offset in the space of the matrix of a vector u, or of columns u."""
         inner = u[: self.inner]
-        w = self.map * inner if isinstance(self.map, float) else self.map @ inner
+        if np.ndim(self.map) == 2:
+            w = self.map @ inner
+        else:
+            w = (self.map * inner.T).T  # inner may hold several columns
         offset = -(self.center @ w)
         return w, offset + self.constant * u[-1] if self.constant else offset
 
@@ -70,10 +84,14 @@ class Samples:
         w, offset = self.back(u)
         return _product(self.matrix, w) + offset
 
+    def mapped(self, x: Array) -> Array:
+        """x @ map, for one centred sample or many."""
+        return np.asarray(x @ self.map if np.ndim(self.map) == 2 else x * self.map)
+
     def take(self, samples: NDArray[np.int64]) -> Array:
         """Coordinates of some samples."""
         block = _dense(self.matrix[samples]) - self.center
-        block = block * self.map if isinstance(self.map, float) else block @ self.map
+        block = self.mapped(block)
         if not self.constant:
             return block
         return np.column_stack([block, np.full(len(samples), self.constant)])
@@ -89,6 +107,7 @@ class Cloud:
     def __init__(self, problem: Problem, samples: Samples, *, groups: int) -> None:
         self.samples = samples
         self.K = problem.K
+        self.entries = problem.n * problem.d
         self.label = problem.label
         self.n_rows = problem.n_rows
         self.blocks = 1 if problem.binary else problem.K
@@ -148,7 +167,9 @@ class Cloud:
             np.add.at(share, (own, sample), coefficients)
             np.add.at(share, (place + (place >= own), sample), -coefficients)
         coef = scale * (np.asarray(matrix.T @ share.T).T - share.sum(axis=1)[:, None] * center)
-        bias = w.reshape(self.blocks, -1)[:, -1] * self.samples.constant - scale * (coef @ center)
+        bias = -scale * (coef @ center)
+        if self.samples.constant:
+            bias += w.reshape(self.blocks, -1)[:, -1] * self.samples.constant
         return np.column_stack([scale * coef, bias]).ravel()
 
 
@@ -161,16 +182,39 @@ def plain_samples(problem: Problem, *, constant: bool = False) -> Samples:
     With few rows and many columns the rows become a triangular factor of their Gram matrix:
     all distances are the same and a product costs n^2 instead of n d.
     """
-    matrix = _workable(problem)
-    n, d = matrix.shape
-    center = _mean(matrix) if problem.fit_intercept else np.zeros(d)
-    scale = float(_power_of_two(_extent(matrix, center).max()))
+    n, d = problem.matrix.shape
     bias = 1.0 if constant else 0.0
     if n < d and n <= _GRAM_ROWS:
-        factor = _gram_factor(matrix, center, scale)
+        factor, center, scale = _gram_factor(problem.matrix, centered=problem.fit_intercept)
         zero = np.zeros(factor.shape[1])
-        return Samples(factor, zero, 1.0, constant=bias, gram=(matrix, center, scale))
-    return Samples(matrix, center, scale, constant=bias)
+        return Samples(
+            factor, zero, 1.0, constant=bias, gram=(problem.matrix, center, scale), plain=True
+        )
+    matrix = _workable(problem)
+    center = _mean(matrix) if problem.fit_intercept else np.zeros(d)
+    scale = float(_power_of_two(_extent(matrix, center).max()))
+    return Samples(matrix, center, scale, constant=bias, plain=True)
+
+
+def scaled_samples(problem: Problem, *, constant: bool = False) -> Samples:
+    """Samples with columns of about equal spread."""
+    n, d = problem.matrix.shape
+    if n < d and n <= _GRAM_ROWS:
+        return plain_samples(problem, constant=constant)
+    matrix = _workable(problem)
+    center = _mean(matrix) if problem.fit_intercept else np.zeros(d)
+    scale = _power_of_two(_spread(matrix, center) * np.sqrt(d))
+    return Samples(matrix, center, scale, constant=1.0 if constant else 0.0)
+
+
+def one_unit(problem: Problem) -> bool:
+    """Whether all columns are of about the same extent, so that plain samples will do."""
+    n, d = problem.matrix.shape
+    if n < d and n <= _GRAM_ROWS:
+        return True
+    extent = _extent(problem.matrix, np.zeros(d))
+    extent = extent[extent > 0]
+    return not len(extent) or bool(extent.max() <= 32 * extent.min())
 
 
 def white_samples(problem: Problem, *, constant: bool = False) -> Samples:
@@ -187,7 +231,7 @@ def white_samples(problem: Problem, *, constant: bool = False) -> Samples:
     scale = _power_of_two(_extent(matrix, center))
     moments = _moments(matrix, center, scale) / n
     bias = 1.0 if constant else 0.0
-    return Samples(matrix, center, _whitening(moments, scale), constant=bias, white=True)
+    return Samples(matrix, center, _whitening(moments, scale), constant=bias)
 
 
 def _whitening(moments: Array, scale: Array) -> Array:
@@ -205,22 +249,33 @@ def _whitening(moments: Array, scale: Array) -> Array:
     return np.asarray(out / np.sqrt(max(rank, 1)))
 
 
-def _gram_factor(matrix: Any, center: Array, scale: float) -> Array:
-    """F with F F' = s^2 (X - center)(X - center)'."""
+def _gram_factor(matrix: Any, *, centered: bool) -> tuple[Array, Array, float]:
+    """F with F F' = s^2 (X - c)(X - c)', the center c and the scale s."""
     from scipy.linalg import lapack
 
-    n = matrix.shape[0]
-    if isinstance(matrix, np.ndarray):
-        rows = (matrix.astype(np.float64, copy=False) - center) * scale
-        gram = rows @ rows.T
-    else:
-        scaled, middle = matrix * scale, center * scale
-        cross = np.asarray(scaled @ middle).ravel()
-        gram = _dense(scaled @ scaled.T) - cross - cross[:, None] + middle @ middle
-    factor, pivots, rank, _ = lapack.dpstrf(gram, tol=1e-14 * gram.diagonal().max(), lower=1)
-    out = np.empty((n, rank))
+    center = _mean(matrix) if centered else np.zeros(matrix.shape[1])
+    values = matrix.data if not isinstance(matrix, np.ndarray) else matrix
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    scale = float(_power_of_two(largest))
+    tame = 1e-100 < largest < 1e100
+    gram = _products(matrix) * scale**2 if tame else _products(matrix * scale)
+    if centered:
+        raw = gram
+        gram = raw - (raw.mean(axis=0) + raw.mean(axis=1)[:, None] - raw.mean())
+        if not np.trace(gram) > 1e-4 * np.trace(raw):  # the center is far away: subtract it first
+            gram = _products((_dense(matrix) - center) * scale)
+    top = float(gram.diagonal().max())
+    if not 0 < top < np.inf:
+        return np.zeros((len(gram), 0)), center, scale
+    factor, pivots, rank, _ = lapack.dpstrf(gram, tol=1e-14 * top, lower=1)
+    out = np.empty((len(gram), rank))
     out[pivots - 1] = np.tril(factor)[:, :rank]
-    return out
+    return out, center, scale
+
+
+def _products(rows: Any) -> Array:
+    """Products of all rows with all rows."""
+    return np.asarray(_dense(rows @ rows.T), dtype=np.float64)
 
 
 # -- arithmetic on dense and sparse matrices ----------------------------------------------------
@@ -271,6 +326,21 @@ def _extent(matrix: Any, center: Array) -> Array:
     with np.errstate(over="ignore"):
         extent = np.maximum(np.abs(top - center), np.abs(bottom - center)).astype(np.float64)
     return np.asarray(np.minimum(extent, np.finfo(np.float64).max))
+
+
+def _spread(matrix: Any, center: Array) -> Array:
+    """Root mean square distance from the center in each column, or less for huge values."""
+    n = matrix.shape[0]
+    scale = _power_of_two(_extent(matrix, center))
+    if isinstance(matrix, np.ndarray):
+        total = np.zeros(len(center))
+        for _, block in _blocks(matrix):
+            part = (block - center) * scale
+            total += np.einsum("ij,ij->j", part, part)
+        return np.asarray(np.sqrt(total / n) / scale)
+    squares = matrix.multiply(scale).power(2).sum(axis=0)
+    total = np.ravel(np.asarray(squares)) / n - (center * scale) ** 2
+    return np.asarray(np.sqrt(np.maximum(total, 0.0)) / scale)
 
 
 def _power_of_two(extent: Any) -> Any:

@@ -65,6 +65,10 @@ class Corral:
         """The combination of the rows."""
         return np.asarray(self.multipliers @ self.points[: self.size])
 
+    def missing(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of the rows that are not inside."""
+        return rows[~(rows[:, None] == self.rows).any(axis=1)]
+
     def join(self, cloud: Cloud, rows: NDArray[np.int64], goal: Array | None = None) -> None:
         """Take in rows, the most promising first, and go to the best point.
 
@@ -92,7 +96,7 @@ class Corral:
             b,
             k,
             int(rows[0]) if b else -1,
-            size=work,
+            size=cloud.entries,
             work=10 * work,
         )
 

@@ -120,7 +120,7 @@ class NearestCone:
         )
         order = order[np.argsort(-toward[order], kind="stable")][: self.batch]
         rows = self.active[order[toward[order] > _BEYOND * length]]
-        rows = rows[~np.isin(rows, state.corral.rows)]
+        rows = state.corral.missing(rows)
         if not len(rows):
             return Status.BOUNDARY
         if state.idle > _PATIENCE:

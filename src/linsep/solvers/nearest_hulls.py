@@ -22,7 +22,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.solvers.cloud import Cloud, plain_samples, white_samples
+from linsep.solvers.cloud import Cloud, plain_samples, scaled_samples, white_samples
 from linsep.solvers.corral import Corral
 
 __all__ = ["HullState", "NearestHulls"]
@@ -30,6 +30,7 @@ __all__ = ["HullState", "NearestHulls"]
 Array = NDArray[np.float64]
 
 _TOUCHING = 1e-10  # length of w, in units of the largest row, that is taken for zero
+_SAMPLES = {"plain": plain_samples, "scaled": scaled_samples, "white": white_samples}
 _PATIENCE = 5  # cycles without progress before rounding is blamed
 
 
@@ -62,9 +63,11 @@ class NearestHulls:
 
     Parameters
     ----------
+    metric : {"plain", "scaled", "white"}
+        Coordinates of the search, see ``solvers.cloud``.
     tol : float or None
-        Relative gap between the bounds of the distance at which to stop, in x-space. None
-        stops at the first vector that separates, and searches in whitened coordinates.
+        Relative gap between the bounds of the distance at which to stop. None stops at the
+        first vector that separates.
     batch : int, default=4
         Rows taken in for each group and cycle, at most.
 
@@ -77,6 +80,7 @@ class NearestHulls:
     ('CERTIFIED', [1, 0])
     """
 
+    metric: str = "plain"
     tol: float | None = None
     batch: int = 4
     unit: ClassVar[str] = "major cycle"
@@ -88,14 +92,14 @@ class NearestHulls:
         """
         two = problem.binary and problem.fit_intercept
         lifted = problem.fit_intercept and not two
-        make = white_samples if self.tol is None else plain_samples
-        cloud = Cloud(problem, make(problem, constant=lifted), groups=2 if two else 1)
+        samples = _SAMPLES[self.metric](problem, constant=lifted)
+        cloud = Cloud(problem, samples, groups=2 if two else 1)
         corral = Corral.empty(cloud.groups, cloud.m)
         values = _first_values(cloud)
         corral.join(cloud, np.array([m[values[m].argmin()] for m in cloud.members]))
         if start is not None:
             rows = np.asarray(start, dtype=np.int64)
-            corral.join(cloud, rows[~np.isin(rows, corral.rows)])
+            corral.join(cloud, corral.missing(rows))
         return HullState(cloud=cloud, corral=corral, w=corral.point)
 
     def advance(self, problem: Problem, state: HullState, steps: int, log: Log = NO_LOG) -> int:
@@ -132,8 +136,6 @@ class NearestHulls:
         length = float(np.sqrt(state.w @ state.w))
         if not length > _TOUCHING:
             return Status.CONVERGED if length <= _TOUCHING else Status.STALLED
-        if any(not (corral.group[: corral.size] == g).any() for g in range(cloud.groups)):
-            return Status.STALLED
         values = cloud.values(state.w)
         inside = values[corral.rows]
         picked, gain, total = [], 0.0, 0.0
@@ -141,17 +143,17 @@ class NearestHulls:
             mine = values[members]
             least = float(mine.min())
             total += least
-            edge = float(inside[corral.group[: corral.size] == g].min())
+            edge = float(inside[corral.group[: corral.size] == g].min(initial=np.inf))
             gain = max(gain, edge - least)
             picked.append((edge - least, _smallest(mine, members, self.batch, edge)))
         self._bounds(state, total / length, length)
         if total > 0 and (self.tol is None or state.low >= (1 - self.tol) * state.high):
             return Status.SEPARATED if self.tol is None else Status.CERTIFIED
-        if gain <= 1e-15 * length or state.idle > _PATIENCE:
+        if not 1e-15 * length < gain < np.inf or state.idle > _PATIENCE:
             return Status.STALLED
         picked.sort(key=lambda pair: -pair[0])
         rows = np.concatenate([rows for _, rows in picked])
-        corral.join(cloud, rows[~np.isin(rows, corral.rows)])
+        corral.join(cloud, corral.missing(rows))
         state.w = corral.point
         state.n_updates += 1
         return Status.RUNNING
@@ -169,7 +171,7 @@ def _first_values(cloud: Cloud) -> Array:
     samples = cloud.samples
     center = np.asarray(samples.matrix.T @ (cloud.sign / len(cloud.sign))).ravel()
     center -= samples.center * cloud.sign.mean()
-    inner = center * samples.map if isinstance(samples.map, float) else center @ samples.map
+    inner = samples.mapped(center)
     if samples.constant:
         inner = np.append(inner, samples.constant * cloud.sign.mean())
     return cloud.values(inner)
