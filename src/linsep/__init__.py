@@ -10,6 +10,8 @@ from linsep._version import __version__
 # Public names and where they live. They are imported when first used, so that
 # ``import linsep`` and ``linsep --help`` cost next to nothing.
 _HOMES = {
+    "DecisionDisplay": "linsep.display.decision",
+    "HullDisplay": "linsep.display.hull",
     "Kozinec": "linsep.estimators.kozinec",
     "LinearSVM": "linsep.estimators.linear_svm",
     "Perceptron": "linsep.estimators.perceptron",

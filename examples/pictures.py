@@ -1,0 +1,33 @@
+"""Draw the pictures of the README and the documentation into docs/images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+
+import linsep
+
+IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
+
+
+def decision() -> None:
+    """The plane of maximum margin of lecture 003's four points, with the hulls behind it."""
+    table = linsep.data.load("mse-1")
+    model = linsep.Kozinec(eps=1e-9).fit(table.X, table.y)
+    names = {"class_names": table.classes}
+    figure, ax = plt.subplots(figsize=(7.2, 5.4), layout="constrained")
+    linsep.HullDisplay.from_estimator(
+        model, *table, ax=ax, points=False, legend=False, title=False, **names
+    )
+    linsep.DecisionDisplay.from_estimator(model, *table, ax=ax, **names)
+    figure.savefig(IMAGES / "decision.png", dpi=150)
+
+
+if __name__ == "__main__":
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    decision()

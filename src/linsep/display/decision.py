@@ -1,0 +1,347 @@
+"""The data and the boundary of a linear classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.sentences import round_down, round_up
+from linsep.display.geometry import box_around, box_corners, clip, line_in_box
+from linsep.display.look import (
+    COLOURS,
+    INK,
+    RULE,
+    axes,
+    draw_line,
+    draw_points,
+    draw_polygon,
+    draw_rings,
+    frame,
+    wrapped,
+)
+from linsep.display.view import View, class_numbers, make_view, plane_of_model
+from linsep.display.view import feature_names as _feature_names
+
+__all__ = ["DecisionDisplay"]
+
+Array = NDArray[np.float64]
+_STREETS = ("LinearSVM", "LinearSVC", "SVC")  # models whose margin lines are y f(x) = 1
+
+
+class DecisionDisplay:
+    """Rows by class, the sides of the boundary, its normal vector and its margin.
+
+    Usually made by ``from_estimator``. Rows of one feature lie on a line. Rows of more than
+    two features are shown by their signed distance to the plane, true to scale, against the
+    direction along the plane in which they spread most.
+
+    Parameters
+    ----------
+    view : View
+        Points in the plane of the picture, and the scores as functions of its coordinates.
+    labels : array of int
+        Class number of each row.
+    class_names : sequence of str
+        Names for the legend.
+    wrong : array of bool
+        Rows not strictly on their own side.
+    nearest : array of bool
+        Rows that hold the margin lines.
+    margin : float or None
+        Distance of the margin lines from the boundary; None for no such lines.
+    street : bool
+        Whether the margin lines are those of a support vector machine, y f(x) = 1.
+    title : str
+        The sentence above the picture.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    points_ : list of scatter, one for each class
+    regions_ : list of polygon, one for each class
+    line_ : line or None
+        The boundary between two classes; its end points lie far outside the picture.
+    margins_ : list of line
+        The two margin lines, or none.
+    rings_, nearest_ : scatter
+        Rings around wrong rows, and around the rows at the margin.
+    normal_ : annotation or None
+        The normal vector, with its tail on the line.
+
+    See Also
+    --------
+    HullDisplay : The convex hulls of the classes.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("mse-1")
+    >>> model = linsep.Kozinec(eps=1e-6).fit(table.X, table.y)
+    >>> display = linsep.DecisionDisplay.from_estimator(model, table.X, table.y)
+    >>> round(display.margin, 4), len(display.margins_)
+    (0.4472, 2)
+    """
+
+    def __init__(
+        self,
+        view: View,
+        labels: NDArray[np.intp],
+        class_names: Sequence[str],
+        *,
+        wrong: NDArray[np.bool_],
+        nearest: NDArray[np.bool_],
+        margin: float | None = None,
+        street: bool = False,
+        title: str = "",
+    ) -> None:
+        self.view = view
+        self.labels = labels
+        self.class_names = list(class_names)
+        self.wrong = wrong
+        self.nearest = nearest
+        self.margin = margin
+        self.street = street
+        self.title = title
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        features: Sequence[int | str] | None = None,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw a fitted linear classifier of linsep or scikit-learn.
+
+        Parameters
+        ----------
+        model : classifier
+            Fitted, with coef_, intercept_ and classes_.
+        X : array, data frame or sparse matrix of shape (n, d)
+            The rows to draw.
+        y : array of shape (n,)
+            Their classes.
+        features : pair of int or str, optional
+            Two features to show as they are. With more features this is a slice, in which
+            the others have their mean; without it such rows are projected.
+        feature_names : sequence of str, optional
+            Names of all features.
+        class_names : sequence of str, optional
+            Names of the classes, in the order of model.classes_.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure without it.
+        **options
+            Passed to ``plot``.
+
+        Returns
+        -------
+        DecisionDisplay
+        """
+        coef, offset, classes = plane_of_model(model)
+        names = _feature_names(X, coef.shape[1], feature_names, model)
+        rows = X.tocsr() if hasattr(X, "tocsr") else np.atleast_2d(np.asarray(X, np.float64))
+        labels = class_numbers(y, classes, rows.shape[0])
+        view = make_view(rows, coef, offset, names, features)
+        values, lengths = _values(rows, labels, coef, offset)
+        wrong = values <= 0
+        margin, street = _margin(model, values, lengths)
+        near = _nearest(values, lengths, margin, street)
+        display = cls(
+            view,
+            labels,
+            [str(c) for c in (classes if class_names is None else class_names)],
+            wrong=wrong,
+            nearest=near,
+            street=street,
+            margin=margin if view.true_distance and len(coef) == 1 else None,
+            title=_title(model, wrong, None if street else margin),
+        )
+        return display.plot(ax, **options)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        normal: bool = True,
+        rings: bool = True,
+        legend: bool = True,
+        title: bool = True,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure without it.
+        normal, rings, legend, title : bool, default=True
+            Whether to draw the normal vector, the rings, the legend and the title.
+
+        Returns
+        -------
+        self
+        """
+        view = self.view
+        flat = view.n_features == 1
+        self.ax_ = ax = axes(ax, size=(7.4, 2.7) if flat else (6.4, 5.4))
+        self.figure_ = ax.figure
+        self.box_ = box = self._box()
+        self._draw_sides(box)
+        self._draw_lines(box, flat)
+        self.points_ = draw_points(ax, view.points, self.labels, self.class_names)
+        hold = self.nearest & ~self.wrong
+        self.nearest_ = self.rings_ = None
+        if rings:
+            n, held = len(view.points), "within the street" if self.street else "at the margin"
+            self.nearest_ = draw_rings(ax, view.points[hold], held, bold=False, n=n)
+            self.rings_ = draw_rings(ax, view.points[self.wrong], "wrong side", n=n)
+        self.normal_ = self._draw_normal(box) if normal and len(view.weights) == 1 else None
+        self._finish(box, flat)
+        if legend:
+            place = {"loc": "upper center", "ncols": 6, "columnspacing": 1.0} if flat else {}
+            ax.legend(framealpha=0.9, fontsize="small", **place)
+        if title:
+            ax.set_title(wrapped(self.title), fontsize="medium")
+        return self
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _box(self) -> Array:
+        """The points, and enough of the boundary to be seen."""
+        view, points = self.view, self.view.points
+        if len(view.weights) == 1 and view.n_features != 2 and view.weights.any():
+            w = view.weights[0]
+            reach = 1.1 * (self.margin or 0.0) / np.linalg.norm(w)
+            foot = points.mean(axis=0)
+            foot = foot - (w @ foot + view.offsets[0]) / (w @ w) * w
+            points = np.vstack([points, foot - reach * w, foot + reach * w])
+        box = box_around(points)
+        if view.n_features == 1:
+            box[:, 1] = (-1.0, 1.9)
+        return box
+
+    def _draw_sides(self, box: Array) -> None:
+        weights, offsets = self.view.weights, self.view.offsets
+        if len(weights) == 1:
+            weights = np.vstack([-weights, weights])
+            offsets = np.concatenate([-offsets, offsets])
+        edge = {"edgecolor": RULE, "linewidth": 1.4} if len(weights) > 2 else {"edgecolor": "none"}
+        self.regions_ = []
+        for k in range(len(weights)):
+            polygon = box_corners(box)
+            for other in range(len(weights)):
+                if other != k:
+                    difference = weights[k] - weights[other]
+                    polygon = clip(polygon, difference, float(offsets[k] - offsets[other]))
+            colour = _faint(COLOURS[k % len(COLOURS)])
+            if len(polygon) == 0:
+                polygon = np.full((1, 2), np.nan)
+            self.regions_.append(
+                draw_polygon(self.ax_, polygon, facecolor=colour, zorder=0, **edge)
+            )
+
+    def _draw_lines(self, box: Array, flat: bool) -> None:
+        self.line_, self.margins_ = None, []
+        if len(self.view.weights) > 1:
+            return
+        w, b = self.view.weights[0], float(self.view.offsets[0])
+        ends = line_in_box(w, b, box)
+        if ends is None:
+            return
+        name = "threshold w·x + b = 0" if flat else "w·x + b = 0"
+        style = {"color": INK, "zorder": 3}
+        self.line_ = draw_line(self.ax_, ends, linewidth=2.0, label=name, **style)
+        if self.margin is not None:
+            step = self.margin * w / np.linalg.norm(w)
+            words = "y f(x) = 1, distance" if self.street else "margin"
+            for side, text in ((-1, f"{words} {round_down(self.margin, 4)}"), (1, None)):
+                dashes = {"linewidth": 1.2, "linestyle": (0, (5, 3)), "label": text}
+                self.margins_.append(draw_line(self.ax_, ends + side * step, **dashes, **style))
+
+    def _draw_normal(self, box: Array) -> Any:
+        """The unit normal, stretched to be seen, from the middle of the line."""
+        w, b = self.view.weights[0], float(self.view.offsets[0])
+        ends = line_in_box(w, b, box)
+        if ends is None:
+            return None
+        tail = ends.mean(axis=0)
+        if self.view.n_features == 1:
+            tail[1] = 0.55
+        tip = tail + 0.16 * float((box[1] - box[0]).max()) * w / np.linalg.norm(w)
+        arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0}
+        self.ax_.annotate(
+            "w", tip, xytext=(4, 4), textcoords="offset points", fontstyle="italic", zorder=6
+        )
+        return self.ax_.annotate("", xy=tip, xytext=tail, arrowprops=arrow, zorder=6)
+
+    def _finish(self, box: Array, flat: bool) -> None:
+        ax, view = self.ax_, self.view
+        frame(ax, box, equal=not flat)
+        ax.set_xlabel(view.x_label)
+        ax.set_ylabel(view.y_label)
+        if flat:
+            ax.axhline(0, color=RULE, linewidth=1, zorder=1)
+            ax.set_yticks([])
+            ax.spines["left"].set_visible(False)
+
+
+def _faint(colour: str) -> tuple[str, float]:
+    return colour, 0.13
+
+
+def _values(X: Any, labels: NDArray[np.intp], coef: Array, offset: Array) -> tuple[Array, Array]:
+    """How far each row is on its own side (score units), and the length to divide it by."""
+    scores = np.asarray(X @ coef.T) + offset
+    if len(coef) == 1:
+        length = np.full(len(labels), np.linalg.norm(coef[0]))
+        return np.where(labels == 1, scores[:, 0], -scores[:, 0]), length
+    at = np.arange(len(labels))
+    own = scores[at, labels].copy()
+    scores[at, labels] = -np.inf
+    rival = scores.argmax(axis=1)
+    return own - scores[at, rival], np.linalg.norm(coef[labels] - coef[rival], axis=1)
+
+
+def _margin(model: Any, values: Array, lengths: Array) -> tuple[float | None, bool]:
+    """Distance of the margin lines, and whether they are the street y f(x) = 1."""
+    if not lengths.all():
+        return None, False
+    kernel = getattr(model, "kernel", "linear")
+    if type(model).__name__ in _STREETS and kernel == "linear":
+        return float(1.0 / lengths[0]), True
+    return (float((values / lengths).min()), False) if (values > 0).all() else (None, False)
+
+
+def _nearest(
+    values: Array, lengths: Array, margin: float | None, street: bool
+) -> NDArray[np.bool_]:
+    """Rows on the margin lines; of a street also those inside it."""
+    if margin is None:
+        return np.zeros(len(values), dtype=bool)
+    slack = 1e-3 if street else 1e-6
+    return np.asarray(values / lengths <= margin * (1 + slack))
+
+
+def _title(model: Any, wrong: NDArray[np.bool_], margin: float | None) -> str:
+    """Status and margin in one sentence."""
+    n, errors = len(wrong), int(wrong.sum())
+    if errors:
+        facts = f"{errors} of {n} rows {'is' if errors == 1 else 'are'} not on their own side"
+    else:
+        facts = "every row is on its own side"
+    name, status = type(model).__name__, getattr(model, "status_", None)
+    if margin is not None:
+        facts += f", margin {round_down(margin, 4)}"
+        best = getattr(getattr(model, "certificate_", None), "margin_high", np.inf)
+        if np.isfinite(best) and best >= margin * (1 - 1e-9):
+            return f"{name}: {facts}; no plane has more than {round_up(best, 4)}"
+    if status is None or status.value.startswith("every row"):
+        return f"{name}: {facts}"
+    return f"{name}: {status.value}; {facts}"

@@ -1,0 +1,136 @@
+"""What all pictures share: colours, markers, axes, points.
+
+Classes differ by marker first and by colour second (Okabe and Ito's colours, which readers
+with any kind of colour vision can tell apart).
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.errors import CapabilityError, require
+
+__all__ = [
+    "COLOURS",
+    "INK",
+    "LIGHT",
+    "MARKERS",
+    "RULE",
+    "axes",
+    "class_style",
+    "dense",
+    "draw_line",
+    "draw_points",
+    "draw_polygon",
+    "draw_rings",
+    "frame",
+    "marker_size",
+    "pyplot",
+    "wrapped",
+]
+
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#5D3A9B")
+MARKERS = ("s", "o", "^", "D", "v", "P", "X", "*")
+INK = "#222222"
+RULE = "#6b6b6b"
+LIGHT = "#009E73"  # what is allowed: solution regions, common points
+
+_DENSE_LIMIT = 50_000_000
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or the line to type when it is missing."""
+    return require("matplotlib.pyplot", extra="plot")
+
+
+def axes(ax: Any, *, size: tuple[float, float] = (6.4, 5.2)) -> Any:
+    """The given axes, or those of a new figure."""
+    if ax is not None:
+        return ax
+    return pyplot().subplots(figsize=size, layout="constrained")[1]
+
+
+def class_style(k: int) -> dict[str, str]:
+    """Colour and marker of class number k."""
+    return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+
+
+def marker_size(n: int) -> float:
+    """Area of a marker that leaves n rows apart."""
+    return 56.0 if n <= 60 else max(10.0, 3000.0 / n + 6.0)
+
+
+def draw_points(
+    ax: Any, points: NDArray[np.float64], labels: NDArray[np.intp], names: Sequence[str]
+) -> list[Any]:
+    """One scatter for each class, with its name in the legend."""
+    size = marker_size(len(points))
+    out = []
+    for k, name in enumerate(names):
+        own = points[labels == k]
+        style = class_style(k)
+        out.append(
+            ax.scatter(
+                own[:, 0], own[:, 1], s=size, c=style["color"], marker=style["marker"],
+                edgecolors="white", linewidths=0.8, zorder=4, label=name,
+            )
+        )  # fmt: skip
+    return out
+
+
+def draw_rings(
+    ax: Any, points: NDArray[np.float64], label: str, *, bold: bool = True, n: int = 0
+) -> Any:
+    """Rings around some of n points; bold for wrong rows, thin and dashed for supporting ones."""
+    size, width = 3.2 * marker_size(n) + 12, 2.0 if n <= 200 else 1.4
+    return ax.scatter(
+        points[:, 0], points[:, 1], s=size, facecolors="none", edgecolors=INK,
+        linewidths=width if bold else 1.1, linestyles="-" if bold else (0, (2, 1.5)),
+        zorder=5, label=label if len(points) else None,
+    )  # fmt: skip
+
+
+def draw_line(ax: Any, ends: NDArray[np.float64], **style: Any) -> Any:
+    """A line that takes no part in the choice of the limits, for it may reach far outside."""
+    lines = require("matplotlib.lines", extra="plot")
+    return ax.add_artist(lines.Line2D(ends[:, 0], ends[:, 1], **style))
+
+
+def draw_polygon(ax: Any, corners: NDArray[np.float64], **style: Any) -> Any:
+    """A filled polygon that takes no part in the choice of the limits."""
+    patches = require("matplotlib.patches", extra="plot")
+    return ax.add_artist(patches.Polygon(corners, closed=True, **style))
+
+
+def frame(ax: Any, box: NDArray[np.float64], *, equal: bool = True) -> None:
+    """Show at least the box, with one scale for both axes if asked for."""
+    ax.update_datalim(box)
+    if equal:
+        ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlim(box[:, 0], auto=None)
+    ax.set_ylim(box[:, 1], auto=None)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def dense(X: Any) -> NDArray[np.float64]:
+    """X as a plain array of two axes."""
+    if hasattr(X, "toarray"):
+        if X.shape[0] * X.shape[1] > _DENSE_LIMIT:
+            raise CapabilityError(
+                f"a {X.shape[0]} x {X.shape[1]} sparse matrix is too large for this picture; "
+                "give some of its rows or columns."
+            )
+        X = X.toarray()
+    return np.atleast_2d(np.asarray(X, dtype=np.float64))
+
+
+def wrapped(words: str, width: int = 78) -> str:
+    """A title in as few lines as need be, about equally long."""
+    lines = -(-len(words) // width)
+    even = width if lines < 2 else len(words) // lines + 8
+    return "\n".join(textwrap.wrap(words, min(width, even)))
