@@ -13,6 +13,7 @@ _HOMES = {
     "DecisionDisplay": "linsep.display.decision",
     "HullDisplay": "linsep.display.hull",
     "Kozinec": "linsep.estimators.kozinec",
+    "Linear": "linsep.estimators.linear",
     "LinearSVM": "linsep.estimators.linear_svm",
     "Perceptron": "linsep.estimators.perceptron",
     "Trace": "linsep.tracing",
@@ -25,7 +26,7 @@ _HOMES = {
     "drive": "linsep.core",
     "separability": "linsep.verdict",
 }
-_MODULES = ("core", "data", "errors", "risk")
+_MODULES = ("certify", "core", "data", "errors", "risk")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -55,8 +55,12 @@ class Objective:
             "penalised": "the intercept is penalised as the weight of a constant feature "
             f"{self.constant:g}",
         }[self.intercept]
-        times = "" if self.scale == 1.0 else f"{self.scale:.6g} times "
-        return f"{times}|w|^2 / 2 + {self.C:.6g} x sum of {power} losses; {b}"
+        if np.isinf(self.C):
+            return f"|w|^2 / 2 with y f(x) >= 1 for all rows; {b}"
+        terms = f"|w|^2 / 2 + {self.C:.6g} x sum of {power} losses"
+        if self.scale != 1.0:
+            terms = f"{self.scale:.6g} x ({terms})"
+        return f"{terms}; {b}"
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,8 @@ class Gap:
     @property
     def gap(self) -> float:
         """objective - lower_bound."""
+        if np.isinf(self.objective):
+            return np.inf
         return max(self.objective - self.lower_bound, 0.0)
 
     @property
@@ -90,6 +96,8 @@ class Gap:
         """gap / objective; with several binary problems the largest of theirs."""
         if self.parts:
             return max(part.relative_gap for part in self.parts)
+        if np.isinf(self.objective):
+            return np.inf
         return self.gap / self.objective if self.gap > 0 else 0.0
 
     def settle(self, status: Status, tol: float = np.inf) -> Status:
@@ -101,6 +109,8 @@ class Gap:
         return status
 
     def __str__(self) -> str:
+        if np.isinf(self.objective):
+            return f"{self.errors} rows are not on their own side, so this is no answer ({self.words})"
         share = 100 * self.relative_gap
         return (
             f"objective {self.objective:.6g}, no model has less than {self.lower_bound:.6g}: "
@@ -133,7 +143,7 @@ def measure(problem: Problem, witness: Witness, objective: Objective) -> Gap:
     alpha[witness.rows] = witness.multipliers
     alpha, slack = _feasible(problem, objective, cost, alpha)
     totals = one_pass(problem, a, alpha)
-    high = _primal(objective, cost, a, totals)
+    high = (_hard_primal if np.isinf(objective.C) else _primal)(objective, cost, a, totals)
     low = _dual(objective, cost, alpha, slack, totals, problem)
     values = totals.values
     length = float(np.linalg.norm(a[:-1]))
@@ -198,6 +208,16 @@ def _primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> floa
     return float((half + total * (1 + _SUM + 8 * _U) + off * 1.001) * (1 + 8 * _U))
 
 
+def _hard_primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> float:
+    """|w|^2 / 2 once w is long enough for y f(x) >= 1 everywhere; inf if a row is wrong."""
+    length = float(np.linalg.norm(a[:-1]))
+    off = (len(a) + 3) * _U * (totals.longest * length + abs(float(a[-1])) + 2.0)
+    least = float(totals.values.min()) - off
+    if not least > 0:
+        return np.inf
+    return 0.5 * (length / least) ** 2 * (1 + (len(a) + 16) * _U)
+
+
 def _dual(
     objective: Objective,
     cost: Array,
@@ -217,7 +237,7 @@ def _dual(
         balance = abs(balance) + problem.n * _U * float(alpha.sum())
         squared += (balance * objective.constant) ** 2
     bound = linear - 0.5 * squared * (1 + 8 * _U)
-    if objective.loss == "squared_hinge":
+    if objective.loss == "squared_hinge" and np.isfinite(objective.C):
         quarter = float((alpha * alpha / (4.0 * cost)).sum())
         bound -= quarter * (1 + 2 * slack + _SUM + 8 * _U)
     # the last factor pays for C s_i rounded in the box

@@ -36,6 +36,11 @@ class Totals:
     terms: int
     frobenius: float
 
+    @property
+    def longest(self) -> float:
+        """No row is longer than this."""
+        return self.frobenius
+
 
 def one_pass(problem: Problem, a: Array, alpha: Array) -> Totals:
     """Values of the plane a and the combination of rows with alpha."""

@@ -11,13 +11,14 @@ from sklearn.callback import with_callbacks
 
 from linsep.certify.gap import Gap, Objective
 from linsep.certify.gaps import measure_any
-from linsep.core import Outcome, Problem, Solver, Status, Witness, drive
-from linsep.errors import DataError, GapWarning
+from linsep.core import Limits, Outcome, Problem, Solver, Status, Witness, drive
+from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge
 from linsep.estimators.params import Check, either, none, number, one_of
 from linsep.estimators.svm_choice import SOLVERS, choose_solver, is_small
 from linsep.estimators.svm_facts import SVMFacts
+from linsep.estimators.svm_hard import hard_machine
 from linsep.estimators.svm_summary import svm_summary
 from linsep.solvers.polish import polish, polish_parts
 
@@ -81,6 +82,8 @@ class LinearSVM(SVMFacts, LinearClassifier):
         Why it stopped; its value is a sentence.
     certificate_ : Gap
         objective, lower_bound, gap, relative_gap, errors, margin.
+    proof_ : Proof
+        With C=inf only: the proof that no plane separates the classes, or None.
     solver_used_ : str
         The algorithm and why it was chosen.
     outcome_ : Outcome
@@ -167,6 +170,8 @@ class LinearSVM(SVMFacts, LinearClassifier):
         problem = self._problem(X, y, sample_weight)
         _refuse_huge(problem)
         observers = self._observers()
+        if np.isinf(self.C):
+            return self._fit_hard(problem, observers)
         solver, reason = self._solver(problem)
         state = solver.init(problem, start=self._dual_start(problem, solver))
         bridge = CallbackBridge(self, X, y)
@@ -180,6 +185,39 @@ class LinearSVM(SVMFacts, LinearClassifier):
         self._keep(problem, solver, outcome, reason)
         bridge.close()
         self._warn(problem)
+        return self
+
+    def _fit_hard(self, problem: Problem, observers: Any) -> Self:
+        """C = inf: the plane of maximum margin, or the proof that there is none."""
+        if not problem.binary:
+            raise SettingError(
+                f"C=inf is for two classes; y has {problem.K}. Wrap it: "
+                "sklearn.multiclass.OneVsRestClassifier(LinearSVM(C=inf)), or choose a finite C."
+            )
+        limits = Limits(steps=self.max_iter, seconds=self.time_limit)
+        witness, gap, outcome, proof = hard_machine(problem, self.tol, limits, observers)
+        status = Status.INSEPARABLE if proof is not None and proof.separable is False else (
+            Status.CERTIFIED if gap.relative_gap <= self.tol else outcome.status
+        )
+        if status.ok and status is not Status.INSEPARABLE:
+            gap = measure_any(problem, witness, self._objective(), self.multi_class)
+        self.proof_ = proof
+        self._n_fitted = problem.n
+        self.classes_ = problem.classes
+        self.coef_, self.intercept_ = problem.split(witness.a)
+        self._keep_dual(problem, witness)
+        self.n_iter_, self.n_updates_ = max(1, outcome.steps), outcome.state.n_updates
+        self.status_, self.certificate_, self.outcome_ = status, gap, outcome
+        self.solver_used_ = "nearest points of the two hulls (C = inf, the hard margin)"
+        if status is Status.INSEPARABLE:
+            warnings.warn(
+                f"{status.value}. A hard margin does not exist; choose a finite C. "
+                f"The proof is in proof_: {proof}",
+                NotSeparatedWarning,
+                stacklevel=4,
+            )
+        else:
+            self._warn(problem)
         return self
 
     def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
