@@ -113,13 +113,15 @@ def integer_products(
     """Products of the rows with integer vectors: integers, all times one power of two."""
     table, shift = to_integers(block)
     low = int(shift.min(initial=0))
-    right = [[v << int(s - low) for v, s in zip(vector, shift)] for vector in vectors]
-    largest = [int(v) for v in np.abs(table).max(axis=0, initial=1)]
-    limit = max(sum(abs(v) * t for v, t in zip(vector, largest)) for vector in right)
-    if limit < 2**53 and table.dtype != object:
-        # all partial sums are integers below 2^53, so the product is exact in any order
-        product = table.astype(np.float64) @ np.array(right, dtype=np.float64).T
-        return product.astype(np.int64), low
+    right = vectors
+    if (shift != low).any():
+        right = [[v << int(s - low) for v, s in zip(vector, shift)] for vector in vectors]
+    if table.dtype != object and max(max(map(abs, v), default=0) for v in right) < 2**53:
+        floats = np.array(right, dtype=np.float64).T
+        limit = np.abs(table).max(axis=0, initial=1).astype(np.float64) @ np.abs(floats)
+        if limit.max(initial=0.0) < 2.0**52:
+            # all partial sums are integers below 2^53, so the product is exact in any order
+            return (table.astype(np.float64) @ floats).astype(np.int64), low
     import flint
 
     flat = [v for vector in right for v in vector]
@@ -278,8 +280,9 @@ def null_space(block: NDArray[Any]) -> list[list[int]]:
     the block is.
     """
     table, shift = to_integers(block)
-    table = table[independent_columns(np.ascontiguousarray(table.T))]
     D = table.shape[1]
+    if len(table) > D:  # surely some depend on the others
+        table = table[independent_columns(np.ascontiguousarray(table.T))]
     if not len(table):
         return [[int(i == j) for j in range(D)] for i in range(D)]
     reduced, denominator, rank = _matrix(table).rref()
@@ -297,11 +300,6 @@ def null_space(block: NDArray[Any]) -> list[list[int]]:
                 vector[pivot] = -row[free] << up[pivot]
         divisor = gcd(*vector)
         out.append([v // divisor for v in vector])
-    _check_null_space(block, out)
+    if len(table) < len(block) and out and integer_products(block, out)[0].any():
+        raise ArithmeticError("rows that depend on others modulo a prime do not: unlucky prime")
     return out
-
-
-def _check_null_space(block: NDArray[Any], vectors: list[list[int]]) -> None:
-    """The rows left out depend on the others only almost surely: make sure of it."""
-    if vectors and integer_products(block, vectors)[0].any():
-        raise ArithmeticError("rows that seemed dependent are not; this prime was unlucky")

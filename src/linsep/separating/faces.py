@@ -29,6 +29,7 @@ from linsep.certify.signs import exact_values, row_signs
 from linsep.certify.span import spans
 from linsep.core.problem import Problem
 from linsep.core.status import Status
+from linsep.separating.peel import Peeled, peel
 from linsep.separating.planes import split_weights
 from linsep.separating.weak import weak_separator
 from linsep.solvers.cloud import Cloud, white_samples
@@ -57,9 +58,12 @@ class Face:
 
 def find_face(problem: Problem, run: Run, tick: Callable[[], None]) -> Face:
     """The face, proved exactly."""
-    guess = _guess_face(problem, run)
+    peeled = peel(problem)
+    tick()
+    left = peeled.left if problem.binary else np.arange(problem.n_rows)
+    guess = _guess_face(problem, left, run)
     if guess is not None:
-        face = _prove(problem, *guess, run=run, tick=tick)
+        face = _prove(problem, peeled, *guess, run=run, tick=tick)
         if face is not None:
             return face
     return _exact_face(problem, run, tick)
@@ -68,12 +72,13 @@ def find_face(problem: Problem, run: Run, tick: Callable[[], None]) -> Face:
 # -- in floats ------------------------------------------------------------------------------------
 
 
-def _guess_face(problem: Problem, run: Run) -> tuple[Rows, Rows, Rows, Rows, Array] | None:
-    """Face, base, shares, support and weights of a weak separator; None if rounding is in doubt."""
+def _guess_face(problem: Problem, active: Rows, run: Run) -> tuple[Rows, Rows, Rows, Rows] | None:
+    """Face, base, shares and support; None where rounding leaves a doubt.
+
+    active are the rows that may belong to the face.
+    """
     samples = white_samples(problem, constant=problem.fit_intercept)
     cloud = Cloud(problem, samples, groups=0)
-    active = np.arange(problem.n_rows)
-    total = np.zeros(problem.dim)
     random = np.random.default_rng(0)
     base = active[:0]
     while len(active):
@@ -86,14 +91,13 @@ def _guess_face(problem: Problem, run: Run) -> tuple[Rows, Rows, Rows, Rows, Arr
         outcome = run(problem, NearestCone(cloud, active, base, shares))
         state = outcome.state
         if outcome.status is Status.CONVERGED:
-            return active, base, shares, state.corral.rows.copy(), total
+            return active, base, shares, state.corral.rows.copy()
         if outcome.status is not Status.BOUNDARY:
             return None
         values = cloud.values(-state.missing)[active]
         free = values > 1e-8 * float(np.sqrt(state.missing @ state.missing))
         if not free.any():
             return None
-        total = total * 16 + outcome.witness.a / np.abs(outcome.witness.a).max()
         active = active[~free]
     return None
 
@@ -142,11 +146,11 @@ def _beside(span: Array, vector: Array) -> Array:
 
 def _prove(
     problem: Problem,
+    peeled: Peeled,
     active: Rows,
     base: Rows,
     shares: Rows,
     support: Rows,
-    total: Array,
     *,
     run: Run,
     tick: Callable[[], None],
@@ -158,9 +162,11 @@ def _prove(
     if found is None:
         return None
     rows, multipliers = _merged(base, [Fraction(int(s)) for s in shares], support, found)
-    if len(active) == problem.n_rows:
-        return Face(rows, multipliers, None) if spans(problem, rows, active, tick=tick) else None
-    weights = weak_separator(problem, rows, active, run, tick)
+    if len(active) == problem.n_rows or (peeled.levels and len(active) == len(peeled.left)):
+        if not spans(problem, base, active, tick=tick):
+            return None
+        return Face(rows, multipliers, peeled.weights(problem) if peeled.levels else None)
+    weights = weak_separator(problem, base, active, run, tick)
     return None if weights is None else Face(rows, multipliers, weights)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from linsep.certify.exact import (
 from linsep.certify.span import orthogonal, spans
 from linsep.core.problem import Problem
 from linsep.core.status import Status
+from linsep.separating.peel import Level, along, stack
 from linsep.solvers.nearest_hulls import NearestHulls
 
 __all__ = ["weak_separator"]
@@ -33,8 +35,6 @@ __all__ = ["weak_separator"]
 Rows = NDArray[np.int64]
 
 _DIRECTIONS = 200  # up to which the null space of the face is computed in all columns
-Level = list[Fraction]
-"""Multiples of the directions."""
 
 
 def weak_separator(
@@ -65,13 +65,14 @@ def weak_separator(
     levels = _peel(values, [sum(map(bool, d)) for d in directions], run)
     if levels is None:
         return None
-    total = _stack(values, levels)
-    weights = [Fraction(0)] * D
-    for t, direction in zip(total, directions):
-        for j, v in zip(columns, direction):
-            if t and v:
+    total = stack(values, levels)
+    weights = [0] * D
+    for t, direction in zip(scaled_integers(total)[0], directions):
+        if t:
+            for j, v in zip(columns, direction):
                 weights[j] += t * v
-    return scaled_integers(weights)[0]
+    divisor = gcd(*weights)
+    return [w // divisor for w in weights]
 
 
 def _enough_columns(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> list[int]:
@@ -100,7 +101,7 @@ def _peel(
             if found is None:
                 return None
             level = found
-        gain = _value(values, level)
+        gain, _ = along(values, level)
         reached = left & np.array([v > 0 for v in gain])
         levels.append((level, reached))
         left &= ~reached
@@ -134,7 +135,7 @@ def _search(values: NDArray[Any], left: NDArray[np.bool_], run: Callable[..., An
         return None
     c = outcome.witness.a[:-1] / np.abs(outcome.witness.a[:-1]).max()
     for level in _rounded(c, moving, largest, values.shape[1]):
-        if all(v > 0 for v, s in zip(_value(values, level), left) if s):
+        if any(level) and all(v > 0 for v, s in zip(along(values, level)[0], left) if s):
             return level
     return None
 
@@ -148,23 +149,3 @@ def _rounded(
         for j, v, top in zip(moving, c.tolist(), largest):
             level[j] = Fraction(round(v * 2**bits), top)
         yield level
-
-
-def _value(values: NDArray[Any], level: Level) -> list[Fraction]:
-    """Values of the rows along a combination of directions."""
-    used = [j for j, t in enumerate(level) if t]
-    numbers, scale = scaled_integers([level[j] for j in used])
-    return [v * scale for v in (values[:, used] @ np.array(numbers, dtype=object))]
-
-
-def _stack(values: NDArray[Any], levels: list[tuple[Level, NDArray[np.bool_]]]) -> Level:
-    """One combination that is positive on all rows: earlier levels outweigh later ones."""
-    total = levels[-1][0]
-    for level, rows in reversed(levels[:-1]):
-        gain, loss = _value(values, level), _value(values, total)
-        need = max((-b / a for a, b, r in zip(gain, loss, rows) if r), default=Fraction(0))
-        factor = 1
-        while factor <= need:
-            factor *= 2
-        total = [factor * a + b for a, b in zip(level, total)]
-    return total

@@ -63,7 +63,7 @@ class Samples:
         self.constant = constant
         self.gram = gram
         self.plain = plain
-        self.inner = map_.shape[1] if np.ndim(map_) == 2 else matrix.shape[1]
+        self.inner = int(matrix.shape[1] if np.ndim(map_) < 2 else np.shape(map_)[1])
         self.m = self.inner + (constant != 0)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Samples:

@@ -67,7 +67,7 @@ class Corral:
 
     def missing(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Those of the rows that are not inside."""
-        return rows[~(rows[:, None] == self.rows).any(axis=1)]
+        return np.asarray(rows[~(rows[:, None] == self.rows).any(axis=1)])
 
     def join(self, cloud: Cloud, rows: NDArray[np.int64], goal: Array | None = None) -> None:
         """Take in rows, the most promising first, and go to the best point.
