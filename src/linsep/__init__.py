@@ -10,8 +10,11 @@ from linsep._version import __version__
 # Public names and where they live. They are imported when first used, so that
 # ``import linsep`` and ``linsep --help`` cost next to nothing.
 _HOMES = {
+    "CostDisplay": "linsep.display.cost",
     "DecisionDisplay": "linsep.display.decision",
     "HullDisplay": "linsep.display.hull",
+    "TraceDisplay": "linsep.display.trace",
+    "WeightSpaceDisplay": "linsep.display.weight_space",
     "Kozinec": "linsep.estimators.kozinec",
     "Linear": "linsep.estimators.linear",
     "LinearSVM": "linsep.estimators.linear_svm",
@@ -19,6 +22,7 @@ _HOMES = {
     "Trace": "linsep.tracing",
     "load": "linsep.formats",
     "save": "linsep.formats",
+    "svm_path": "linsep.estimators.svm_path",
     "trace": "linsep.tracing",
     "Problem": "linsep.core",
     "Proof": "linsep.certify.proof",

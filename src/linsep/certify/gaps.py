@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linsep.certify.gap import Gap, Objective, measure
+from linsep.certify.multi_gap import measure_machine
 from linsep.core.parts import against_rest
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
@@ -16,6 +17,8 @@ def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: 
     """The gap of a binary machine, or of K of them, one class against the rest."""
     if problem.binary:
         return measure(problem, witness, objective)
+    if kind == "crammer-singer":
+        return _machine(problem, witness, objective)
     blocks = witness.a.reshape(problem.K, -1)
     part_of, row = np.divmod(witness.rows, problem.n)
     parts = []
@@ -38,3 +41,11 @@ def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: 
         + objective.words(),
         parts=tuple(parts),
     )
+
+
+def _machine(problem: Problem, witness: Witness, objective: Objective) -> Gap:
+    """Crammer and Singer: the dual variables of rivals are taken off, that of the own class added."""
+    part, row = np.divmod(witness.rows, problem.n)
+    alpha = np.zeros((problem.n, problem.K))
+    alpha[row, part] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers
+    return measure_machine(problem, witness.a, alpha, objective.C)

@@ -20,6 +20,7 @@ from linsep.estimators.svm_choice import SOLVERS, choose_solver, is_small
 from linsep.estimators.svm_facts import SVMFacts
 from linsep.estimators.svm_hard import hard_machine
 from linsep.estimators.svm_summary import svm_summary
+from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.polish import polish, polish_parts
 
 __all__ = ["LinearSVM"]
@@ -202,7 +203,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
         if status.ok and status is not Status.INSEPARABLE:
             gap = measure_any(problem, witness, self._objective(), self.multi_class)
         self.proof_ = proof
-        self._n_fitted = problem.n
+        self._n_fitted, self._C_fitted = problem.n, float(self.C)
         self.classes_ = problem.classes
         self.coef_, self.intercept_ = problem.split(witness.a)
         self._keep_dual(problem, witness)
@@ -221,7 +222,13 @@ class LinearSVM(SVMFacts, LinearClassifier):
         return self
 
     def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
-        tol = min(self.tol, 1e-7) if is_small(problem) else self.tol
+        machine = self.multi_class == "crammer-singer" and not problem.binary
+        if machine and self.loss != "hinge":
+            raise SettingError(
+                f"loss={self.loss!r} does not exist for multi_class='crammer-singer'; "
+                "use loss='hinge'."
+            )
+        tol = min(self.tol, 1e-7) if is_small(problem) and not machine else self.tol
         threads = None if self.n_jobs in (None, -1, 0) else self.n_jobs
         return choose_solver(
             problem,
@@ -250,11 +257,12 @@ class LinearSVM(SVMFacts, LinearClassifier):
         self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
     ) -> None:
         witness, objective = outcome.witness, self._objective()
-        if is_small(problem) and outcome.status is not Status.DIVERGED:
+        machine = self.multi_class == "crammer-singer" and not problem.binary
+        if is_small(problem) and not machine and outcome.status is not Status.DIVERGED:
             finish = polish if problem.binary else polish_parts
             witness = finish(problem, witness, objective.C, objective.loss)
         certificate = measure_any(problem, witness, objective, self.multi_class)
-        self._n_fitted = problem.n
+        self._n_fitted, self._C_fitted = problem.n, float(self.C)
         self.classes_ = problem.classes
         self.coef_, self.intercept_ = problem.split(witness.a)
         self._keep_dual(problem, witness)
@@ -317,11 +325,16 @@ def warm_state(model: Any, problem: Problem, solver: Any) -> Any:
         ).any():
             return None
         support = place
+    ratio = float(model.C) / model._C_fitted  # variables at their bound move with it
     alpha = np.zeros((len(model.dual_coef_), problem.n))
-    alpha[:, support] = np.abs(model.dual_coef_)
+    alpha[:, support] = ratio * model.dual_coef_
+    if isinstance(solver, CrammerSinger):
+        return alpha.T
     if problem.binary:
-        return alpha[0]
-    return list(alpha)
+        return np.abs(alpha[0])
+    if solver.solver.unit == "Newton step":
+        return list(zip(model.coef_, model.intercept_))
+    return list(np.abs(alpha))
 
 
 def _refuse_huge(problem: Problem) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linsep.core import Problem, Solver
+from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.dual_cd import DualCD
 from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.one_vs_rest import OneVsRest
@@ -38,6 +39,8 @@ def choose_solver(
     reason = "as asked"
     if name == "auto":
         name, reason = _by_shape(problem)
+    if multi_class == "crammer-singer" and not problem.binary:
+        return CrammerSinger(C, tol, seed), "dual coordinate descent for one loss of all classes"
     common: dict[str, Any] = {"C": C, "loss": loss, "tol": tol, "seed": seed}
     solver: Any
     if name == "newton":

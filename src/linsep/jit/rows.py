@@ -94,6 +94,48 @@ def _csr_norm2(X, i, d):
     return s
 
 
+def _dense_scores(X, i, W, out):
+    x = X[i]
+    for j in range(x.shape[0]):
+        v = np.float64(x[j])
+        for k in range(out.shape[0]):
+            out[k] += v * W[j, k]
+
+
+def _csr_scores(X, i, W, out):
+    for p in range(X.indptr[i], X.indptr[i + 1]):
+        v = np.float64(X.data[p])
+        j = X.indices[p]
+        for k in range(out.shape[0]):
+            out[k] += v * W[j, k]
+
+
+def _dense_spread(X, i, c, W):
+    x = X[i]
+    for j in range(x.shape[0]):
+        v = np.float64(x[j])
+        for k in range(c.shape[0]):
+            W[j, k] += v * c[k]
+
+
+def _csr_spread(X, i, c, W):
+    for p in range(X.indptr[i], X.indptr[i + 1]):
+        v = np.float64(X.data[p])
+        j = X.indices[p]
+        for k in range(c.shape[0]):
+            W[j, k] += v * c[k]
+
+
+def sample_scores(X, i, W, out):
+    """out += x_i W, for weights of many classes side by side."""
+    (_csr_scores if isinstance(X, CSR) else _dense_scores)(X, i, W, out)
+
+
+def sample_spread(X, i, c, W):
+    """W += x_i c', for weights of many classes side by side."""
+    (_csr_spread if isinstance(X, CSR) else _dense_spread)(X, i, c, W)
+
+
 def sample_dot(X, i, a, at, d):
     """x_i . a[at : at + d]."""
     return (_csr_dot if isinstance(X, CSR) else _dense_dot)(X, i, a, at, d)
@@ -219,6 +261,8 @@ def register() -> None:
     by_matrix(sample_dot, _dense_dot, _csr_dot)
     by_matrix(sample_add, _dense_add, _csr_add)
     by_matrix(sample_norm2, _dense_norm2, _csr_norm2)
+    by_matrix(sample_scores, _dense_scores, _csr_scores)
+    by_matrix(sample_spread, _dense_spread, _csr_spread)
     by_rows(dot, _binary_dot, _kesler_dot)
     by_rows(add, _binary_add, _kesler_add)
     by_rows(norm2, _binary_norm2, _kesler_norm2)
