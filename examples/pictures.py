@@ -9,6 +9,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 import linsep
 
@@ -28,6 +29,17 @@ def decision() -> None:
     figure.savefig(IMAGES / "decision.png", dpi=150)
 
 
+def trace() -> None:
+    """A perceptron on two clouds: each update turns the line, and the proof bounds them all."""
+    rng = np.random.default_rng(27)
+    X = np.vstack([rng.normal((1, 2.4), 0.7, (14, 2)), rng.normal((3.2, 1.1), 0.7, (14, 2))])
+    y = np.repeat(["yes", "no"], 14)
+    order = rng.permutation(len(X))
+    run = linsep.trace(linsep.Perceptron(), X[order], y[order])
+    run.plot().figure_.savefig(IMAGES / "trace.png", dpi=130)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(parents=True, exist_ok=True)
     decision()
+    trace()

@@ -1,0 +1,82 @@
+"""Curves of a recorded run: errors, lengths and bounds against updates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.display.reflect import step_weights, trace_has_offset
+from linsep.errors import LinsepError
+from linsep.risk.novikoff import novikoff_bound
+
+__all__ = ["Curve", "trace_curves"]
+
+Array = NDArray[np.float64]
+_BOUND_LIMIT = 200_000  # entries of X up to which the margin is worth finding for a picture
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve of a small panel."""
+
+    name: str
+    x: Array
+    y: Array
+    stairs: bool = False
+    """Whether the values are counts."""
+
+
+def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list[Curve]]:
+    """Panels: errors after each update; then bounds of the margin, or |a|^2 and its bounds."""
+    x = np.array([trace[t].update for t in steps], dtype=np.float64)
+    errors = np.array([len(trace[t].errors) for t in steps], dtype=np.float64)
+    panels = [[Curve("rows wrong", x, errors, stairs=True)]]
+    first = trace[steps[-1]].extra
+    if "lower" in first and "upper" in first:
+        pair = {
+            name: np.array([trace[t].extra.get(name, np.nan) for t in steps])
+            for name in ("upper", "lower")
+        }
+        pair["lower"] = np.where(np.isfinite(pair["lower"]), pair["lower"], np.nan)
+        names = {"upper": "upper bound of the margin", "lower": "lower bound"}
+        return [*panels, [Curve(names[k], x, pair[k]) for k in names]]
+    lengths = np.array(
+        [np.sum(np.square(trace[t].coef)) + np.sum(np.square(trace[t].intercept)) for t in steps]
+    )
+    curves = [Curve("|a|² = |w|² + b²", x, lengths)]
+    if bounds and _novikoff_applies(trace):
+        curves += _novikoff(trace, x)
+    return [*panels, curves]
+
+
+def _novikoff_applies(trace: Any) -> bool:
+    """Single-sample perceptron of two classes with eta = 1, small enough."""
+    return bool(
+        trace.algorithm == "Perceptron"
+        and np.ndim(trace[0].coef) == 1
+        and trace.X.size <= _BOUND_LIMIT
+        and all(s.row is not None and s.extra.get("eta") == 1.0 for s in trace[1:])
+    )
+
+
+def _novikoff(trace: Any, x: Array) -> list[Curve]:
+    """|a0|^2 + t D^2 above; (t gamma + u . a0)^2 below, where the rows are separable."""
+    start = step_weights(trace[0])
+    offset = trace_has_offset(trace)
+    signed = np.linalg.norm(trace.X, axis=1) ** 2 + float(offset)
+    above = Curve("|a0|² + t D²", x, float(start @ start) + x * float(signed.max()))
+    try:
+        bound = novikoff_bound(trace.X, trace.y, fit_intercept=offset)
+    except LinsepError:
+        return [above]
+    gamma = bound.margin[0]
+    if not gamma > 0:
+        return [above]
+    separator = np.zeros(len(start))
+    separator[: len(bound.separator)] = bound.separator
+    reach = np.maximum(x * gamma + float(separator @ start), 0.0)
+    return [above, Curve("(t γ + u·a0)²", x, reach**2)]

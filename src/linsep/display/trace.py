@@ -1,0 +1,276 @@
+"""A recorded run: the lines of its iterates, its errors, and what its proof bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.display.curves import Curve, trace_curves
+from linsep.display.geometry import box_around, line_in_box
+from linsep.display.look import (
+    COLOURS,
+    INK,
+    draw_line,
+    draw_points,
+    draw_rings,
+    frame,
+    pyplot,
+    wrapped,
+)
+from linsep.display.view import class_numbers
+from linsep.errors import SettingError
+
+__all__ = ["TraceDisplay"]
+
+Array = NDArray[np.float64]
+_MANY_LINES = 24
+_LONG = 200  # updates beyond which the curves need a logarithmic axis
+
+
+class TraceDisplay:
+    """Lines of successive iterates, from light to dark, and curves of the run.
+
+    With two features and two classes the lines are drawn on the data: the last one bold, the
+    one before it dashed, the row of the last update ringed. Beside them stand the errors
+    after each update and |a|^2 with the bounds of Novikoff's proof, or the bounds of the
+    margin. Other data have the curves only.
+
+    Parameters
+    ----------
+    points : array of shape (n, 2) or None
+        The rows, if they can be drawn.
+    labels : array of int
+        Class number of each row.
+    class_names : sequence of str
+        Names for the legend.
+    weights : array of shape (T, 3)
+        [w1, w2, b] of the steps whose lines are shown.
+    updates : array of shape (T,)
+        Their numbers.
+    row : int or None
+        Row of the last update.
+    wrong : sequence of int
+        Rows misclassified after it.
+    curves : list of list of Curve
+        One list for each small panel.
+    axis_labels : pair of str
+        Names of the two features.
+    title : str
+        The sentence above the picture.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+        ``ax_`` holds the data, or the errors when there is no data panel.
+    axes_ : list of axes
+        All panels.
+    lines_ : list of line
+        One for each step shown whose weights are not zero.
+    line_ : line or None
+        The last of them.
+    row_, rings_ : scatter or None
+        Rings around the row of the last update, and around wrong rows.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("five-points")
+    >>> run = linsep.trace(linsep.Perceptron(start=([1, 1], 1)), table.X, table.y, max_steps=10)
+    >>> display = linsep.TraceDisplay.from_trace(run)
+    >>> display.weights[1].tolist(), len(display.lines_)
+    ([0.0, -2.0, 0.0], 11)
+    """
+
+    def __init__(
+        self,
+        points: Array | None,
+        labels: NDArray[np.intp],
+        class_names: Sequence[str],
+        *,
+        weights: Array,
+        updates: NDArray[np.intp],
+        row: int | None = None,
+        wrong: Sequence[int] = (),
+        curves: Sequence[Sequence[Curve]] = (),
+        axis_labels: Sequence[str] = ("x1", "x2"),
+        title: str = "",
+    ) -> None:
+        self.points = points
+        self.labels = labels
+        self.class_names = list(class_names)
+        self.weights = weights
+        self.updates = updates
+        self.row = row
+        self.wrong = list(wrong)
+        self.curves = [list(panel) for panel in curves]
+        self.axis_labels = list(axis_labels)
+        self.title = title
+
+    @classmethod
+    def from_trace(
+        cls,
+        trace: Any,
+        *,
+        steps: Sequence[int] | None = None,
+        bounds: bool = True,
+        class_names: Sequence[str] | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw a trace.
+
+        Parameters
+        ----------
+        trace : Trace
+            The recorded run.
+        steps : sequence of int, optional
+            Numbers of the steps whose lines to draw, for instance range(900, 916); the curves
+            then cover these steps only. All steps without it, or some of many.
+        bounds : bool, default=True
+            Whether to find the margin that Novikoff's bounds of |a|^2 need.
+        class_names : sequence of str, optional
+            Names to show.
+        ax : matplotlib axes, optional
+            Draw only the data panel, here; without data panel the errors.
+        **options
+            Passed to ``plot``.
+
+        Returns
+        -------
+        TraceDisplay
+        """
+        shown, whole = _shown(len(trace), steps)
+        classes = np.unique(trace.y)
+        last = trace[shown[-1]]
+        flat = trace.X.shape[1] == 2 and np.ndim(last.coef) == 1
+        weights = [np.append(trace[t].coef, trace[t].intercept) for t in shown] if flat else []
+        span = "" if len(whole) == len(trace) else f", updates {whole[0]} to {whole[-1]}"
+        end = last.why if span else trace.outcome.message
+        display = cls(
+            trace.X if flat else None,
+            class_numbers(trace.y, classes, len(trace.X)),
+            [str(c) for c in (classes if class_names is None else class_names)],
+            weights=np.array(weights, dtype=np.float64).reshape(-1, 3),
+            updates=np.array(shown, dtype=np.intp),
+            row=last.row,
+            wrong=last.errors,
+            curves=trace_curves(trace, whole, bounds=bounds and ax is None),
+            axis_labels=trace.feature_names[:2],
+            title=f"{trace.algorithm}{span}: {end}",
+        )
+        return display.plot(ax, **options)
+
+    def plot(self, ax: Any = None, *, legend: bool = True, title: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Draw only the first panel, here; a new figure of all panels without it.
+        legend, title : bool, default=True
+            Whether to draw them.
+
+        Returns
+        -------
+        self
+        """
+        self.lines_: list[Any] = []
+        self.line_ = self.row_ = self.rings_ = None
+        self.axes_ = [ax] if ax is not None else self._panels()
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        rest = self.axes_
+        if self.points is not None:
+            self._draw_data(legend)
+            rest = rest[1:]
+        for panel, curves in zip(rest, self.curves):
+            _draw_curves(panel, curves)
+        if title:
+            if ax is None:
+                self.figure_.suptitle(wrapped(self.title, 110), fontsize="medium")
+            else:
+                self.ax_.set_title(wrapped(self.title), fontsize="medium")
+        return self
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _panels(self) -> list[Any]:
+        n = len(self.curves)
+        if self.points is None:
+            made = pyplot().subplots(1, n, figsize=(5.0 * n, 3.4), layout="constrained")
+            return list(np.atleast_1d(made[1]))
+        mosaic = [["data", f"curve {k}"] for k in range(n)]
+        _, named = pyplot().subplot_mosaic(
+            mosaic, figsize=(10.0, 5.2), width_ratios=(1.5, 1), layout="constrained"
+        )
+        return [named["data"], *(named[f"curve {k}"] for k in range(n))]
+
+    def _draw_data(self, legend: bool) -> None:
+        ax, points = self.ax_, self.points
+        assert points is not None
+        box = box_around(points, pad=0.2)
+        shades = np.linspace(0.82, 0.35, max(len(self.weights), 2))
+        for k, (a, update) in enumerate(zip(self.weights, self.updates.tolist())):
+            ends = line_in_box(a[:2], float(a[2]), box)
+            if ends is None:
+                continue
+            final, before = k == len(self.weights) - 1, k == len(self.weights) - 2
+            style = {"color": INK if final else str(shades[k]), "linewidth": 2.6 if final else 1.2}
+            text = f"update {update}" if final or before or not self.lines_ else None
+            dash = (0, (5, 2)) if before else "-"
+            line = draw_line(ax, ends, linestyle=dash, zorder=2 + final, label=text, **style)
+            self.lines_.append(line)
+            self.line_ = line if final else self.line_
+        draw_points(ax, points, self.labels, self.class_names)
+        n = len(points)
+        if self.row is not None:
+            self.row_ = draw_rings(
+                ax, points[[self.row]], "row of the last update", bold=False, n=n
+            )
+        self.rings_ = draw_rings(ax, points[self.wrong], "wrong side", n=n)
+        frame(ax, box)
+        ax.set_xlabel(self.axis_labels[0])
+        ax.set_ylabel(self.axis_labels[1])
+        if legend:
+            ax.legend(framealpha=0.9, fontsize="small")
+
+
+def _draw_curves(ax: Any, curves: Sequence[Curve]) -> None:
+    for k, curve in enumerate(curves):
+        few = len(curve.x) <= 40
+        style = {"color": INK} if k == 0 else {"color": COLOURS[k], "linestyle": ("--", ":")[k % 2]}
+        marker = {"marker": "o", "markersize": 3.5} if few and k == 0 else {}
+        draw = ax.plot if not curve.stairs or few else ax.step
+        where = {"where": "post"} if draw == ax.step else {}
+        draw(curve.x, curve.y, label=curve.name, linewidth=1.5, **style, **marker, **where)
+    ax.set_xlabel("update")
+    ax.set_ylabel(curves[0].name)
+    ax.grid(alpha=0.25)
+    if curves[0].x[0] == 0 and curves[0].x[-1] > _LONG:
+        ax.set_xscale("symlog", linthresh=1.0)
+        ax.set_xlim(0, curves[0].x[-1])
+    else:
+        ax.xaxis.get_major_locator().set_params(integer=True)
+    if curves[0].stairs:
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        ax.set_ylim(bottom=-0.04 * max(1.0, float(curves[0].y.max())))
+    ax.spines[["top", "right"]].set_visible(False)
+    if len(curves) > 1:
+        ax.legend(fontsize="small")
+
+
+def _shown(n: int, steps: Sequence[int] | None) -> tuple[list[int], list[int]]:
+    """Steps whose lines are drawn, and steps that the curves cover."""
+    if steps is None:
+        whole = list(range(n))
+        picks = np.linspace(0, n - 1, min(n, _MANY_LINES)).round().astype(int)
+        return picks.tolist(), whole
+    try:
+        shown = sorted({range(n)[k] for k in steps})
+    except (IndexError, TypeError) as error:
+        raise SettingError(f"steps is {steps!r}; the trace has steps 0 to {n - 1}.") from error
+    if not shown:
+        raise SettingError(f"steps is {steps!r}; give at least one step.")
+    return shown, list(range(shown[0], shown[-1] + 1))
