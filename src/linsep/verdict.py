@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.exact import dependency, reflected
+from linsep.certify.exact import dependency, reflected, scaled_integers
 from linsep.certify.margins import margin_above
 from linsep.certify.proof import Proof
 from linsep.certify.recheck import carrying_columns, kesler_rows
@@ -26,7 +26,7 @@ from linsep.core.status import Status
 from linsep.errors import SettingError
 from linsep.separating.faces import find_face
 from linsep.separating.margin import MarginFinder
-from linsep.separating.planes import Plane, exact_plane, plane_of, rational_plane
+from linsep.separating.planes import Plane, exact_plane, plane_of, rational_planes
 from linsep.solvers.cloud import one_unit
 from linsep.solvers.exact_hulls import ExactHulls, ExactState
 from linsep.solvers.nearest_hulls import NearestHulls
@@ -202,17 +202,26 @@ class _Judge:
         """A proof from a search in rational numbers."""
         if state.status is Status.INSEPARABLE:
             return self.inseparable(np.array(state.rows), state.multipliers)
-        plane = rational_plane(self.problem, state.weights, self.tick)
-        return self.separable(plane, None)
+        plane = next(rational_planes(self.problem, state.weights, self.tick))
+        return self.separable(plane, start=state)
 
     # -- separable ---------------------------------------------------------------------------
 
-    def separable(self, plane: Plane, outcome: Outcome[Any] | None) -> Proof:
+    def separable(
+        self,
+        plane: Plane,
+        outcome: Outcome[Any] | None = None,
+        start: ExactState | None = None,
+    ) -> Proof:
         """Bound the margin, starting from a plane that is known to separate."""
         finder = MarginFinder(self.problem, self.search, self.tick)
         finder.offer(plane)
         with suppress(_TimeUpError):  # what was found so far is true all the same
-            finder.narrow(outcome)
+            if start is None:
+                finder.narrow(outcome)
+            else:
+                shares = np.array([float(m) for m in start.multipliers])
+                finder.narrow_exactly(np.array(start.rows), shares)
         coef, intercept = finder.plane
         return self.proof(
             separable=True,
@@ -227,8 +236,11 @@ class _Judge:
 
     def inseparable(self, rows: Rows, multipliers: Sequence[Fraction]) -> Proof:
         """State that rows sum to zero, and look for a weak separator."""
-        whole = sum(multipliers, Fraction(0))
-        fields = self.named(rows, tuple(m / whole for m in multipliers))
+        numbers, scale = scaled_integers(multipliers)
+        whole = sum(numbers)
+        if whole * scale != 1:
+            multipliers = [Fraction(n, whole) for n in numbers]
+        fields = self.named(rows, tuple(multipliers))
         try:
             face = find_face(self.problem, self.run, self.tick)
         except _TimeUpError:

@@ -111,12 +111,14 @@ def _exact_sizes(problem: Problem, coef: Any) -> Any:
     return size
 
 
-def margin_above(problem: Problem, rows: NDArray[np.int64], weights: Array) -> float:
+def margin_above(problem: Problem, rows: NDArray[np.int64], weights: NDArray[Any]) -> float:
     """An upper bound of the margin from points of the hulls of two classes.
 
     rows are samples of two classes and weights their shares, not negative; the shares of each
-    class are divided by their sum (without an intercept: by the sum of all).
+    class are divided by their sum (without an intercept: by the sum of all). Hulls that almost
+    touch need shares that are Fractions.
     """
+    weights = np.asarray(weights)
     sign, share = _shares(problem, rows, weights)
     factor = 0.5 if problem.fit_intercept else 1.0
     block = problem.matrix[rows]
@@ -125,12 +127,15 @@ def margin_above(problem: Problem, rows: NDArray[np.int64], weights: Array) -> f
         point = (sign * share) @ block
         error = (2 * len(rows) + 16) * 2.0**-53 * (share @ np.abs(block)) + 1e-300
         length, wrong = float(np.sqrt(point @ point)), float(np.sqrt(error @ error))
-        if block.size > _TINY and 1e-100 < length < 1e100 and wrong <= _SHARP * length:
+        rounded = weights.dtype != object
+        if rounded and block.size > _TINY and 1e-100 < length < 1e100 and wrong <= _SHARP * length:
             return float(factor * (length + wrong) * (1 + (problem.d + 16) * 2.0**-52))
     return _exact_above(problem, rows, weights, sign, factor)
 
 
-def _shares(problem: Problem, rows: NDArray[np.int64], weights: Array) -> tuple[Array, Array]:
+def _shares(
+    problem: Problem, rows: NDArray[np.int64], weights: NDArray[Any]
+) -> tuple[Array, Array]:
     """+1 or -1 of each row, the later class being positive, and its share in its group."""
     label = problem.label[rows]
     sign = np.where(label == label.max(), 1.0, -1.0)
@@ -144,7 +149,7 @@ def _shares(problem: Problem, rows: NDArray[np.int64], weights: Array) -> tuple[
 
 
 def _exact_above(
-    problem: Problem, rows: NDArray[np.int64], weights: Array, sign: Array, factor: float
+    problem: Problem, rows: NDArray[np.int64], weights: NDArray[Any], sign: Array, factor: float
 ) -> float:
     block = problem.matrix[rows]
     block = np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), np.float64)

@@ -54,6 +54,7 @@ class Proof:
         within a rigorous error bound).
     hull_rows, hull_weights : arrays
         Shares of samples that make up the two nearest points; they prove the upper bound.
+        Floats, or Fractions where floats are too coarse.
     span_rows, span_rivals, span_multipliers
         Rows with multipliers > 0 that sum to zero and span all rows that lie on the weak
         separator (quasi), or all rows (not quasi). They prove that no plane does better.
@@ -76,7 +77,7 @@ class Proof:
     feature_names: tuple[str, ...] | None = None
     fingerprint: str
     hull_rows: NDArray[np.int64] = field(default_factory=_empty)
-    hull_weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    hull_weights: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
     span_rows: NDArray[np.int64] = field(default_factory=_empty)
     span_rivals: NDArray[np.int64] | None = None
     span_multipliers: tuple[Fraction, ...] = ()
@@ -195,7 +196,7 @@ def _unpack(name: str, value: Any) -> Any:
     if name in ("coef", "intercept"):
         return None if value is None else _weights(value)
     if name == "hull_weights":
-        return np.array(value, dtype=np.float64)
+        return _weights(value) if value else np.zeros(0)
     if name == "margin":
         low, high = (float(v) for v in value)
         return low, high

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.exact import reflected, vanishes
+from linsep.certify.exact import reflected, scaled_integers, vanishes
 from linsep.certify.margins import margin_above, margin_below
 from linsep.certify.signs import row_signs
 from linsep.certify.span import spans
@@ -94,10 +94,11 @@ def _check_above(proof: Proof, problem: Problem) -> None:
     _check_indexes(rows, problem.n, "hull_rows")
     if len(np.unique(rows)) != len(rows):
         raise _fail("a row is named twice among the nearest points")
-    if weights.shape != rows.shape or not np.all((weights >= 0) & np.isfinite(weights)):
+    rounded = weights.astype(np.float64)
+    if weights.shape != rows.shape or not np.all((weights >= 0) & np.isfinite(rounded)):
         raise _fail("the shares of the nearest points are not one number >= 0 for each row")
     present, inverse = np.unique(problem.label[rows], return_inverse=True)
-    sums = np.bincount(inverse, weights=weights) if len(rows) else np.zeros(0)
+    sums = np.bincount(inverse, weights=rounded) if len(rows) else np.zeros(0)
     if len(present) > 2 or not len(present) or sums.sum() <= 0:
         raise _fail("the nearest points do not belong to two classes")
     if problem.fit_intercept and (len(present) != 2 or sums.min() <= 0):
@@ -134,7 +135,8 @@ def _check_inseparable(proof: Proof, problem: Problem) -> None:
     if proof.margin != (0.0, 0.0):
         raise _fail(f"the margin is {proof.margin} although the classes are not separable")
     rows = _check_zero_sum(problem, proof.rows, proof.rivals, proof.multipliers, "rows")
-    if sum(proof.multipliers) != 1:
+    numbers, scale = scaled_integers(proof.multipliers)
+    if sum(numbers) * scale != 1:
         raise _fail("the multipliers do not sum to 1")
     most = reflected(problem, rows).shape[1] + 1
     if len(rows) > most:

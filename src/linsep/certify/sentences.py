@@ -76,6 +76,8 @@ def round_up(value: float, digits: int) -> str:
 
     >>> round_up(0.89441, 4)
     '0.8945'
+    >>> round_up(4.9961e-13, 4)
+    '4.997e-13'
     """
     return _rounded(value, digits, ceil)
 
@@ -90,7 +92,9 @@ def _rounded(value: float, digits: int, towards: Any) -> str:
     if -6 < place + digits < 16:
         text = f"{float(number * unit):.{max(0, -place)}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{number}e{place:+d}"
+    text = str(abs(number))
+    text = f"{text[0]}.{text[1:]}".rstrip("0").rstrip(".")
+    return f"{'-' if number < 0 else ''}{text}e{place + len(str(abs(number))) - 1:+03d}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -178,8 +178,7 @@ def _merged(
     for row, share in [*zip(base.tolist(), shares), *zip(support.tolist(), found)]:
         total[row] = total.get(row, Fraction(0)) + share
     rows = sorted(total)
-    whole = sum(total.values(), Fraction(0))
-    return np.array(rows, dtype=np.int64), tuple(total[r] / whole for r in rows)
+    return np.array(rows, dtype=np.int64), tuple(total[r] for r in rows)
 
 
 # -- exact search ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from linsep.certify.signs import row_signs
 from linsep.core.drive import Outcome
 from linsep.core.problem import Problem
 from linsep.core.status import Status
-from linsep.separating.planes import Plane, plane_of, rational_plane
+from linsep.separating.planes import Plane, plane_of, rational_planes
 from linsep.solvers.exact_hulls import ExactHulls
 from linsep.solvers.nearest_hulls import NearestHulls
 
@@ -41,17 +41,15 @@ class MarginFinder:
         self.low = -1.0
         self.high = np.inf
         self.rows: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self.weights: NDArray[np.float64] = np.zeros(0)
+        self.weights: NDArray[Any] = np.zeros(0)
 
-    def offer(self, plane: Plane, *, checked: bool = True) -> None:
-        """Keep the plane if it separates with a larger margin than the one known."""
-        if not checked and not (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
-            return
+    def offer(self, plane: Plane) -> None:
+        """Keep a plane that separates if its margin is larger than that of the one known."""
         low = margin_below(self.problem, *plane, tick=self.tick)
         if low > self.low:
             self.plane, self.low = plane, low
 
-    def bound(self, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+    def bound(self, rows: NDArray[np.int64], weights: NDArray[Any]) -> None:
         """Keep the points if they bound the margin better than those known."""
         used = weights > 0
         high = margin_above(self.problem, rows[used], weights[used])
@@ -73,23 +71,32 @@ class MarginFinder:
         if outcome is None or outcome.status is not Status.CERTIFIED:
             outcome = self.search(self.problem, NearestHulls(tol=_TOL))
             plane = plane_of(self.problem, outcome.witness.a)
-            if plane is not None:
-                self.offer(plane, checked=False)
+            if plane is not None and (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
+                self.offer(plane)
         witness = outcome.witness
         self.bound(witness.rows, witness.multipliers)
         tiny = self.problem.n * self.problem.d <= _TINY
         if tiny or (self.gap > _ENOUGH and len(witness.rows) <= _EXACT_ROWS):
-            self._exact(witness.rows, witness.multipliers)
+            self.narrow_exactly(witness.rows, witness.multipliers)
 
-    def _exact(self, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+    def narrow_exactly(self, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+        """Search on in rational numbers from a corral in x-space."""
+        if not self.problem.binary:
+            self._machine()
+            return
         tiny = self.problem.n * self.problem.d <= _TINY
         solver = ExactHulls(tol=0.0 if tiny else _TOL)
         outcome = self.search(self.problem, solver, start=(rows, weights))
         state = outcome.state
         if state.status is Status.INSEPARABLE or not state.weights:
             return
-        self.offer(rational_plane(self.problem, state.weights, self.tick), checked=False)
         self.bound(np.array(state.rows), np.array([float(m) for m in state.multipliers]))
+        for plane in rational_planes(self.problem, state.weights, self.tick):
+            self.offer(plane)
+            if self.gap > _ENOUGH and self.weights.dtype != object:
+                self.bound(np.array(state.rows), np.array(state.multipliers, dtype=object))
+            if self.gap <= _ENOUGH:
+                return
 
     def _machine(self) -> None:
         """K > 2 classes: each pair bounds the margin of all machines from above."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,7 @@ from linsep.certify.exact import Tick, reflected, scaled_integers
 from linsep.certify.signs import exact_values, row_signs
 from linsep.core.problem import Problem
 
-__all__ = ["Plane", "exact_plane", "plane_of", "rational_plane", "split_weights"]
+__all__ = ["Plane", "exact_plane", "plane_of", "rational_planes", "split_weights"]
 
 Plane = tuple[NDArray[Any], Any]
 """coef and intercept: (d,) and a number for two classes, (K, d) and (K,) for more."""
@@ -51,14 +52,21 @@ def exact_plane(problem: Problem, weights: list[int]) -> Plane:
 
 def _floats_if_exact(problem: Problem, weights: list[Fraction]) -> Plane:
     coef, intercept = split_weights(problem, weights)
-    if any(Fraction(float(w)) != w for w in weights):
+    if not all(map(_is_float, weights)):
         return coef, intercept
     coef = coef.astype(np.float64)
     return coef, float(intercept) if problem.binary else intercept.astype(np.float64)
 
 
-def rational_plane(problem: Problem, weights: list[Fraction], tick: Tick) -> Plane:
-    """The plane of rational weights with as few digits as still separate every row.
+def _is_float(value: Fraction) -> bool:
+    try:
+        return Fraction(float(value)) == value
+    except OverflowError:
+        return False
+
+
+def rational_planes(problem: Problem, weights: list[Fraction], tick: Tick) -> Iterator[Plane]:
+    """The plane of rational weights, with ever more digits; only those that separate all rows.
 
     weights belong to ``certify.exact.reflected``, or lack the intercept of two classes: then
     the plane is put in the middle between them.
@@ -67,14 +75,15 @@ def rational_plane(problem: Problem, weights: list[Fraction], tick: Tick) -> Pla
         weights = [*weights, _middle(problem, weights, tick)]
     nice = _nice(problem, weights, tick)
     if nice is not None:
-        return nice
+        yield nice
+        return
     largest = max(map(abs, weights))
     weights = [w / largest for w in weights]
     for bits in (53, 106, 212, 424, 848):
         plane = _floats_if_exact(problem, [_rounded(w, bits) for w in weights])
         if (row_signs(problem, *plane, tick=tick) > 0).all():
-            return plane
-    return split_weights(problem, weights)
+            yield plane
+    yield split_weights(problem, weights)
 
 
 def _nice(problem: Problem, weights: list[Fraction], tick: Tick) -> Plane | None:
