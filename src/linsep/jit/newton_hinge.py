@@ -7,26 +7,29 @@ from __future__ import annotations
 from linsep.jit.compile import routine
 
 # Places in the array of sums.
-LOSS, ROUNDED, PLUS, MINUS, SQUARE_PLUS, SQUARE_MINUS = range(6)
-N_SUMS = 6
+LOSS, ROUNDED, LEFTOVER, PLUS, MINUS, SQUARE_PLUS, SQUARE_MINUS = range(7)
+N_SUMS = 7
 
 
 @routine
-def bend(scores, sign, cost, b, h, u, zy, zp, band, sums):
+def bend(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
     """Violations of a block of rows, derivatives of the loss, and the rows of its curved part.
 
-    h > 0: hinge rounded off over |u| < h; h = 0: squared hinge. zy receives cost * z * sign,
-    zp the same for the positive class alone and zero elsewhere. Gives back how many row
-    numbers were written to band.
+    h > 0: hinge rounded off, z = clip(center + u / (2 h), 0, 1), an empty center meaning 1/2;
+    h = 0: squared hinge. zy receives cost * z * sign, zp the same for the positive class alone
+    and zero elsewhere. Gives back how many row numbers were written to band.
     """
     loss = 0.0
     rounded = 0.0
+    leftover = 0.0
     plus = 0.0
     minus = 0.0
     square_plus = 0.0
     square_minus = 0.0
     k = 0
     scale = 0.5 / h if h > 0.0 else 0.0
+    centred = center.shape[0] > 0
+    middle = 0.5
     for i in range(u.shape[0]):
         y = sign[i]
         c = cost[i]
@@ -34,10 +37,13 @@ def bend(scores, sign, cost, b, h, u, zy, zp, band, sums):
         u[i] = v
         p = max(v, 0.0)
         if h > 0.0:
-            z = min(max(v * scale + 0.5, 0.0), 1.0)
+            if centred:
+                middle = center[i]
+            z = min(max(v * scale + middle, 0.0), 1.0)
             loss += c * p
-            rounded += c * (z * (v + h) - h * z * z)
-            curved = abs(v) < h
+            rounded += c * (z * v - h * (z - middle) * (z - middle))
+            leftover += c * (p - z * v)
+            curved = 0.0 < z < 1.0
         else:
             z = 2.0 * p
             loss += c * p * p
@@ -56,6 +62,7 @@ def bend(scores, sign, cost, b, h, u, zy, zp, band, sums):
             square_minus += cz * z
     sums[LOSS] += loss
     sums[ROUNDED] += rounded if h > 0.0 else loss
+    sums[LEFTOVER] += leftover
     sums[PLUS] += plus
     sums[MINUS] += minus
     sums[SQUARE_PLUS] += square_plus
@@ -64,18 +71,22 @@ def bend(scores, sign, cost, b, h, u, zy, zp, band, sums):
 
 
 @routine
-def slope(u0, u1, cost, t, h, out):
+def slope(u0, u1, cost, center, t, h, out):
     """First and second derivative along u0 + t (u1 - u0) of the sum of the losses."""
     first = 0.0
     second = 0.0
     scale = 0.5 / h if h > 0.0 else 2.0
+    centred = center.shape[0] > 0
+    middle = 0.5
     for i in range(u0.shape[0]):
         du = u1[i] - u0[i]
         v = u0[i] + t * du
         c = cost[i] * du
         if h > 0.0:
-            z = min(max(v * scale + 0.5, 0.0), 1.0)
-            if abs(v) < h:
+            if centred:
+                middle = center[i]
+            z = min(max(v * scale + middle, 0.0), 1.0)
+            if 0.0 < z < 1.0:
                 second += c * du * scale
         else:
             z = 2.0 * max(v, 0.0)

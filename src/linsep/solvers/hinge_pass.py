@@ -48,11 +48,16 @@ class RowSet:
         self.even = bool((cost == cost[0]).all())
         self.size = self.n * self.d
 
-    def read(self, a: Array, h: float, *, offset: bool, threads: int | None) -> Reading:
-        """Pass over the rows at a = [w, b]; h = 0 means the squared hinge."""
+    def read(
+        self, a: Array, h: float, center: Array, *, offset: bool, threads: int | None
+    ) -> Reading:
+        """Pass over the rows at a = [w, b]; h = 0 means the squared hinge.
+
+        center is empty or has a number in [0, 1] for each row: the slope of the loss at u = 0.
+        """
         u = np.empty(self.n)
         w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
-        parts = self.lanes.each(lambda lane: self._lane(lane, w, b, h, u, offset), threads)
+        parts = self.lanes.each(lambda k: self._lane(k, w, b, h, center, u, offset), threads)
         v, sums, curvature = parts[0]
         for other in parts[1:]:
             v += other[0]
@@ -61,7 +66,7 @@ class RowSet:
         return Reading(u, v[0], v[1], sums, curvature)
 
     def _lane(
-        self, lane: int, w: NDArray[Any], b: float, h: float, u: Array, offset: bool
+        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, offset: bool
     ) -> tuple[Array, Array, Array]:
         d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
         v, sums, curvature = np.zeros((2, d)), np.zeros(loops.N_SUMS), np.zeros((d + 1, d + 1))
@@ -69,14 +74,15 @@ class RowSet:
         curved = np.empty((rows, d), dtype)
         first, last = self.lanes.spans[lane]
         bend = loops.bend.choose(
-            w, self.sign, self.cost, b, h, u, z[0], z[1], band, sums,
+            w, self.sign, self.cost, center, b, h, u, z[0], z[1], band, sums,
             size=self.size, work=4 * (last - first),
         )  # fmt: skip
         for lo, hi, block in self.lanes.blocks(lane):
             zy, zp = z[0, : hi - lo], z[1, : hi - lo]
             k = bend(
-                block @ w, self.sign[lo:hi], self.cost[lo:hi], b, h, u[lo:hi], zy, zp, band, sums
-            )
+                block @ w, self.sign[lo:hi], self.cost[lo:hi], center[lo:hi], b, h, u[lo:hi],
+                zy, zp, band, sums,
+            )  # fmt: skip
             v[0] += zy @ block
             if offset:
                 v[1] += zp @ block

@@ -34,6 +34,7 @@ from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.jit import newton_hinge as loops
 from linsep.jit.scatter import scatter
+from linsep.losses.hinge import derivative
 from linsep.solvers.hinge_pass import Reading, RowSet, leveraged, whole
 
 __all__ = ["NewtonHinge", "NewtonState"]
@@ -43,6 +44,8 @@ Array = NDArray[np.float64]
 _FIRST = (2.0, 1.0, 0.5, 0.25)  # widths on the first set of rows
 _SECOND = (0.25, 0.12)  # and on the next, before the width that the tolerance asks for
 _SMALLEST = 1e-13  # width below which rounding rules
+_RUNG = 12  # steps at one width on a sample, at most
+_SEPARABLE = 0.01  # share of the loss at w = 0 below which hardly any row is in the way
 
 
 @dataclass(kw_only=True)
@@ -53,6 +56,7 @@ class NewtonState(State):
     level: int = -1
     """Which sample of rows; -1 before the first pass, the last level is all rows."""
     rung: int = 0
+    """Steps taken at this width."""
     h: float = 0.0
     kappa: float = 1e-3
     u: Array = field(default_factory=lambda: np.zeros(0))
@@ -63,12 +67,18 @@ class NewtonState(State):
     primal: float = np.inf
     dual: float = 0.0
     """Values at a on all rows (at the last level)."""
-    residual: float = np.inf
-    """Part of the gap that more Newton steps would remove."""
+    leftover: float = 0.0
+    """Part of the gap at a that comes from the rounding; Newton steps remove the rest."""
+    center: Array = field(default_factory=lambda: np.zeros(0))
+    """Slopes of the rounded loss at u = 0; empty means 1/2 for all rows."""
+    settled_gap: float = np.inf
+    """Gap when the centre was last moved."""
     best: Array
     best_primal: float = np.inf
     dual_a: Array
     dual_h: float = 0.0
+    dual_z: Array = field(default_factory=lambda: np.zeros(0))
+    """The best dual point: as weights and a width, or once there is a centre as slopes."""
     best_dual: float = 0.0
     target: float = 0.0
     """Width chosen for the tolerance."""
@@ -168,14 +178,17 @@ class NewtonHinge:
     def witness(self, problem: Problem, state: NewtonState) -> Witness:
         """The best weights, and the dual variables of the best dual point."""
         full = state.level == len(self._sizes(problem))
-        if full and np.array_equal(state.dual_a, state.a) and state.dual_h == state.h:
-            u = state.u
-        else:
-            u = 1.0 - problem.values(state.dual_a if state.best_dual > 0 else state.a)
-        h = state.dual_h if state.best_dual > 0 else max(state.h, 1e-3)
-        alpha = self.C * problem.weight * slopes(self.loss, u, h)
         evaluated = np.isfinite(state.primal) and full
         a = state.best if evaluated or state.level < 0 else state.a
+        if state.dual_z.size:
+            z = state.dual_z
+        elif state.best_dual > 0:
+            same = np.array_equal(state.dual_a, state.a)
+            u = state.u if same else 1.0 - problem.values(state.dual_a)
+            z = derivative(self.loss, u, state.dual_h)
+        else:
+            z = derivative(self.loss, 1.0 - problem.values(a), max(state.h, 1e-3))
+        alpha = self.C * problem.weight * z
         rows = np.flatnonzero(alpha)
         return Witness(a=a.copy(), rows=rows, multipliers=alpha[rows], claim="dual")
 
@@ -188,19 +201,39 @@ class NewtonHinge:
         rows = self._rows(problem, state)
         p, predicted = self._direction(state, problem.fit_intercept)
         full = state.level == len(self._sizes(problem))
+        if self._nearly_separable(problem, state):
+            self._start_low(problem, state)
+            return
         if self._settled(state, predicted, full):
-            h = self._next_width(state, rows, full)
-            if h is None:
-                if full:
-                    state.status = Status.STALLED
-                    return
+            change = self._refine(state, rows) if full else self._next_width(state, rows)
+            if change is None and not full:
                 self._enter(problem, state, state.level + 1, state.a + p)
                 return
-            if h != state.h:
-                state.h, state.kappa = h, 1e-3 if not full else max(state.kappa, 1e-6)
-                self._take(problem, state, rows, state.a + p, self._read(problem, state, rows, p))
+            if change is None:
+                state.status = Status.STALLED
                 return
+            state.h, state.center = change
+            state.rung = 0
+            state.kappa = max(state.kappa, 1e-6) if full else 1e-3
+            self._take(problem, state, rows, state.a + p, self._read(problem, state, rows, p))
+            return
         self._newton(problem, state, rows, p, predicted)
+        state.rung += 1
+
+    def _nearly_separable(self, problem: Problem, state: NewtonState) -> bool:
+        """Whether hardly any loss is left: then most dual variables are far below C / 2."""
+        if self.loss != "hinge" or state.center.size:
+            return False
+        return state.primal < _SEPARABLE * self.C * float(problem.weight.sum())
+
+    def _start_low(self, problem: Problem, state: NewtonState) -> None:
+        """Centre the rounded hinge at slope 0 and go on with all rows."""
+        state.level, state.rung = len(self._sizes(problem)), 0
+        state.h, state.kappa = 1.0, 1e-3
+        state.center = np.zeros(problem.n)
+        rows = self._rows(problem, state)
+        reading = self._read(problem, state, rows, np.zeros_like(state.a))
+        self._take(problem, state, rows, state.a, reading)
 
     def _newton(
         self, problem: Problem, state: NewtonState, rows: RowSet, p: Array, predicted: float
@@ -258,8 +291,8 @@ class NewtonHinge:
         if problem.fit_intercept:
             state.gradient[-1] = -C * (sums[loops.PLUS] - sums[loops.MINUS])
         state.curvature = reading.curvature
-        state.dual, v = self._dual(reading, problem.fit_intercept)
-        state.residual = 0.5 * float(np.sum((a[:-1] - v) ** 2))
+        state.dual = self._dual(reading, problem.fit_intercept)
+        state.leftover = C * float(sums[loops.LEFTOVER])
         if not np.isfinite(state.primal):
             state.status = Status.DIVERGED
             return
@@ -269,17 +302,19 @@ class NewtonHinge:
                 state.best_primal, state.best = state.primal, a.copy()
             if state.dual > state.best_dual:
                 state.best_dual, state.dual_a, state.dual_h = state.dual, a.copy(), state.h
+                if state.center.size:
+                    state.dual_z = self._slopes(state)
             if state.gap <= self.tol:
                 state.status = Status.CERTIFIED
 
-    def _dual(self, reading: Reading, offset: bool) -> tuple[float, Array]:
-        """Dual value of alpha = C s z, made feasible, and the weights it stands for."""
+    def _dual(self, reading: Reading, offset: bool) -> float:
+        """Dual value of alpha = C s z, made feasible."""
         C, sums = self.C, reading.sums
         plus, minus = float(sums[loops.PLUS]), float(sums[loops.MINUS])
         up, down = 1.0, 1.0
         if offset:
             if min(plus, minus) <= 0.0:
-                return 0.0, np.zeros_like(reading.v)
+                return 0.0
             up, down = min(1.0, minus / plus), min(1.0, plus / minus)
         v = C * (up * reading.v_plus - down * (reading.v_plus - reading.v)) if offset else (
             C * reading.v
@@ -288,13 +323,20 @@ class NewtonHinge:
         if self.loss == "squared_hinge":
             squares = up**2 * sums[loops.SQUARE_PLUS] + down**2 * sums[loops.SQUARE_MINUS]
             value -= C * float(squares) / 4.0
-        return value, v
+        return value
 
     # -- inside -------------------------------------------------------------------------------
 
     def _read(self, problem: Problem, state: NewtonState, rows: RowSet, p: Array) -> Reading:
         state.rows_read += rows.n
-        return rows.read(state.a + p, state.h, offset=problem.fit_intercept, threads=self.threads)
+        return rows.read(
+            state.a + p, state.h, state.center, offset=problem.fit_intercept, threads=self.threads
+        )
+
+    def _slopes(self, state: NewtonState) -> Array:
+        """z of all rows at the present point."""
+        middle: Any = state.center if state.center.size else 0.5
+        return np.clip(state.u * (0.5 / state.h) + middle, 0.0, 1.0)
 
     def _rounded(self, a: Array, reading: Reading) -> float:
         return 0.5 * float(a[:-1] @ a[:-1]) + self.C * float(reading.sums[loops.ROUNDED])
@@ -324,34 +366,54 @@ class NewtonHinge:
         """Whether further steps at this width would not pay."""
         if full:
             gap = max(state.primal - state.dual, 0.0)
+            rest = gap - state.leftover
             return (
-                state.residual <= 0.1 * max(self.tol * state.primal, 0.2 * gap)
-                and state.dual > 0
+                rest <= 0.1 * max(self.tol * state.primal, 0.2 * gap)
                 or predicted <= 1e-15 * state.primal
             )
+        if state.rung >= _RUNG:
+            return True
         first = state.level == 0 and state.h not in _SECOND
         return predicted <= (1e-3 if first else 1e-4) * state.primal
 
-    def _next_width(self, state: NewtonState, rows: RowSet, full: bool) -> float | None:
-        """The next width on these rows; None when they have told all they can."""
+    def _next_width(self, state: NewtonState, rows: RowSet) -> tuple[float, Array] | None:
+        """The next width on a sample; None when it has told all it can."""
         if self.loss == "squared_hinge":
-            return None if not full or state.residual <= 1e-15 * state.primal else state.h
-        if full and state.target == 0.0:  # no samples came first
-            wider = [h for h in _FIRST if h < state.h]
-            if wider and self._leftover(state, rows, wider[0]) > 0.5 * self.tol * state.primal:
-                return wider[0]
-        if full:
-            h = self._fitting_width(state, rows, 0.5 * self.tol, state.h)
-            h = max(min(h, 0.8 * state.h), 0.2 * state.h)
-            return h if h > _SMALLEST else None
+            return None
         schedule = _FIRST if state.target == 0.0 else (*_SECOND, state.target)
         later = [h for h in schedule if h < state.h]
         if later:
-            return later[0]
+            return later[0], state.center
         if state.target == 0.0:
             share = 0.5 * max(self.tol, 3e-4)
             state.target = min(self._fitting_width(state, rows, share, 0.5), 0.12)
         return None
+
+    def _refine(self, state: NewtonState, rows: RowSet) -> tuple[float, Array] | None:
+        """On all rows: a smaller width if that is enough, else move the centre to the slopes.
+
+        Moving the centre is the step of the multiplier method: the gap shrinks at a width that
+        keeps the Newton systems well behaved, and faster the larger C is.
+        """
+        if self.loss == "squared_hinge":
+            return None
+        h, allowed = state.h, 0.5 * self.tol * state.primal
+        if not state.center.size:
+            wider = [w for w in _FIRST if w < h] if state.target == 0.0 else []
+            if wider and self._leftover(state, rows, wider[0]) > allowed:
+                return wider[0], state.center
+            fit = max(self._fitting_width(state, rows, 0.5 * self.tol, 0.8 * h), 0.2 * h)
+            near = state.primal - state.dual <= 30.0 * self.tol * state.primal
+            if near and self._leftover(state, rows, fit) <= allowed:
+                return fit, state.center
+        gap = state.primal - state.dual
+        state.idle = state.idle + 1 if not gap < state.settled_gap else 0
+        if gap > 0.3 * state.settled_gap:
+            h *= 0.5
+        state.settled_gap = min(gap, state.settled_gap)
+        if h < _SMALLEST or state.idle > 8:
+            return None
+        return h, self._slopes(state)
 
     def _fitting_width(self, state: NewtonState, rows: RowSet, share: float, h: float) -> float:
         """The largest width, at most h, that leaves a gap of no more than ``share`` of P."""
@@ -373,7 +435,9 @@ class NewtonHinge:
         low, high, t = 0.0, 1.0, 0.1
         for _ in range(40):
             n = len(u1)
-            loops.slope(state.u, u1, rows.cost, t, state.h, out, size=rows.size, work=2 * n)
+            loops.slope(
+                state.u, u1, rows.cost, state.center, t, state.h, out, size=rows.size, work=2 * n
+            )
             first, second = self.C * out[0] + wq + t * qq, self.C * out[1] + qq
             low, high = (low, t) if first > 0 else (t, high)
             new = t - first / second if second > 0 else -1.0
@@ -435,10 +499,3 @@ def squared_sums(problem: Problem, threads: int | None = None) -> tuple[Array, A
     for other in parts[1:]:
         columns += other
     return lengths, np.append(columns, problem.weight.sum())
-
-
-def slopes(loss: str, u: Array, h: float) -> Array:
-    """L'(u) of the loss, for the hinge rounded off over |u| < h."""
-    from linsep.losses.hinge import derivative
-
-    return derivative(loss, u, h)
