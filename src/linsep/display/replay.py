@@ -1,0 +1,193 @@
+"""A page that replays a recorded run: one file, no network, no framework."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from functools import cache
+from importlib import resources
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["replay_page"]
+
+_MOST_STEPS = 20_000
+_MOST_ROWS = 3_000  # points of a picture
+_MOST_ERRORS = 200_000  # numbers of misclassified rows kept; beyond, the page finds them itself
+_MOST_WEIGHTS = 24  # weights shown when the rows have no picture
+_WORDS = {
+    "norm2": "|a|²",
+    "eta": "step η",
+    "kappa": "step κ",
+    "lower": "lower bound of the margin",
+    "upper": "upper bound of the margin",
+    "cost": "cost before",
+    "undershoot": "row still wrong (1 = yes)",
+    "broken": "right before, wrong now",
+}
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def replay_page(trace: Any) -> str:
+    """Make a page that replays a trace and needs nothing but a browser.
+
+    Parameters
+    ----------
+    trace : Trace
+        The recorded run.
+
+    Returns
+    -------
+    str
+        A complete HTML document. Rows of one or two features are drawn with the boundary;
+        for others the page shows the weights as bars.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("five-points")
+    >>> run = linsep.trace(linsep.Perceptron(), table.X, table.y, max_steps=20)
+    >>> page = replay_page(run)
+    >>> page.startswith("<!DOCTYPE html>"), "://" in page
+    (True, False)
+    """
+    n, d = trace.X.shape
+    rows = f"{n} row{'' if n == 1 else 's'}, {d} feature{'' if d == 1 else 's'}"
+    message = str(trace.outcome.message)
+    return Template(_part("replay.html")).substitute(
+        title=html.escape(f"{trace.algorithm}, {len(trace) - 1} updates"),
+        algorithm=html.escape(trace.algorithm),
+        summary=html.escape(f"{rows}. {message[:1].upper()}{message[1:]}."),
+        style=_part("replay.css"),
+        data=_safe_json(_content(trace)),
+        script=_part("plot.js") + _part("replay.js"),
+    )
+
+
+@cache
+def _part(name: str) -> str:
+    return resources.files("linsep.display").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _safe_json(content: dict[str, Any]) -> str:
+    """JSON that cannot end its script element, whatever the names say."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _content(trace: Any) -> dict[str, Any]:
+    """All that the page needs, in plain lists; one list for each quantity, not for each step."""
+    picks = _thinned(len(trace), _MOST_STEPS)
+    steps = [trace[t] for t in picks]
+    classes, labels = np.unique(trace.y, return_inverse=True)
+    shown, errors = _picture_rows(trace, steps), _errors(steps)
+    weights, names, note = _weights(trace, steps, [str(c) for c in classes])
+    if len(picks) < len(trace):
+        note += f" {len(picks)} of {len(trace)} steps are shown."
+    patterns, why = _sentences([str(step.why) for step in steps])
+    drawn = shown is not None
+    return {
+        "features": [str(name) for name in trace.feature_names] if drawn else [],
+        "rows": trace.row_names,
+        "classes": [str(c) for c in classes],
+        "labels": labels[shown].tolist() if drawn else [],
+        "flat": trace.X.shape[1] == 1,
+        "X": _points(trace.X[shown]) if drawn else None,
+        "ids": shown.tolist() if shown is not None and len(shown) < len(trace.X) else None,
+        "n": len(trace.X),
+        "update": [step.update for step in steps],
+        "visit": [step.visit for step in steps],
+        "row": [-1 if step.row is None else step.row for step in steps],
+        "count": [len(step.errors) for step in steps],
+        "errors": errors,
+        "weights": weights,
+        "names": names,
+        "note": note.strip(),
+        "extra": _extra(steps),
+        "patterns": patterns,
+        "why": why,
+    }
+
+
+def _thinned(n: int, most: int) -> list[int]:
+    """All of n, or so many of them, evenly, the first and the last included."""
+    if n <= most:
+        return list(range(n))
+    chosen: list[int] = np.unique(np.linspace(0, n - 1, most).round().astype(int)).tolist()
+    return chosen
+
+
+def _picture_rows(trace: Any, steps: list[Any]) -> NDArray[np.int64] | None:
+    """Rows to draw: all, or some of many and those that caused updates; None for no picture."""
+    n, d = trace.X.shape
+    if d > 2:
+        return None
+    if n <= _MOST_ROWS:
+        return np.arange(n)
+    active = list(dict.fromkeys(step.row for step in steps if step.row is not None))
+    return np.unique(np.array(_thinned(n, _MOST_ROWS) + active[:_MOST_ROWS], dtype=np.int64))
+
+
+def _points(X: NDArray[np.float64]) -> list[list[float | None]]:
+    pair = np.column_stack([X, np.zeros(len(X))])[:, :2]
+    return [_numbers(row) for row in pair]
+
+
+def _errors(steps: list[Any]) -> list[list[int]] | None:
+    total = sum(len(step.errors) for step in steps)
+    return [list(step.errors) for step in steps] if total <= _MOST_ERRORS else None
+
+
+def _weights(
+    trace: Any, steps: list[Any], classes: list[str]
+) -> tuple[list[list[float | None]], list[str], str]:
+    """Weights of each step, class after class, offset last; their names; what is left out."""
+    table = np.array(
+        [np.column_stack([np.atleast_2d(s.coef), np.ravel(s.intercept)]).ravel() for s in steps]
+    )
+    own = [str(name) for name in trace.feature_names] + ["intercept"]
+    many = np.ndim(steps[0].coef) > 1
+    names = [f"{c}: {name}" for c in classes for name in own] if many else own
+    if trace.X.shape[1] <= 2 or len(names) <= _MOST_WEIGHTS:
+        return [_numbers(row) for row in table], names, ""
+    finite = np.nan_to_num(table, posinf=0.0, neginf=0.0)
+    top = np.sort(np.argsort(-np.abs(finite).max(axis=0), kind="stable")[:_MOST_WEIGHTS])
+    note = f"The {len(top)} largest of {len(names)} weights."
+    return [_numbers(row) for row in table[:, top]], [names[j] for j in top], note
+
+
+def _extra(steps: list[Any]) -> dict[str, list[float | None]]:
+    """What the method adds, one list for each name."""
+    names = list(dict.fromkeys(name for step in steps for name in step.extra))
+    return {
+        _WORDS.get(name, name): _numbers([s.extra.get(name, np.nan) for s in steps])
+        for name in names
+    }
+
+
+def _numbers(values: Any) -> list[float | None]:
+    """Numbers of ten digits; None for what JSON cannot hold."""
+    out: list[float | None] = []
+    for value in np.asarray(values, dtype=np.float64).tolist():
+        short = float(f"{value:.10g}")
+        whole = np.isfinite(short) and short == int(short) and abs(short) < 2**53
+        out.append(int(short) if whole else short if np.isfinite(short) else None)
+    return out
+
+
+def _sentences(texts: list[str]) -> tuple[list[list[str]], list[list[Any]]]:
+    """Sentences as numbered patterns and the numbers in them, for they repeat themselves.
+
+    >>> _sentences(["visit 2: row 1", "visit 15: row 3"])
+    ([['visit ', ': row ', '']], [[0, '2', '1'], [0, '15', '3']])
+    """
+    known: dict[tuple[str, ...], int] = {}
+    coded: list[list[Any]] = []
+    for text in texts:
+        parts = tuple(_NUMBER.split(text))
+        coded.append([known.setdefault(parts, len(known)), *_NUMBER.findall(text)])
+    return [list(parts) for parts in known], coded

@@ -1,0 +1,71 @@
+// Marks, scales and clipping; no state.
+const SPACE = document.getElementById("plot").namespaceURI;
+
+function make(parent, kind, attributes = {}, text = null) {
+  const node = document.createElementNS(SPACE, kind);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  if (text !== null) node.textContent = text;
+  if (parent) parent.appendChild(node);
+  return node;
+}
+
+function show(number) {
+  if (number === null) return "–";
+  const text = Number(number.toPrecision(6));
+  return String(text === 0 ? 0 : text).replace("-", "−");
+}
+
+// The outline of the marker of class k, around (x, y).
+function marker(k, x, y, r) {
+  const corners = {
+    0: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
+    2: [[0, -1.25], [1.15, 0.9], [-1.15, 0.9]],
+    3: [[0, -1.35], [1.35, 0], [0, 1.35], [-1.35, 0]],
+    4: [[0, 1.25], [1.15, -0.9], [-1.15, -0.9]],
+    5: [[-1.3, -0.4], [-0.4, -0.4], [-0.4, -1.3], [0.4, -1.3], [0.4, -0.4], [1.3, -0.4],
+        [1.3, 0.4], [0.4, 0.4], [0.4, 1.3], [-0.4, 1.3], [-0.4, 0.4], [-1.3, 0.4]],
+  }[k % 6];
+  if (!corners) return `M${x - 1.05 * r},${y}a${1.05 * r},${1.05 * r} 0 1 0 ${2.1 * r},0` +
+    `a${1.05 * r},${1.05 * r} 0 1 0 ${-2.1 * r},0Z`;
+  return "M" + corners.map(([a, b]) => `${(x + 0.92 * r * a).toFixed(2)},${(y + 0.92 * r * b).toFixed(2)}`)
+    .join("L") + "Z";
+}
+
+const colour = (k) => `fill:var(--c${k % 8})`;
+
+// Round numbers that cover [low, high] with about `count` steps.
+function ticks(low, high, count) {
+  const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+  const out = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k++) out.push(k * step);
+  return out;
+}
+
+// The part of a convex polygon where w.x + b >= 0.
+function clip(polygon, w, b) {
+  const out = [];
+  polygon.forEach((here, i) => {
+    const before = polygon.at(i - 1);
+    const [v, u] = [here, before].map((p) => w[0] * p[0] + w[1] * p[1] + b);
+    if ((v >= 0) !== (u >= 0)) {
+      const s = u / (u - v);
+      out.push([before[0] + s * (here[0] - before[0]), before[1] + s * (here[1] - before[1])]);
+    }
+    if (v >= 0) out.push(here);
+  });
+  return out;
+}
+
+// A box around points, of the shape of the picture where both axes share a scale.
+function around(points, width, height, equal) {
+  let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (const [x, y] of points) {
+    x0 = Math.min(x0, x); x1 = Math.max(x1, x); y0 = Math.min(y0, y); y1 = Math.max(y1, y);
+  }
+  const whole = Math.max(x1 - x0, y1 - y0) || Math.max(1, Math.abs(x0), Math.abs(y0));
+  let w = 1.3 * Math.max(x1 - x0, 0.2 * whole), h = 1.3 * Math.max(y1 - y0, 0.2 * whole);
+  if (equal) [w, h] = [Math.max(w, h * width / height), Math.max(h, w * height / width)];
+  const [cx, cy] = [(x0 + x1) / 2, (y0 + y1) / 2];
+  return { x0: cx - w / 2, x1: cx + w / 2, y0: cy - h / 2, y1: cy + h / 2 };
+}

@@ -1,0 +1,191 @@
+"""The replay page: one file, nothing from outside, safe whatever the names say."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.display import replay
+from linsep.display.replay import replay_page
+
+NASTY = "</script><script>alert(1)</script><!-- & \u2028 'x' \"y\" ${z} $title"
+
+
+class Reader(HTMLParser):
+    """Collects tags, their attributes and the text of the data element."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.ids, self.data, self.links, self._inside = [], [], "", [], False
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append(tag)
+        self.ids.append(attrs.get("id"))
+        self.links += [attrs[name] for name in ("src", "href") if name in attrs]
+        self._inside = attrs.get("id") == "data"
+
+    def handle_endtag(self, tag):
+        self._inside = False
+
+    def handle_data(self, text):
+        if self._inside:
+            self.data += text
+
+
+def read(page):
+    reader = Reader()
+    reader.feed(page)
+    return reader, json.loads(reader.data)
+
+
+def run(name="five-points", model=None, **options):
+    table = linsep.data.load(name)
+    return linsep.trace(model or linsep.Perceptron(), table.X, table.y, **options)
+
+
+def sentences(data):
+    out = []
+    for pattern, *numbers in data["why"]:
+        parts = data["patterns"][pattern]
+        out.append("".join(p + n for p, n in zip(parts, [*numbers, ""])))
+    return out
+
+
+def test_page_holds_every_step():
+    trace = run(max_steps=40)
+    reader, data = read(trace.to_html())
+    assert len(data["count"]) == len(trace) == 41
+    assert data["count"] == [len(step.errors) for step in trace]
+    assert data["errors"] == [list(step.errors) for step in trace]
+    assert data["row"] == [-1 if step.row is None else step.row for step in trace]
+    np.testing.assert_allclose(data["weights"], [[*s.coef, s.intercept] for s in trace])
+    np.testing.assert_array_equal(data["X"], trace.X)
+    assert sentences(data) == [step.why for step in trace]
+    assert reader.tags.count("script") == 2
+
+
+def test_page_needs_nothing_from_outside():
+    page = run(max_steps=3).to_html()
+    reader, _ = read(page)
+    assert reader.links == []
+    assert "http" not in page
+    assert not re.search(r"@import|url\((?!#)|fetch\(|XMLHttpRequest|import\(", page)
+
+
+def test_names_cannot_break_out_of_the_page():
+    table = linsep.data.load("five-points")
+    trace = linsep.trace(
+        linsep.Perceptron(), table.X, np.where(table.y > 0, NASTY, "b"),
+        max_steps=5, row_names=[NASTY] * 5,
+    )  # fmt: skip
+    trace.algorithm = trace.outcome.message + NASTY
+    trace.feature_names = [NASTY, "x2"]
+    page = trace.to_html()
+    reader, data = read(page)
+    assert reader.tags.count("script") == 2
+    assert "alert(1)</script>" not in page
+    assert data["rows"] == [NASTY] * 5
+    assert NASTY in data["classes"]
+    assert data["features"][0] == NASTY
+    assert sentences(data) == [step.why for step in trace]
+    assert html.escape(trace.algorithm) in page
+
+
+def test_page_is_usable_without_a_mouse():
+    page = run(max_steps=3).to_html()
+    reader, _ = read(page)
+    for name in ("play", "back", "next", "first", "last", "slider"):
+        assert name in reader.ids
+    buttons = re.findall(r"<button[^>]*>", page)
+    assert len(buttons) == 5
+    assert all("aria-label=" in button for button in buttons)
+    for word in ("aria-live", "ArrowRight", "ArrowLeft", "prefers-color-scheme", 'lang="en"'):
+        assert word in page
+
+
+def test_rows_of_many_features_become_bars_of_weights():
+    _, data = read(run("students").to_html())
+    assert data["X"] is None
+    assert data["names"] == ["x1", "x2", "x3", "x4", "intercept"]
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 200)), np.arange(30) % 2
+    _, wide = read(linsep.trace(linsep.Perceptron(), X, y).to_html())
+    assert len(wide["names"]) == len(wide["weights"][0]) == 24
+    assert wide["note"] == "The 24 largest of 201 weights."
+
+
+def test_three_classes_have_weights_for_each():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], 10)
+    X = rng.normal(size=(30, 2)) + 9 * np.array([(0, 0), (1, 0), (0, 1)]).repeat(10, axis=0)
+    trace = linsep.trace(linsep.Perceptron(), X, y)
+    _, data = read(trace.to_html())
+    assert data["names"][:4] == ["a: x1", "a: x2", "a: intercept", "b: x1"]
+    last = np.column_stack([trace[-1].coef, trace[-1].intercept]).ravel()
+    np.testing.assert_allclose(data["weights"][-1], last, rtol=1e-9)
+
+
+def test_one_feature_lies_on_a_line():
+    _, data = read(run("offset-pair").to_html())
+    assert data["flat"] is True
+    assert data["X"] == [[1, 0], [2, 0]]
+
+
+def test_numbers_that_json_lacks_become_null():
+    trace = run(max_steps=3)
+    trace[1].extra["lower"] = -np.inf
+    trace[2].extra["lower"] = 0.5
+    _, data = read(trace.to_html())
+    assert data["extra"]["lower bound of the margin"] == [None, None, 0.5, None]
+
+
+def test_long_traces_stay_small():
+    trace = run(max_steps=5000)
+    page = trace.to_html()
+    assert len(page) < 120 * len(trace)
+    assert sentences(read(page)[1])[4321] == trace[4321].why
+
+
+def test_very_long_traces_are_thinned(monkeypatch):
+    monkeypatch.setattr(replay, "_MOST_STEPS", 11)
+    monkeypatch.setattr(replay, "_MOST_ROWS", 3)
+    monkeypatch.setattr(replay, "_MOST_ERRORS", 5)
+    _, data = read(replay_page(run(max_steps=100)))
+    assert data["update"] == list(range(0, 101, 10))
+    assert data["note"] == "11 of 101 steps are shown."
+    assert data["errors"] is None
+    assert data["ids"] is None or set(data["row"]) - {-1} <= set(data["ids"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep_errors", [True, False])
+def test_browser_shows_the_step(tmp_path, monkeypatch, keep_errors):
+    browser = shutil.which("chromium") or shutil.which("chromium-headless-shell")
+    if browser is None:
+        pytest.skip("needs chromium")
+    if not keep_errors:
+        monkeypatch.setattr(replay, "_MOST_ERRORS", 0)
+    trace = run(model=linsep.Perceptron(start=([1, 1], 1)), max_steps=12)
+    path = tmp_path / "run.html"
+    path.write_text(trace.to_html(), encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    flags += ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    done = subprocess.run(
+        [browser, *flags, f"{path.as_uri()}#5"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "CONSOLE" not in done.stderr
+    words = re.search(r'<p id="why"[^>]*>(.*?)</p>', done.stdout)
+    assert html.unescape(words[1]) == trace[5].why
+    wrong = re.search(r'<p id="wrong"[^>]*>(.*?)</p>', done.stdout)
+    assert wrong[1] == ", ".join(f"row {i}" for i in trace[5].errors)
+    assert done.stdout.count('class="wrong"') == len(trace[5].errors) + 1  # and the legend
