@@ -104,7 +104,7 @@ def describe(solver: Any) -> str:
 
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(arrays.pop("header").tobytes())
         known = header["format"] == _FORMAT and header["version"] == _VERSION

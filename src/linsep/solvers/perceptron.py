@@ -249,7 +249,7 @@ class SingleSample:
                 steps,
                 log,
                 size=problem.n * problem.d,
-                work=min(steps, problem.n_rows) * problem.d,
+                work=steps * problem.d * (problem.n_rows if keep == loops.POCKET else 1),
             )
         )
 

@@ -1,0 +1,74 @@
+"""A routine computes the same bits as Python and as machine code."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse
+from tests.tables import PROBLEMS, SOLVERS
+
+from linsep.core import Problem, new_log
+from linsep.jit import compile as compiling
+
+NAMES = [
+    "cyclic", "shuffle, pocket", "random, average", "restart", "inverse rate", "batch", "worst",
+    "kozinec", "kozinec, plain, eps",
+]  # fmt: skip
+
+
+def end(solver, data, compiled, monkeypatch, log=None):
+    """The state after 200 steps, all of them in one of the two forms."""
+    with monkeypatch.context() as patch:
+        patch.setattr(compiling, "_LARGE", 0 if compiled else 2**62)
+        patch.setattr(compiling, "_PATIENCE", 0 if compiled else 2**62)
+        for routine in ROUTINES:
+            patch.setattr(routine, "_ready", set())
+        state = solver.init(data)
+        solver.advance(data, state, 200, *([] if log is None else [log]))
+    return state
+
+
+def routines():
+    from linsep.jit import kozinec, perceptron
+
+    modules = (kozinec, perceptron)
+    return [v for m in modules for v in vars(m).values() if isinstance(v, compiling.Routine)]
+
+
+ROUTINES = routines()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["dense", "CSR", "three classes", "float32"])
+def test_python_and_machine_code_agree_in_every_bit(name, kind, monkeypatch):
+    X, y = PROBLEMS["three classes" if kind == "three classes" else "overlapping"]()
+    X = scipy.sparse.csr_array(X) if kind == "CSR" else X
+    data = Problem(X.astype(np.float32) if kind == "float32" else X, y)
+    slow = end(SOLVERS[name], data, False, monkeypatch)
+    fast = end(SOLVERS[name], data, True, monkeypatch)
+    for field in dataclasses.fields(slow):
+        a, b = getattr(slow, field.name), getattr(fast, field.name)
+        np.testing.assert_array_equal(a, b, err_msg=field.name)
+
+
+def test_a_log_agrees_too(monkeypatch):
+    data = Problem(*PROBLEMS["overlapping"]())
+    logs = [new_log(64), new_log(64)]
+    for log, compiled in zip(logs, (False, True)):
+        end(SOLVERS["cyclic"], data, compiled, monkeypatch, log)
+    assert list(logs[0].events()) == list(logs[1].events())
+    assert len(list(logs[0].events())) > 10
+
+
+def test_tiny_problems_do_not_load_numba(tmp_path):
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, linsep; t = linsep.data.load('students'); "
+        "linsep.Perceptron().fit(t.X, t.y); linsep.Kozinec().fit(t.X, t.y); "
+        "linsep.separability(t.X, t.y); sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,136 @@
+"""Checkpoints: written whole, refused for anything else, and the same bits after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from linsep.core import Limits, Problem, drive
+from linsep.core.checkpoint import Checkpointer, load_checkpoint, save_checkpoint
+from linsep.errors import CheckpointError
+from linsep.solvers.perceptron import SingleSample
+from linsep.solvers.schedule import Schedule
+
+SOLVER = SingleSample(order="shuffle", keep="pocket", seed=7)
+
+
+def data(seed=0, n=50, d=3):
+    rng = np.random.default_rng(seed)
+    return Problem(rng.normal(size=(n, d)), rng.integers(0, 2, n))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "run.npz"
+    outcome = drive(data(), SOLVER, limits=Limits(steps=333))
+    save_checkpoint(path, data(), SOLVER, outcome.state)
+    return path
+
+
+def test_other_data_are_refused(saved):
+    with pytest.raises(CheckpointError, match=r"made for 50 x 3 data .* this problem is 40 x 3"):
+        load_checkpoint(saved, data(n=40), SOLVER)
+    with pytest.raises(CheckpointError, match="Resume with the data"):
+        load_checkpoint(saved, data(seed=1), SOLVER)
+
+
+def test_other_settings_are_refused(saved):
+    with pytest.raises(CheckpointError, match="same settings"):
+        load_checkpoint(saved, data(), SingleSample(order="shuffle", keep="pocket", seed=8))
+    with pytest.raises(CheckpointError, match="same settings"):
+        load_checkpoint(saved, data(), SingleSample(schedule=Schedule(1.0, abs)))
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "text", "missing", "header", "array"])
+def test_a_damaged_file_is_refused(saved, damage, tmp_path):
+    content = saved.read_bytes()
+    if damage == "empty":
+        saved.write_bytes(b"")
+    elif damage == "cut":
+        saved.write_bytes(content[: len(content) // 2])
+    elif damage == "text":
+        saved.write_text("not a checkpoint")
+    elif damage == "missing":
+        saved.unlink()
+    else:
+        with np.load(saved) as file:
+            arrays = dict(file)
+        if damage == "header":
+            header = json.loads(arrays["header"].tobytes())
+            header["version"] = 99
+            arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+        else:
+            del arrays["a"]
+        np.savez(saved, **arrays)
+    with pytest.raises(CheckpointError, match=r"run\.npz"):
+        load_checkpoint(saved, data(), SOLVER)
+
+
+def test_no_pickle_is_read(saved):
+    np.savez(saved, header=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(CheckpointError, match="not a linsep checkpoint"):
+        load_checkpoint(saved, data(), SOLVER)
+
+
+def test_nothing_is_left_behind_when_writing_fails(tmp_path, monkeypatch):
+    def fail(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space"):
+        save_checkpoint(tmp_path / "run.npz", data(), SOLVER, SOLVER.init(data()))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_observer_writes_at_the_end(tmp_path):
+    path = tmp_path / "run.npz"
+    outcome = drive(
+        data(), SOLVER, limits=Limits(steps=100), observers=[Checkpointer(path, every=1e9)]
+    )
+    state = load_checkpoint(path, data(), SOLVER)
+    np.testing.assert_array_equal(state.a, outcome.state.a)
+
+
+CHILD = """
+import sys, numpy as np, linsep
+from linsep.core.checkpoint import Checkpointer
+rng = np.random.default_rng(3)
+X, y = rng.normal(size=(100, 5)), rng.integers(0, 2, 100)
+watch = Checkpointer(sys.argv[1], every=0.02)
+model = linsep.Perceptron(order="shuffle", keep="pocket", max_iter=int(sys.argv[2]),
+                          random_state=1, callbacks=[watch])
+import warnings; warnings.simplefilter("ignore")
+model.fit(X, y) if sys.argv[3] == "fit" else model.resume(X, y, sys.argv[1])
+print(model.coef_.tobytes().hex(), model.intercept_.tobytes().hex(), model.n_updates_)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_killed_in_the_middle_and_resumed_to_the_same_bits(tmp_path):
+    passes = "4000"
+    path = tmp_path / "run.npz"
+    base = [sys.executable, "-c", CHILD]
+    whole = subprocess.run(
+        [*base, str(tmp_path / "other.npz"), passes, "fit"], capture_output=True, check=True
+    )
+    child = subprocess.Popen([*base, str(path), "1000000000", "fit"])
+    for _ in range(600):
+        if path.exists():
+            break
+        time.sleep(0.05)
+    time.sleep(0.05)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    with np.load(path) as file:
+        steps = json.loads(file["header"].tobytes())["numbers"]["steps"]
+    if steps >= int(passes) * 100:
+        pytest.fail("the run was killed too late to be resumed")
+    resumed = subprocess.run([*base, str(path), passes, "resume"], capture_output=True, check=True)
+    assert resumed.stdout == whole.stdout

@@ -1,0 +1,205 @@
+"""The loop: limits, interrupts, observers, progress."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.core import Limits, Observer, Problem, Status, drive
+from linsep.core.progress import ProgressBar, ProgressRows, progress_observer
+from linsep.solvers.perceptron import SingleSample
+
+
+def endless(n=60, d=4, seed=0):
+    """Overlapping classes in random order: the perceptron never ends."""
+    rng = np.random.default_rng(seed)
+    return Problem(rng.normal(size=(n, d)), rng.integers(0, 2, n))
+
+
+SOLVER = SingleSample(order="shuffle", seed=1)
+
+
+def test_step_limit_is_exact():
+    outcome = drive(endless(), SOLVER, limits=Limits(steps=12_345))
+    assert outcome.status is Status.STEP_LIMIT
+    assert outcome.steps == outcome.state.steps == outcome.state.n_visits == 12_345
+
+
+def test_step_limit_counts_the_whole_life_of_a_state():
+    problem = endless()
+    first = drive(problem, SOLVER, limits=Limits(steps=700))
+    second = drive(problem, SOLVER, first.state, limits=Limits(steps=1000))
+    assert second.steps == 1000
+
+
+def test_time_limit_holds():
+    begin = time.perf_counter()
+    outcome = drive(endless(), SOLVER, limits=Limits(seconds=0.3))
+    assert outcome.status is Status.TIME_LIMIT
+    assert 0.3 <= time.perf_counter() - begin < 3
+
+
+def test_time_limit_zero_takes_no_step():
+    outcome = drive(endless(), SOLVER, limits=Limits(seconds=0.0))
+    assert outcome.status is Status.TIME_LIMIT
+    assert outcome.steps == 0
+
+
+def test_stop_request_from_outside():
+    flag = threading.Event()
+    threading.Timer(0.1, flag.set).start()
+    outcome = drive(endless(), SOLVER, limits=Limits(stop=flag.is_set))
+    assert outcome.status is Status.STOPPED
+    assert not outcome.interrupted
+
+
+def test_an_observer_may_stop_and_sees_the_start_and_the_end():
+    seen = []
+
+    class Watch(Observer):
+        def moment(self, now):
+            seen.append(now.state.steps)
+            return now.state.steps >= 500
+
+        def finish(self, outcome):
+            seen.append(outcome.status)
+
+    outcome = drive(endless(), SOLVER, observers=[Watch()])
+    assert seen[0] == 0
+    assert seen[-1] is outcome.status is Status.STOPPED
+
+
+def test_a_finished_state_takes_no_step():
+    table = linsep.data.load("students")
+    problem = Problem(table.X, table.y)
+    first = drive(problem, SingleSample())
+    steps = first.steps
+    again = drive(problem, SingleSample(), first.state)
+    assert again.status is Status.SEPARATED
+    assert again.steps == steps
+
+
+INTERRUPTED = """
+import os, signal, numpy as np, linsep
+handler = signal.getsignal(signal.SIGINT)
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
+model = linsep.Perceptron(order="shuffle", keep="pocket", max_iter=10**9, random_state=0)
+class Interrupt(linsep.core.Observer):
+    def moment(self, now):
+        if now.state.steps > 1000:
+            os.kill(os.getpid(), signal.SIGINT)
+model.set_params(callbacks=[Interrupt()]).fit(X, y)
+assert model.outcome_.interrupted
+assert model.certificate_.errors < 30
+assert signal.getsignal(signal.SIGINT) is handler
+print(model.status_.name)
+"""
+
+
+def test_ctrl_c_gives_back_the_best_so_far():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "STOPPED\n"
+    assert done.stderr == ""
+
+
+def test_other_threads_can_fit():
+    results = []
+    table = linsep.data.load("students")
+    thread = threading.Thread(
+        target=lambda: results.append(linsep.Perceptron().fit(table.X, table.y).status_)
+    )
+    thread.start()
+    thread.join()
+    assert results == [Status.SEPARATED]
+
+
+def test_events_are_told_to_observers_that_want_them():
+    class Events(Observer):
+        capacity = 16
+
+        def __init__(self):
+            self.rows = []
+
+        def moment(self, now):
+            self.rows += [event.row for event in now.log.events()]
+
+    watch = Events()
+    table = linsep.data.load("five-points")
+    problem = Problem(table.X, table.y)
+    solver = SingleSample()
+    outcome = drive(problem, solver, solver.init(problem, start=([1, 1], 1)), observers=[watch])
+    assert len(watch.rows) == outcome.state.n_updates == 377
+    assert watch.rows[:5] == [3, 0, 3, 0, 2]
+
+
+def test_progress_rows_stand_at_powers_of_two():
+    stream = io.StringIO()
+    drive(
+        endless(), SOLVER, limits=Limits(steps=60 * 40), observers=[ProgressRows(stream, after=0)]
+    )
+    rows = [line.split() for line in stream.getvalue().splitlines()]
+    assert rows[0] == ["passes", "updates", "seconds"]
+    passes = [float(row[0]) for row in rows[1:]]
+    assert passes == sorted(passes)
+    assert all(b >= 1.99 * a for a, b in itertools.pairwise(passes[1:-1]))
+    assert rows[-1][-1] == "STEP_LIMIT"
+
+
+def test_progress_is_a_bar_on_a_terminal_only():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    assert isinstance(progress_observer(1, Terminal())[0], ProgressBar)
+    assert isinstance(progress_observer(1, io.StringIO())[0], ProgressRows)
+    assert progress_observer(0) == []
+    stream = Terminal()
+    drive(endless(), SOLVER, limits=Limits(seconds=0.6), observers=[ProgressBar(stream)])
+    assert "updates" in stream.getvalue()
+
+
+def test_scikit_learn_callbacks_are_called_and_may_stop():
+    class Monitor:
+        def __init__(self):
+            self.calls = []
+
+        def setup(self, estimator, context):
+            self.calls.append("setup")
+
+        def teardown(self, estimator, context):
+            self.calls.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+            self.calls.append(context.task_name)
+            assert fitted_estimator.predict(np.zeros((1, 4))).shape == (1,)
+            return len(self.calls) > 5
+
+    problem = endless()
+    monitor = Monitor()
+    model = linsep.Perceptron(order="shuffle", max_iter=10**9, callbacks=[monitor])
+    with pytest.warns(linsep.errors.NotSeparatedWarning, match="STOPPED"):
+        model.fit(problem.matrix, problem.label)
+    assert monitor.calls[0] == "setup"
+    assert monitor.calls[-1] == "teardown"
+    assert "visit" in monitor.calls
+    assert model.status_ is Status.STOPPED
+
+
+def test_a_strange_callback_is_refused():
+    table = linsep.data.load("students")
+    with pytest.raises(TypeError, match="callbacks holds 3"):
+        linsep.Perceptron(callbacks=[3]).fit(table.X, table.y)
