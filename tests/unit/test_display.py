@@ -472,9 +472,26 @@ def test_trace_on_given_axes_draws_the_data_only():
     assert ax.get_title().startswith("Perceptron")
 
 
+def test_trace_that_starts_at_the_answer_has_one_line():
+    table = linsep.data.load("mse-1")
+    run = linsep.trace(linsep.Perceptron(start=([2, -1], -2)), table.X, table.y)
+    display = run.plot()
+    assert len(run) == len(display.lines_) == 1
+    assert display.row_ is None
+
+
+def test_equal_rows_can_be_drawn():
+    X, y = np.ones((4, 2)), [0, 0, 1, 1]
+    model = LogisticRegression().fit(X, y)
+    model.coef_ = np.ones((1, 2))
+    display = DecisionDisplay.from_estimator(model, X, y)
+    assert np.diff(display.box_, axis=0).min() > 0
+
+
 # -- the package ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_import_loads_no_matplotlib():
     code = "import sys, linsep, linsep.display; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

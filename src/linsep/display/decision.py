@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.sentences import round_down, round_up
+from linsep.certify.sentences import round_down
+from linsep.display.facts import margin_of, nearest_of, title_of, values_of
 from linsep.display.geometry import box_around, box_corners, clip, line_in_box
 from linsep.display.look import (
     COLOURS,
@@ -28,7 +29,6 @@ from linsep.display.view import feature_names as _feature_names
 __all__ = ["DecisionDisplay"]
 
 Array = NDArray[np.float64]
-_STREETS = ("LinearSVM", "LinearSVC", "SVC")  # models whose margin lines are y f(x) = 1
 
 
 class DecisionDisplay:
@@ -150,10 +150,10 @@ class DecisionDisplay:
         rows = X.tocsr() if hasattr(X, "tocsr") else np.atleast_2d(np.asarray(X, np.float64))
         labels = class_numbers(y, classes, rows.shape[0])
         view = make_view(rows, coef, offset, names, features)
-        values, lengths = _values(rows, labels, coef, offset)
+        values, lengths = values_of(rows, labels, coef, offset)
         wrong = values <= 0
-        margin, street = _margin(model, values, lengths)
-        near = _nearest(values, lengths, margin, street)
+        margin, street = margin_of(model, values, lengths)
+        near = nearest_of(values, lengths, margin, street)
         display = cls(
             view,
             labels,
@@ -162,7 +162,7 @@ class DecisionDisplay:
             nearest=near,
             street=street,
             margin=margin if view.true_distance and len(coef) == 1 else None,
-            title=_title(model, wrong, None if street else margin),
+            title=title_of(model, wrong, None if street else margin),
         )
         return display.plot(ax, **options)
 
@@ -240,7 +240,7 @@ class DecisionDisplay:
                 if other != k:
                     difference = weights[k] - weights[other]
                     polygon = clip(polygon, difference, float(offsets[k] - offsets[other]))
-            colour = _faint(COLOURS[k % len(COLOURS)])
+            colour = (COLOURS[k % len(COLOURS)], 0.13)
             if len(polygon) == 0:
                 polygon = np.full((1, 2), np.nan)
             self.regions_.append(
@@ -290,58 +290,3 @@ class DecisionDisplay:
             ax.axhline(0, color=RULE, linewidth=1, zorder=1)
             ax.set_yticks([])
             ax.spines["left"].set_visible(False)
-
-
-def _faint(colour: str) -> tuple[str, float]:
-    return colour, 0.13
-
-
-def _values(X: Any, labels: NDArray[np.intp], coef: Array, offset: Array) -> tuple[Array, Array]:
-    """How far each row is on its own side (score units), and the length to divide it by."""
-    scores = np.asarray(X @ coef.T) + offset
-    if len(coef) == 1:
-        length = np.full(len(labels), np.linalg.norm(coef[0]))
-        return np.where(labels == 1, scores[:, 0], -scores[:, 0]), length
-    at = np.arange(len(labels))
-    own = scores[at, labels].copy()
-    scores[at, labels] = -np.inf
-    rival = scores.argmax(axis=1)
-    return own - scores[at, rival], np.linalg.norm(coef[labels] - coef[rival], axis=1)
-
-
-def _margin(model: Any, values: Array, lengths: Array) -> tuple[float | None, bool]:
-    """Distance of the margin lines, and whether they are the street y f(x) = 1."""
-    if not lengths.all():
-        return None, False
-    kernel = getattr(model, "kernel", "linear")
-    if type(model).__name__ in _STREETS and kernel == "linear":
-        return float(1.0 / lengths[0]), True
-    return (float((values / lengths).min()), False) if (values > 0).all() else (None, False)
-
-
-def _nearest(
-    values: Array, lengths: Array, margin: float | None, street: bool
-) -> NDArray[np.bool_]:
-    """Rows on the margin lines; of a street also those inside it."""
-    if margin is None:
-        return np.zeros(len(values), dtype=bool)
-    slack = 1e-3 if street else 1e-6
-    return np.asarray(values / lengths <= margin * (1 + slack))
-
-
-def _title(model: Any, wrong: NDArray[np.bool_], margin: float | None) -> str:
-    """Status and margin in one sentence."""
-    n, errors = len(wrong), int(wrong.sum())
-    if errors:
-        facts = f"{errors} of {n} rows {'is' if errors == 1 else 'are'} not on their own side"
-    else:
-        facts = "every row is on its own side"
-    name, status = type(model).__name__, getattr(model, "status_", None)
-    if margin is not None:
-        facts += f", margin {round_down(margin, 4)}"
-        best = getattr(getattr(model, "certificate_", None), "margin_high", np.inf)
-        if np.isfinite(best) and best >= margin * (1 - 1e-9):
-            return f"{name}: {facts}; no plane has more than {round_up(best, 4)}"
-    if status is None or status.value.startswith("every row"):
-        return f"{name}: {facts}"
-    return f"{name}: {status.value}; {facts}"
