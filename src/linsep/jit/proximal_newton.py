@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from linsep.jit.compile import routine
-from linsep.jit.rows import sample_add, sample_dot
+from linsep.jit.rows import sample_add, sample_add_squares, sample_dot
 
 
 @routine
@@ -17,6 +17,14 @@ def curve(X, rows, lo, hi, sigma, p, out):
         t = sigma[i] * (sample_dot(X, i, p, 0, d) + p[d])
         sample_add(X, i, t, out, 0, d)
         out[d] += t
+
+
+@routine
+def squares(X, rows, sigma, out):
+    """out += sum of sigma_i x_i^2, entry by entry, over the given rows."""
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        sample_add_squares(X, i, sigma[i], out)
 
 
 @routine

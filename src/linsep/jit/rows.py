@@ -126,6 +126,24 @@ def _csr_spread(X, i, c, W):
             W[j, k] += v * c[k]
 
 
+def _dense_add_squares(X, i, c, out):
+    x = X[i]
+    for j in range(x.shape[0]):
+        v = np.float64(x[j])
+        out[j] += c * v * v
+
+
+def _csr_add_squares(X, i, c, out):
+    for p in range(X.indptr[i], X.indptr[i + 1]):
+        v = np.float64(X.data[p])
+        out[X.indices[p]] += c * v * v
+
+
+def sample_add_squares(X, i, c, out):
+    """out += c x_i^2, entry by entry."""
+    (_csr_add_squares if isinstance(X, CSR) else _dense_add_squares)(X, i, c, out)
+
+
 def sample_scores(X, i, W, out):
     """out += x_i W, for weights of many classes side by side."""
     (_csr_scores if isinstance(X, CSR) else _dense_scores)(X, i, W, out)
@@ -261,6 +279,7 @@ def register() -> None:
     by_matrix(sample_dot, _dense_dot, _csr_dot)
     by_matrix(sample_add, _dense_add, _csr_add)
     by_matrix(sample_norm2, _dense_norm2, _csr_norm2)
+    by_matrix(sample_add_squares, _dense_add_squares, _csr_add_squares)
     by_matrix(sample_scores, _dense_scores, _csr_scores)
     by_matrix(sample_spread, _dense_spread, _csr_spread)
     by_rows(dot, _binary_dot, _kesler_dot)

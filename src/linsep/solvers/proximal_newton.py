@@ -33,8 +33,8 @@ __all__ = ["ProximalNewton", "ProximalState"]
 
 Array = NDArray[np.float64]
 
-_SIGMA, _GROWTH, _CAP = 8.0, 4.0, 64.0
-_INNER = 6  # Newton steps before the centre moves
+_SIGMA, _GROWTH, _SHRINK = 8.0, 4.0, 0.5
+_EASY, _INNER = 3, 6  # Newton steps: so few let sigma grow, no more before the centre moves
 _FORCING = 0.4  # relative accuracy of a Newton system
 _QUICK = 40  # sweeps that coordinate descent may still need without being given up
 
@@ -208,9 +208,13 @@ class ProximalNewton:
         wrong = 0.5 * float(gradient[:-1] @ gradient[:-1])
         gap = max(state.best_primal - state.best_dual, 0.0)
         offset = abs(gradient[-1] * state.a[-1])
-        if state.inner >= _INNER or (state.inner > 0 and wrong + offset < 0.1 * gap):
+        solved = state.inner > 0 and wrong + offset < 0.1 * gap
+        if solved or state.inner >= _INNER:
             state.center = state.alpha.copy()
-            state.sigma = min(_GROWTH * state.sigma, _CAP)
+            if solved and state.inner <= _EASY:
+                state.sigma *= _GROWTH
+            elif not solved:
+                state.sigma = max(_SHRINK * state.sigma, _SIGMA)
             state.inner = 0
             gradient, free = self._evaluate(problem, state)
             if state.status.done:
@@ -319,17 +323,10 @@ class _System:
     def diagonal(self) -> Array:
         """The diagonal, for scaling."""
         out = np.ones(self.d + 1)
-        weight = np.zeros(self.problem.n)
-        weight[self.free] = self.sigma[self.free]
-        M = self.problem.matrix
-        if self.problem.sparse:
-            each = np.repeat(weight, np.diff(M.indptr))
-            out[:-1] += np.bincount(
-                M.indices, weights=each * np.square(M.data, dtype=np.float64), minlength=self.d
-            )
-        else:
-            rows = M[self.free]
-            out[:-1] += np.einsum("i,ij,ij->j", self.sigma[self.free], rows, rows)
+        loops.squares(
+            self.X, self.free, self.sigma, out[:-1], size=self.size, work=self.size
+        )
         if self.offset:
-            out[-1] = max(float(weight.sum()), 1e-8 * float(self.sigma.sum()))
+            total = float(self.sigma[self.free].sum())
+            out[-1] = max(total, 1e-8 * float(self.sigma.sum()))
         return out
