@@ -86,6 +86,18 @@ def separability(
     if time_limit is not None and not time_limit >= 0:
         raise SettingError(f"time_limit is {time_limit!r}; give seconds >= 0, or None.")
     problem = Problem(X, y, fit_intercept=fit_intercept, feature_names=_names(X))
+    return decide(problem, exact=exact, time_limit=time_limit, begin=begin)
+
+
+def decide(
+    problem: Problem,
+    *,
+    exact: bool = True,
+    time_limit: float | None = None,
+    begin: float | None = None,
+) -> Proof:
+    """The verdict on a problem that is validated already; begin is when the clock started."""
+    begin = time.perf_counter() if begin is None else begin
     judge = _Judge(problem, exact, begin, time_limit)
     # one BLAS thread: the products are small, and two libraries with two threads each (numpy's
     # and scipy's) make them several times slower on two cores

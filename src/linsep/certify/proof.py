@@ -130,7 +130,7 @@ class Proof:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as numbers, strings and lists; fractions become strings "p/q"."""
-        out: dict[str, Any] = {"format": "linsep proof", "version": VERSION, "verdict": str(self)}
+        out: dict[str, Any] = {"format": "linsep-proof", "version": VERSION, "verdict": str(self)}
         for name in self.__dataclass_fields__:
             out[name] = _pack(getattr(self, name))
         return out
@@ -138,7 +138,7 @@ class Proof:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The proof that ``to_dict`` wrote."""
-        if not isinstance(data, dict) or data.get("format") != "linsep proof":
+        if not isinstance(data, dict) or data.get("format") != "linsep-proof":
             raise ProofError("this is not a stored linsep proof: its 'format' is missing.")
         if data.get("version") != VERSION:
             raise ProofError(

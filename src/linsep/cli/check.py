@@ -13,17 +13,15 @@ __all__ = ["run"]
 
 def run(args: Namespace) -> int:
     """Print the verdict and its proof."""
-    from linsep.verdict import separability
+    from linsep.core import Problem
+    from linsep.verdict import decide
 
     data = table(args, positive=args.positive)
     begin = time.perf_counter()
-    proof = separability(
-        data.X,
-        data.y,
-        fit_intercept=not args.no_intercept,
-        exact=not args.no_exact,
-        time_limit=args.time_limit,
+    problem = Problem(
+        data.X, data.y, fit_intercept=not args.no_intercept, feature_names=data.feature_names
     )
+    proof = decide(problem, exact=not args.no_exact, time_limit=args.time_limit, begin=begin)
     seconds = time.perf_counter() - begin
     if args.save:
         atomic_write_bytes(args.save, proof.to_json().encode() + b"\n")

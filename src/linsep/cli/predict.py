@@ -48,13 +48,15 @@ def read_for(args: Namespace, model: Any) -> Any:
     if encoding:
         options["encode"] = encoding
     if args.target is None:
+        bare = options | {"target": False}
         try:
             data = table(args, **options)
-        except DataError:
-            data = table(args, **(options | {"target": False}))
-        if data.X.shape[1] == model.n_features_in_ - 1:
-            data = table(args, **(options | {"target": False}))
-        return data
+        except DataError as error:  # perhaps there are no labels to be found
+            try:
+                return table(args, **bare)
+            except DataError:
+                raise error from None
+        return table(args, **bare) if data.X.shape[1] == model.n_features_in_ - 1 else data
     return table(args, **options)
 
 

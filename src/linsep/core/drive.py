@@ -17,6 +17,7 @@ __all__ = ["Moment", "Observer", "Outcome", "drive"]
 
 S = TypeVar("S", bound=State)
 
+_LARGEST_CHUNK = 1 << 40
 _TARGET_SECONDS = 0.05  # of one call of advance: Ctrl-C and progress bars need an answer soon
 
 
@@ -151,7 +152,7 @@ def _next_chunk(chunk: int, took: float, limits: Limits, seconds: float) -> int:
     if limits.seconds is not None:
         target = min(target, max(limits.seconds - seconds, 0.0) / 2 + 1e-3)
     if took < target / 2:
-        return chunk * 2
+        return min(chunk * 2, _LARGEST_CHUNK)
     if took > target * 2:
         return max(1, chunk // 2)
     return chunk

@@ -136,14 +136,16 @@ class _Recorder(Observer):
             row, value, rival = None, None, None
         else:
             row, rival = problem.sample_of(event.row), problem.rival_of(event.row)
-            rival = None if rival is None else problem.classes[rival]
-            value = event.value
+            rival = None if rival is None else problem.classes[rival : rival + 1].tolist()[0]
+            value = event.value + 0.0  # no minus sign before a zero
             after = float(self._values[event.row])
             broken = int(((before > 0) & (self._values <= 0)).sum())
             extra |= {"undershoot": float(after <= 0), "broken": float(broken)}
             name = self.names[row] if self.names else f"row {row}"
             against = "" if rival is None else f" against {rival!r}"
-            words = f"visit {event.visit}: {name}{against} has value {value:.6g}, so "
+            scans = self.solver.unit == "scan"
+            when = f"scan {event.visit // problem.n_rows}" if scans else f"visit {event.visit}"
+            words = f"{when}: {name}{against} has value {value:.6g}, so "
             words += self.solver.rule_words(event)
         words += f"; {_wrong(errors)}"
         self.steps.append(

@@ -1,0 +1,228 @@
+"""The command line as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from linsep.cli.main import main
+
+GRADES = "name,hours,sleep,grade\nJane,9,7,A\nSteve,1,9,F\nMary,3,8,F\nPeter,8,6,A\n"
+
+
+@pytest.fixture
+def grades(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grades.csv").write_text(GRADES)
+    return "grades.csv"
+
+
+def run(capsys, *argv):
+    code = main(argv)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_check_separable(grades, capsys):
+    code, out, err = run(capsys, "check", grades)
+    assert code == 0
+    assert out.startswith("separable, margin between 2.692 and 2.693")
+    assert "4 rows, 2 features" in err
+
+
+def test_check_not_separable_and_its_proof_can_be_verified(grades, capsys):
+    code, out, _ = run(capsys, "check", "five-points", "--save", "proof.json")
+    assert code == 3
+    assert "these four rows prove it" in out
+    code, out, _ = run(capsys, "verify", "proof.json", "five-points")
+    assert code == 0
+    assert out.startswith("the proof holds: not separable")
+    code, _, err = run(capsys, "verify", "proof.json", "xor")
+    assert code == 1
+    assert err.startswith("linsep: ")
+
+
+def test_a_tampered_proof_is_refused(grades, capsys, tmp_path):
+    run(capsys, "check", "five-points", "--save", "proof.json")
+    stored = json.loads((tmp_path / "proof.json").read_text())
+    stored["multipliers"][0], stored["multipliers"][1] = stored["multipliers"][1::-1]
+    (tmp_path / "proof.json").write_text(json.dumps(stored))
+    assert run(capsys, "verify", "proof.json", "five-points")[0] == 1
+
+
+def test_check_undecided(grades, capsys):
+    code, out, _ = run(capsys, "check", grades, "--time-limit", "0", "--json")
+    assert code == 4
+    assert json.loads(out)["separable"] is None
+
+
+def test_check_names_columns_of_a_weak_separation(grades, capsys, tmp_path):
+    (tmp_path / "weak.csv").write_text("flag,x,y\n1,0,1\n0,1,0\n0,2,1\n0,3,0\n0,0,1\n1,5,1\n")
+    code, out, _ = run(capsys, "check", "weak.csv")
+    assert code == 3
+    assert "flag" in out
+
+
+def test_fit_predict_verify(grades, capsys, tmp_path):
+    code, out, err = run(capsys, "fit", grades, "-a", "kozinec", "-o", "model.json", "-q")
+    assert code == 0
+    assert "best margin between" in out
+    assert "hours" in out
+    assert "model written to model.json" in err
+    code, out, err = run(capsys, "predict", "model.json", grades)
+    assert out.split() == ["A", "F", "F", "A"]
+    assert "4 of 4 agree" in err
+    code, out, _ = run(capsys, "predict", "model.json", grades, "--scores", "-o", "out.tsv")
+    assert out == ""
+    assert len((tmp_path / "out.tsv").read_text().splitlines()) == 4
+    code, out, _ = run(capsys, "verify", "model.json", grades)
+    assert code == 0
+    assert "they agree" in out
+
+
+def test_predict_without_labels(grades, capsys, tmp_path):
+    run(capsys, "fit", grades, "-o", "model.json", "-q")
+    (tmp_path / "new.csv").write_text("hours,sleep\n10,6\n0,9\n")
+    code, out, _ = run(capsys, "predict", "model.json", "new.csv")
+    assert code == 0
+    assert out.split() == ["A", "F"]
+
+
+def test_verify_notices_other_data(grades, capsys, tmp_path):
+    run(capsys, "fit", grades, "-o", "model.json", "-q")
+    (tmp_path / "other.csv").write_text(GRADES.replace("Mary,3,8,F", "Mary,9,3,F"))
+    code, out, _ = run(capsys, "verify", "model.json", "other.csv")
+    assert code == 1
+    assert "DIFFER" in out
+
+
+def test_model_of_other_width_is_refused(grades, capsys, tmp_path):
+    run(capsys, "fit", grades, "-o", "model.json", "-q")
+    (tmp_path / "wide.csv").write_text("a,b,c,d,y\n1,2,3,4,A\n5,6,7,8,F\n")
+    code, _, err = run(capsys, "predict", "model.json", "wide.csv")
+    assert code == 1
+    assert "4" in err
+
+
+def test_trace(grades, capsys, tmp_path):
+    code, out, _ = run(
+        capsys, "trace", "students", "-s", "start=((.25,.25,.25,.25),.25)", "--save", "run.json",
+        "--html", "run.html",
+    )  # fmt: skip
+    assert code == 0
+    assert "Steve has value -1.25" in out
+    assert json.loads((tmp_path / "run.json").read_text())["format"] == "linsep-trace"
+    assert (tmp_path / "run.html").read_text().lower().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("check", "students"),
+        ("fit", "students", "-q"),
+        ("fit", "five-points", "-q", "-s", "max_iter=3", "-s", "order=shuffle"),
+        ("trace", "students"),
+        ("algorithms",),
+        ("algorithms", "perceptron"),
+    ],
+)
+def test_json_everywhere(argv, capsys):
+    _, out, _ = run(capsys, *argv, "--json")
+    json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("check", "nothing.csv"), "nothing.csv"),
+        (("fit", "students", "-a", "percptron"), "did you mean perceptron?"),
+        (("fit", "students", "-s", "etta=1"), "'etta' is no setting of perceptron"),
+        (("fit", "students", "-s", "eta"), "has no '='"),
+        (("fit", "students", "-s", "eta=-1"), "must be a number > 0. Got -1 instead"),
+        (("fit", "students", "-o", "model.pickle"), ".json"),
+        (("fit", "students", "--resume", "no.npz"), "no.npz does not exist"),
+        (("predict", "no.json", "students"), "no.json"),
+        (("verify", "grades.csv", "students"), "neither a model nor a proof"),
+        (("algorithms", "magic"), "there is no algorithm 'magic'"),
+    ],
+)
+def test_errors_are_one_line_with_the_way_out(grades, argv, words, capsys):
+    code, out, err = run(capsys, *argv)
+    assert code == 1
+    assert out == ""
+    assert words in err
+    assert err.startswith("linsep: ")
+    assert "Traceback" not in err
+
+
+def test_bad_cell_is_named_by_line_and_column(grades, capsys, tmp_path):
+    (tmp_path / "bad.csv").write_text("a,b,y\n1,2,A\n3,oops7,F\n5,6,A\n" * 1)
+    code, _, err = run(capsys, "check", "bad.csv")
+    assert code == 1
+    assert "bad.csv:3" in err
+    assert "oops7" in err
+
+
+def test_wrong_usage_is_exit_2():
+    with pytest.raises(SystemExit) as stop:
+        main(["fit"])
+    assert stop.value.code == 2
+
+
+def script(*argv, **options):
+    return [sys.executable, "-m", "linsep.cli.main", *argv]
+
+
+def test_help_is_light():
+    code = (
+        "import sys; from linsep.cli.main import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'numba', 'sklearn', 'scipy', 'numpy', 'pandas'} & set(sys.modules)\n"
+        "sys.exit(bool(heavy))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_writes_the_checkpoint_and_resume_goes_on(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = "\n".join(",".join(f"{v:.3f}" for v in x) + f",{i % 2}" for i, x in enumerate(
+        rng.normal(size=(200, 4))))  # fmt: skip
+    (tmp_path / "noise.csv").write_text(rows + "\n")
+    settings = ["-s", "order=shuffle", "-s", "random_state=1", "--checkpoint", "run.npz"]
+    command = script("fit", "noise.csv", *settings, "-s", "max_iter=1000000000")
+    child = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for line in child.stderr:  # progress has begun, so the run is inside the loop
+        if line.split()[:1] == ["passes"]:
+            break
+    time.sleep(0.2)
+    os.kill(child.pid, signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "--resume run.npz" in err
+    assert "stopped on request" in out
+    with np.load(tmp_path / "run.npz") as file:
+        done = json.loads(file["header"].tobytes())["numbers"]["steps"] // 200
+    more = ["-s", f"max_iter={done + 5}", "-s", "order=shuffle", "-s", "random_state=1"]
+    resumed = subprocess.run(
+        script("fit", "noise.csv", *more, "--resume", "run.npz", "--json"),
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert resumed.returncode == 0, resumed.stderr
+    fresh = subprocess.run(
+        script("fit", "noise.csv", *more, "--json"),
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    first, second = json.loads(resumed.stdout), json.loads(fresh.stdout)
+    assert first["coef"] == second["coef"]
+    assert first["updates"] == second["updates"]
