@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from linsep.core.limits import Interrupts, Limits
 from linsep.core.log import NO_LOG, Log, new_log
 from linsep.core.problem import Problem
@@ -96,7 +98,19 @@ def drive(
     certifier : callable, optional
         Turns the final witness into the certificate kept in the outcome.
     """
-    limits = limits or Limits()
+    # overflow is noticed by the solvers and told as a status, the same for Python and machine code
+    with np.errstate(all="ignore"):
+        return _drive(problem, solver, state, limits or Limits(), observers, certifier)
+
+
+def _drive(
+    problem: Problem,
+    solver: Solver[S],
+    state: S | None,
+    limits: Limits,
+    observers: Sequence[Observer],
+    certifier: Callable[[Problem, Witness], Any] | None,
+) -> Outcome[S]:
     state = solver.init(problem) if state is None else state
     capacity = min((o.capacity for o in observers if o.capacity), default=0)
     log = new_log(capacity) if capacity else NO_LOG

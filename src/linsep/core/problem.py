@@ -275,10 +275,11 @@ def _as_floats(values: Any) -> Any:
         if values.dtype.itemsize <= 2:
             return values.astype(np.float32)
         floats = values.astype(np.float64)
-        if values.dtype.itemsize == 8 and values.size and np.abs(floats).max() > 2.0**53:
+        large = (values > 2**53) | (values < -(2**53)) if values.dtype.itemsize == 8 else None
+        if large is not None and large.any():
             raise DataError(
-                f"X holds the integer {int(values.ravel()[np.abs(floats).argmax()])}, too large "
-                "to be exact in float64 (2**53); convert X to floats yourself if rounding is meant."
+                f"X holds the integer {int(values[large].ravel()[0])}, too large to be exact in "
+                "float64 (2**53); convert X to floats yourself if rounding is meant."
             )
         return floats
     if values.dtype == np.float16:

@@ -91,7 +91,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         observers = self._observers()
         solver, reason = self._solver(problem)
         if state is None:
-            state = solver.init(problem, start=self._warm_start(problem))
+            with np.errstate(all="ignore"):
+                state = solver.init(problem, start=self._warm_start(problem))
         bridge = CallbackBridge(self, X, y)
         outcome = drive(
             problem,
