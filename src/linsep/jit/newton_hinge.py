@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from linsep.jit.compile import routine
 
 # Places in the array of sums.
@@ -33,7 +35,7 @@ def bend(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
     for i in range(u.shape[0]):
         y = sign[i]
         c = cost[i]
-        v = 1.0 - y * (scores[i] + b)
+        v = 1.0 - y * (np.float64(scores[i]) + b)
         u[i] = v
         p = max(v, 0.0)
         if h > 0.0:

@@ -55,7 +55,7 @@ def _dense_norm2(X, i, d):
     s = 0.0
     x = X[i]
     for j in range(d):
-        v = x[j] * 1.0
+        v = np.float64(x[j])
         s += v * v
     return s
 
@@ -89,7 +89,7 @@ def _csr_add(X, i, c, a, at, d):
 def _csr_norm2(X, i, d):
     s = 0.0
     for p in range(X.indptr[i], X.indptr[i + 1]):
-        v = X.data[p] * 1.0
+        v = np.float64(X.data[p])
         s += v * v
     return s
 
@@ -268,13 +268,13 @@ def register() -> None:
         def pick(X: Any, *args: Any) -> Any:
             return csr if is_a(X, CSR) else dense if isinstance(X, types.Array) else None
 
-        _with_signature(overload(public, inline="never"), pick, dense)
+        _with_signature(overload(public, inline="always"), pick, dense)
 
     def by_rows(public: Any, binary: Any, kesler: Any) -> None:
         def pick(rows: Any, *args: Any) -> Any:
             return binary if is_a(rows, BinaryRows) else kesler if is_a(rows, KeslerRows) else None
 
-        _with_signature(overload(public, inline="never"), pick, binary)
+        _with_signature(overload(public, inline="always"), pick, binary)
 
     by_matrix(sample_dot, _dense_dot, _csr_dot)
     by_matrix(sample_add, _dense_add, _csr_add)

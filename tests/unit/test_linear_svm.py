@@ -1,0 +1,295 @@
+"""LinearSVM: lecture numbers, optimality, hostile data, limits."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+
+import linsep
+from linsep import LinearSVM, Status
+from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
+
+SOLVERS = ["newton", "dual-cd", "proximal-newton"]
+
+
+def blobs(n=80, d=3, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1, -1)
+    return noise * rng.normal(size=(n, d)) + 0.7 * y[:, None], y
+
+
+# -- the lecture -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [np.inf, 1000.0])
+def test_hard_margin_of_the_lecture_points(C):
+    table = linsep.data.load("mse-1")
+    model = LinearSVM(C=C).fit(table.X, table.y)
+    assert model.status_ is Status.CERTIFIED
+    np.testing.assert_allclose(model.coef_, [[2, -1]], rtol=1e-9)
+    np.testing.assert_allclose(model.intercept_, [-2], rtol=1e-9)
+    alpha = np.zeros(4)
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    np.testing.assert_allclose(alpha, [2, 0.5, 2.5, 0], rtol=1e-8)
+    assert model.margin_width_ == pytest.approx(2 / np.sqrt(5), rel=1e-9)
+    assert model.certificate_.margin == pytest.approx(1 / np.sqrt(5), rel=1e-9)
+    np.testing.assert_allclose(model.slacks(table.X, table.y), 0, atol=1e-9)
+    assert set(model.positions(table.X, table.y)) == {"ideal"}
+
+
+def test_xor_has_no_hard_margin_and_the_rows_prove_it():
+    table = linsep.data.load("xor")
+    with pytest.warns(NotSeparatedWarning, match="hard margin does not exist"):
+        model = LinearSVM(C=np.inf).fit(table.X, table.y)
+    assert model.status_ is Status.INSEPARABLE
+    assert model.proof_.check(table.X, table.y)
+    assert sorted(model.proof_.rows) == [0, 1, 2, 3]
+
+
+def test_violators_are_support_vectors_and_slacks_count_errors():
+    table = linsep.data.load("five-points")
+    model = LinearSVM().fit(table.X, table.y)
+    slack = model.slacks(table.X, table.y)
+    errors = (model.decision_function(table.X) * table.y <= 0).sum()
+    assert slack.sum() >= errors == model.certificate_.errors
+    assert set(np.flatnonzero(slack > 1e-9)) <= set(model.support_)
+    assert model.kkt(table.X, table.y).largest < 1e-6
+    assert "position" in str(model.kkt(table.X, table.y))
+    assert 0 <= model.xi_alpha(table.X, table.y) <= 1
+    assert model.leave_one_out_bound_ == len(model.support_) / 5
+
+
+def test_hard_margin_without_an_intercept_and_on_wide_data():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 60)), rng.integers(2, size=20)
+    for offset in (True, False):
+        model = LinearSVM(C=np.inf, fit_intercept=offset).fit(X, y)
+        assert model.status_ is Status.CERTIFIED and model.certificate_.errors == 0
+        assert model.certificate_.relative_gap < 1e-3
+        assert (np.abs(model.decision_function(X)).min()) >= 1 - 1e-6
+
+
+def test_leave_one_out_bound_is_kept():
+    X, y = blobs(n=30)
+    model = LinearSVM(C=1.0).fit(X, y)
+    wrong = 0
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        wrong += LinearSVM(C=1.0).fit(X[rest], y[rest]).predict(X[i : i + 1])[0] != y[i]
+    assert wrong / len(y) <= model.leave_one_out_bound_
+
+
+# -- optimality ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("offset", [True, False])
+def test_all_solvers_find_the_same_machine(solver, loss, offset):
+    X, y = blobs()
+    model = LinearSVM(C=0.5, solver=solver, loss=loss, fit_intercept=offset).fit(X, y)
+    other = LinearSVM(C=0.5, loss=loss, fit_intercept=offset).fit(X, y)
+    assert model.status_ is Status.CERTIFIED
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-6, atol=1e-9)
+    assert "as asked" in model.solver_used_
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("multi_class", ["one-vs-rest", "crammer-singer"])
+def test_three_classes(loss, multi_class):
+    X, y = load_iris(return_X_y=True)
+    model = LinearSVM(C=0.1, loss=loss, multi_class=multi_class)
+    if multi_class == "crammer-singer" and loss != "hinge":
+        with pytest.raises(SettingError, match="crammer-singer"):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    assert model.status_ is Status.CERTIFIED and model.certificate_.relative_gap <= 1e-3
+    assert model.coef_.shape == (3, 4) and model.dual_coef_.shape[0] == 3
+    assert model.certificate_.errors == (model.predict(X) != y).sum()
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_integer_weights_equal_repeated_rows(solver, loss):
+    X, y = blobs(n=40)
+    weight = np.arange(40) % 4
+    one = LinearSVM(solver=solver, loss=loss).fit(X, y, sample_weight=weight)
+    two = LinearSVM(solver=solver, loss=loss).fit(np.repeat(X, weight, 0), np.repeat(y, weight))
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-6)
+    np.testing.assert_allclose(one.intercept_, two.intercept_, rtol=1e-5, atol=1e-7)
+    assert not np.isin(one.support_, np.flatnonzero(weight == 0)).any()
+
+
+def test_class_weights_are_sample_weights():
+    X, y = blobs()
+    one = LinearSVM(class_weight={-1: 3, 1: 1}).fit(X, y)
+    two = LinearSVM().fit(X, y, sample_weight=np.where(y < 0, 3, 1))
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-8)
+
+
+def test_unscaled_columns_converge_with_the_defaults():
+    X, y = load_breast_cancer(return_X_y=True)
+    for C in (1e-4, 1.0, 1e4):
+        model = LinearSVM(C=C).fit(X, y)
+        assert model.status_ is Status.CERTIFIED and model.certificate_.relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("C", [1e-4, 1e-2, 1.0, 1e2, 1e4])
+def test_separable_data_are_no_cliff(C):
+    X, y = load_digits(return_X_y=True)
+    model = LinearSVM(C=C).fit(X / 16, y == 0)
+    assert model.status_ is Status.CERTIFIED
+    assert model.n_iter_ < 500
+
+
+# -- path, warm start ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual-cd"])
+def test_a_path_has_a_gap_for_each_C_and_grows_with_it(solver):
+    X, y = blobs()
+    path = linsep.svm_path(X, y, [0.01, 0.1, 1.0], solver=solver)
+    assert (path.gaps <= 1e-3).all() and len(path) == 3
+    values = [part.objective for part in path.certificates]
+    assert values == sorted(values)
+    assert "CERTIFIED" in str(path)
+
+
+def test_warm_start_takes_fewer_steps():
+    X, y = load_digits(return_X_y=True)
+    model = LinearSVM(C=0.01, solver="dual-cd", warm_start=True).fit(X / 16, y == 3)
+    cold = model.n_iter_
+    assert model.set_params(C=0.011).fit(X / 16, y == 3).n_iter_ < cold
+
+
+# -- hostile data ----------------------------------------------------------------------------
+
+
+def hostile(kind, rng):
+    X, y = blobs(n=16, seed=int(rng.integers(1000)))
+    if kind == "duplicates":
+        X, y = np.vstack([X, X, X]), np.concatenate([y, y, y])
+    elif kind == "contradicting":
+        X, y = np.vstack([X, X]), np.concatenate([y, -y])
+    elif kind == "zero rows":
+        X[::3] = 0.0
+    elif kind == "all zero":
+        X[:] = 0.0
+    elif kind == "constant column":
+        X[:, 1] = 7.0
+    elif kind == "huge column":
+        X[:, 0] *= 1e8
+    elif kind == "tiny column":
+        X[:, 0] *= 1e-300
+    elif kind == "wide":
+        X = rng.normal(size=(16, 40))
+    elif kind == "one against many":
+        y[:] = 1
+        y[0] = -1
+    return X, y
+
+
+KINDS = ["plain", "duplicates", "contradicting", "zero rows", "all zero", "constant column",
+         "huge column", "tiny column", "wide", "one against many"]  # fmt: skip
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    kind=st.sampled_from(KINDS),
+    seed=st.integers(0, 1000),
+    C=st.sampled_from([1e-4, 1.0, 1e4]),
+    loss=st.sampled_from(["hinge", "squared_hinge"]),
+    offset=st.booleans(),
+    layout=st.sampled_from(["C", "F", "f4", "csr", "csr64"]),
+    weighted=st.booleans(),
+)
+def test_hostile_data_end_with_a_true_gap(kind, seed, C, loss, offset, layout, weighted):
+    rng = np.random.default_rng(seed)
+    X, y = hostile(kind, rng)
+    form = {
+        "C": lambda: X,
+        "F": lambda: np.asfortranarray(X),
+        "f4": lambda: X.astype(np.float32),
+        "csr": lambda: scipy.sparse.csr_array(X),
+        "csr64": lambda: long_indices(scipy.sparse.csr_array(X)),
+    }[layout]()
+    weight = rng.integers(1, 4, size=len(y)) if weighted else None
+    model = LinearSVM(C=C, loss=loss, fit_intercept=offset, time_limit=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        model.fit(form, y, sample_weight=weight)
+    gap = model.certificate_
+    assert np.isfinite(model.coef_).all()
+    assert gap.lower_bound <= gap.objective
+    assert gap.relative_gap <= 1e-3, (model.status_, model.n_iter_)
+
+
+def long_indices(X):
+    return scipy.sparse.csr_array(
+        (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
+    )
+
+
+def test_numbers_that_overflow_are_refused_with_their_place():
+    X, y = blobs(n=10)
+    X[3, 1] = 1e300
+    with pytest.raises(DataError, match="column 1"):
+        LinearSVM().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("setting", "word"),
+    [({"C": 0}, "'C'"), ({"loss": "log"}, "'loss'"), ({"tol": 0}, "'tol'"), ({"solver": "x"}, "'solver'")],
+)
+def test_wrong_settings_are_named(setting, word):
+    with pytest.raises(SettingError, match=word):
+        LinearSVM(**setting).fit(*blobs())
+
+
+# -- limits ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_limit_keeps_the_best_so_far_with_its_proof(solver):
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(GapWarning, match="STEP_LIMIT"):
+        model = LinearSVM(C=100.0, solver=solver, max_iter=3).fit(X, y)
+    gap = model.certificate_
+    assert model.status_ is Status.STEP_LIMIT
+    assert gap.relative_gap > 1e-3 and 0 <= gap.lower_bound <= gap.objective < np.inf
+
+
+def test_time_limit_zero_still_gives_a_model():
+    X, y = blobs()
+    with pytest.warns(GapWarning, match="TIME_LIMIT"):
+        model = LinearSVM(time_limit=0).fit(X, y)
+    assert model.predict(X).shape == y.shape
+
+
+def test_summary_and_saving_speak():
+    X, y = blobs()
+    model = LinearSVM().fit(X, y)
+    text = model.summary()
+    assert "no model has less than" in text and "vectors" in text and "street" in text
+
+
+def test_float32_rows_are_not_copied_to_float64():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200_000, 20)).astype(np.float32)
+    y = X[:, 0] + rng.normal(size=200_000) > 0
+    LinearSVM().fit(X[:5000], y[:5000])
+    tracemalloc.start()
+    LinearSVM(solver="newton").fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.6 * X.nbytes  # vectors of n numbers weigh much with 20 columns
