@@ -13,6 +13,7 @@ import hashlib
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -53,6 +54,7 @@ class Routine:
             with _lock:
                 if self._compiled is None:
                     self._compiled = _compile(self.python)
+                _specialise(self._compiled, args)
             self._ready.add(kind)
         compiled: Callable[..., Any] = self._compiled
         return compiled
@@ -99,6 +101,20 @@ def _compile(python: Callable[..., Any]) -> Any:
         return numba.njit(nogil=True, cache=True)(python)
     finally:
         numba.config.CACHE_DIR = previous
+
+
+def _specialise(dispatcher: Any, args: tuple[Any, ...]) -> None:
+    """Make machine code for arguments of these types, or take it from the disk.
+
+    The functions of rows.py are inlined, which spares counting references to every array on
+    every row; numba then checks its own bookkeeping of names pedantically and warns for nothing.
+    """
+    import numba
+    from numba.core.errors import NumbaPedanticWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumbaPedanticWarning)
+        dispatcher.compile(tuple(numba.typeof(argument) for argument in args))
 
 
 @lru_cache(maxsize=1)

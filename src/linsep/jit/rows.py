@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core.rows import CSR, BinaryRows, KeslerRows
+from linsep.jit.compile import inner
 
 __all__ = ["add", "dot", "norm2", "register", "weight"]
 
@@ -190,15 +191,20 @@ def _binary_weight(rows, v):
     return rows.weight[v]
 
 
+@inner
+def rival_of(v, own, K):
+    """Class that Kesler row v competes against; its own class is left out."""
+    place = v % (K - 1)
+    return place + 1 if place >= own else place
+
+
 # -- Kesler rows of K classes -------------------------------------------------------------------
 
 
 def _kesler_dot(rows, v, a):
     i = v // (rows.K - 1)
     own = rows.label[i]
-    rival = v % (rows.K - 1)
-    if rival >= own:
-        rival += 1
+    rival = rival_of(v, own, rows.K)
     p = own * (rows.d + 1)
     q = rival * (rows.d + 1)
     s = sample_dot(rows.X, i, a, p, rows.d) + rows.bias * a[p + rows.d]
@@ -208,9 +214,7 @@ def _kesler_dot(rows, v, a):
 def _kesler_add(rows, v, c, a):
     i = v // (rows.K - 1)
     own = rows.label[i]
-    rival = v % (rows.K - 1)
-    if rival >= own:
-        rival += 1
+    rival = rival_of(v, own, rows.K)
     p = own * (rows.d + 1)
     q = rival * (rows.d + 1)
     sample_add(rows.X, i, c, a, p, rows.d)
