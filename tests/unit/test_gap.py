@@ -37,7 +37,9 @@ def exact_objective(problem, a, objective):
     for x, y, s in zip(X, problem.sign, problem.weight):
         f = sum(Fraction(float(v)) * c for v, c in zip(x, w)) + b
         u = max(1 - int(y) * f, Fraction(0))
-        total += Fraction(objective.C) * Fraction(float(s)) * (u if objective.loss == "hinge" else u * u)
+        total += (
+            Fraction(objective.C) * Fraction(float(s)) * (u if objective.loss == "hinge" else u * u)
+        )
     return total
 
 
@@ -140,7 +142,10 @@ def test_sparse_and_float32_rows_give_the_same_report():
     X, y, _ = small(11, n=50)
     X = X.astype(np.float32)
     model = LinearSVC().fit(X, y)
-    reports = [linsep.certify(model, form, y) for form in (X, np.asfortranarray(X), scipy.sparse.csr_array(X))]
+    reports = [
+        linsep.certify(model, form, y)
+        for form in (X, np.asfortranarray(X), scipy.sparse.csr_array(X))
+    ]
     for report in reports[1:]:
         assert report.objective == pytest.approx(reports[0].objective, rel=1e-12)
         assert report.lower_bound == pytest.approx(reports[0].lower_bound, rel=1e-3)
@@ -152,7 +157,7 @@ def test_what_cannot_be_certified_is_refused_in_words():
         linsep.certify(object(), X, y)
     with pytest.raises(ModelError, match="penalty='l1'"):
         linsep.certify(LinearSVC(penalty="l1").fit(X, y), X, y)
-    with pytest.raises(ModelError, match="no coef_|kernel"):
+    with pytest.raises(ModelError, match="no coef_"):
         linsep.certify(SVC(kernel="rbf").fit(X, y), X, y)
     with pytest.raises(ModelError, match="3 features but X has 2"):
         linsep.certify(LinearSVC().fit(X, y), X[:, :2], y)

@@ -110,7 +110,9 @@ class Gap:
 
     def __str__(self) -> str:
         if np.isinf(self.objective):
-            return f"{self.errors} rows are not on their own side, so this is no answer ({self.words})"
+            return (
+                f"{self.errors} rows are not on their own side, so this is no answer ({self.words})"
+            )
         share = 100 * self.relative_gap
         return (
             f"objective {self.objective:.6g}, no model has less than {self.lower_bound:.6g}: "
@@ -188,21 +190,20 @@ def _primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> floa
     squared = float(a[:-1] @ a[:-1])
     if objective.intercept == "penalised":
         squared += (float(a[-1]) / objective.constant) ** 2
-    length = float(np.linalg.norm(a[:-1]))
+    reach = float(np.abs(a[:-1]) @ totals.columns)
     offset = 2.0 + abs(float(a[-1]))
     u = 1.0 - totals.values
     terms = cost * value(objective.loss, u)
     total = float(terms.sum())
-    # u_i is off by at most e_i = (d + 4) u (|x_i| |w| + |b| + 2); sums of e_i by Cauchy-Schwarz
+    # u_i is off by at most e_i = (d + 4) u (sum_j |x_ij w_j| + |b| + 2); the sum of c_i e_i is
+    # bounded column by column: sum_i c_i |x_ij| <= |c| |column j|
     step = (d + 4) * _U
     if objective.loss == "hinge":
-        size = float(np.linalg.norm(cost))
-        off = step * (size * totals.frobenius * length + float(cost.sum()) * offset)
+        off = step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * offset)
     else:
         twice = 2 * cost * np.maximum(u, 0.0)
-        size = float(np.linalg.norm(twice))
-        off = step * (size * totals.frobenius * length + float(twice.sum()) * offset)
-        worst = step * (totals.frobenius * length + offset)
+        off = step * (float(np.linalg.norm(twice)) * reach + float(twice.sum()) * offset)
+        worst = step * (reach + offset)
         off += worst * worst * float(cost.max())
     half = 0.5 * squared * (1 + (d + 8) * _U)
     return float((half + total * (1 + _SUM + 8 * _U) + off * 1.001) * (1 + 8 * _U))
@@ -211,7 +212,8 @@ def _primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> floa
 def _hard_primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> float:
     """|w|^2 / 2 once w is long enough for y f(x) >= 1 everywhere; inf if a row is wrong."""
     length = float(np.linalg.norm(a[:-1]))
-    off = (len(a) + 3) * _U * (totals.longest * length + abs(float(a[-1])) + 2.0)
+    reach = float(np.abs(a[:-1]) @ totals.columns)
+    off = (len(a) + 3) * _U * (reach + abs(float(a[-1])) + 2.0)
     least = float(totals.values.min()) - off
     if not least > 0:
         return np.inf
@@ -229,9 +231,9 @@ def _dual(
     """Lower bound of D(alpha), at least the value 0 of alpha = 0."""
     linear = float(alpha.sum()) * (1 - slack - _SUM)
     v = totals.v
-    error = (totals.terms * _U + slack) * float(np.linalg.norm(alpha)) * totals.frobenius * 1.001
-    size = float(np.linalg.norm(v)) * (1 + (len(v) + 8) * _U) + error
-    squared = size * size
+    error = (totals.terms * _U + slack) * float(np.linalg.norm(alpha)) * 1.001 * totals.columns
+    size = np.abs(v) + error
+    squared = float(size @ size) * (1 + (len(v) + 8) * _U)
     if objective.intercept == "penalised":
         balance = float(alpha @ problem.sign)
         balance = abs(balance) + problem.n * _U * float(alpha.sum())

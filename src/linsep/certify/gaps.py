@@ -37,14 +37,13 @@ def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: 
         margin=min(part.margin for part in parts),
         width=min(part.width for part in parts),
         inside=sum(part.inside for part in parts),
-        words=f"{problem.K} machines, one class against the rest, each "
-        + objective.words(),
+        words=f"{problem.K} machines, one class against the rest, each " + objective.words(),
         parts=tuple(parts),
     )
 
 
 def _machine(problem: Problem, witness: Witness, objective: Objective) -> Gap:
-    """Crammer and Singer: the dual variables of rivals are taken off, that of the own class added."""
+    """Crammer and Singer: minus the dual variables of rivals, plus that of the own class."""
     part, row = np.divmod(witness.rows, problem.n)
     alpha = np.zeros((problem.n, problem.K))
     alpha[row, part] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers

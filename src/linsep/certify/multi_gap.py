@@ -123,8 +123,8 @@ def _squared(problem: Problem, alpha: Array, frobenius: float) -> float:
 
 def _remainder(problem: Problem, alpha: Array, cost: Array) -> float:
     """What an imperfect balance can cost: sum |R_m| times the reach of the intercepts."""
-    rest = np.abs(alpha.sum(axis=0)) + 64 * _U * np.abs(alpha).sum(axis=0)
+    rest = np.abs(alpha.sum(axis=0)) + 2 * problem.n * _U * np.abs(alpha).sum(axis=0)
     most = float(cost.sum())  # objective of the weights 0, so the best one has no more
     longest = float(np.sqrt(problem.squared_lengths.max()))
     reach = most / float(cost.min()) + 1.0 + 2.0 * np.sqrt(2.0 * most) * longest
-    return float(rest.sum()) * reach * (1 + 1e-9)
+    return float(rest.sum() * reach) * (1 + 1e-9)

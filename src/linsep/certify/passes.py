@@ -6,7 +6,7 @@ float64 throughout, blocks in a fixed order, with what is needed to bound the ro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,18 +28,13 @@ class Totals:
     """Sums of one pass.
 
     values are y (w.x + b); v is the sum of alpha_i y_i x_i, each entry of which was rounded
-    at most ``terms`` times in a row; frobenius is at least the root of the sum of all squares.
+    at most ``terms`` times in a row; columns are at least the lengths of the columns of X.
     """
 
     values: Array
     v: Array
     terms: int
-    frobenius: float
-
-    @property
-    def longest(self) -> float:
-        """No row is longer than this."""
-        return self.frobenius
+    columns: Array
 
 
 def one_pass(problem: Problem, a: Array, alpha: Array) -> Totals:
@@ -52,7 +47,7 @@ def one_pass(problem: Problem, a: Array, alpha: Array) -> Totals:
         v, terms, squares = _dense_pass(problem, a[:-1], c, values)
     values += a[-1]
     values *= problem.sign
-    return Totals(values, v, terms, float(np.sqrt(squares)) * (1 + 1e-9) + 1e-150)
+    return Totals(values, v, terms, np.sqrt(squares) * (1 + 1e-9) + 1e-150)
 
 
 def combination(problem: Problem, alpha: Array) -> Array:
@@ -60,15 +55,17 @@ def combination(problem: Problem, alpha: Array) -> Array:
     return one_pass(problem, np.zeros(problem.d + 1), alpha).v
 
 
-def _dense_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int, float]:
+def _dense_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int, Array]:
     lanes = Lanes(problem.matrix, wide=True)
+    known = _known_columns(problem)
 
-    def lane_sums(lane: int) -> tuple[Array, float]:
-        v, squares = np.zeros(problem.d), 0.0
+    def lane_sums(lane: int) -> tuple[Array, Array]:
+        v, squares = np.zeros(problem.d), np.zeros(problem.d)
         for lo, hi, block in lanes.blocks(lane):
             out[lo:hi] = block @ w
             v += c[lo:hi] @ block
-            squares += float(np.vdot(block, block))
+            if known is None:
+                squares += np.einsum("ij,ij->j", block, block)
         return v, squares
 
     with one_blas_thread():
@@ -77,10 +74,11 @@ def _dense_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array
     for other, more in parts[1:]:
         v += other
         squares += more
+    squares = _keep_columns(problem, squares) if known is None else known
     return v, lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 4, squares
 
 
-def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int, float]:
+def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int, Array]:
     M = problem.matrix
     X = CSR(M.data, M.indices, M.indptr)
     n, size = problem.n, int(M.nnz)
@@ -95,9 +93,26 @@ def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Arra
         products.combine(X, c, lo, hi, v, size=size, work=work)
         return v
 
-    parts: list[Any] = run_all([lambda k=k: lane_sums(k) for k in range(count)])
+    parts = run_all([partial(lane_sums, k) for k in range(count)])
     v = parts[0]
     for other in parts[1:]:
         v += other
-    flat = M.data.astype(np.float64, copy=False)
-    return v, n + count + 4, float(np.vdot(flat, flat))
+    squares = _known_columns(problem)
+    if squares is None:
+        each = np.square(M.data, dtype=np.float64)
+        sums = np.bincount(M.indices, weights=each, minlength=problem.d)
+        squares = _keep_columns(problem, sums.astype(np.float64))
+    return v, n + count + 4, squares
+
+
+# Sums of squares of the columns are kept with the problem: one against the rest asks K times.
+
+
+def _known_columns(problem: Problem) -> Array | None:
+    found: Array | None = problem.__dict__.get("_column_squares")
+    return found
+
+
+def _keep_columns(problem: Problem, squares: Array) -> Array:
+    problem.__dict__["_column_squares"] = squares
+    return squares

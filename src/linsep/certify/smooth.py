@@ -39,8 +39,8 @@ def logistic_gap(
     extra = (b / constant) ** 2 if intercept == "penalised" else 0.0
     pull = constant * float(alpha @ problem.sign) if intercept == "penalised" else 0.0
     losses = float((cost * np.logaddexp(0.0, -totals.values)).sum())
-    error = (totals.terms + 1000) * 2.0**-53 * float(np.linalg.norm(alpha)) * totals.frobenius
-    size = float(np.linalg.norm(totals.v)) + error
+    error = (totals.terms + 1000) * 2.0**-53 * float(np.linalg.norm(alpha)) * totals.columns
+    size = float(np.linalg.norm(np.abs(totals.v) + error))
     high = 0.5 * (float(a[:-1] @ a[:-1]) + extra) + losses
     gain = float((cost * entropy).sum())
     low = gain - 0.5 * (size * size + pull * pull)
@@ -64,7 +64,7 @@ def ridge_gap(problem: Problem, a: Array, lam: float, offset: bool) -> Gap:
     best_b = float((s * centred * centred).sum()) + lam * float(a[:-1] @ a[:-1])
     high = float((s * residual * residual).sum()) + lam * float(a[:-1] @ a[:-1])
     size = float(np.linalg.norm(gradient))
-    size += 1e-13 * float(np.linalg.norm(s * centred)) * totals.frobenius
+    size += 1e-13 * float(np.linalg.norm(s * centred)) * float(np.linalg.norm(totals.columns))
     low = best_b - size * size / (4.0 * lam) if lam > 0 else 0.0
     free = "the intercept is not penalised" if offset else "no intercept"
     words = f"sum of squared distances to the targets -1, +1 + {lam:.6g} |w|^2; {free}"

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -76,7 +76,7 @@ class Lanes:
 
     def each(self, function: Callable[[int], T], threads: int | None = None) -> list[T]:
         """``function(lane)`` for every lane; results in the order of the lanes."""
-        jobs = [lambda lane=lane: function(lane) for lane in range(len(self.spans))]
+        jobs = [partial(function, lane) for lane in range(len(self.spans))]
         return run_all(jobs, 1 if self.serial else threads)
 
 
@@ -90,7 +90,7 @@ _inside = threading.local()
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
-def run_all(jobs: list[Callable[[], T]], threads: int | None = None) -> list[T]:
+def run_all(jobs: Sequence[Callable[[], T]], threads: int | None = None) -> list[T]:
     """Run all jobs and give their results in order; None means one thread for each core.
 
     A job that is itself run by a thread of ours does its own jobs alone.

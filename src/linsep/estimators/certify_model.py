@@ -104,8 +104,10 @@ def _one(
     if claim.kind == "perceptron":
         return _criterion(problem, a)
     if alpha is None:
-        u = 1.0 - problem.values(a) if objective.intercept != "none" else (
-            1.0 - problem.sign * problem.product(a[:-1])
+        u = (
+            1.0 - problem.values(a)
+            if objective.intercept != "none"
+            else (1.0 - problem.sign * problem.product(a[:-1]))
         )
         alpha = objective.C * problem.weight * derivative(objective.loss, u, 1e-3)
     report = _measured(problem, a, alpha, objective)

@@ -70,4 +70,6 @@ class Linear:
         return scores[:, 0] if len(self.coef_) == 1 else scores
 
     def __repr__(self) -> str:
-        return f"Linear({len(self.coef_)} x {self.coef_.shape[1]}, loss={self.loss!r}, C={self.C:g})"
+        return (
+            f"Linear({len(self.coef_)} x {self.coef_.shape[1]}, loss={self.loss!r}, C={self.C:g})"
+        )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 
-from linsep.certify.gap import Gap, Objective
+from linsep.certify.gap import Objective
 from linsep.certify.gaps import measure_any
 from linsep.core import Limits, Outcome, Problem, Solver, Status, Witness, drive
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
@@ -197,8 +197,10 @@ class LinearSVM(SVMFacts, LinearClassifier):
             )
         limits = Limits(steps=self.max_iter, seconds=self.time_limit)
         witness, gap, outcome, proof = hard_machine(problem, self.tol, limits, observers)
-        status = Status.INSEPARABLE if proof is not None and proof.separable is False else (
-            Status.CERTIFIED if gap.relative_gap <= self.tol else outcome.status
+        status = (
+            Status.INSEPARABLE
+            if proof is not None and proof.separable is False
+            else (Status.CERTIFIED if gap.relative_gap <= self.tol else outcome.status)
         )
         if status.ok and status is not Status.INSEPARABLE:
             gap = measure_any(problem, witness, self._objective(), self.multi_class)
@@ -269,7 +271,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
         self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
         self.n_updates_ = outcome.state.n_updates
         self.status_ = certificate.settle(outcome.status, self.tol)
-        self.certificate_: Gap = certificate
+        self.certificate_: Any = certificate
         self.solver_used_ = reason
         self.outcome_ = outcome
 

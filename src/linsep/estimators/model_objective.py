@@ -61,9 +61,7 @@ def _ours(model: Any, n: int) -> Claim:
             "model.certificate_."
         )
     objective = Objective(model.loss, float(model.C), _free(model))
-    return Claim(
-        "svm", objective, model.class_weight, model.support_, np.abs(model.dual_coef_)
-    )
+    return Claim("svm", objective, model.class_weight, model.support_, np.abs(model.dual_coef_))
 
 
 def _given(model: Any, n: int) -> Claim:

@@ -106,7 +106,7 @@ class SVMFacts:
                 f"this one has {len(me.classes_)}: take one class against the rest."
             )
         scores = me.decision_function(X)
-        return np.where(np.asarray(y) == me.classes_[1], scores, -scores)
+        return np.asarray(np.where(np.asarray(y) == me.classes_[1], scores, -scores))
 
 
 def _positions(slack: Array) -> NDArray[Any]:

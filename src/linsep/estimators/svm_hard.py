@@ -39,8 +39,9 @@ def hard_machine(
         return _finished(problem, witness, objective), gap, outcome, None
     if outcome.status in (Status.TIME_LIMIT, Status.STEP_LIMIT, Status.STOPPED):
         return witness, gap, outcome, None
+    labels = problem.classes[problem.label]
     proof = separability(
-        problem.matrix, problem.sign, fit_intercept=problem.fit_intercept, time_limit=limits.seconds
+        problem.matrix, labels, fit_intercept=problem.fit_intercept, time_limit=limits.seconds
     )
     if proof.separable and len(proof.hull_rows):
         witness = scaled_witness(problem, proof.hull_rows, proof.hull_weights)
@@ -71,9 +72,7 @@ def scaled_witness(problem: Problem, rows: Any, shares: Any) -> Witness:
     least = float((problem.sign * (scores + b)).min())
     factor = 1.0 / least if least > 0.5 else 1.0
     kept = np.flatnonzero(alpha)
-    return Witness(
-        a=np.append(w, b) * factor, rows=kept, multipliers=alpha[kept], claim="dual"
-    )
+    return Witness(a=np.append(w, b) * factor, rows=kept, multipliers=alpha[kept], claim="dual")
 
 
 def _finished(problem: Problem, witness: Witness, objective: Objective) -> Witness:

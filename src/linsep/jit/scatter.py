@@ -18,6 +18,4 @@ def _scatter(data, indices, indptr, lo, hi, out):
 def scatter(matrix, lo, hi, out):
     """out[i - lo] = row i of a CSR matrix, for lo <= i < hi."""
     work = int(matrix.indptr[hi] - matrix.indptr[lo])
-    _scatter(
-        matrix.data, matrix.indices, matrix.indptr, lo, hi, out, size=matrix.nnz, work=work
-    )
+    _scatter(matrix.data, matrix.indices, matrix.indptr, lo, hi, out, size=matrix.nnz, work=work)

@@ -202,5 +202,3 @@ class DualCD:
         elif primal - dual - running > 0.25 * self.tol * primal:
             state.active = problem.n
             state.numbers[:2] = np.inf, -np.inf
-
-

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,15 @@ from linsep.core.problem import Problem
 from linsep.core.rows import CSR, Matrix
 from linsep.jit import products
 
-__all__ = ["Bounds", "best_offset", "dual_value", "matrix_of", "row_scores", "row_sum", "signed_sums"]
+__all__ = [
+    "Bounds",
+    "best_offset",
+    "dual_value",
+    "matrix_of",
+    "row_scores",
+    "row_sum",
+    "signed_sums",
+]
 
 Array = NDArray[np.float64]
 
@@ -45,7 +54,7 @@ def row_scores(problem: Problem, w: Array, threads: int | None = None) -> Array:
     X, out = matrix_of(problem), np.empty(problem.n)
     size = _size(problem)
     jobs = [
-        lambda lo=lo, hi=hi: products.scores(X, w, lo, hi, out, size=size, work=size)
+        partial(products.scores, X, w, lo, hi, out, size=size, work=size)
         for lo, hi in halves(problem)
     ]
     _run(jobs, size, threads)
@@ -57,7 +66,7 @@ def row_sum(problem: Problem, c: Array, threads: int | None = None) -> Array:
     X, size, spans = matrix_of(problem), _size(problem), halves(problem)
     out = np.zeros((len(spans), problem.d))
     jobs = [
-        lambda lo=lo, hi=hi, v=v: products.combine(X, c, lo, hi, v, size=size, work=size)
+        partial(products.combine, X, c, lo, hi, v, size=size, work=size)
         for (lo, hi), v in zip(spans, out)
     ]
     _run(jobs, size, threads)
@@ -76,7 +85,7 @@ def signed_sums(problem: Problem, alpha: Array, threads: int | None = None) -> t
         for side in (0, 1):
             products.combine(X, c[side], lo, hi, out[side, k], size=size, work=size)
 
-    _run([lambda k=k: lane(k) for k in range(len(spans))], size, threads)
+    _run([partial(lane, k) for k in range(len(spans))], size, threads)
     return np.asarray(out[0].sum(axis=0)), np.asarray(out[1].sum(axis=0))
 
 
@@ -93,7 +102,7 @@ def _size(problem: Problem) -> int:
     return int(problem.matrix.nnz) if problem.sparse else problem.n * problem.d
 
 
-def _run(jobs: list[Callable[[], Any]], size: int, threads: int | None) -> None:
+def _run(jobs: Sequence[Callable[[], Any]], size: int, threads: int | None) -> None:
     run_all(jobs, 1 if size < 300_000 else threads)
 
 

@@ -214,7 +214,7 @@ class NewtonHinge:
                 return
             state.h, state.center = change
             state.rung = 0
-            state.kappa = max(state.kappa, 1e-6) if full else 1e-3
+            state.kappa = max(state.kappa, 1e-6 if state.h > 0 else 0.0) if full else 1e-3
             self._take(problem, state, rows, state.a + p, self._read(problem, state, rows, p))
             return
         self._newton(problem, state, rows, p, predicted)
@@ -316,8 +316,10 @@ class NewtonHinge:
             if min(plus, minus) <= 0.0:
                 return 0.0
             up, down = min(1.0, minus / plus), min(1.0, plus / minus)
-        v = C * (up * reading.v_plus - down * (reading.v_plus - reading.v)) if offset else (
-            C * reading.v
+        v = (
+            C * (up * reading.v_plus - down * (reading.v_plus - reading.v))
+            if offset
+            else (C * reading.v)
         )
         value = C * (up * plus + down * minus) - 0.5 * float(v @ v)
         if self.loss == "squared_hinge":
@@ -336,7 +338,7 @@ class NewtonHinge:
     def _slopes(self, state: NewtonState) -> Array:
         """z of all rows at the present point."""
         middle: Any = state.center if state.center.size else 0.5
-        return np.clip(state.u * (0.5 / state.h) + middle, 0.0, 1.0)
+        return np.asarray(np.clip(state.u * (0.5 / state.h) + middle, 0.0, 1.0))
 
     def _rounded(self, a: Array, reading: Reading) -> float:
         return 0.5 * float(a[:-1] @ a[:-1]) + self.C * float(reading.sums[loops.ROUNDED])
@@ -395,8 +397,10 @@ class NewtonHinge:
         Moving the centre is the step of the multiplier method: the gap shrinks at a width that
         keeps the Newton systems well behaved, and faster the larger C is.
         """
-        if self.loss == "squared_hinge":
-            return None
+        if self.loss == "squared_hinge":  # the dual may still gain where the primal cannot
+            state.idle = 0 if state.gap < 0.9 * state.settled_gap else state.idle + 1
+            state.settled_gap = min(state.gap, state.settled_gap)
+            return (state.h, state.center) if state.idle <= 6 else None
         h, allowed = state.h, 0.5 * self.tol * state.primal
         if not state.center.size:
             wider = [w for w in _FIRST if w < h] if state.target == 0.0 else []
@@ -423,9 +427,7 @@ class NewtonHinge:
 
     def _leftover(self, state: NewtonState, rows: RowSet, h: float) -> float:
         n = len(state.u)
-        return self.C * float(
-            loops.excess(state.u, rows.cost, h, size=rows.size, work=n)
-        )
+        return self.C * float(loops.excess(state.u, rows.cost, h, size=rows.size, work=n))
 
     def _minimum_along(self, state: NewtonState, rows: RowSet, p: Array, u1: Array) -> float:
         """Exact minimum of the rounded objective along p, from the two stored violations."""

@@ -7,6 +7,7 @@ not ended; parts run in threads, and none of them depends on another.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,9 +63,7 @@ class OneVsRest:
         _ = problem.squared_lengths  # computed once, for all parts
         problems = [against_rest(problem, k) for k in range(problem.K)]
         starts = [None] * problem.K if start is None else list(start)
-        jobs = [
-            lambda p=p, s=s: solver.init(p, start=s) for p, s in zip(problems, starts)
-        ]
+        jobs = [partial(solver.init, p, start=s) for p, s in zip(problems, starts)]
         return OneVsRestState(parts=run_all(jobs, self.threads), problems=problems)
 
     def advance(
@@ -72,7 +71,7 @@ class OneVsRest:
     ) -> int:
         """Up to ``steps`` steps of every part."""
         jobs = [
-            lambda p=p, s=s: self.solver.advance(p, s, steps)
+            partial(self.solver.advance, p, s, steps)
             for p, s in zip(state.problems, state.parts)
             if not s.status.done
         ]

@@ -15,6 +15,7 @@ Paper     Rockafellar 1976, proximal point and multipliers; Li, Sun, Toh 2018 fo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -203,7 +204,7 @@ class ProximalNewton:
 
     def _newton_step(self, problem: Problem, state: ProximalState) -> None:
         gradient, free = self._evaluate(problem, state)
-        if state.status.done:
+        if self.status(state).done:
             return
         wrong = 0.5 * float(gradient[:-1] @ gradient[:-1])
         gap = max(state.best_primal - state.best_dual, 0.0)
@@ -217,7 +218,7 @@ class ProximalNewton:
                 state.sigma = max(_SHRINK * state.sigma, _SIGMA)
             state.inner = 0
             gradient, free = self._evaluate(problem, state)
-            if state.status.done:
+            if self.status(state).done:
                 return
         p = self._direction(problem, state, gradient, free)
         step = row_scores(problem, p[:-1], self.threads)
@@ -246,7 +247,10 @@ class ProximalNewton:
                 break
             q = product(p)
             state.work += product.share
-            t = rz / float(p @ q)
+            pq = float(p @ q)
+            if not pq > 0:
+                break
+            t = rz / pq
             x += t * p
             r -= t * q
             np.multiply(inverse, r, out=z)
@@ -292,6 +296,7 @@ class _System:
     ) -> None:
         self.X, self.d, self.offset = matrix_of(problem), problem.d, problem.fit_intercept
         self.sigma, self.free = sigma, free
+        self.hold = 1e-8 * float(sigma.sum())  # keeps b in place when no row is free
         M = problem.matrix
         lengths = np.diff(M.indptr)[free] if problem.sparse else np.full(len(free), problem.d)
         ends = np.cumsum(lengths)
@@ -307,8 +312,11 @@ class _System:
         self.parts[:] = 0.0
         spans = [(0, self.cut), (self.cut, len(self.free))]
         jobs = [
-            lambda lo=lo, hi=hi, out=out: loops.curve(
-                self.X, self.free, lo, hi, self.sigma, p, out, size=self.size, work=self.size
+            partial(
+                loops.curve,
+                *(self.X, self.free, lo, hi, self.sigma, p, out),
+                size=self.size,
+                work=self.size,
             )
             for (lo, hi), out in zip(spans, self.parts)
             if hi > lo
@@ -316,17 +324,13 @@ class _System:
         run_all(jobs, self.threads)
         out = self.parts[0] + self.parts[1]
         out[:-1] += p[:-1]
-        if not self.offset:
-            out[-1] = p[-1]
+        out[-1] = out[-1] + self.hold * p[-1] if self.offset else p[-1]
         return np.asarray(out)
 
     def diagonal(self) -> Array:
         """The diagonal, for scaling."""
         out = np.ones(self.d + 1)
-        loops.squares(
-            self.X, self.free, self.sigma, out[:-1], size=self.size, work=self.size
-        )
+        loops.squares(self.X, self.free, self.sigma, out[:-1], size=self.size, work=self.size)
         if self.offset:
-            total = float(self.sigma[self.free].sum())
-            out[-1] = max(total, 1e-8 * float(self.sigma.sum()))
+            out[-1] = float(self.sigma[self.free].sum()) + self.hold
         return out
