@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linsep.certify.exact import dependency, reflected, vanishes
 from linsep.certify.margins import margin_above, margin_below
+from linsep.certify.proof import Proof
 from linsep.certify.signs import row_signs
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
@@ -45,6 +46,8 @@ class Certificate:
     margin_aug_low: float
     margin_aug_high: float
     """The same in the augmented space."""
+    finite: bool = True
+    """Whether all scores are numbers; otherwise X holds NaN or infinity, or it overflowed."""
     rows: tuple[int, ...] = ()
     """Not separable: rows whose combination with the multipliers is exactly zero."""
     multipliers: tuple[Fraction, ...] = ()
@@ -63,6 +66,19 @@ class Certificate:
         if status is Status.SEPARATED and self.separable is None:
             return Status.BOUNDARY
         return status
+
+    def refuted_by(self, proof: Proof) -> Self:
+        """The same facts with the rows of a proof that nothing separates the data."""
+        rivals = () if proof.rivals is None else tuple(proof.classes[r] for r in proof.rivals)
+        return replace(
+            self,
+            separable=False,
+            margin_high=0.0,
+            margin_aug_high=0.0,
+            rows=tuple(int(row) for row in proof.rows),
+            multipliers=tuple(proof.multipliers),
+            rivals=rivals,
+        )
 
     def __str__(self) -> str:
         lines = []
@@ -136,6 +152,7 @@ def judge(problem: Problem, witness: Witness) -> Certificate:
         margin_aug=margin_aug,
         margin_aug_low=max(margin_aug, 0.0),
         margin_aug_high=high_aug,
+        finite=bool(np.isfinite(values.sum()) or np.isfinite(values).all()),
         rows=tuple(problem.sample_of(r) for r in rows),
         multipliers=tuple(multipliers),
         rivals=tuple(problem.classes[problem.rival_of(r)] for r in rows if not problem.binary),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linsep.core.lanes import run_all
 from linsep.core.rows import CSR, BinaryRows, KeslerRows, Rows
 from linsep.errors import DataError, LabelError
 
@@ -36,6 +37,9 @@ class Problem:
         Whether the rows carry a constant 1 as their last coordinate.
     feature_names : sequence of str, optional
         Used in messages.
+    check_finite : bool, default=True
+        Look for NaN and infinity now. Whoever leaves it out calls ``check_finite`` before an
+        answer is given, once a product with all rows is not finite.
 
     Examples
     --------
@@ -53,9 +57,12 @@ class Problem:
         sample_weight: ArrayLike | None = None,
         fit_intercept: bool = True,
         feature_names: Any = None,
+        check_finite: bool = True,
     ) -> None:
         names = None if feature_names is None else [str(name) for name in feature_names]
-        matrix = _as_matrix(X, names)
+        matrix = _as_matrix(X)
+        if check_finite:
+            _check_finite(matrix, names)
         n = matrix.shape[0]
         classes, label = _as_labels(y, n)
         weight = _as_weights(sample_weight, n)
@@ -191,14 +198,24 @@ class Problem:
         return values
 
     def product(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """X @ w in float64, without a float64 copy of a float32 matrix."""
-        if self.sparse or self.matrix.dtype == np.float64:
+        """X @ w in float64, in two halves by two threads; float32 is widened piece by piece."""
+        if self.sparse:
             return np.asarray(self.matrix @ w, dtype=np.float64)
         out = np.empty((self.n, *w.shape[1:]))
-        step = max(1, _CHUNK // max(1, self.d))
-        for at in range(0, self.n, step):
-            out[at : at + step] = self.matrix[at : at + step].astype(np.float64) @ w
+        wide = self.matrix.dtype == np.float64
+        step = -(-self.n // 2) if wide else max(1, _CHUNK // 4 // self.d)
+
+        def part(at: int) -> None:
+            block = self.matrix[at : at + step].astype(np.float64, copy=False)
+            np.matmul(block, w, out=out[at : at + step])
+
+        starts = range(0, self.n, step)
+        run_all([partial(part, at) for at in starts], 1 if self.n * self.d < _CHUNK else None)
         return out
+
+    def check_finite(self) -> None:
+        """Raise DataError if X holds NaN or infinity, naming the first place."""
+        _check_finite(self.matrix, self.feature_names)
 
     @cached_property
     def squared_lengths(self) -> NDArray[np.float64]:
@@ -242,7 +259,7 @@ class Problem:
 # -- validation ---------------------------------------------------------------------------
 
 
-def _as_matrix(X: Any, names: list[str] | None) -> Any:
+def _as_matrix(X: Any) -> Any:
     if hasattr(X, "tocsr"):
         matrix = X.tocsr()
         if not matrix.has_canonical_format:
@@ -261,7 +278,6 @@ def _as_matrix(X: Any, names: list[str] | None) -> Any:
         raise DataError("X has no rows (0 samples); give at least one row of each class.")
     if matrix.shape[1] == 0:
         raise DataError(f"X has no columns: 0 feature(s) (shape={matrix.shape}).")
-    _check_finite(matrix, names)
     return matrix
 
 
@@ -349,13 +365,26 @@ def _as_labels(y: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
         at = next(i for i, v in enumerate(labels) if v is None or v != v)
         raise LabelError(f"y has no label at row {at}; drop that row or give it a label.")
     try:
-        classes, label = np.unique(labels, return_inverse=True)
+        classes, label = _unique(labels)
     except TypeError as error:
         raise LabelError(f"y mixes labels that cannot be sorted ({error}); use one type.") from None
     if classes.size < 2:
         shown = classes[0].item() if hasattr(classes[0], "item") else classes[0]
         raise LabelError(f"y has one class ({shown!r}); a separating hyperplane needs two.")
     return classes, label.astype(np.int64)
+
+
+def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Sorted classes and the number of each row's class; without sorting for small integers."""
+    if labels.dtype.kind in "iu" and labels.size:
+        low, high = int(labels.min()), int(labels.max())
+        if high - low < 1000:
+            shifted = (labels - low).astype(np.int64)
+            present = np.flatnonzero(np.bincount(shifted, minlength=1))
+            place = np.zeros(high - low + 1, dtype=np.int64)
+            place[present] = np.arange(present.size)
+            return (present + low).astype(labels.dtype), place[shifted]
+    return np.unique(labels, return_inverse=True)
 
 
 def _as_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:

@@ -43,6 +43,10 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "warm_start": boolean,
     }
 
+    _checked_at_the_end: ClassVar[bool] = False
+    """Whether NaN and infinity in X are noticed by the certificate, which reads all rows, so
+    that no pass over the data is needed before the first step."""
+
     # -- to be given by each estimator ------------------------------------------------------
 
     def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
@@ -102,6 +106,12 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             observers=[*observers, bridge],
             certifier=judge,
         )
+        if not getattr(outcome.certificate, "finite", True) or outcome.status is Status.DIVERGED:
+            problem.check_finite()
+            raise DataError(
+                f"the numbers overflowed: {_largest(problem)}. Scale the columns, for instance "
+                "with sklearn.preprocessing.MaxAbsScaler."
+            )
         self._keep(problem, solver, outcome, reason)
         bridge.close()
         self._warn(problem)
@@ -128,8 +138,9 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise DataError(str(error)) from error
         try:
             y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
+            if y.dtype.kind not in "biu":  # integers and booleans can only be classes
+                assert_all_finite(y, input_name="y")
+                check_classification_targets(y)
         except ValueError as error:
             raise LabelError(str(error)) from error
         names = getattr(self, "feature_names_in_", None)
@@ -139,6 +150,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             sample_weight=self._weights(y, sample_weight),
             fit_intercept=self.fit_intercept,
             feature_names=names,
+            check_finite=not self._checked_at_the_end,
         )
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
@@ -205,11 +217,6 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _warn(self, problem: Problem) -> None:
         status, certificate = self.status_, self.certificate_
-        if status is Status.DIVERGED:
-            raise DataError(
-                f"the numbers overflowed: {_largest(problem)}. Scale the columns, for instance "
-                "with sklearn.preprocessing.MaxAbsScaler."
-            )
         if status.ok or certificate.errors == 0 or self.outcome_.interrupted:
             return
         warnings.warn(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from linsep.core import Problem, Solver
+from linsep.core import Outcome, Problem, Solver, Status
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.params import Check, either, none, number, one_of
 from linsep.solvers.kozinec import Kozinec as KozinecSolver
+from linsep.verdict import decide
 
 __all__ = ["Kozinec"]
 
@@ -84,6 +86,7 @@ class Kozinec(LinearClassifier):
     (0.4472, 0.4472)
     """
 
+    _checked_at_the_end: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {
         "eps": either(none, number(0, above=True)),
         "space": one_of("difference", "augmented"),
@@ -127,6 +130,18 @@ class Kozinec(LinearClassifier):
         else:
             reason = f"{self.space} space, as asked"
         return solver, f"{rule} ({reason})"
+
+    def _keep(
+        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
+    ) -> None:
+        """Hulls that seem to meet are settled by a proof, whatever rows the run ended with."""
+        if outcome.status is Status.STALLED and outcome.certificate.separable is None:
+            left = None if self.time_limit is None else self.time_limit - outcome.seconds
+            proof = decide(problem, time_limit=None if left is None else max(left, 0.0))
+            if proof.separable is False:
+                certificate = outcome.certificate.refuted_by(proof)
+                outcome = replace(outcome, certificate=certificate)
+        super()._keep(problem, solver, outcome, reason)
 
     def _warm_start(self, problem: Problem) -> Any:
         if not (self.warm_start and hasattr(self, "outcome_")):

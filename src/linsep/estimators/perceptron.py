@@ -106,6 +106,7 @@ class Perceptron(LinearClassifier):
     ('SEPARATED', 3, 8)
     """
 
+    _checked_at_the_end: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {
         "update": one_of("single", "batch"),
         "order": one_of("cyclic", "shuffle", "random", "restart", "worst"),

@@ -65,6 +65,7 @@ def trace(
         )
     model = clone(estimator)
     problem = model._problem(X, y)
+    problem.check_finite()
     solver, _ = model._solver(problem)
     if max_steps is not None and hasattr(solver, "cycles"):
         solver = replace(solver, cycles=False)
