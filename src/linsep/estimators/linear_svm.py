@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.callback import with_callbacks
 from linsep.certify.gap import Objective
 from linsep.certify.gaps import measure_any
 from linsep.core import Limits, Outcome, Problem, Solver, Status, Witness, drive
+from linsep.core.lanes import Lanes
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge
@@ -24,6 +26,8 @@ from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.polish import polish, polish_parts
 
 __all__ = ["LinearSVM"]
+
+_MANY = 1_000_000  # entries from which two threads look for the largest one
 
 
 class LinearSVM(SVMFacts, LinearClassifier):
@@ -277,12 +281,17 @@ class LinearSVM(SVMFacts, LinearClassifier):
 
     def _keep_dual(self, problem: Problem, witness: Witness) -> None:
         K = 1 if problem.binary else problem.K
-        part, row = np.divmod(witness.rows, problem.n)
-        support = np.unique(row)
-        coef = np.zeros((K, len(support)))
-        sign = problem.sign[row] if problem.binary else np.where(problem.label[row] == part, 1, -1)
-        coef[part, np.searchsorted(support, row)] = sign * witness.multipliers
-        self.dual_coef_ = coef
+        if problem.binary:
+            support = witness.rows
+            self.dual_coef_ = (problem.sign[support] * witness.multipliers)[None, :]
+        else:
+            part, row = np.divmod(witness.rows, problem.n)
+            used = np.zeros(problem.n, dtype=bool)
+            used[row] = True
+            support = np.flatnonzero(used)
+            self.dual_coef_ = np.zeros((K, len(support)))
+            sign = np.where(problem.label[row] == part, 1.0, -1.0)
+            self.dual_coef_[part, np.searchsorted(support, row)] = sign * witness.multipliers
         index = problem.row_index
         self.support_ = support if index is None else index[support]
         lengths = np.linalg.norm(self.coef_, axis=1)
@@ -341,9 +350,18 @@ def warm_state(model: Any, problem: Problem, solver: Any) -> Any:
 
 def _refuse_huge(problem: Problem) -> None:
     data = problem.matrix.data if problem.sparse else problem.matrix
-    high, low = (float(data.max()), float(data.min())) if data.size else (0.0, 0.0)
-    if max(high, -low) > 1e100:
+    lanes = Lanes(data) if data.ndim == 2 and data.size > _MANY else None
+    if lanes is None:
+        most = float(max(data.max(), -data.min())) if data.size else 0.0
+    else:
+        most = max(lanes.each(partial(_largest_of, lanes)))
+    if most > 1e100:
         raise DataError(_overflow_words(problem))
+
+
+def _largest_of(lanes: Lanes, lane: int) -> float:
+    lo, hi = lanes.spans[lane]
+    return float(max(lanes.matrix[lo:hi].max(), -lanes.matrix[lo:hi].min()))
 
 
 def _overflow_words(problem: Problem) -> str:
