@@ -23,6 +23,7 @@ __all__ = ["ALGORITHMS", "emit", "estimator", "narrate", "table"]
 ALGORITHMS = {
     "perceptron": ("Perceptron", "correct the weights on every mistake"),
     "kozinec": ("Kozinec", "nearest points of the hulls: the maximum margin, with bounds"),
+    "linear-svm": ("LinearSVM", "soft or hard margin, with a proved duality gap"),
 }
 
 
@@ -35,6 +36,8 @@ def table(args: Namespace, **options: Any) -> Table:
         return load(args.data)
     if args.encode:
         options.setdefault("encode", "onehot")
+    if args.drop_missing:
+        options["missing"] = "drop"
     data = read(args.data, target=options.pop("target", target), **options)
     if data.notes:
         narrate(data.notes)

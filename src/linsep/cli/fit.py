@@ -63,7 +63,7 @@ def _report(model: Any) -> dict[str, Any]:
         "coef": model.coef_.tolist(),
         "intercept": model.intercept_.tolist(),
         "classes": model.classes_.tolist(),
-        "updates": model.n_updates_,
+        "updates": getattr(model, "n_updates_", None),
         "passes": outcome.passes,
         "seconds": outcome.seconds,
         "certificate": model.certificate_.to_dict(),

@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(command.run(args))
     except LinsepError as error:
-        print(f"linsep: {error}", file=sys.stderr)
+        print(f"linsep: {_for_the_shell(str(error))}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader of a pipe went away, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -48,6 +48,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("linsep: interrupted", file=sys.stderr)
         return 130
+
+
+def _for_the_shell(message: str) -> str:
+    """The way out in the words of the command line."""
+    for python, option in (
+        ("encode='onehot'", "--encode"),
+        ("missing='drop'", "--drop-missing"),
+        ("target=", "--target "),
+        ("max_iter", "-s max_iter=N"),
+    ):
+        message = message.replace(python, option)
+    return message
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -109,6 +121,7 @@ def _data(parser: argparse.ArgumentParser, labels: bool = True) -> None:
     )
     parser.add_argument("--target", metavar="COLUMN", help="name or number (from 0) of the labels")
     parser.add_argument("--encode", action="store_true", help="text columns become 0/1 columns")
+    parser.add_argument("--drop-missing", action="store_true", help="leave out rows with gaps")
     parser.add_argument("--json", action="store_true", help="JSON on stdout")
     if labels:
         parser.add_argument("--positive", metavar="LABEL", help="this class against all others")

@@ -162,7 +162,7 @@ def _categories(column: Column, at: int, source: Source) -> tuple[int, str, tupl
 def _text_error(columns: list[Column], text: list[int], source: Source) -> FormatError:
     names = ", ".join(repr(columns[j].name) for j in text[:8]) + (" ..." if len(text) > 8 else "")
     first = columns[text[0]]
-    row = int(np.flatnonzero(~first.missing)[0])
+    row = int(np.flatnonzero(~first.missing & ~first.where(is_number))[0])
     assert first.codes is not None
     shown = first.values[first.codes[row]]
     shown = shown if len(shown) < 40 else shown[:37] + "..."

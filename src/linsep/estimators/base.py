@@ -164,8 +164,9 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return weight if sample_weight is None else weight * np.asarray(sample_weight)
 
     def _seed(self) -> int:
-        """One seed a fit; an integer random_state is the seed itself."""
-        state = self.random_state
+        """One seed a fit; an integer random_state is the seed itself, and None is 0, so that a
+        fit gives the same bits every time and can be resumed."""
+        state = 0 if self.random_state is None else self.random_state
         if isinstance(state, int | np.integer) and not isinstance(state, bool):
             return int(state)
         return int(check_random_state(state).randint(2**31 - 1))

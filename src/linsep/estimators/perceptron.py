@@ -58,7 +58,7 @@ class Perceptron(LinearClassifier):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; a weight multiplies the learning rate of a row.
     random_state : int, RandomState or None, default=None
-        Seed of random orders and of a random start.
+        Seed of random orders and of a random start. None is 0: every fit gives the same bits.
     warm_start : bool, default=False
         Start from the weights of the last fit.
     verbose : int, default=0

@@ -13,14 +13,12 @@ _SHOWN = 12  # weights printed before the rest is left out
 
 def summary(model: Any) -> str:
     """Several lines: the rule, why the run stopped, and what is proved."""
-    certificate, outcome = model.certificate_, model.outcome_
-    state = outcome.state
+    certificate = model.certificate_
     lines = [
         f"{type(model).__name__}: {model.status_.value}",
         f"  algorithm   {model.solver_used_}",
-        f"  work        {model.n_updates_} updates, {getattr(state, 'n_visits', outcome.steps)} "
-        f"visits, {outcome.passes:.4g} passes, {outcome.seconds:.3g} s",
-        f"  errors      {certificate.errors} rows not on their own side",
+        f"  work        {_work(model)}",
+        f"  errors      {count(certificate.errors, 'row')} not on their own side",
     ]
     if certificate.separable:
         lines.append(f"  margin      {certificate.margin:.6g} (one side, in the units of X)")
@@ -40,6 +38,23 @@ def summary(model: Any) -> str:
         lines.append(f"  proof       {listed} add up to zero, so nothing separates")
     lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
     return "\n".join(lines)
+
+
+def count(number: int, noun: str) -> str:
+    """1 row, 2 rows."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _work(model: Any) -> str:
+    """What the fit took; a model read from a file knows less."""
+    outcome = getattr(model, "outcome_", None)
+    updates = count(model.n_updates_, "update")
+    if outcome is None:
+        return f"{updates}, {count(model.n_iter_, 'pass').replace('passs', 'passes')}"
+    visits = getattr(outcome.state, "n_visits", outcome.steps)
+    return (
+        f"{updates}, {count(visits, 'visit')}, {outcome.passes:.4g} passes, {outcome.seconds:.3g} s"
+    )
 
 
 def rule_text(model: Any) -> str:

@@ -83,8 +83,11 @@ def _restore_words(estimator: Any, fields: Mapping[str, Any]) -> None:
             raise ModelError(f"status {error} is not known") from error
     if fields.get("certificate") is not None:
         from linsep.certify.certificate import Certificate
+        from linsep.certify.gap import Gap
 
-        estimator.certificate_ = Certificate.from_dict(fields["certificate"])
+        stored = fields["certificate"]
+        kind = Gap if "lower_bound" in stored else Certificate
+        estimator.certificate_ = kind.from_dict(stored)
 
 
 def _array(fields: Mapping[str, Any], name: str, axes: int) -> NDArray[np.float64]:

@@ -51,8 +51,8 @@ def trace(
     ...                    row_names=table.row_names)
     >>> print(run.narrate())
     Perceptron: 4 rows, 4 features
-        0  start: w = (0.25, 0.25, 0.25, 0.25), b = 0.25; 3 rows wrong
-        1  visit 2: Steve has value -1.25, so a <- a + 1 z; 2 rows wrong
+        0  start: w = (0.25, 0.25, 0.25, 0.25), b = 0.25; 1 row wrong
+        1  visit 2: Steve has value -1.25, so a <- a + 1 z; 3 rows wrong
         2  visit 3: Mary has value -0.75, so a <- a + 1 z; 1 row wrong
         3  visit 4: Peter has value -3.75, so a <- a + 1 z; 0 rows wrong
            every row is on its own side of the plane: 3 updates, 8 visits
@@ -67,6 +67,11 @@ def trace(
     problem = model._problem(X, y)
     problem.check_finite()
     solver, _ = model._solver(problem)
+    if not hasattr(solver, "current"):
+        raise CapabilityError(
+            f"{type(estimator).__name__} cannot be traced: {type(solver).__name__} moves many "
+            "weights at once. Perceptron and Kozinec can be."
+        )
     if max_steps is not None and hasattr(solver, "cycles"):
         solver = replace(solver, cycles=False)
     state = solver.init(problem, start=model._start(problem))
