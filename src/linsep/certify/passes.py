@@ -99,9 +99,9 @@ def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Arra
         v += other
     squares = _known_columns(problem)
     if squares is None:
-        each = np.square(M.data, dtype=np.float64)
-        sums = np.bincount(M.indices, weights=each, minlength=problem.d)
-        squares = _keep_columns(problem, sums.astype(np.float64))
+        squares = np.zeros(problem.d)
+        products.columns(X, n, squares, size=size, work=size)
+        _keep_columns(problem, squares)
     return v, n + count + 4, squares
 
 

@@ -59,18 +59,19 @@ class Lanes:
         ]
         size = matrix.nnz if self.sparse else self.n * self.d
         self.serial = size < _SERIAL
+        self._scratch: dict[int, NDArray[Any]] = {}
 
     def blocks(self, lane: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """First row, row after the last, and a dense array, for each block of a lane."""
         start, stop = self.spans[lane]
-        scratch = np.empty((0, 0))
+        if self.sparse and lane not in self._scratch:  # fresh memory is slow at first touch
+            self._scratch[lane] = np.empty((self.rows, self.d), self.dtype)
         for lo in range(start, stop, self.rows):
             hi = min(stop, lo + self.rows)
             if self.sparse:
-                if scratch.size == 0:
-                    scratch = np.empty((self.rows, self.d), self.dtype)
-                self.scatter(self.matrix, lo, hi, scratch[: hi - lo])
-                yield lo, hi, scratch[: hi - lo]
+                block = self._scratch[lane][: hi - lo]
+                self.scatter(self.matrix, lo, hi, block)
+                yield lo, hi, block
             else:
                 yield lo, hi, self.matrix[lo:hi].astype(self.dtype, copy=False)
 

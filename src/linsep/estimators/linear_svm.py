@@ -13,7 +13,7 @@ from sklearn.callback import with_callbacks
 from linsep.certify.gap import Objective
 from linsep.certify.gaps import measure_any
 from linsep.core import Limits, Outcome, Problem, Solver, Status, Witness, drive
-from linsep.core.lanes import Lanes
+from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge
@@ -172,6 +172,10 @@ class LinearSVM(SVMFacts, LinearClassifier):
         -------
         self
         """
+        with one_blas_thread():
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         problem = self._problem(X, y, sample_weight)
         _refuse_huge(problem)
         observers = self._observers()
@@ -221,7 +225,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
                 f"{status.value}. A hard margin does not exist; choose a finite C. "
                 f"The proof is in proof_: {proof}",
                 NotSeparatedWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         else:
             self._warn(problem)
@@ -312,7 +316,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
             f"best possible one; tol asks for {100 * self.tol:.3g} %. Raise max_iter or "
             "time_limit, or scale the columns.",
             GapWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def summary(self) -> str:

@@ -16,7 +16,7 @@ __all__ = ["SOLVERS", "choose_solver", "is_small"]
 SOLVERS = ("newton", "dual-cd", "proximal-newton")
 
 _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
-_DENSE = 0.08  # share of entries from which a sparse matrix is best read in dense blocks
+_DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 
 
 def is_small(problem: Problem) -> bool:

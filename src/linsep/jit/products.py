@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from linsep.jit.compile import routine
-from linsep.jit.rows import sample_add, sample_dot
+from linsep.jit.rows import sample_add, sample_add_squares, sample_dot, sample_norm2
 
 
 @routine
@@ -14,6 +14,20 @@ def scores(X, w, lo, hi, out):
     d = w.shape[0]
     for i in range(lo, hi):
         out[i] = sample_dot(X, i, w, 0, d)
+
+
+@routine
+def lengths(X, d, out):
+    """out[i] = |x_i|^2."""
+    for i in range(out.shape[0]):
+        out[i] = sample_norm2(X, i, d)
+
+
+@routine
+def columns(X, n, out):
+    """out += squared entries, column by column."""
+    for i in range(n):
+        sample_add_squares(X, i, 1.0, out)
 
 
 @routine

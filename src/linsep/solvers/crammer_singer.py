@@ -23,7 +23,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.jit import crammer_singer as loops
-from linsep.solvers.dual_point import Bounds, matrix_of
+from linsep.solvers.dual_point import Bounds, matrix_of, row_lengths
 
 __all__ = ["CrammerSinger", "CrammerSingerState"]
 
@@ -80,7 +80,7 @@ class CrammerSinger:
     def init(self, problem: Problem, *, start: Any = None) -> CrammerSingerState:
         """All dual variables zero, or given ones of shape (n, K)."""
         cost, K = self.C * problem.weight, problem.K
-        rho = float(problem.weight @ problem.squared_lengths) / float(problem.weight.sum())
+        rho = float(problem.weight @ row_lengths(problem)) / float(problem.weight.sum())
         alpha = np.zeros((problem.n, K)) if start is None else np.array(start, dtype=np.float64)
         state = CrammerSingerState(
             W=np.zeros((problem.d + 1, K)),
@@ -111,7 +111,7 @@ class CrammerSinger:
             seed = (self.seed * 1000003 + state.steps) & 0x7FFFFFFF
             state.active = int(
                 loops.sweep(
-                    X, problem.label, cost, problem.squared_lengths, state.rho, state.W,
+                    X, problem.label, cost, row_lengths(problem), state.rho, state.W,
                     state.alpha, state.order, state.active, seed, state.numbers,
                     size=size, work=2 * size,
                 )

@@ -25,7 +25,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.jit import dual_cd as loops
-from linsep.solvers.dual_point import Bounds, best_offset, dual_value, matrix_of
+from linsep.solvers.dual_point import Bounds, best_offset, dual_value, matrix_of, row_lengths
 
 __all__ = ["DualCD", "DualState"]
 
@@ -97,7 +97,7 @@ class DualCD:
     def init(self, problem: Problem, *, start: Any = None) -> DualState:
         """alpha = 0, or given dual variables, one for each row."""
         cost = self.C * problem.weight
-        lengths = problem.squared_lengths
+        lengths = row_lengths(problem)
         rho = float(problem.weight @ lengths) / float(problem.weight.sum())
         rho = (rho if rho > 0 else 1.0) if problem.fit_intercept else 0.0
         curve = 0.5 / cost if self.loss == "squared_hinge" else np.zeros(problem.n)

@@ -19,6 +19,7 @@ __all__ = [
     "best_offset",
     "dual_value",
     "matrix_of",
+    "row_lengths",
     "row_scores",
     "row_sum",
     "signed_sums",
@@ -47,6 +48,15 @@ def matrix_of(problem: Problem) -> Matrix:
     if isinstance(X, CSR):
         return X._replace(indices=X.indices.view(np.dtype(f"u{X.indices.dtype.itemsize}")))
     return X
+
+
+def row_lengths(problem: Problem) -> Array:
+    """|x_i|^2 of all rows, kept with the problem."""
+    if "squared_lengths" not in problem.__dict__:
+        out, size = np.empty(problem.n), _size(problem)
+        products.lengths(matrix_of(problem), problem.d, out, size=size, work=size)
+        problem.__dict__["squared_lengths"] = out
+    return problem.squared_lengths
 
 
 def row_scores(problem: Problem, w: Array, threads: int | None = None) -> Array:

@@ -47,6 +47,7 @@ class RowSet:
         self.n, self.d = matrix.shape
         self.even = bool((cost == cost[0]).all())
         self.size = self.n * self.d
+        self._scratch: dict[int, tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]] = {}
 
     def read(
         self, a: Array, h: float, center: Array, *, offset: bool, threads: int | None
@@ -70,8 +71,11 @@ class RowSet:
     ) -> tuple[Array, Array, Array]:
         d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
         v, sums, curvature = np.zeros((2, d)), np.zeros(loops.N_SUMS), np.zeros((d + 1, d + 1))
-        z, band = np.empty((2, rows), dtype), np.empty(rows + 1, np.int64)
-        curved = np.empty((rows, d), dtype)
+        if lane not in self._scratch:  # fresh memory is slow at first touch
+            self._scratch[lane] = (
+                np.empty((2, rows), dtype), np.empty(rows + 1, np.int64), np.empty((rows, d), dtype)
+            )  # fmt: skip
+        z, band, curved = self._scratch[lane]
         first, last = self.lanes.spans[lane]
         bend = loops.bend.choose(
             w, self.sign, self.cost, center, b, h, u, z[0], z[1], band, sums,

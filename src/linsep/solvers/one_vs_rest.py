@@ -18,6 +18,7 @@ from linsep.core.parts import against_rest
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State, Witness
 from linsep.core.status import Status
+from linsep.solvers.dual_point import row_lengths
 
 __all__ = ["OneVsRest", "OneVsRestState"]
 
@@ -60,7 +61,7 @@ class OneVsRest:
     def init(self, problem: Problem, *, start: Any = None) -> OneVsRestState:
         """One state for each class; start is a list with one entry for each, or None."""
         solver: Solver[Any] = self.solver
-        _ = problem.squared_lengths  # computed once, for all parts
+        row_lengths(problem)  # computed once, for all parts
         problems = [against_rest(problem, k) for k in range(problem.K)]
         starts = [None] * problem.K if start is None else list(start)
         jobs = [partial(solver.init, p, start=s) for p, s in zip(problems, starts)]
