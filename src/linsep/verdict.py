@@ -8,13 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.exact import dependency, reflected, scaled_integers
-from linsep.certify.margins import margin_above
+from linsep.certify.margins import loosen, margin_above
 from linsep.certify.proof import Proof
 from linsep.certify.recheck import carrying_columns, kesler_rows
 from linsep.certify.signs import row_signs
@@ -30,13 +31,16 @@ from linsep.separating.planes import Plane, exact_plane, plane_of, rational_plan
 from linsep.solvers.cloud import one_unit
 from linsep.solvers.exact_hulls import ExactHulls, ExactState
 from linsep.solvers.nearest_hulls import NearestHulls
+from linsep.solvers.perceptron import SingleSample
 
 __all__ = ["separability"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_TOL = 1e-6  # relative gap of the margin bounds that is aimed at
+_WIDE = 3000  # rows and columns beyond which the perceptron has the first try
+_PASSES = 1000  # over the data that it gets
+_FACE = 3000  # rows and columns beyond which no weak separator is looked for
 _MACHINE_TOL = 0.1  # the same for a machine of K > 2 classes, whose margin is bounded otherwise
 
 
@@ -170,12 +174,20 @@ class _Judge:
     def decide(self) -> Proof:
         """Search in coordinates that suit the search ever better, then in rational numbers."""
         problem = self.problem
-        plain = NearestHulls(tol=_TOL if problem.binary else _MACHINE_TOL)
+        pair = contradiction(problem) if self.exact else None
+        if pair is not None:
+            return self.inseparable(*pair)
+        finder = MarginFinder(problem, self.search, self.tick)
+        plain = NearestHulls(tol=finder.tol if problem.binary else _MACHINE_TOL)
         searches = [NearestHulls("scaled"), NearestHulls("white")]
         if one_unit(problem):
             searches.insert(0, plain)
         latest: Outcome[Any] | None = None
         try:
+            if min(problem.n, problem.d) > _WIDE:
+                proof = self.perceptron()
+                if proof is not None:
+                    return proof
             for solver in searches:
                 steps = None if solver.metric == "white" else 100 + 2 * problem.width
                 latest = self.search(problem, solver, steps=steps)
@@ -190,13 +202,26 @@ class _Judge:
         except _TimeUpError:
             return self.undecided(latest)
 
+    def perceptron(self) -> Proof | None:
+        """Many rows of many columns are mostly separable with room: a plane is soon found."""
+        problem = self.problem
+        solver = SingleSample(order="shuffle", cycles=False)
+        outcome = self.search(problem, solver, steps=_PASSES * problem.n)
+        if outcome.status is not Status.SEPARATED:
+            return None
+        coef, intercept = problem.split(outcome.witness.a)
+        plane = (coef[0], float(intercept[0])) if problem.binary else (coef, intercept)
+        if not (row_signs(problem, *plane, tick=self.tick) > 0).all():
+            return None
+        return self.separable(plane)
+
     def judge(self, outcome: Outcome[Any]) -> Proof | None:
         """A proof from a search in floats, if it can be had."""
         witness = outcome.witness
         if witness.claim == "origin":
             if not self.exact:
                 return self.rounded(witness)
-            pair = contradiction(self.problem)
+            pair = None if self.problem.binary else self.overlapping_pair()
             if pair is not None:
                 return self.inseparable(*pair)
             multipliers = dependency(reflected(self.problem, witness.rows))
@@ -209,6 +234,23 @@ class _Judge:
         if plane is None or not (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
             return None
         return self.separable(plane, outcome)
+
+    def overlapping_pair(self) -> tuple[Rows, list[Fraction]] | None:
+        """Two of the classes that no plane separates, if there are such: a shorter proof."""
+        problem = self.problem
+        for pair in combinations(range(problem.K), 2):
+            members = np.flatnonzero(np.isin(problem.label, pair))
+            part = Problem(
+                problem.matrix[members], problem.label[members], fit_intercept=problem.fit_intercept
+            )
+            witness = self.search(part, NearestHulls("scaled"), steps=100 + 2 * part.width).witness
+            if witness.claim == "origin":
+                multipliers = dependency(reflected(part, witness.rows))
+                if multipliers is not None:
+                    samples = members[witness.rows]
+                    rivals = np.array(pair)[1 - part.label[witness.rows]]
+                    return kesler_rows(problem, samples, rivals), multipliers
+        return None
 
     def exactly(self, state: ExactState) -> Proof:
         """A proof from a search in rational numbers."""
@@ -253,6 +295,8 @@ class _Judge:
         if whole * scale != 1:
             multipliers = [Fraction(n, whole) for n in numbers]
         fields = self.named(rows, tuple(multipliers))
+        if min(self.problem.n_rows, reflected(self.problem, rows[:1]).shape[1]) > _FACE:
+            return self.proof(separable=False, quasi=None, **fields)
         try:
             face = find_face(self.problem, self.run, self.tick)
         except _TimeUpError:
@@ -288,7 +332,7 @@ class _Judge:
         high, fields = np.inf, {}
         if outcome is not None and self.problem.binary:
             rows, weights = outcome.witness.rows, outcome.witness.multipliers
-            high = margin_above(self.problem, rows, weights)
+            high = loosen(self.problem, margin_above(self.problem, rows, weights), 1e-12)
             fields = {"hull_rows": rows, "hull_weights": weights}
         return self.proof(separable=None, quasi=None, margin=(0.0, high), exact=False, **fields)
 

@@ -380,3 +380,44 @@ def test_nearly_touching_hulls(gap, seed):
         assert proof.separable is False
     else:
         assert proof.separable is False
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("noise", [0.0, 8.0])
+def test_wide_sparse_rows_stay_sparse(monkeypatch, classes, noise):
+    """The code for matrices too large to write out, on a small one."""
+    from linsep.solvers import cloud
+
+    for name in ("_DENSE_ENTRIES", "_GRAM_ROWS", "_WHITE_COLUMNS"):
+        monkeypatch.setattr(cloud, name, 0)
+    rng = np.random.default_rng(classes)
+    X = np.round(rng.standard_normal((60, 8)) * 4) * (rng.random((60, 8)) < 0.6)
+    scores = X @ rng.standard_normal((8, classes)) + noise * rng.standard_normal((60, classes))
+    y = scores.argmax(axis=1)
+    proof = decide(sparse.csr_array(X), y)
+    monkeypatch.undo()
+    assert proof.separable == decide(X, y).separable == (noise == 0.0)
+
+
+def test_ctrl_c_stops_the_search(monkeypatch):
+    from linsep.solvers.nearest_hulls import NearestHulls
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NearestHulls, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        linsep.separability([[0.0], [1.0]], [0, 1])
+
+
+def test_time_limit_during_the_weak_separator(monkeypatch):
+    import linsep.verdict as verdict
+
+    def late(*_):
+        raise verdict._TimeUpError
+
+    monkeypatch.setattr(verdict, "find_face", late)
+    X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
+    proof = linsep.separability(X, y, time_limit=60)
+    assert proof.separable is False and proof.quasi is None
+    assert proof.check(X, y)

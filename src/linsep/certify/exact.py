@@ -170,8 +170,8 @@ def dependency(block: NDArray[Any]) -> list[Fraction] | None:
     or when the only way has a multiplier that is not positive.
     """
     k = len(block)
-    if k == 1:
-        return None if np.any(block) else [Fraction(1)]
+    if k < 2:
+        return None if np.any(block) or not k else [Fraction(1)]
     table = to_integers(block).table
     table = table[:, (table != 0).any(axis=0)]
     numbers = None

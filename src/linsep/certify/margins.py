@@ -23,7 +23,7 @@ from linsep.certify.exact import Tick, no_tick, reflected, scaled_integers, to_i
 from linsep.certify.signs import bounded_weights, exact_values, flat_weights, float_bounds
 from linsep.core.problem import Problem
 
-__all__ = ["margin_above", "margin_below", "sqrt_down", "sqrt_up"]
+__all__ = ["loosen", "margin_above", "margin_below", "sqrt_down", "sqrt_up"]
 
 Array = NDArray[np.float64]
 
@@ -32,8 +32,17 @@ _TINY = 256  # entries up to which everything is exact: such problems are read b
 _LARGEST = sys.float_info.max
 
 
-def margin_below(problem: Problem, coef: Any, intercept: Any, *, tick: Tick = no_tick) -> float:
+def margin_below(
+    problem: Problem,
+    coef: Any,
+    intercept: Any,
+    *,
+    exact: bool = False,
+    tick: Tick = no_tick,
+) -> float:
     """A lower bound of the margin of a plane, or of a linear machine.
+
+    exact gives the margin itself, rounded down.
 
     Examples
     --------
@@ -52,11 +61,16 @@ def margin_below(problem: Problem, coef: Any, intercept: Any, *, tick: Tick = no
         sharp = bool(np.all(size > 1e-100) and np.all(size < 1e100))
         at = int(np.argmin(least))
         large = problem.n_rows * problem.d > _TINY
-        if large and sharp and least[at] > 0 and error[at] <= _SHARP * values[at]:
+        if not exact and large and sharp and least[at] > 0 and error[at] <= _SHARP * values[at]:
             return float(least[at] * (1 - (problem.d + 16) * 2.0**-52))
         ceiling = np.nanmin(most) if sharp else inf
         close = np.flatnonzero(~(least > ceiling * (1 + 1e-12)))
     return _exact_below(problem, coef, intercept, close, tick)
+
+
+def loosen(problem: Problem, bound: float, by: float) -> float:
+    """A bound that another order of summation will confirm; as it stands where all is exact."""
+    return bound if problem.n_rows * problem.d <= _TINY else bound * (1.0 + by)
 
 
 def _plane_sizes(problem: Problem, w: Array) -> Array:
@@ -111,24 +125,26 @@ def _exact_sizes(problem: Problem, coef: Any) -> Any:
     return size
 
 
-def margin_above(problem: Problem, rows: NDArray[np.int64], weights: NDArray[Any]) -> float:
+def margin_above(
+    problem: Problem, rows: NDArray[np.int64], weights: NDArray[Any], *, exact: bool = False
+) -> float:
     """An upper bound of the margin from points of the hulls of two classes.
 
     rows are samples of two classes and weights their shares, not negative; the shares of each
     class are divided by their sum (without an intercept: by the sum of all). Hulls that almost
-    touch need shares that are Fractions.
+    touch need shares that are Fractions. exact gives the bound itself, rounded up.
     """
     weights = np.asarray(weights)
     sign, share = _shares(problem, rows, weights)
     factor = 0.5 if problem.fit_intercept else 1.0
-    block = problem.matrix[rows]
-    block = np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), np.float64)
+    block = problem.matrix[rows].astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        point = (sign * share) @ block
-        error = (2 * len(rows) + 16) * 2.0**-53 * (share @ np.abs(block)) + 1e-300
+        point = np.asarray(block.T @ (sign * share))
+        error = (2 * len(rows) + 16) * 2.0**-53 * np.asarray(abs(block).T @ share) + 1e-300
         length, wrong = float(np.sqrt(point @ point)), float(np.sqrt(error @ error))
-        rounded = weights.dtype != object
-        if rounded and block.size > _TINY and 1e-100 < length < 1e100 and wrong <= _SHARP * length:
+        rounded = weights.dtype != object and not exact
+        large = len(rows) * problem.d > _TINY
+        if rounded and large and 1e-100 < length < 1e100 and wrong <= _SHARP * length:
             return float(factor * (length + wrong) * (1 + (problem.d + 16) * 2.0**-52))
     return _exact_above(problem, rows, weights, sign, factor)
 

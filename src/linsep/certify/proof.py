@@ -33,7 +33,7 @@ class Proof:
     quasi : bool or None
         True when the classes are not separable, but a plane exists that has no row strictly
         on its wrong side and some row strictly on its right side. None when this was not
-        decided (``exact=False`` or the time limit).
+        decided (``exact=False``, the time limit, or thousands of rows and of columns).
     coef, intercept : array and float, or None
         Separable: a separator. Quasi: the weak separator with as many rows strictly on their
         right side as any. The numbers are exact as they stand. They are floats where floats

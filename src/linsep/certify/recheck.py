@@ -82,6 +82,8 @@ def _check_separable(proof: Proof, problem: Problem) -> None:
         side = "on the plane" if signs[at] == 0 else "on the wrong side"
         raise _fail(f"row {problem.sample_of(at)} is {side}, {len(wrong)} rows in all")
     low = margin_below(problem, coef, intercept)
+    if proof.margin[0] > low:  # another order of summation may have given a little more
+        low = margin_below(problem, coef, intercept, exact=True)
     if proof.margin[0] > low:
         raise _fail(f"the plane keeps a margin of {low}, not of {proof.margin[0]}")
     _check_above(proof, problem)
@@ -104,6 +106,8 @@ def _check_above(proof: Proof, problem: Problem) -> None:
     if problem.fit_intercept and (len(present) != 2 or sums.min() <= 0):
         raise _fail("the nearest points do not belong to two classes")
     high = margin_above(problem, rows, weights)
+    if proof.margin[1] < high:
+        high = margin_above(problem, rows, weights, exact=True)
     if proof.margin[1] < high:
         raise _fail(f"the nearest points bound the margin by {high}, not by {proof.margin[1]}")
 

@@ -79,32 +79,39 @@ def exchange(R, Z, rows, group, multipliers, toward, k, groups, cross, inner, jo
                 target[i] = rest / R[i, i]
         else:
             total = np.zeros((2, 2))
-            parts = np.zeros((2, k))
-            for g in range(groups):
-                t = parts[g]
-                for i in range(k):
-                    if group[i] == g:
-                        t[i] = 1.0
-                for i in range(k):
-                    t[i] /= R[i, i]
-                    for q in range(i + 1, k):
-                        t[q] -= t[i] * R[i, q]
-                for i in range(k - 1, -1, -1):
-                    rest = t[i]
-                    for q in range(i + 1, k):
-                        rest -= R[i, q] * t[q]
-                    t[i] = rest / R[i, i]
-                for i in range(k):
-                    total[group[i], g] += t[i]
+            t0 = np.zeros(k)  # both groups in one loop: the sums do not wait for each other
+            t1 = np.zeros(k)
+            for i in range(k):
+                if group[i] == 0:
+                    t0[i] = 1.0
+                else:
+                    t1[i] = 1.0
+            for i in range(k):
+                t0[i] /= R[i, i]
+                t1[i] /= R[i, i]
+                for q in range(i + 1, k):
+                    t0[q] -= t0[i] * R[i, q]
+                    t1[q] -= t1[i] * R[i, q]
+            for i in range(k - 1, -1, -1):
+                rest0 = t0[i]
+                rest1 = t1[i]
+                for q in range(i + 1, k):
+                    rest0 -= R[i, q] * t0[q]
+                    rest1 -= R[i, q] * t1[q]
+                t0[i] = rest0 / R[i, i]
+                t1[i] = rest1 / R[i, i]
+            for i in range(k):
+                total[group[i], 0] += t0[i]
+                total[group[i], 1] += t1[i]
             if groups == 1:
-                target[:] = parts[0] / total[0, 0]
+                target[:] = t0 / total[0, 0]
             else:
                 det = total[0, 0] * total[1, 1] - total[0, 1] * total[1, 0]
                 if det == 0.0:
                     return -k
                 c0 = (total[1, 1] - total[0, 1]) / det
                 c1 = (total[0, 0] - total[1, 0]) / det
-                target[:] = c0 * parts[0] + c1 * parts[1]
+                target[:] = c0 * t0 + c1 * t1
         bound = zero * np.abs(target).max()
         step = 1.0
         clean = True

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.exact import Tick
-from linsep.certify.margins import margin_above, margin_below
+from linsep.certify.margins import loosen, margin_above, margin_below
 from linsep.certify.signs import row_signs
 from linsep.core.drive import Outcome
 from linsep.core.problem import Problem
@@ -24,6 +24,8 @@ __all__ = ["MarginFinder"]
 _TOL = 1e-6  # relative gap of the bounds that is aimed at
 _ENOUGH = 1e-3  # relative gap that is worth a search in rational numbers
 _TINY = 256  # entries of a problem that people may want to follow: its plane is the exact one
+_WIDE = 3000  # rows and columns from which the bounds are not made closer than they have to be
+_SLACK = 1e-12  # by which bounds are loosened, so that a check elsewhere confirms them
 _EXACT_ROWS = 400  # corral up to which such a search is tried
 
 
@@ -37,6 +39,8 @@ class MarginFinder:
         self.problem = problem
         self.search = search
         self.tick = tick
+        wide = min(problem.n, problem.d) > _WIDE
+        self.tol = _ENOUGH if wide else _TOL
         self.plane: Plane = (np.zeros(0), 0.0)
         self.low = -1.0
         self.high = np.inf
@@ -46,13 +50,14 @@ class MarginFinder:
     def offer(self, plane: Plane) -> None:
         """Keep a plane that separates if its margin is larger than that of the one known."""
         low = margin_below(self.problem, *plane, tick=self.tick)
+        low = loosen(self.problem, low, -_SLACK)
         if low > self.low:
             self.plane, self.low = plane, low
 
     def bound(self, rows: NDArray[np.int64], weights: NDArray[Any]) -> None:
         """Keep the points if they bound the margin better than those known."""
         used = weights > 0
-        high = margin_above(self.problem, rows[used], weights[used])
+        high = loosen(self.problem, margin_above(self.problem, rows[used], weights[used]), _SLACK)
         if high < self.high:
             self.high, self.rows, self.weights = high, rows[used], weights[used]
 
@@ -68,8 +73,10 @@ class MarginFinder:
             return
         if outcome is not None and not outcome.state.cloud.samples.plain:
             outcome = None
+        if outcome is not None:
+            self.bound(outcome.witness.rows, outcome.witness.multipliers)
         if outcome is None or outcome.status is not Status.CERTIFIED:
-            outcome = self.search(self.problem, NearestHulls(tol=_TOL))
+            outcome = self.search(self.problem, NearestHulls(tol=self.tol))
             plane = plane_of(self.problem, outcome.witness.a)
             if plane is not None and (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
                 self.offer(plane)

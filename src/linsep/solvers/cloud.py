@@ -96,6 +96,21 @@ class Samples:
             return block
         return np.column_stack([block, np.full(len(samples), self.constant)])
 
+    def combine(self, share: Array) -> Array:
+        """Combination of all samples by their shares, for a sparse matrix."""
+        x = np.asarray(self.matrix.T @ share).ravel() - share.sum() * self.center
+        out = self.mapped(x)
+        return np.append(out, self.constant * share.sum()) if self.constant else out
+
+    def products(self, samples: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
+        """Products of samples with other samples, for a sparse matrix and no matrix as map."""
+        left, right = self.matrix[samples], self.matrix[others]
+        scaled = left.multiply(np.square(self.map)).tocsr()
+        middle = self.center * np.square(self.map)
+        inner = _dense(scaled @ right.T)
+        inner = inner - np.asarray(left @ middle)[:, None] - np.asarray(right @ middle)
+        return np.asarray(inner + middle @ self.center + self.constant**2)
+
 
 class Cloud:
     """Reflected rows over samples: signed samples, or Kesler rows for K > 2 classes.
@@ -114,6 +129,8 @@ class Cloud:
         self.m = samples.m * self.blocks
         self.groups = groups  # 0: the rows span a cone
         self.sign = problem.sign if problem.binary else np.ones(0)
+        # rows of a sparse matrix that is not written out stay sparse
+        self.wide = not isinstance(samples.matrix, np.ndarray) and self.m > _WHITE_COLUMNS
         self.members = (
             [np.flatnonzero(problem.label == 1), np.flatnonzero(problem.label == 0)]
             if groups == 2
@@ -152,13 +169,32 @@ class Cloud:
         out[at, rival] = -block
         return out.reshape(len(rows), self.m)
 
-    def weights(self, w: Array, rows: NDArray[np.int64], coefficients: Array) -> Array:
-        """Blocks of d weights and a bias of w, which is that combination of rows."""
-        if self.samples.gram is None:
-            blocks = [np.append(*self.samples.back(u)) for u in w.reshape(self.blocks, -1)]
-            return np.concatenate(blocks)
-        matrix, center, scale = self.samples.gram
-        share = np.zeros((self.blocks, matrix.shape[0]))
+    def combine(self, rows: NDArray[np.int64], shares: Array) -> Array:
+        """The combination of rows."""
+        if not self.wide:
+            return np.asarray(shares @ self.take(rows))
+        mixed = self._share(rows, shares)
+        return np.concatenate([self.samples.combine(share) for share in mixed])
+
+    def products(self, rows: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
+        """Products of rows with other rows, of a wide cloud."""
+        if self.blocks == 1:
+            inner = self.samples.products(rows, others)
+            return np.asarray(self.sign[rows, None] * inner * self.sign[others])
+        (i, p), (j, q) = (np.divmod(r, self.K - 1) for r in (rows, others))
+        a, b = self.label[i], self.label[j]
+        p, q = p + (p >= a), q + (q >= b)  # the rivals
+        signs = (
+            (a[:, None] == b).astype(np.float64)
+            - (a[:, None] == q)
+            - (p[:, None] == b)
+            + (p[:, None] == q)
+        )
+        return np.asarray(self.samples.products(i, j) * signs)
+
+    def _share(self, rows: NDArray[np.int64], coefficients: Array) -> Array:
+        """What each sample contributes to each block of a combination of rows."""
+        share = np.zeros((self.blocks, len(self.label)))
         if self.blocks == 1:
             np.add.at(share[0], rows, self.sign[rows] * coefficients)
         else:
@@ -166,6 +202,15 @@ class Cloud:
             own = self.label[sample]
             np.add.at(share, (own, sample), coefficients)
             np.add.at(share, (place + (place >= own), sample), -coefficients)
+        return share
+
+    def weights(self, w: Array, rows: NDArray[np.int64], coefficients: Array) -> Array:
+        """Blocks of d weights and a bias of w, which is that combination of rows."""
+        if self.samples.gram is None:
+            blocks = [np.append(*self.samples.back(u)) for u in w.reshape(self.blocks, -1)]
+            return np.concatenate(blocks)
+        matrix, center, scale = self.samples.gram
+        share = self._share(rows, coefficients)
         coef = scale * (np.asarray(matrix.T @ share.T).T - share.sum(axis=1)[:, None] * center)
         bias = -scale * (coef @ center)
         if self.samples.constant:

@@ -37,8 +37,9 @@ class Corral:
     toward: Array
 
     @classmethod
-    def empty(cls, groups: int, m: int, room: int = 16) -> Corral:
-        """A corral without rows, for rows of m coordinates."""
+    def empty(cls, groups: int, cloud: Cloud, room: int = 16) -> Corral:
+        """A corral without rows; rows of a wide cloud are not copied into it."""
+        m = 0 if cloud.wide else cloud.m
         return cls(
             groups=groups,
             size=0,
@@ -60,9 +61,10 @@ class Corral:
         """Multipliers of the rows."""
         return self.all_multipliers[: self.size]
 
-    @property
-    def point(self) -> Array:
+    def point(self, cloud: Cloud) -> Array:
         """The combination of the rows."""
+        if cloud.wide:
+            return cloud.combine(self.rows, self.multipliers)
         return np.asarray(self.multipliers @ self.points[: self.size])
 
     def missing(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -76,11 +78,17 @@ class Corral:
         """
         k, b = self.size, len(rows)
         self._reserve(k + b)
-        block = cloud.take(rows)
-        self.points[k : k + b] = block
+        if cloud.wide:
+            cross, inner = cloud.products(rows, self.rows), cloud.products(rows, rows)
+            toward = np.zeros(b) if goal is None else cloud.values(goal)[rows]
+        else:
+            block = cloud.take(rows)
+            self.points[k : k + b] = block
+            cross, inner = np.ascontiguousarray(block @ self.points[:k].T), block @ block.T
+            toward = np.zeros(b) if goal is None else block @ goal
         self.row_numbers[k : k + b] = rows
         self.group[k : k + b] = cloud.group_of(rows)
-        self.toward[k : k + b] = 0.0 if goal is None else block @ goal
+        self.toward[k : k + b] = toward
         work = (k + b) ** 2
         self.size = exchange(
             self.factor,
@@ -91,8 +99,8 @@ class Corral:
             self.toward,
             k,
             self.groups,
-            np.ascontiguousarray(block @ self.points[:k].T),
-            block @ block.T,
+            cross,
+            inner,
             b,
             k,
             int(rows[0]) if b else -1,

@@ -80,8 +80,8 @@ class NearestCone:
 
     def init(self, problem: Problem, *, start: Any = None) -> ConeState:
         """No rows; the goal is all that is missing."""
-        goal = -(self.shares @ self.cloud.take(self.base))
-        corral = Corral.empty(0, self.cloud.m)
+        goal = -self.cloud.combine(self.base, self.shares.astype(np.float64))
+        corral = Corral.empty(0, self.cloud)
         return ConeState(cloud=self.cloud, corral=corral, goal=goal, missing=goal.copy())
 
     def advance(self, problem: Problem, state: ConeState, steps: int, log: Log = NO_LOG) -> int:
@@ -126,6 +126,6 @@ class NearestCone:
         if state.idle > _PATIENCE:
             return Status.STALLED
         state.corral.join(state.cloud, rows, state.goal)
-        state.missing = state.goal - state.corral.point
+        state.missing = state.goal - state.corral.point(state.cloud)
         state.n_updates += 1
         return Status.RUNNING

@@ -69,7 +69,7 @@ class NearestHulls:
         Relative gap between the bounds of the distance at which to stop. None stops at the
         first vector that separates.
     batch : int, default=4
-        Rows taken in for each group and cycle, at most.
+        Rows taken in for each group and cycle, at most; more when the corral is large.
 
     Examples
     --------
@@ -94,13 +94,13 @@ class NearestHulls:
         lifted = problem.fit_intercept and not two
         samples = _SAMPLES[self.metric](problem, constant=lifted)
         cloud = Cloud(problem, samples, groups=2 if two else 1)
-        corral = Corral.empty(cloud.groups, cloud.m)
+        corral = Corral.empty(cloud.groups, cloud)
         values = _first_values(cloud)
         corral.join(cloud, np.array([m[values[m].argmin()] for m in cloud.members]))
         if start is not None:
             rows = np.asarray(start, dtype=np.int64)
             corral.join(cloud, corral.missing(rows))
-        return HullState(cloud=cloud, corral=corral, w=corral.point)
+        return HullState(cloud=cloud, corral=corral, w=corral.point(cloud))
 
     def advance(self, problem: Problem, state: HullState, steps: int, log: Log = NO_LOG) -> int:
         """Run major cycles."""
@@ -136,6 +136,7 @@ class NearestHulls:
         length = float(np.sqrt(state.w @ state.w))
         if not length > _TOUCHING:
             return Status.CONVERGED if length <= _TOUCHING else Status.STALLED
+        batch = self.batch + corral.size // 16
         values = cloud.values(state.w)
         inside = values[corral.rows]
         picked, gain, total = [], 0.0, 0.0
@@ -145,7 +146,7 @@ class NearestHulls:
             total += least
             edge = float(inside[corral.group[: corral.size] == g].min(initial=np.inf))
             gain = max(gain, edge - least)
-            picked.append((edge - least, _smallest(mine, members, self.batch, edge)))
+            picked.append((edge - least, _smallest(mine, members, batch, edge)))
         self._bounds(state, total / length, length)
         if total > 0 and (self.tol is None or state.low >= (1 - self.tol) * state.high):
             return Status.SEPARATED if self.tol is None else Status.CERTIFIED
@@ -154,7 +155,7 @@ class NearestHulls:
         picked.sort(key=lambda pair: -pair[0])
         rows = np.concatenate([rows for _, rows in picked])
         corral.join(cloud, corral.missing(rows))
-        state.w = corral.point
+        state.w = corral.point(cloud)
         state.n_updates += 1
         return Status.RUNNING
 
