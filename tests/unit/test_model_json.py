@@ -344,3 +344,20 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "Kozinec", "LinearSVM"])
+def test_a_model_read_back_predicts_and_speaks(name, tmp_path):
+    import linsep
+
+    table = linsep.data.load("students")
+    model = getattr(linsep, name)().fit(table.X, table.y)
+    linsep.save(model, tmp_path / "model.json")
+    again = linsep.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(again.predict(table.X), model.predict(table.X))
+    assert again.certificate_ == model.certificate_
+    assert again.status_ is model.status_
+    first, second = again.summary().splitlines(), model.summary().splitlines()
+    assert first[0] == second[0]
+    assert first[-1] == second[-1]
