@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -12,6 +14,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.S | re.M)
+
+
+def _with_linsep():
+    """The environment with the commands of this Python on the path."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return os.environ | {"PATH": path}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -23,7 +31,9 @@ def test_blocks_of_a_page_run(page, tmp_path, monkeypatch):
         if language == "python":
             exec(compile(code, str(page), "exec"), scope)
         elif language == "sh":
-            done = subprocess.run(code, shell=True, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                code, shell=True, capture_output=True, text=True, check=False, env=_with_linsep()
+            )
             assert done.returncode in (0, 3), done.stderr
         else:
             assert language == "text", f"{page.name} has a block of {language!r} that nobody runs"

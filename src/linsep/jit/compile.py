@@ -77,7 +77,8 @@ def inner(python: Callable[..., Any]) -> Callable[..., Any]:
 def _kind(argument: Any) -> object:
     """What numba's type of an argument depends on."""
     if isinstance(argument, np.ndarray):
-        return argument.dtype, argument.ndim, argument.flags.c_contiguous
+        flags = argument.flags
+        return argument.dtype, argument.ndim, flags.c_contiguous, flags.writeable, flags.aligned
     if isinstance(argument, tuple):
         return type(argument), tuple(map(_kind, argument))
     return type(argument)
