@@ -4,18 +4,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check browser format bench clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
-test: $(READY) check
+test: $(READY) check browser
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The replay page is tested in a real browser; without one those tests are skipped and say so.
+browser:
+	@command -v chromium > /dev/null || command -v google-chrome > /dev/null || \
+	{ test "$$(id -u)" = 0 && command -v apt-get > /dev/null && \
+	  apt-get update -qq > /dev/null && apt-get install -y -qq chromium > /dev/null; } || \
+	echo "no Chromium here: the browser tests will be skipped"
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

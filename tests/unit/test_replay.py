@@ -169,7 +169,7 @@ def test_very_long_traces_are_thinned(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("keep_errors", [True, False])
 def test_browser_shows_the_step(tmp_path, monkeypatch, keep_errors):
-    browser = shutil.which("chromium") or shutil.which("chromium-headless-shell")
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("needs chromium")
     if not keep_errors:
