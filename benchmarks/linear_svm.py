@@ -11,6 +11,7 @@ included, compilation not. Give the names of rows to run only these.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import resource
 import subprocess
@@ -221,7 +222,7 @@ def extras(folder):
         times[n], _ = clock(lambda A=A, t=t: model.fit(A, t))
     sizes = sorted(times)
     print("growth covtype:", ", ".join(
-        f"{b} rows / {a} rows {times[b] / times[a]:.2f}" for a, b in zip(sizes, sizes[1:])
+        f"{b} rows / {a} rows {times[b] / times[a]:.2f}" for a, b in itertools.pairwise(sizes)
     ))  # fmt: skip
     both = {k: clock(lambda k=k: model.set_params(n_jobs=k).fit(X, y))[0] for k in (1, 2)}
     one = model.set_params(n_jobs=1).fit(X, y).coef_
@@ -241,7 +242,8 @@ def extras(folder):
 def memory(folder):
     """Peak memory of a fit over the size of the data, in a fresh process."""
     code = (
-        "import sys, resource, numpy as np; sys.path.insert(0, sys.argv[1]); import linear_svm as b;"
+        "import sys, resource, numpy as np; sys.path.insert(0, sys.argv[1]);"
+        "import linear_svm as b;"
         "from pathlib import Path; import linsep;"
         "X, y = b.covtype(Path(sys.argv[2])); linsep.LinearSVM().fit(X[:30000], y[:30000]);"
         "now = lambda: int(open('/proc/self/statm').read().split()[1]) * resource.getpagesize();"

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from linsep.jit.compile import routine
+from linsep.jit.compile import inner, routine
 
 # Places in the array of sums.
 LOSS, ROUNDED, LEFTOVER, PLUS, MINUS, SQUARE_PLUS, SQUARE_MINUS = range(7)
 N_SUMS = 7
 
 
-@routine
-def bend(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
+@inner
+def bend_block(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
     """Violations of a block of rows, derivatives of the loss, and the rows of its curved part.
 
     h > 0: hinge rounded off, z = clip(center + u / (2 h), 0, 1), an empty center meaning 1/2;
@@ -70,6 +70,12 @@ def bend(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
     sums[SQUARE_PLUS] += square_plus
     sums[SQUARE_MINUS] += square_minus
     return k
+
+
+@routine
+def bend(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
+    """See bend_block."""
+    return bend_block(scores, sign, cost, center, b, h, u, zy, zp, band, sums)
 
 
 @routine

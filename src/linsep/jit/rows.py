@@ -145,6 +145,24 @@ def sample_add_squares(X, i, c, out):
     (_csr_add_squares if isinstance(X, CSR) else _dense_add_squares)(X, i, c, out)
 
 
+def _dense_block(X, lo, hi, scratch):
+    return X[lo:hi]
+
+
+def _csr_block(X, lo, hi, scratch):
+    block = scratch[: hi - lo]
+    block[:] = 0.0
+    for i in range(lo, hi):
+        for p in range(X.indptr[i], X.indptr[i + 1]):
+            block[i - lo, X.indices[p]] = X.data[p]
+    return block
+
+
+def sample_block(X, lo, hi, scratch):
+    """Rows lo..hi as a dense array: a view, or written out into the scratch array."""
+    return (_csr_block if isinstance(X, CSR) else _dense_block)(X, lo, hi, scratch)
+
+
 def sample_scores(X, i, W, out):
     """out += x_i W, for weights of many classes side by side."""
     (_csr_scores if isinstance(X, CSR) else _dense_scores)(X, i, W, out)
@@ -283,6 +301,7 @@ def register() -> None:
     by_matrix(sample_dot, _dense_dot, _csr_dot)
     by_matrix(sample_add, _dense_add, _csr_add)
     by_matrix(sample_norm2, _dense_norm2, _csr_norm2)
+    by_matrix(sample_block, _dense_block, _csr_block)
     by_matrix(sample_add_squares, _dense_add_squares, _csr_add_squares)
     by_matrix(sample_scores, _dense_scores, _csr_scores)
     by_matrix(sample_spread, _dense_spread, _csr_spread)

@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 from linsep.core.lanes import Lanes
 from linsep.core.order import generator
 from linsep.core.problem import Problem
+from linsep.core.rows import CSR
 from linsep.jit import newton_hinge as loops
+from linsep.jit.hinge_lane import lane as fused
 from linsep.jit.scatter import scatter
 
 __all__ = ["Reading", "RowSet", "leveraged", "whole"]
 
 Array = NDArray[np.float64]
+
+_COMPILED = 100_000  # entries from which a lane is one compiled call
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,19 @@ class RowSet:
         self.even = bool((cost == cost[0]).all())
         self.size = self.n * self.d
         self._scratch: dict[int, tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]] = {}
+        self._memory: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
+        self.X = self._for_machine_code(matrix)
+
+    def _for_machine_code(self, matrix: Any) -> Any:
+        """The rows for the compiled lane, or None if they go block by block through Python.
+
+        A function of shape and layout alone, since the two differ in their last bits.
+        """
+        if self.size < _COMPILED or self.lanes.dtype != matrix.dtype:
+            return None
+        if self.lanes.sparse:
+            return CSR(matrix.data, matrix.indices, matrix.indptr)
+        return matrix if matrix.flags.c_contiguous else None
 
     def read(
         self, a: Array, h: float, center: Array, *, offset: bool, threads: int | None
@@ -58,7 +75,8 @@ class RowSet:
         """
         u = np.empty(self.n)
         w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
-        parts = self.lanes.each(lambda k: self._lane(k, w, b, h, center, u, offset), threads)
+        work = self._lane if self.X is None else self._compiled_lane
+        parts = self.lanes.each(lambda k: work(k, w, b, h, center, u, offset), threads)
         v, sums, curvature = parts[0]
         for other in parts[1:]:
             v += other[0]
@@ -93,6 +111,26 @@ class RowSet:
             if k:
                 B = np.take(block, band[:k], axis=0, out=curved[:k], mode="clip")
                 self._curve(B, self.cost[lo:hi], band[:k], curvature, offset)
+        return v, sums, curvature
+
+    def _compiled_lane(
+        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, offset: bool
+    ) -> tuple[Array, Array, Array]:
+        d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
+        v, sums, curvature = np.zeros((2, d)), np.zeros(loops.N_SUMS), np.zeros((d + 1, d + 1))
+        if lane not in self._scratch:  # fresh memory is slow at first touch
+            high = rows if self.lanes.sparse else 0
+            self._memory[lane] = np.empty((high, d), dtype), np.empty(rows, dtype)
+            self._scratch[lane] = (
+                np.empty((2, rows), dtype), np.empty(rows + 1, np.int64), np.empty((rows, d), dtype)
+            )  # fmt: skip
+        z, band, curved = self._scratch[lane]
+        scratch, root = self._memory[lane]
+        lo, hi = self.lanes.spans[lane]
+        fused(
+            self.X, self.sign, self.cost, center, self.even, w, b, h, lo, hi, rows, u, scratch,
+            curved, root, z, band, v, sums, curvature, offset, size=self.size, work=self.size,
+        )  # fmt: skip
         return v, sums, curvature
 
     def _curve(
