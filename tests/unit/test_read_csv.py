@@ -274,7 +274,10 @@ def test_csv_bad_cell_names_line_column_value_and_way_out(
         ("a,y\n1,0\n".encode("utf-16"), "t.csv:1:1: the text is UTF-16"),
         (b"\x7fELF\x00\x00\x00", "t.csv:1:1: this is not text"),
         (b"5\n6\n7\n", "t.csv: there is one column, 'x1'"),
-        (gzip.compress(b"1,2\n" * 500, mtime=0)[:-20], "t.csv: the gzip data are damaged or cut off"),
+        (
+            gzip.compress(b"1,2\n" * 500, mtime=0)[:-20],
+            "t.csv: the gzip data are damaged or cut off",
+        ),
         (bz2.compress(b"1,2\n" * 500)[:-20], "t.csv: the bz2 data are damaged or cut off"),
         (b"PAR1nonsense", "t.csv: the file cannot be read"),
         (b"PK\x03\x04nonsense", "t.csv: the npz file cannot be read"),
