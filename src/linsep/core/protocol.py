@@ -54,6 +54,8 @@ class Witness:
                   reflected rows: its length bounds the margin in the augmented space
     "two hulls"   the same for each of two classes, in the space of X: the distance of the two
                   points is twice an upper bound of the margin
+    "dual"        dual variables of a support vector machine: certify/gap.py makes them feasible
+                  and bounds the objective with them; with K classes row i of class k is k n + i
     """
 
     a: NDArray[np.float64]
