@@ -81,7 +81,7 @@ def test_null_space_is_orthogonal_and_complete(block):
     assert least_rank(block) == rank == len(independent_columns(block.astype(np.int64)))
     for vector in vectors:
         assert all(sum(a * b for a, b in zip(row, vector)) == 0 for row in fractions(block))
-    if vectors:
+    if len(vectors):
         assert np.linalg.matrix_rank(np.array(vectors, dtype=float)) == len(vectors)
 
 

@@ -43,6 +43,9 @@ Tick = Callable[[], None]
 
 _PRIME = 2147483629
 _SMALL = 62  # bits that are safe in int64
+_DENOMINATORS = 12  # that are tried to read a fraction from a float
+_ELIMINATION = 3e8  # operations up to which floats are tried
+_DIGITS = 16  # of a number, up to which floats are faster than integers
 
 
 def no_tick() -> None:
@@ -62,10 +65,15 @@ def reflected(problem: Problem, rows: NDArray[np.int64] | Sequence[int]) -> Arra
     sample = index if problem.binary else index // (problem.K - 1)
     block = problem.matrix[sample]
     block = np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), np.float64)
+    if problem.binary:
+        sign = problem.sign[index]
+        both = np.empty((len(index), problem.width))
+        np.multiply(block, sign[:, None], out=both[:, : problem.d])
+        if problem.fit_intercept:
+            both[:, -1] = sign
+        return both
     if problem.fit_intercept:
         block = np.column_stack([block, np.ones(len(block))])
-    if problem.binary:
-        return np.asarray(problem.sign[index, None] * block)
     own = problem.label[sample]
     rival = index % (problem.K - 1)
     rival = rival + (rival >= own)
@@ -108,14 +116,17 @@ def scaled_integers(values: Sequence[Any] | NDArray[Any]) -> tuple[list[int], Fr
 
 
 def integer_products(
-    block: NDArray[Any], vectors: Sequence[Sequence[int]]
+    block: NDArray[Any], vectors: Sequence[Sequence[int]] | NDArray[Any]
 ) -> tuple[NDArray[Any], int]:
     """Products of the rows with integer vectors: integers, all times one power of two."""
+    quick = _small_products(block, vectors)
+    if quick is not None:
+        return quick, 0
     table, shift = to_integers(block)
     low = int(shift.min(initial=0))
-    right = vectors
+    right: Sequence[Sequence[int]] = _plain(vectors)
     if (shift != low).any():
-        right = [[v << int(s - low) for v, s in zip(vector, shift)] for vector in vectors]
+        right = [[v << int(s - low) for v, s in zip(vector, shift)] for vector in right]
     if table.dtype != object and max(max(map(abs, v), default=0) for v in right) < 2**53:
         floats = np.array(right, dtype=np.float64).T
         limit = np.abs(table).max(axis=0, initial=1).astype(np.float64) @ np.abs(floats)
@@ -129,6 +140,22 @@ def integer_products(
     out = np.empty((len(table), len(right)), dtype=object)
     out[:] = [[int(v) for v in row] for row in whole.tolist()]
     return out, low
+
+
+def _small_products(
+    block: NDArray[Any], vectors: Sequence[Sequence[int]] | NDArray[Any]
+) -> NDArray[np.int64] | None:
+    """The same for integers so small that floats hold every partial sum in any order."""
+    right = vectors if isinstance(vectors, np.ndarray) else np.array(vectors)
+    if right.dtype != np.int64 or not right.size or not len(block):
+        return None
+    floats = right.T.astype(np.float64)
+    largest = max(float(block.max()), -float(block.min()))
+    if not largest < 2.0**52 / max(1.0, float(np.abs(floats).sum(axis=0).max())):
+        return None
+    if not (np.rint(block) == block).all():
+        return None
+    return np.asarray(np.asarray(block @ floats).astype(np.int64))
 
 
 def _plain(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any]:
@@ -211,10 +238,7 @@ def _one_relation(table: NDArray[Any], columns: list[int]) -> list[int] | None:
 
 def _zero_sum(table: NDArray[Any], numbers: Sequence[int]) -> bool:
     """Whether numbers @ table is zero."""
-    import flint
-
-    row = flint.fmpz_mat(1, len(numbers), list(numbers))
-    return not any((row * _matrix(table)).entries())
+    return not any(_combined(table, numbers))
 
 
 def vanishes(block: NDArray[Any], multipliers: Sequence[Fraction]) -> bool:
@@ -256,10 +280,30 @@ def positive_combination(
 
 
 def _combined(table: NDArray[Any], numbers: Sequence[int]) -> list[int]:
+    """numbers @ table."""
+    if table.dtype != object and len(numbers):
+        # written with digits so short that all sums of products with the table fit into floats
+        most = np.abs(table).sum(axis=0, dtype=np.float64).max(initial=1.0)
+        width = 51 - int(most).bit_length()
+        if width > 0 and width * _DIGITS >= max(max(numbers), -min(numbers)).bit_length():
+            return _by_digits(table, numbers, width)
     import flint
 
     row = flint.fmpz_mat(1, len(numbers), list(numbers))
     return [int(v) for v in (row * _matrix(table)).entries()]
+
+
+def _by_digits(table: NDArray[Any], numbers: Sequence[int], width: int) -> list[int]:
+    rest, digits, mask = list(numbers), [], (1 << width) - 1
+    while any(n not in (0, -1) for n in rest):
+        digits.append([n & mask for n in rest])
+        rest = [n >> width for n in rest]
+    digits.append(rest)  # what is left is the sign
+    sums = np.array(digits, dtype=np.float64) @ table.astype(np.float64)
+    total = [0] * table.shape[1]
+    for row in reversed(sums.astype(np.int64).tolist()):
+        total = [(t << width) + v for t, v in zip(total, row)]
+    return total
 
 
 def _solve_rows(
@@ -273,18 +317,22 @@ def _solve_rows(
     return [int(n) for n in numerators.entries()], int(denominator)
 
 
-def null_space(block: NDArray[Any]) -> list[list[int]]:
-    """Integer vectors that span all a with block @ a = 0, one a list, in reduced form.
+def null_space(block: NDArray[Any]) -> NDArray[Any]:
+    """Integer vectors that span all a with block @ a = 0, one a row, in reduced form.
 
     Each vector has one column of its own where the others are zero, so they are sparse where
     the block is.
     """
     table, shift = to_integers(block)
     D = table.shape[1]
+    if table.dtype != object and not shift.any():
+        quick = _small_null_space(table)
+        if quick is not None:
+            return quick
     if len(table) > D:  # surely some depend on the others
         table = table[independent_columns(np.ascontiguousarray(table.T))]
     if not len(table):
-        return [[int(i == j) for j in range(D)] for i in range(D)]
+        return np.eye(D, dtype=np.int64)
     reduced, denominator, rank = _matrix(table).rref()
     numbers = [[int(v) for v in row] for row in reduced.tolist()]
     top = int(denominator)
@@ -300,6 +348,83 @@ def null_space(block: NDArray[Any]) -> list[list[int]]:
                 vector[pivot] = -row[free] << up[pivot]
         divisor = gcd(*vector)
         out.append([v // divisor for v in vector])
-    if len(table) < len(block) and out and integer_products(block, out)[0].any():
+    basis = np.array(out, dtype=object).reshape(len(out), D)
+    if len(table) < len(block) and out and integer_products(block, basis)[0].any():
         raise ArithmeticError("rows that depend on others modulo a prime do not: unlucky prime")
+    small = max((max(map(abs, vector)) for vector in out), default=0) < 2**_SMALL
+    return basis.astype(np.int64) if small else basis
+
+
+def _small_null_space(table: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The same where floats can guess small numbers, which are then proved in integers.
+
+    The vectors are independent and orthogonal to the rows, so there are not too many; the
+    columns with pivots are proved independent, so there are not too few.
+    """
+    n, D = table.shape
+    if not n or n * D * min(n, D) > _ELIMINATION or float(np.abs(table).max()) > 2.0**20:
+        return None
+    floats = table.astype(np.float64)
+    rows, pivots = _echelon(floats)
+    r = len(pivots)
+    free = np.setdiff1d(np.arange(D), pivots)
+    square = floats[np.ix_(rows, pivots)]
+    try:
+        inverse: Array = np.asarray(np.linalg.inv(square), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None
+    if not _inverts(square, inverse):
+        return None
+    part = -(inverse @ floats[np.ix_(rows, free)])
+    vectors = np.zeros((len(free), D))
+    vectors[:, pivots] = part.T
+    vectors[np.arange(len(free)), free] = 1.0
+    open_ = np.ones(len(free), dtype=bool)
+    for q in range(1, _DENOMINATORS + 1):
+        if not open_.any():
+            break
+        some = q * vectors[open_]
+        good = (np.abs(some - np.rint(some)) < 1e-6).all(axis=1)
+        done = np.flatnonzero(open_)[good]
+        vectors[done] = np.rint(some[good])
+        open_[done] = False
+    if open_.any() or np.abs(vectors).max(initial=0.0) > 2.0**20:
+        return None
+    out = vectors.astype(np.int64)
+    if r < D:
+        zero = _small_products(floats, out)
+        if zero is None or zero.any():
+            return None
     return out
+
+
+def _echelon(floats: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and columns of the pivots that elimination by columns seems to find."""
+    work = np.array(floats, order="C")
+    n, D = work.shape
+    order = np.arange(n)
+    pivots: list[int] = []
+    for j in range(D):
+        r = len(pivots)
+        if r == n:
+            break
+        best = r + int(np.abs(work[r:, j]).argmax())
+        if abs(work[best, j]) <= 1e-9:
+            continue
+        if best != r:
+            work[[r, best]] = work[[best, r]]
+            order[[r, best]] = order[[best, r]]
+        below = work[r + 1 :, j] / work[r, j]
+        rows = np.flatnonzero(below)
+        if len(rows):
+            work[r + 1 + rows, j + 1 :] -= np.outer(below[rows], work[r, j + 1 :])
+        pivots.append(j)
+    return order[: len(pivots)], np.array(pivots, dtype=np.int64)
+
+
+def _inverts(square: Array, inverse: Array) -> bool:
+    """Whether a matrix is surely not singular: the product with an inverse is near the unit."""
+    r = len(square)
+    off = np.abs(inverse @ square - np.eye(r)).sum(axis=1)
+    rounding = (r + 2) * 2.0**-52 * (np.abs(inverse) @ np.abs(square)).sum(axis=1)
+    return bool(((off + rounding) < 0.5).all())

@@ -50,17 +50,21 @@ def spans(
 def orthogonal(
     problem: Problem,
     rows: NDArray[np.int64],
-    basis: list[list[int]],
+    basis: NDArray[Any],
     *,
     tick: Tick = no_tick,
 ) -> bool:
     """Whether the products of all the rows with all the vectors are zero."""
-    used = np.flatnonzero([any(v) for v in zip(*basis)])
-    columns = [[vector[j] for j in used] for vector in basis]
+    used = np.flatnonzero((basis != 0).any(axis=0))
+    if not len(used):
+        return True
+    few = len(used) < basis.shape[1] / 2
+    columns = basis[:, used] if few else basis
     step = max(1, _CHUNK // max(1, problem.d))
     for at in range(0, len(rows), step):
         tick()
-        block = reflected(problem, rows[at : at + step])[:, used]
+        block = reflected(problem, rows[at : at + step])
+        block = block[:, used] if few else block
         if integer_products(block, columns)[0].any():
             return False
     return True

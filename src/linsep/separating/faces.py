@@ -40,6 +40,8 @@ __all__ = ["Face", "find_face"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+_PROBES = 16  # directions outside a span that are tried at once
+
 Run = Callable[..., Any]
 """Drives a solver within the time that is left: run(problem, solver, start=None)."""
 
@@ -107,32 +109,40 @@ def _basis(cloud: Cloud, active: Rows, known: Rows, random: np.random.Generator)
     base = known
     if not len(base):
         base = _first_basis(cloud, active, random)
-    span = np.zeros((cloud.m, min(cloud.m, len(active)) + 1))
-    if len(base):
-        span[:, : len(base)] = np.linalg.qr(cloud.take(base).T)[0]
-    while len(base) < span.shape[1] - 1:
-        known_span = span[:, : len(base)]
-        direction = _beside(known_span, random.standard_normal(cloud.m))
-        values = np.abs(cloud.values(direction)[active])
-        best = int(values.argmax())
-        if not values[best] > 1e-9 * float(np.sqrt(direction @ direction)):
+    while len(base) < min(cloud.m, len(active)):
+        span = np.linalg.qr(cloud.take(base).T)[0] if len(base) else np.zeros((cloud.m, 0))
+        probes = _beside(span, random.standard_normal((cloud.m, _PROBES)))
+        values = _along(cloud, probes)[active].T
+        size = np.sqrt((probes * probes).sum(axis=0)).max()
+        more = _independent(values, 1e-9 * float(size))
+        base = np.concatenate([base, active[more]])
+        if len(more) < _PROBES:
             break
-        new = _beside(known_span, cloud.take(active[[best]])[0])
-        span[:, len(base)] = new / np.sqrt(new @ new)
-        base = np.append(base, active[best])
     return np.asarray(base)
 
 
 def _first_basis(cloud: Cloud, active: Rows, random: np.random.Generator) -> Rows:
     """Independent rows among some that are chosen together."""
+    count = min(len(active), 2 * cloud.m)
+    some = np.sort(random.choice(active, count, replace=False))
+    block = cloud.take(some).T
+    return np.asarray(some[_independent(block, 1e-9 * float(np.abs(block).max(initial=0.0)))])
+
+
+def _independent(columns: Array, tiny: float) -> Rows:
+    """Columns that seem independent, by QR with pivoting."""
     from scipy.linalg import lapack
 
-    count = min(len(active), 3 * cloud.m)
-    some = np.sort(random.choice(active, count, replace=False))
-    triangle, order, *_ = lapack.dgeqp3(np.asfortranarray(cloud.take(some).T))
-    diagonal = np.abs(np.diagonal(triangle))
-    rank = int((diagonal > 1e-9 * max(diagonal[0], 1e-300)).sum())
-    return np.asarray(some[order[:rank] - 1])
+    triangle, order, *_ = lapack.dgeqp3(np.asfortranarray(columns))
+    rank = int((np.abs(np.diagonal(triangle)) > tiny).sum())
+    return np.asarray(order[:rank] - 1, dtype=np.int64)
+
+
+def _along(cloud: Cloud, vectors: Array) -> Array:
+    """Values of all rows along each of the columns of vectors, up to the signs of the rows."""
+    if cloud.blocks == 1:
+        return cloud.samples.dot(vectors)
+    return np.column_stack([cloud.values(vector) for vector in vectors.T])
 
 
 def _beside(span: Array, vector: Array) -> Array:

@@ -39,12 +39,12 @@ class Peeled:
         flat = [item for level in self.levels for item in level]
         directions = [_direction(problem, *item) for item in flat]
         free = np.setdiff1d(np.arange(problem.n), self.left)
-        values = integer_products(reflected(problem, free), directions)[0].astype(object)
+        values = integer_products(reflected(problem, free), directions)[0]
         parts, at, open_rows = [], 0, np.ones(len(free), dtype=bool)
         for level in self.levels:
             mine = range(at, at + len(level))
             at += len(level)
-            reached = open_rows & np.array([any(row[j] > 0 for j in mine) for row in values])
+            reached = open_rows & (values[:, mine] > 0).any(axis=1)
             parts.append(([Fraction(int(j in mine)) for j in range(len(flat))], reached))
             open_rows &= ~reached
         total, _ = scaled_integers(stack(values, parts))
@@ -55,30 +55,28 @@ class Peeled:
 
 def peel(problem: Problem) -> Peeled:
     """Take off the rows that single columns separate, as long as there are any."""
-    left = np.arange(problem.n)
+    if not problem.binary:
+        return Peeled(np.arange(problem.n), [])
+    left = [np.flatnonzero(problem.label == k) for k in (0, 1)]
+    parts = [problem.matrix[rows] for rows in left]
     levels: list[list[tuple[int, int, float]]] = []
-    while problem.binary and len(levels) < _LEVELS:
-        block = problem.matrix if len(left) == problem.n else problem.matrix[left]
-        label = problem.label[left]
-        found = _touching(block, label, problem.fit_intercept)
+    while len(levels) < _LEVELS and len(left[0]) and len(left[1]):
+        found = _touching(parts, problem.fit_intercept)
         if not found:
             break
-        level, reached = _cover(block, found)
-        if not reached.any() or reached.all():
+        level, reached = _cover(parts, found)
+        if all(r.all() for r in reached):
             break
         levels.append(level)
-        left = left[~reached]
-    return Peeled(left, levels)
+        left = [rows[~r] for rows, r in zip(left, reached)]
+        parts = [part[~r] for part, r in zip(parts, reached)]
+    return Peeled(np.sort(np.concatenate(left)), levels)
 
 
-def _touching(block: Any, label: Rows, fit_intercept: bool) -> list[tuple[int, int, float]]:
+def _touching(parts: list[Any], fit_intercept: bool) -> list[tuple[int, int, float]]:
     """Columns with no row on the wrong side: number, sign, and the value where classes touch."""
-    if len(np.unique(label)) < 2:
-        return []
-    low, high = {}, {}
-    for k in (0, 1):
-        part = block[label == k]
-        low[k], high[k] = _dense(part.min(axis=0)), _dense(part.max(axis=0))
+    low = [_dense(part.min(axis=0)) for part in parts]
+    high = [_dense(part.max(axis=0)) for part in parts]
     if fit_intercept:
         up = (low[1] == high[0]) & (low[0] < high[1])
         down = (low[0] == high[1]) & (low[1] < high[0])
@@ -95,19 +93,19 @@ def _dense(row: Any) -> NDArray[Any]:
 
 
 def _cover(
-    block: Any, found: list[tuple[int, int, float]]
-) -> tuple[list[tuple[int, int, float]], NDArray[np.bool_]]:
-    """Few of the columns that reach all rows that the columns reach together."""
-    columns = block[:, [j for j, _, _ in found]]
-    columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
-    off = columns != np.array([t for _, _, t in found])
+    parts: list[Any], found: list[tuple[int, int, float]]
+) -> tuple[list[tuple[int, int, float]], list[NDArray[np.bool_]]]:
+    """Few of the columns that reach all rows that the columns reach together, and which rows."""
+    columns = [part[:, [j for j, _, _ in found]] for part in parts]
+    dense = [c if isinstance(c, np.ndarray) else c.toarray() for c in columns]
+    off = np.concatenate(dense) != np.array([t for _, _, t in found])
     reached = off.any(axis=1)
-    open_rows, level = reached.copy(), []
-    while open_rows.any():
-        best = int(off[open_rows].sum(axis=0).argmax())
+    open_rows, level = off[reached], []
+    while len(open_rows):
+        best = int(open_rows.sum(axis=0).argmax())
         level.append(found[best])
-        open_rows &= ~off[:, best]
-    return level, reached
+        open_rows = open_rows[~open_rows[:, best]]
+    return level, np.split(reached, [parts[0].shape[0]])
 
 
 def _direction(problem: Problem, column: int, sign: int, touch: float) -> list[int]:
@@ -123,17 +121,19 @@ def _direction(problem: Problem, column: int, sign: int, touch: float) -> list[i
 def stack(values: NDArray[Any], levels: list[tuple[Level, NDArray[np.bool_]]]) -> Level:
     """One combination that is positive on all rows: earlier levels outweigh later ones.
 
-    values holds the value of each row along each direction, as Python integers; each level
-    has the rows that it is positive on.
+    values holds the value of each row along each direction, int64 or Python integers; each
+    level has the rows that it is positive on.
     """
     total = levels[-1][0]
     for level, rows in reversed(levels[:-1]):
         gain, one = along(values, level)
         loss, other = along(values, total)
+        behind = np.flatnonzero(rows & (loss < 0))
         worst = max(
-            (-b * other / (a * one) for a, b, r in zip(gain, loss, rows) if r and b < 0),
+            (Fraction(-b, a) for a, b in zip(gain[behind].tolist(), loss[behind].tolist())),
             default=Fraction(0),
         )
+        worst *= other / one
         factor = 1
         while factor <= worst:
             factor *= 2
@@ -141,8 +141,13 @@ def stack(values: NDArray[Any], levels: list[tuple[Level, NDArray[np.bool_]]]) -
     return total
 
 
-def along(values: NDArray[Any], level: Level) -> tuple[list[int], Fraction]:
+def along(values: NDArray[Any], level: Level) -> tuple[NDArray[Any], Fraction]:
     """Values of the rows along a combination of directions: integers, and their scale > 0."""
     used = [j for j, t in enumerate(level) if t]
     numbers, scale = scaled_integers([level[j] for j in used])
-    return (values[:, used] @ np.array(numbers, dtype=object)).tolist(), scale
+    part = values[:, used]
+    if part.dtype != object:
+        largest = max(int(part.max(initial=0)), -int(part.min(initial=0)))
+        if largest * sum(map(abs, numbers)) < 2**62:
+            return part @ np.array(numbers, dtype=np.int64), scale
+    return part.astype(object) @ np.array(numbers, dtype=object), scale

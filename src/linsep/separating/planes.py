@@ -46,6 +46,10 @@ def plane_of(problem: Problem, a: NDArray[np.float64]) -> Plane | None:
 def exact_plane(problem: Problem, weights: list[int]) -> Plane:
     """Integer weights as floats if floats hold them, else as Fractions below 2."""
     largest = max(map(abs, weights))
+    if largest <= 2**53 and problem.binary:
+        floats = [float(w) for w in weights]
+        intercept = floats.pop() if problem.fit_intercept else 0.0
+        return np.array(floats), intercept
     scale = 1 if largest <= 2**53 else 1 << (largest.bit_length() - 1)
     return _floats_if_exact(problem, [Fraction(w, scale) for w in weights])
 

@@ -60,14 +60,14 @@ def weak_separator(
     if len(columns) == D and not orthogonal(problem, face, directions, tick=tick):
         return None
     tick()
-    values = integer_products(outside, directions)[0].astype(object)
+    values = integer_products(outside, directions)[0]
     tick()
-    levels = _peel(values, [sum(map(bool, d)) for d in directions], run)
+    levels = _peel(values, (directions != 0).sum(axis=1), run)
     if levels is None:
         return None
     total = stack(values, levels)
     weights = [0] * D
-    for t, direction in zip(scaled_integers(total)[0], directions):
+    for t, direction in zip(scaled_integers(total)[0], directions.tolist()):
         if t:
             for j, v in zip(columns, direction):
                 weights[j] += t * v
@@ -84,15 +84,15 @@ def _enough_columns(inside: NDArray[np.float64], outside: NDArray[np.float64]) -
 
 
 def _peel(
-    values: NDArray[Any], sizes: list[int], run: Callable[..., Any]
+    values: NDArray[Any], sizes: NDArray[np.int64], run: Callable[..., Any]
 ) -> list[tuple[Level, NDArray[np.bool_]]] | None:
     """Levels of directions, each with the rows that it reaches."""
     positive, negative = values > 0, values < 0
     left = np.ones(len(values), dtype=bool)
     levels = []
     while left.any():
-        sign = np.where(negative[left].any(axis=0), 0, 1)
-        sign = np.where(positive[left].any(axis=0) & (sign == 0), 0, np.where(sign == 0, -1, 1))
+        up, down = positive[left].any(axis=0), negative[left].any(axis=0)
+        sign = np.where(down, np.where(up, 0, -1), 1)
         reach = (positive | negative) & (sign != 0) & left[:, None]
         if reach.any():
             level = _cover(reach, sign, sizes)
@@ -102,27 +102,27 @@ def _peel(
                 return None
             level = found
         gain, _ = along(values, level)
-        reached = left & np.array([v > 0 for v in gain])
+        reached = left & (gain > 0)
         levels.append((level, reached))
         left &= ~reached
     return levels
 
 
-def _cover(reach: NDArray[np.bool_], sign: NDArray[Any], sizes: list[int]) -> Level:
+def _cover(reach: NDArray[np.bool_], sign: NDArray[Any], sizes: NDArray[np.int64]) -> Level:
     """Few directions, sparse ones first, that reach all rows that can be reached."""
     level = [Fraction(0)] * reach.shape[1]
-    open_rows = reach.any(axis=1)
-    weight = 1.0 / np.array(sizes)
-    while open_rows.any():
-        j = int((reach[open_rows].sum(axis=0) * weight).argmax())
+    weight = 1.0 / sizes
+    reach = reach[reach.any(axis=1)]
+    while len(reach):
+        j = int((reach.sum(axis=0) * weight).argmax())
         level[j] = Fraction(int(sign[j]))
-        open_rows &= ~reach[:, j]
+        reach = reach[~reach[:, j]]
     return level
 
 
 def _search(values: NDArray[Any], left: NDArray[np.bool_], run: Callable[..., Any]) -> Level | None:
     """A combination that is positive on all rows that are left."""
-    part = values[left]
+    part = values[left].astype(object)
     moving = [j for j in range(part.shape[1]) if part[:, j].any()]
     if not moving:
         return None
@@ -135,7 +135,7 @@ def _search(values: NDArray[Any], left: NDArray[np.bool_], run: Callable[..., An
         return None
     c = outcome.witness.a[:-1] / np.abs(outcome.witness.a[:-1]).max()
     for level in _rounded(c, moving, largest, values.shape[1]):
-        if any(level) and all(v > 0 for v, s in zip(along(values, level)[0], left) if s):
+        if any(level) and (along(values, level)[0][left] > 0).all():
             return level
     return None
 

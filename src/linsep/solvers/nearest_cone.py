@@ -67,7 +67,7 @@ class NearestCone:
         Reflected rows that span the cone.
     base, shares : arrays
         The goal is minus the sum of shares times base rows.
-    batch : int, default=8
+    batch : int, default=16
         Rows taken in for each cycle, at most.
     """
 
@@ -75,7 +75,7 @@ class NearestCone:
     active: NDArray[np.int64]
     base: NDArray[np.int64]
     shares: NDArray[np.int64]
-    batch: int = 8
+    batch: int = 16
     unit: ClassVar[str] = "major cycle"
 
     def init(self, problem: Problem, *, start: Any = None) -> ConeState:
