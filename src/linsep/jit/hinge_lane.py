@@ -36,8 +36,8 @@ def add_curvature(block, cost, even, band, k, curved, root, out, offset):
     product = np.dot(B.T, B)
     factor = cost[0] if even else 1.0
     for j in range(d):
-        for l in range(d):
-            out[j, l] += factor * product[j, l]
+        for m in range(d):
+            out[j, m] += factor * product[j, m]
     if offset:
         line = np.dot(root[:k], B)
         side = np.sqrt(cost[0]) if even else 1.0
