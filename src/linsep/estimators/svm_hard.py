@@ -17,6 +17,7 @@ from linsep.certify.gap import Gap, Objective, measure
 from linsep.core import Limits, Outcome, Problem, Status, Witness, drive
 from linsep.solvers.dual_point import row_sum
 from linsep.solvers.nearest_hulls import NearestHulls
+from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.polish import polish
 
 __all__ = ["hard_machine"]
@@ -47,6 +48,10 @@ def hard_machine(
         witness = scaled_witness(problem, proof.hull_rows, proof.hull_weights)
         gap = measure(problem, witness, objective)
         return _finished(problem, witness, objective), gap, outcome, None
+    if proof.separable is False:  # a usable plane all the same: the soft margin of C = 1
+        soft = drive(problem, NewtonHinge(C=1.0, tol=tol), limits=limits).witness
+        witness = Witness(a=soft.a)
+        gap = measure(problem, witness, objective)
     return witness, gap, outcome, proof
 
 

@@ -20,21 +20,32 @@ def svm_summary(model: Any) -> str:
         f"{type(model).__name__}: {model.status_.value}",
         f"  algorithm   {model.solver_used_}",
         f"  minimised   {gap.words}",
-        f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
-        f"  proved      within {100 * gap.relative_gap:.2g} % of the best possible",
+        *_proved(model),
         f"  errors      {count(gap.errors, 'row')} not on their own side, {gap.inside} inside the "
         "street or wrong",
         f"  street      {', '.join(f'{w:.6g}' for w in width[:6])} wide (2 / |w|)",
     ]
     if outcome is not None:  # a model read from a file has weights and certificate only
-        lines.insert(
-            2,
-            f"  work        {count(outcome.steps, outcome.unit)}, {outcome.passes:.4g} passes, "
-            f"{outcome.seconds:.3g} s",
-        )
-        lines.append(
-            f"  support     {count(len(model.support_), 'vector')}; leave-one-out error at most "
-            f"{model.leave_one_out_bound_:.3g}"
-        )
+        work = f"{count(outcome.steps, outcome.unit)}, {outcome.passes:.4g} passes"
+        lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
+        if len(model.support_):
+            vectors, bound = count(len(model.support_), "vector"), model.leave_one_out_bound_
+            lines.append(f"  support     {vectors}; leave-one-out error at most {bound:.3g}")
     lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
     return "\n".join(lines)
+
+
+def _proved(model: Any) -> list[str]:
+    """How good it is, or that there is nothing to find."""
+    gap, proof = model.certificate_, getattr(model, "proof_", None)
+    if proof is not None and proof.separable is False:
+        return [
+            f"  proof       {proof}",
+            "  plane       that of C = 1, since a hard margin does not exist",
+        ]
+    if not np.isfinite(gap.objective):
+        return ["  proved      nothing yet: some row is inside the street"]
+    return [
+        f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
+        f"  proved      within {100 * gap.relative_gap:.2g} % of the best possible",
+    ]
