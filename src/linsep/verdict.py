@@ -18,7 +18,6 @@ from linsep.certify.exact import dependency, reflected, scaled_integers
 from linsep.certify.margins import loosen, margin_above
 from linsep.certify.proof import Proof
 from linsep.certify.recheck import carrying_columns, kesler_rows
-from linsep.certify.signs import row_signs
 from linsep.core.drive import Outcome, drive
 from linsep.core.limits import Limits
 from linsep.core.problem import Problem
@@ -210,10 +209,9 @@ class _Judge:
         if outcome.status is not Status.SEPARATED:
             return None
         coef, intercept = problem.split(outcome.witness.a)
-        plane = (coef[0], float(intercept[0])) if problem.binary else (coef, intercept)
-        if not (row_signs(problem, *plane, tick=self.tick) > 0).all():
-            return None
-        return self.separable(plane)
+        return self.separable(
+            (coef[0], float(intercept[0])) if problem.binary else (coef, intercept)
+        )
 
     def judge(self, outcome: Outcome[Any]) -> Proof | None:
         """A proof from a search in floats, if it can be had."""
@@ -230,10 +228,7 @@ class _Judge:
             return self.inseparable(witness.rows, multipliers)
         if outcome.state.low <= 0:
             return None
-        plane = plane_of(self.problem, witness.a)
-        if plane is None or not (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
-            return None
-        return self.separable(plane, outcome)
+        return self.separable(plane_of(self.problem, witness.a), outcome)
 
     def overlapping_pair(self) -> tuple[Rows, list[Fraction]] | None:
         """Two of the classes that no plane separates, if there are such: a shorter proof."""
@@ -257,19 +252,22 @@ class _Judge:
         if state.status is Status.INSEPARABLE:
             return self.inseparable(np.array(state.rows), state.multipliers)
         plane = next(rational_planes(self.problem, state.weights, self.tick))
-        return self.separable(plane, start=state)
+        proof = self.separable(plane, start=state)
+        assert proof is not None
+        return proof
 
     # -- separable ---------------------------------------------------------------------------
 
     def separable(
         self,
-        plane: Plane,
+        plane: Plane | None,
         outcome: Outcome[Any] | None = None,
         start: ExactState | None = None,
-    ) -> Proof:
-        """Bound the margin, starting from a plane that is known to separate."""
+    ) -> Proof | None:
+        """Bound the margin, starting from a plane; None if it does not separate."""
         finder = MarginFinder(self.problem, self.search, self.tick)
-        finder.offer(plane)
+        if not finder.offer(plane):
+            return None
         with suppress(_TimeUpError):  # what was found so far is true all the same
             if start is None:
                 finder.narrow(outcome)

@@ -137,11 +137,13 @@ def margin_above(
     weights = np.asarray(weights)
     sign, share = _shares(problem, rows, weights)
     factor = 0.5 if problem.fit_intercept else 1.0
-    block = problem.matrix[rows].astype(np.float64)
+    block = problem.matrix[rows].astype(np.float64, copy=False)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         point = np.asarray(block.T @ (sign * share))
-        error = (2 * len(rows) + 16) * 2.0**-53 * np.asarray(abs(block).T @ share) + 1e-300
-        length, wrong = float(np.sqrt(point @ point)), float(np.sqrt(error @ error))
+        length = float(np.sqrt(point @ point))
+        # the errors of the columns together are no longer than the rows that they come from
+        whole = 1.001 * float(np.sqrt(problem.squared_lengths[rows]) @ share)
+        wrong = (2 * len(rows) + 16) * 2.0**-53 * whole + 1e-300 * problem.d
         rounded = weights.dtype != object and not exact
         large = len(rows) * problem.d > _TINY
         if rounded and large and 1e-100 < length < 1e100 and wrong <= _SHARP * length:

@@ -47,12 +47,18 @@ class MarginFinder:
         self.rows: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.weights: NDArray[Any] = np.zeros(0)
 
-    def offer(self, plane: Plane) -> None:
-        """Keep a plane that separates if its margin is larger than that of the one known."""
+    def offer(self, plane: Plane | None) -> bool:
+        """Whether a plane separates; keep it if its margin is larger than that of the one known."""
+        if plane is None:
+            return False
         low = margin_below(self.problem, *plane, tick=self.tick)
         low = loosen(self.problem, low, -_SLACK)
+        # a margin may be too small for a float and the plane right all the same
+        if not low > 0 and not (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
+            return False
         if low > self.low:
             self.plane, self.low = plane, low
+        return True
 
     def bound(self, rows: NDArray[np.int64], weights: NDArray[Any]) -> None:
         """Keep the points if they bound the margin better than those known."""
@@ -73,13 +79,11 @@ class MarginFinder:
             return
         if outcome is not None and not outcome.state.cloud.samples.plain:
             outcome = None
-        if outcome is not None:
-            self.bound(outcome.witness.rows, outcome.witness.multipliers)
         if outcome is None or outcome.status is not Status.CERTIFIED:
+            if outcome is not None:
+                self.bound(outcome.witness.rows, outcome.witness.multipliers)
             outcome = self.search(self.problem, NearestHulls(tol=self.tol))
-            plane = plane_of(self.problem, outcome.witness.a)
-            if plane is not None and (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
-                self.offer(plane)
+            self.offer(plane_of(self.problem, outcome.witness.a))
         witness = outcome.witness
         self.bound(witness.rows, witness.multipliers)
         tiny = self.problem.n * self.problem.d <= _TINY

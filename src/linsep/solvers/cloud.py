@@ -299,11 +299,16 @@ def _gram_factor(matrix: Any, *, centered: bool) -> tuple[Array, Array, float]:
     from scipy.linalg import lapack
 
     center = _mean(matrix) if centered else np.zeros(matrix.shape[1])
-    values = matrix.data if not isinstance(matrix, np.ndarray) else matrix
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    scale = float(_power_of_two(largest))
-    tame = 1e-100 < largest < 1e100
-    gram = _products(matrix) * scale**2 if tame else _products(matrix * scale)
+    gram = _products(matrix)
+    longest = float(np.sqrt(gram.diagonal().max()))
+    if 1e-100 < longest < 1e100 and np.isfinite(gram).all():
+        scale = float(_power_of_two(longest))
+        gram *= scale**2
+    else:
+        values = matrix.data if not isinstance(matrix, np.ndarray) else matrix
+        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        scale = float(_power_of_two(largest))
+        gram = _products(matrix * scale)
     if centered:
         raw = gram
         gram = raw - (raw.mean(axis=0) + raw.mean(axis=1)[:, None] - raw.mean())
