@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import State
 from linsep.core.status import Status
 from linsep.jit import perceptron as loops
-from linsep.solvers.perceptron import start_weights
+from linsep.solvers.mistakes import MistakeDriven, start_weights
 from linsep.solvers.schedule import CONSTANT, Schedule
 
 __all__ = ["Batch", "BatchState"]
@@ -75,7 +75,7 @@ class BatchState(State):
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(MistakeDriven):
     """Perceptron by full scans; with keep="pocket" it remembers the weights of fewest errors.
 
     Parameters
@@ -126,37 +126,10 @@ class Batch:
                 break
         return taken
 
-    def status(self, state: BatchState) -> Status:
-        """Why the run stands where it stands."""
-        return state.status
-
-    def witness(self, problem: Problem, state: BatchState) -> Witness:
-        """The weights that are kept, and the rows that prove non-separability if there are."""
-        return Witness(
-            a=self.kept(state),
-            rows=state.proof_rows,
-            multipliers=state.proof_counts,
-            claim="origin" if state.proof_rows.size else "",
-        )
-
-    def kept(self, state: BatchState) -> NDArray[np.float64]:
-        """The weights asked for by ``keep``; a separator is kept in any case."""
-        if state.status is Status.SEPARATED or self.keep == "last":
-            return state.a.copy()
-        return state.best.copy() if self.keep == "pocket" else state.average
-
-    def current(self, problem: Problem, state: BatchState) -> NDArray[np.float64]:
-        """The weights as they are now, whatever is kept."""
-        return state.a
-
     def extra(self, problem: Problem, state: BatchState, event: Event | None) -> dict[str, float]:
-        """What a trace tells beside the weights: the criterion J_p before the update."""
-        out = {"norm2": float(state.a @ state.a)}
-        return out | ({"eta": event.step, "cost": state.criterion} if event else {})
-
-    def rule_words(self, event: Event) -> str:
-        """The update in the lecture's letters."""
-        return f"a <- a + {event.step:.6g} z"
+        """As usual, and the criterion J_p before the update."""
+        told = super().extra(problem, state, event)
+        return told | ({"cost": state.criterion} if event else {})
 
     # -- inside ---------------------------------------------------------------------------
 

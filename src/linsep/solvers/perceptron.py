@@ -19,40 +19,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Event, Log, new_log
-from linsep.core.order import generator, permutation, with_replacement
+from linsep.core.log import NO_LOG, Log, new_log
+from linsep.core.order import permutation, with_replacement
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import State
 from linsep.core.status import Status
-from linsep.errors import SettingError
 from linsep.jit import perceptron as loops
+from linsep.solvers.mistakes import MistakeDriven, start_weights
 from linsep.solvers.schedule import CONSTANT, Schedule
 
-__all__ = ["PerceptronState", "SingleSample", "start_weights"]
+__all__ = ["PerceptronState", "SingleSample"]
 
 _NEVER = 2**62
 _POCKET_ROWS = 1000  # up to here every iterate is tried for the pocket, beyond only long runs
-
-
-def start_weights(problem: Problem, start: Any, seed: int) -> NDArray[np.float64]:
-    """Zeros for None, small random numbers for "random", or the given (coef, intercept)."""
-    if start is None:
-        return np.zeros(problem.dim)
-    if isinstance(start, str):
-        if start != "random":
-            raise SettingError(f"start is {start!r}; use None, 'random' or (coef, intercept).")
-        a = generator(seed, 2**63).standard_normal(problem.dim)
-        if not problem.fit_intercept:
-            a.reshape(-1, problem.d + 1)[:, -1] = 0.0
-        return a
-    coef, intercept = start if isinstance(start, tuple) else (start, 0.0)
-    size, need = np.size(coef), problem.dim // (problem.d + 1) * problem.d
-    if size != need:
-        raise SettingError(
-            f"start has {size} coefficients; this problem needs {need} "
-            f"({problem.d} features, {problem.K} classes)."
-        )
-    return problem.join(coef, intercept)
 
 
 @dataclass(kw_only=True)
@@ -97,7 +76,7 @@ class PerceptronState(State):
 
 
 @dataclass(frozen=True)
-class SingleSample:
+class SingleSample(MistakeDriven):
     """Rosenblatt's rule, one row at a time.
 
     Parameters
@@ -176,39 +155,6 @@ class SingleSample:
                 break
         state.steps += taken
         return taken
-
-    def status(self, state: PerceptronState) -> Status:
-        """Why the run stands where it stands."""
-        return state.status
-
-    def witness(self, problem: Problem, state: PerceptronState) -> Witness:
-        """The weights that are kept, and the rows that prove non-separability if there are."""
-        return Witness(
-            a=self.kept(state),
-            rows=state.proof_rows,
-            multipliers=state.proof_counts,
-            claim="origin" if state.proof_rows.size else "",
-        )
-
-    def kept(self, state: PerceptronState) -> NDArray[np.float64]:
-        """The weights asked for by ``keep``; a separator is kept in any case."""
-        if state.status is Status.SEPARATED or self.keep == "last":
-            return state.a.copy()
-        return state.best.copy() if self.keep == "pocket" else state.average
-
-    def current(self, problem: Problem, state: PerceptronState) -> NDArray[np.float64]:
-        """The weights as they are now, whatever is kept."""
-        return state.a
-
-    def extra(
-        self, problem: Problem, state: PerceptronState, event: Event | None
-    ) -> dict[str, float]:
-        """What a trace tells beside the weights."""
-        return {"norm2": float(state.a @ state.a), **({"eta": event.step} if event else {})}
-
-    def rule_words(self, event: Event) -> str:
-        """The update in the lecture's letters."""
-        return f"a <- a + {event.step:.6g} z"
 
     # -- inside ---------------------------------------------------------------------------
 
