@@ -12,6 +12,7 @@ import linsep
 from linsep.core import Problem
 from linsep.solvers.batch_perceptron import Batch
 from linsep.solvers.kozinec import Kozinec
+from linsep.solvers.nearest_hulls import NearestHulls
 from linsep.solvers.perceptron import SingleSample
 from linsep.solvers.schedule import Schedule
 
@@ -31,6 +32,8 @@ SOLVERS: dict[str, Any] = {
     "kozinec, augmented": Kozinec(eps=1e-3, space="augmented"),
     "kozinec, plain": Kozinec(eps=None, steps="plain"),
     "kozinec, plain, eps": Kozinec(eps=0.05, space="augmented", steps="plain"),
+    "nearest hulls": NearestHulls(),
+    "nearest hulls, tol": NearestHulls(tol=1e-6),
 }
 
 
@@ -65,7 +68,7 @@ PROBLEMS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "overlapping": lambda: _blobs(30, 3, 0.5),
     "wide": _wide,
     "duplicates": _with_duplicates,
-    "three classes": lambda: _blobs(24, 3, 6.0, classes=3, seed=1),
+    "three classes": lambda: _blobs(24, 3, 6.0, classes=3, seed=2),
     "four classes, overlapping": lambda: _blobs(20, 2, 0.5, classes=4, seed=2),
 }
 

@@ -93,11 +93,11 @@ def _guess_face(problem: Problem, active: Rows, run: Run) -> tuple[Rows, Rows, R
         outcome = run(problem, NearestCone(cloud, active, base, shares))
         state = outcome.state
         if outcome.status is Status.CONVERGED:
-            return active, base, shares, state.corral.rows.copy()
+            return active, base, shares, state.rows.copy()
         if outcome.status is not Status.BOUNDARY:
             return None
-        values = cloud.values(-state.missing)[active]
-        free = values > 1e-8 * float(np.sqrt(state.missing @ state.missing))
+        values = cloud.values(-state.rest)[active]
+        free = values > 1e-8 * float(np.sqrt(state.rest @ state.rest))
         if not free.any():
             return None
         active = active[~free]

@@ -77,7 +77,7 @@ class MarginFinder:
         if not self.problem.binary:
             self._machine()
             return
-        if outcome is not None and not outcome.state.cloud.samples.plain:
+        if outcome is not None and not outcome.state.plain:
             outcome = None
         if outcome is None or outcome.status is not Status.CERTIFIED:
             if outcome is not None:

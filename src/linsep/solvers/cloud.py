@@ -14,6 +14,7 @@ few rows that a search holds are ever mapped.
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from linsep.core.problem import Problem
 __all__ = [
     "Cloud",
     "Samples",
+    "cloud_of",
     "one_unit",
     "plain_samples",
     "scaled_samples",
@@ -65,9 +67,6 @@ class Samples:
         self.plain = plain
         self.inner = int(matrix.shape[1] if np.ndim(map_) < 2 else np.shape(map_)[1])
         self.m = self.inner + (constant != 0)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Samples:
-        return self  # never changed, so copies of a state may share it
 
     def back(self, u: Array) -> tuple[Array, Array | float]:
         """Weights and offset in the space of the matrix of a vector u, or of columns u."""
@@ -136,9 +135,6 @@ class Cloud:
             if groups == 2
             else [np.arange(self.n_rows)]
         )
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Cloud:
-        return self
 
     def group_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Group number of rows."""
@@ -211,11 +207,29 @@ class Cloud:
             return np.concatenate(blocks)
         matrix, center, scale = self.samples.gram
         share = self._share(rows, coefficients)
-        coef = scale * (np.asarray(matrix.T @ share.T).T - share.sum(axis=1)[:, None] * center)
+        mixed = _combined(matrix, share)
+        coef = scale * (mixed - share.sum(axis=1)[:, None] * center)
         bias = -scale * (coef @ center)
         if self.samples.constant:
             bias += w.reshape(self.blocks, -1)[:, -1] * self.samples.constant
         return np.column_stack([scale * coef, bias]).ravel()
+
+
+_known: WeakKeyDictionary[Problem, dict[str, Cloud]] = WeakKeyDictionary()
+
+
+def cloud_of(problem: Problem, metric: str) -> Cloud:
+    """The rows of a problem as hulls, in plain, scaled or white coordinates.
+
+    It is made of the problem alone, so no state needs to hold it: it is made once and kept as
+    long as the problem is.
+    """
+    kept = _known.setdefault(problem, {})
+    if metric not in kept:
+        two = problem.binary and problem.fit_intercept
+        samples = _BUILDERS[metric](problem, constant=problem.fit_intercept and not two)
+        kept[metric] = Cloud(problem, samples, groups=2 if two else 1)
+    return kept[metric]
 
 
 # -- builders -----------------------------------------------------------------------------------
@@ -279,6 +293,9 @@ def white_samples(problem: Problem, *, constant: bool = False) -> Samples:
     return Samples(matrix, center, _whitening(moments, scale), constant=bias)
 
 
+_BUILDERS = {"plain": plain_samples, "scaled": scaled_samples, "white": white_samples}
+
+
 def _whitening(moments: Array, scale: Array) -> Array:
     """d x m map to unit second moments, by Cholesky with pivoting: m is the numerical rank."""
     from scipy.linalg import lapack
@@ -298,6 +315,8 @@ def _gram_factor(matrix: Any, *, centered: bool) -> tuple[Array, Array, float]:
     """F with F F' = s^2 (X - c)(X - c)', the center c and the scale s."""
     from scipy.linalg import lapack
 
+    if isinstance(matrix, np.ndarray):
+        matrix = np.ascontiguousarray(matrix)
     center = _mean(matrix) if centered else np.zeros(matrix.shape[1])
     gram = _products(matrix)
     longest = float(np.sqrt(gram.diagonal().max()))
@@ -324,8 +343,17 @@ def _gram_factor(matrix: Any, *, centered: bool) -> tuple[Array, Array, float]:
 
 
 def _products(rows: Any) -> Array:
-    """Products of all rows with all rows."""
-    return np.asarray(_dense(rows @ rows.T), dtype=np.float64)
+    """Products of all rows with all rows, in float64; the layout and type do not matter."""
+    if not isinstance(rows, np.ndarray):
+        rows = rows.astype(np.float64)
+        return np.asarray(_dense(rows @ rows.T))
+    n, d = rows.shape
+    out = np.zeros((n, n))
+    step = max(1, 4 * _CHUNK // max(1, n))
+    for at in range(0, d, step):
+        block = np.ascontiguousarray(rows[:, at : at + step], dtype=np.float64)
+        out += block @ block.T
+    return out
 
 
 # -- arithmetic on dense and sparse matrices ----------------------------------------------------
@@ -351,6 +379,14 @@ def _product(matrix: Any, w: Array) -> Array:
     for at, block in _blocks(matrix):
         out[at : at + len(block)] = block @ w
     return out
+
+
+def _combined(matrix: Any, share: Array) -> Array:
+    """share @ matrix in float64; the layout and type of the matrix do not matter."""
+    if not isinstance(matrix, np.ndarray):
+        return np.asarray(matrix.T @ share.T).T
+    used = np.flatnonzero(share.any(axis=0))  # few of the rows
+    return np.asarray(share[:, used] @ np.ascontiguousarray(matrix[used], dtype=np.float64))
 
 
 def _blocks(matrix: Any) -> Any:

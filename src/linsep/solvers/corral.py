@@ -11,6 +11,7 @@ their affine hull. Rows whose multiplier would become negative on the way there 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,10 @@ Array = NDArray[np.float64]
 
 @dataclass(kw_only=True)
 class Corral:
-    """Rows with groups and multipliers; only the first ``size`` places of the arrays count."""
+    """Rows with groups and multipliers; only the first ``size`` places of the arrays count.
+
+    States of searches are corrals: arrays and numbers, to be copied and saved.
+    """
 
     groups: int
     size: int
@@ -36,20 +40,20 @@ class Corral:
     all_multipliers: Array
     toward: Array
 
-    @classmethod
-    def empty(cls, groups: int, cloud: Cloud, room: int = 16) -> Corral:
-        """A corral without rows; rows of a wide cloud are not copied into it."""
+    @staticmethod
+    def blank(groups: int, cloud: Cloud, room: int = 16) -> dict[str, Any]:
+        """Fields of a corral without rows; rows of a wide cloud are not copied into it."""
         m = 0 if cloud.wide else cloud.m
-        return cls(
-            groups=groups,
-            size=0,
-            factor=np.zeros((room, room)),
-            points=np.zeros((room, m)),
-            row_numbers=np.zeros(room, dtype=np.int64),
-            group=np.zeros(room, dtype=np.int64),
-            all_multipliers=np.zeros(room),
-            toward=np.zeros(room),
-        )
+        return {
+            "groups": groups,
+            "size": 0,
+            "factor": np.zeros((room, room)),
+            "points": np.zeros((room, m)),
+            "row_numbers": np.zeros(room, dtype=np.int64),
+            "group": np.zeros(room, dtype=np.int64),
+            "all_multipliers": np.zeros(room),
+            "toward": np.zeros(room),
+        }
 
     @property
     def rows(self) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ C. Lawson, R. Hanson (1974), Solving least squares problems, chapter 23.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,13 +39,11 @@ _PATIENCE = 5
 
 
 @dataclass(kw_only=True)
-class ConeState(State):
+class ConeState(State, Corral):
     """Corral of the cone, the goal and what is missing to it."""
 
-    cloud: Cloud = field(repr=False)
-    corral: Corral
     goal: Array
-    missing: Array
+    rest: Array
     shortest: float = np.inf
     idle: int = 0
 
@@ -81,8 +79,7 @@ class NearestCone:
     def init(self, problem: Problem, *, start: Any = None) -> ConeState:
         """No rows; the goal is all that is missing."""
         goal = -self.cloud.combine(self.base, self.shares.astype(np.float64))
-        corral = Corral.empty(0, self.cloud)
-        return ConeState(cloud=self.cloud, corral=corral, goal=goal, missing=goal.copy())
+        return ConeState(**Corral.blank(0, self.cloud), goal=goal, rest=goal.copy())
 
     def advance(self, problem: Problem, state: ConeState, steps: int, log: Log = NO_LOG) -> int:
         """Run major cycles."""
@@ -99,20 +96,19 @@ class NearestCone:
 
     def witness(self, problem: Problem, state: ConeState) -> Witness:
         """The weak separator, if the goal cannot be reached, and the rows of the cone."""
-        corral = state.corral
-        rows = np.concatenate([corral.rows, self.base])
-        shares = np.concatenate([corral.multipliers, self.shares])
-        a = state.cloud.weights(-state.missing, rows, shares)
+        rows = np.concatenate([state.rows, self.base])
+        shares = np.concatenate([state.multipliers, self.shares])
+        a = self.cloud.weights(-state.rest, rows, shares)
         claim = "origin" if state.status is Status.CONVERGED else ""
         return Witness(a=a, rows=rows, multipliers=shares, claim=claim)
 
     def _cycle(self, state: ConeState) -> Status:
-        length = float(np.sqrt(state.missing @ state.missing))
+        length = float(np.sqrt(state.rest @ state.rest))
         if length <= _REACHED * float(np.sqrt(state.goal @ state.goal)):
             return Status.CONVERGED
         state.idle = 0 if length < state.shortest * (1 - 1e-12) else state.idle + 1
         state.shortest = min(state.shortest, length)
-        toward = state.cloud.values(state.missing)[self.active]
+        toward = self.cloud.values(state.rest)[self.active]
         order = (
             np.argpartition(-toward, self.batch)[: self.batch]
             if (len(toward) > 4 * self.batch)
@@ -120,12 +116,12 @@ class NearestCone:
         )
         order = order[np.argsort(-toward[order], kind="stable")][: self.batch]
         rows = self.active[order[toward[order] > _BEYOND * length]]
-        rows = state.corral.missing(rows)
+        rows = state.missing(rows)
         if not len(rows):
             return Status.BOUNDARY
         if state.idle > _PATIENCE:
             return Status.STALLED
-        state.corral.join(state.cloud, rows, state.goal)
-        state.missing = state.goal - state.corral.point(state.cloud)
+        state.join(self.cloud, rows, state.goal)
+        state.rest = state.goal - state.point(self.cloud)
         state.n_updates += 1
         return Status.RUNNING

@@ -12,7 +12,7 @@ P. Wolfe (1976), Finding the nearest point in a polytope, Mathematical Programmi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.solvers.cloud import Cloud, plain_samples, scaled_samples, white_samples
+from linsep.solvers.cloud import Cloud, cloud_of
 from linsep.solvers.corral import Corral
 
 __all__ = ["HullState", "NearestHulls"]
@@ -30,20 +30,19 @@ __all__ = ["HullState", "NearestHulls"]
 Array = NDArray[np.float64]
 
 _TOUCHING = 1e-10  # length of w, in units of the largest row, that is taken for zero
-_SAMPLES = {"plain": plain_samples, "scaled": scaled_samples, "white": white_samples}
 _PATIENCE = 5  # cycles without progress before rounding is blamed
 
 
 @dataclass(kw_only=True)
-class HullState(State):
+class HullState(State, Corral):
     """Corral and nearest point of a search.
 
-    low and high bound the distance of the hulls in the coordinates of the search, times unit.
+    low and high bound the distance of the hulls in the coordinates of the search; plain says
+    that these are the caller's, up to a power of two.
     """
 
-    cloud: Cloud = field(repr=False)
-    corral: Corral
     w: Array
+    plain: bool
     low: float = -np.inf
     high: float = np.inf
     idle: int = 0
@@ -52,6 +51,10 @@ class HullState(State):
     def passes(self) -> float:
         """Products with all rows."""
         return float(self.steps)
+
+    def weights(self) -> NDArray[np.int64]:
+        """What another search may start from: the rows of the corral."""
+        return self.rows.copy()
 
 
 @dataclass(frozen=True)
@@ -90,25 +93,27 @@ class NearestHulls:
 
         start may hold the rows of an earlier search to begin with.
         """
-        two = problem.binary and problem.fit_intercept
-        lifted = problem.fit_intercept and not two
-        samples = _SAMPLES[self.metric](problem, constant=lifted)
-        cloud = Cloud(problem, samples, groups=2 if two else 1)
-        corral = Corral.empty(cloud.groups, cloud)
+        cloud = cloud_of(problem, self.metric)
         values = _first_values(cloud)
-        corral.join(cloud, np.array([m[values[m].argmin()] for m in cloud.members]))
+        rows = np.array([m[values[m].argmin()] for m in cloud.members])
         if start is not None:
-            rows = np.asarray(start, dtype=np.int64)
-            corral.join(cloud, corral.missing(rows))
-        return HullState(cloud=cloud, corral=corral, w=corral.point(cloud))
+            rows = _with_start(cloud, rows, np.asarray(start, dtype=np.int64))
+        state = HullState(
+            **Corral.blank(cloud.groups, cloud), w=np.zeros(0), plain=cloud.samples.plain
+        )
+        state.join(cloud, rows)
+        state.w = state.point(cloud)
+        return state
 
     def advance(self, problem: Problem, state: HullState, steps: int, log: Log = NO_LOG) -> int:
-        """Run major cycles."""
-        taken = 0
+        """Run major cycles; a full log ends the call."""
+        cloud, taken = cloud_of(problem, self.metric), 0
         while taken < steps and not state.status.done:
-            state.status = self._cycle(state)
             state.steps += 1
             taken += 1
+            state.status = self._cycle(cloud, state, log)
+            if len(log.whole) and log.used[0] == len(log.whole):
+                break
         return taken
 
     def status(self, state: HullState) -> Status:
@@ -117,34 +122,32 @@ class NearestHulls:
 
     def witness(self, problem: Problem, state: HullState) -> Witness:
         """The weights, without an intercept if there are two hulls, and the corral."""
-        corral = state.corral
-        a = state.cloud.weights(state.w, corral.rows, corral.multipliers)
+        cloud = cloud_of(problem, self.metric)
         return Witness(
-            a=a,
-            rows=corral.rows.copy(),
-            multipliers=corral.multipliers.copy(),
+            a=cloud.weights(state.w, state.rows, state.multipliers),
+            rows=state.rows.copy(),
+            multipliers=state.multipliers.copy(),
             claim=self._claim(state),
         )
 
     def _claim(self, state: HullState) -> str:
         if state.status is Status.CONVERGED:
             return "origin"
-        return "two hulls" if state.cloud.groups == 2 else "hull"
+        return "two hulls" if state.groups == 2 else "hull"
 
-    def _cycle(self, state: HullState) -> Status:
-        cloud, corral = state.cloud, state.corral
+    def _cycle(self, cloud: Cloud, state: HullState, log: Log) -> Status:
         length = float(np.sqrt(state.w @ state.w))
         if not length > _TOUCHING:
             return Status.CONVERGED if length <= _TOUCHING else Status.STALLED
-        batch = self.batch + corral.size // 16
+        batch = self.batch + state.size // 16
         values = cloud.values(state.w)
-        inside = values[corral.rows]
+        inside = values[state.rows]
         picked, gain, total = [], 0.0, 0.0
         for g, members in enumerate(cloud.members):
             mine = values[members]
             least = float(mine.min())
             total += least
-            edge = float(inside[corral.group[: corral.size] == g].min(initial=np.inf))
+            edge = float(inside[state.group[: state.size] == g].min(initial=np.inf))
             gain = max(gain, edge - least)
             picked.append((edge - least, _smallest(mine, members, batch, edge)))
         self._bounds(state, total / length, length)
@@ -154,15 +157,36 @@ class NearestHulls:
             return Status.STALLED
         picked.sort(key=lambda pair: -pair[0])
         rows = np.concatenate([rows for _, rows in picked])
-        corral.join(cloud, corral.missing(rows))
-        state.w = corral.point(cloud)
+        state.join(cloud, state.missing(rows))
+        state.w = state.point(cloud)
         state.n_updates += 1
+        _note(log, state, cloud, int(rows[0]), total, length)
         return Status.RUNNING
 
     def _bounds(self, state: HullState, low: float, high: float) -> None:
         state.idle = 0 if high < state.high * (1 - 1e-14) or low > state.low else state.idle + 1
         state.low = max(state.low, low)
         state.high = min(state.high, high)
+
+
+def _note(log: Log, state: HullState, cloud: Cloud, row: int, value: float, step: float) -> None:
+    """Write an event: the row farthest out, the least value of a row, the length of w."""
+    if len(log.whole):
+        k = int(log.used[0])
+        log.whole[k] = state.n_updates, state.steps * cloud.n_rows, row
+        log.real[k] = value, step
+        log.used[0] = k + 1
+
+
+def _with_start(
+    cloud: Cloud, first: NDArray[np.int64], start: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Rows to start from, one of each group ahead; the first rows where a group has none."""
+    group = cloud.group_of(start)
+    ahead = [start[group == g][:1] for g in range(cloud.groups)]
+    ahead = [rows if len(rows) else first[[g]] for g, rows in enumerate(ahead)]
+    rows = np.concatenate([*ahead, start])
+    return np.asarray(rows[np.sort(np.unique(rows, return_index=True)[1])])
 
 
 def _first_values(cloud: Cloud) -> Array:
