@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.exact import dependency, reflected, scaled_integers
+from linsep.certify.exact import (
+    dependency,
+    reflected,
+    scaled_integers,
+    solve_seconds,
+    to_integers,
+)
 from linsep.certify.margins import loosen, margin_above
 from linsep.certify.proof import Proof
 from linsep.certify.recheck import carrying_columns, kesler_rows
@@ -143,9 +149,10 @@ class _Judge:
             return None
         return self.time_limit - (time.perf_counter() - self.begin)
 
-    def tick(self) -> None:
+    def tick(self, ahead: float = 0.0) -> None:
+        """Stop when the time is up, or will be before the end of what takes so long."""
         left = self.left()
-        if left is not None and left <= 0:
+        if left is not None and left <= ahead:
             raise _TimeUpError
 
     def search(
@@ -196,6 +203,9 @@ class _Judge:
                 if latest.status is Status.TIME_LIMIT:
                     raise _TimeUpError
             assert latest is not None
+            if self.time_limit is not None:  # a system of products, of twice the bits
+                table = to_integers(reflected(problem, latest.witness.rows)).table
+                self.tick(2 * solve_seconds(table))
             start = (latest.witness.rows, latest.witness.multipliers)
             return self.exactly(self.run(problem, ExactHulls(tol=None), start=start).state)
         except _TimeUpError:
@@ -222,7 +232,7 @@ class _Judge:
             pair = None if self.problem.binary else self.overlapping_pair()
             if pair is not None:
                 return self.inseparable(*pair)
-            multipliers = dependency(reflected(self.problem, witness.rows))
+            multipliers = dependency(reflected(self.problem, witness.rows), tick=self.tick)
             if multipliers is None:
                 return None
             return self.inseparable(witness.rows, multipliers)
@@ -240,7 +250,7 @@ class _Judge:
             )
             witness = self.search(part, NearestHulls("scaled"), steps=100 + 2 * part.width).witness
             if witness.claim == "origin":
-                multipliers = dependency(reflected(part, witness.rows))
+                multipliers = dependency(reflected(part, witness.rows), tick=self.tick)
                 if multipliers is not None:
                     samples = members[witness.rows]
                     rivals = np.array(pair)[1 - part.label[witness.rows]]

@@ -217,3 +217,20 @@ def test_spans_decides_by_directions_and_by_combinations():
         assert spans(problem, rows[:3], rows[:5])
         assert spans(problem, rows, rows)
     assert not spans(Problem(X, [0, 1, 0, 1, 0, 1], fit_intercept=False), rows[:3], rows)
+
+
+def test_a_long_solve_is_announced_before_it_begins():
+    class TimeUpError(Exception):
+        pass
+
+    def tick(ahead=0.0):
+        if ahead > 0.1:
+            raise TimeUpError
+
+    random = np.random.default_rng(0)
+    wide = random.standard_normal((401, 400))
+    with pytest.raises(TimeUpError):
+        dependency(wide, tick=tick)
+    with pytest.raises(TimeUpError):
+        positive_combination(wide[:1], [1], wide[1:], tick=tick)
+    assert dependency(np.array([[1.0], [-1.0]]), tick=tick) == [Fraction(1, 2)] * 2

@@ -33,22 +33,24 @@ __all__ = [
     "positive_combination",
     "reflected",
     "scaled_integers",
+    "solve_seconds",
     "to_integers",
     "vanishes",
 ]
 
 Array = NDArray[np.float64]
-Tick = Callable[[], None]
-"""Called now and then; it raises when the time is up."""
+Tick = Callable[..., None]
+"""Called now and then; it raises when the time is up, or will be in so many seconds ahead."""
 
 _PRIME = 2147483629
 _SMALL = 62  # bits that are safe in int64
+_SOLVE_SECONDS = 4.5e-10  # of a linear system, for each bit of n^3 numbers
 _DENOMINATORS = 12  # that are tried to read a fraction from a float
 _ELIMINATION = 3e8  # operations up to which floats are tried
 _DIGITS = 16  # of a number, up to which floats are faster than integers
 
 
-def no_tick() -> None:
+def no_tick(ahead: float = 0.0) -> None:
     """Time is not limited."""
 
 
@@ -190,7 +192,16 @@ def independent_columns(table: NDArray[Any]) -> list[int]:
     return columns
 
 
-def dependency(block: NDArray[Any]) -> list[Fraction] | None:
+def solve_seconds(table: NDArray[Any]) -> float:
+    """About how long a linear system of these integers takes: digits of n numbers, n^2 each."""
+    if not table.size:
+        return 0.0
+    n = min(table.shape)
+    bits = max(int(table.max()), -int(table.min())).bit_length() + n.bit_length() / 2
+    return float(_SOLVE_SECONDS * bits * n**3)
+
+
+def dependency(block: NDArray[Any], *, tick: Tick = no_tick) -> list[Fraction] | None:
     """Multipliers > 0 of sum 1 that combine the rows to zero, if there is just one such way.
 
     None when the rows are independent, when they depend on each other in more than one way,
@@ -202,6 +213,7 @@ def dependency(block: NDArray[Any]) -> list[Fraction] | None:
     table = to_integers(block).table
     table = table[:, (table != 0).any(axis=0)]
     numbers = None
+    tick(solve_seconds(table))
     if k - 1 <= table.shape[1]:
         numbers = _one_relation(table, _pivots(table, k - 1))
     if numbers is None:  # floats chose columns that depend on each other
@@ -249,7 +261,7 @@ def vanishes(block: NDArray[Any], multipliers: Sequence[Fraction]) -> bool:
 
 
 def positive_combination(
-    base: NDArray[Any], weights: Sequence[int], support: NDArray[Any]
+    base: NDArray[Any], weights: Sequence[int], support: NDArray[Any], *, tick: Tick = no_tick
 ) -> list[Fraction] | None:
     """Multipliers m > 0 with weights @ base + m @ support = 0; support rows independent.
 
@@ -260,6 +272,7 @@ def positive_combination(
     goal = _combined(both[: len(base)], weights)
     if count == 0:
         return None if any(goal) else []
+    tick(solve_seconds(table))
     try:
         columns = _pivots(table, count)
         solution = _solve_rows(table, goal, columns)

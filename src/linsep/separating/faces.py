@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.exact import (
+    Tick,
     independent_columns,
     positive_combination,
     reflected,
@@ -58,7 +59,7 @@ class Face:
     weights: list[int] | None
 
 
-def find_face(problem: Problem, run: Run, tick: Callable[[], None]) -> Face:
+def find_face(problem: Problem, run: Run, tick: Tick) -> Face:
     """The face, proved exactly."""
     peeled = peel(problem)
     tick()
@@ -163,10 +164,10 @@ def _prove(
     support: Rows,
     *,
     run: Run,
-    tick: Callable[[], None],
+    tick: Tick,
 ) -> Face | None:
     found = positive_combination(
-        reflected(problem, base), shares.tolist(), reflected(problem, support)
+        reflected(problem, base), shares.tolist(), reflected(problem, support), tick=tick
     )
     tick()
     if found is None:
@@ -194,7 +195,7 @@ def _merged(
 # -- exact search ---------------------------------------------------------------------------------
 
 
-def _exact_face(problem: Problem, run: Run, tick: Callable[[], None]) -> Face:
+def _exact_face(problem: Problem, run: Run, tick: Tick) -> Face:
     """The same search in rational numbers throughout."""
     active = np.arange(problem.n_rows)
     total: list[Fraction] | None = None
@@ -222,7 +223,7 @@ def _exact_face(problem: Problem, run: Run, tick: Callable[[], None]) -> Face:
     return Face(rows, multipliers, scaled_integers(total)[0])
 
 
-def _exact_basis(problem: Problem, active: Rows, tick: Callable[[], None]) -> list[int]:
+def _exact_basis(problem: Problem, active: Rows, tick: Tick) -> list[int]:
     """Rows that span the active ones."""
     base: list[int] = []
     step = 256

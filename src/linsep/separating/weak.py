@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.exact import (
+    Tick,
     independent_columns,
     integer_products,
     null_space,
@@ -42,7 +43,7 @@ def weak_separator(
     span: Rows,
     face: Rows,
     run: Callable[..., Any],
-    tick: Callable[[], None],
+    tick: Tick,
 ) -> list[int] | None:
     """Integer weights that vanish on the face and are positive on all other rows.
 
