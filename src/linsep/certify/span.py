@@ -27,7 +27,7 @@ from linsep.core.problem import Problem
 __all__ = ["orthogonal", "spans"]
 
 _DIRECTIONS = 200  # outside the span, up to which a basis of them is computed
-_CHUNK = 1 << 18
+_CHUNK = 1 << 15  # entries that stay in the cache
 
 
 def spans(
@@ -58,7 +58,7 @@ def orthogonal(
     used = np.flatnonzero((basis != 0).any(axis=0))
     if not len(used):
         return True
-    few = len(used) < basis.shape[1] / 2
+    few = len(used) < basis.shape[1] / 8  # picking columns is slower than multiplying by zero
     columns = basis[:, used] if few else basis
     step = max(1, _CHUNK // max(1, problem.d))
     for at in range(0, len(rows), step):

@@ -107,18 +107,20 @@ def _guess_face(problem: Problem, active: Rows, run: Run) -> tuple[Rows, Rows, R
 
 def _basis(cloud: Cloud, active: Rows, known: Rows, random: np.random.Generator) -> Rows:
     """Rows that seem to span the active ones: those known, and what they miss."""
-    base = known
+    base, count = known, 2  # rows known before mostly span all that is left
     if not len(base):
+        count = _PROBES
         base = _first_basis(cloud, active, random)
     while len(base) < min(cloud.m, len(active)):
         span = np.linalg.qr(cloud.take(base).T)[0] if len(base) else np.zeros((cloud.m, 0))
-        probes = _beside(span, random.standard_normal((cloud.m, _PROBES)))
+        probes = _beside(span, random.standard_normal((cloud.m, count)))
         values = _along(cloud, probes)[active].T
         size = np.sqrt((probes * probes).sum(axis=0)).max()
         more = _independent(values, 1e-9 * float(size))
         base = np.concatenate([base, active[more]])
-        if len(more) < _PROBES:
+        if len(more) < count:
             break
+        count = _PROBES
     return np.asarray(base)
 
 

@@ -68,10 +68,10 @@ def weak_separator(
         return None
     total = stack(values, levels)
     weights = [0] * D
-    for t, direction in zip(scaled_integers(total)[0], directions.tolist()):
+    for t, direction in zip(scaled_integers(total)[0], directions):
         if t:
-            for j, v in zip(columns, direction):
-                weights[j] += t * v
+            for j in np.flatnonzero(direction).tolist():
+                weights[columns[j]] += t * int(direction[j])
     divisor = gcd(*weights)
     return [w // divisor for w in weights]
 
