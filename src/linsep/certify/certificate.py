@@ -65,6 +65,8 @@ class Certificate:
             return Status.INSEPARABLE
         if status is Status.SEPARATED and self.separable is None:
             return Status.BOUNDARY
+        if status is Status.CERTIFIED and self.separable is None:
+            return Status.EPS_TOO_LARGE
         return status
 
     def refuted_by(self, proof: Proof) -> Self:

@@ -87,7 +87,7 @@ class Gap:
     @property
     def gap(self) -> float:
         """objective - lower_bound."""
-        if np.isinf(self.objective):
+        if not (np.isfinite(self.objective) and np.isfinite(self.lower_bound)):
             return np.inf
         return max(self.objective - self.lower_bound, 0.0)
 
@@ -96,9 +96,10 @@ class Gap:
         """gap / objective; with several binary problems the largest of theirs."""
         if self.parts:
             return max(part.relative_gap for part in self.parts)
-        if np.isinf(self.objective):
+        gap = self.gap
+        if np.isinf(gap):
             return np.inf
-        return self.gap / self.objective if self.gap > 0 else 0.0
+        return gap / self.objective if gap > 0 else 0.0
 
     def settle(self, status: Status, tol: float = np.inf) -> Status:
         """The status that the facts support."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from argparse import Namespace
 
@@ -25,7 +26,9 @@ def run(args: Namespace) -> int:
     seconds = time.perf_counter() - begin
     if args.save:
         atomic_write_bytes(args.save, proof.to_json().encode() + b"\n")
-        narrate(f"proof written to {args.save}; check it with: linsep verify {args.save} DATA")
+        choice = ["--positive", args.positive] if args.positive else []
+        command = shlex.join(["linsep", "verify", args.save, args.data, *choice])
+        narrate(f"proof written to {args.save}; check it with: {command}")
     if args.json:
         emit(proof.to_dict() | {"sentence": str(proof), "seconds": seconds}, True)
     else:

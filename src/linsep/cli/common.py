@@ -8,6 +8,7 @@ import json
 import math
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from linsep.data import available, load, read
 from linsep.data.table import Table
-from linsep.errors import DataError, SettingError
+from linsep.errors import DataError, ModelError, SettingError
 
 __all__ = ["ALGORITHMS", "emit", "estimator", "narrate", "table"]
 
@@ -120,6 +121,23 @@ def narrate(text: str) -> None:
 
 def _plain(value: Any) -> str:
     return str(value)
+
+
+def in_order(model: Any, data: Table) -> Table:
+    """The columns in the order of the model, by their names where both have names."""
+    wanted = getattr(model, "feature_names_in_", None)
+    if wanted is None or data.feature_names is None or list(wanted) == list(data.feature_names):
+        return data
+    places = {name: j for j, name in enumerate(data.feature_names)}
+    absent = [name for name in wanted if name not in places]
+    if absent:
+        raise ModelError(
+            f"{data.source} has no column {absent[0]!r}, which the model was trained on; it has "
+            f"{', '.join(map(repr, data.feature_names[:8]))}."
+        )
+    narrate("columns put into the order of the model, by their names")
+    columns = [places[name] for name in wanted]
+    return replace(data, X=data.X[:, columns], feature_names=tuple(map(str, wanted)))
 
 
 def check_features(model: Any, data: Table) -> None:

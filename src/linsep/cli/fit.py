@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from argparse import Namespace
 from pathlib import Path
@@ -46,11 +47,22 @@ def run(args: Namespace) -> int:
     emit(_report(model) if args.json else model.summary(), args.json)
     if model.outcome_.interrupted:
         if checkpoint:
-            narrate(f"interrupted; go on with: linsep fit {args.data} --resume {checkpoint}")
+            narrate(f"interrupted; go on with: {_again(args.argv, checkpoint)}")
         else:
             narrate("interrupted; with --checkpoint FILE it could be resumed")
         return 130
     return 0
+
+
+def _again(argv: list[str], checkpoint: str) -> str:
+    """The same command, from the checkpoint."""
+    kept, skip = [], False
+    for word in argv:
+        if skip or word in ("--checkpoint", "--resume"):
+            skip = not skip
+        elif not word.startswith(("--checkpoint=", "--resume=")):
+            kept.append(word)
+    return shlex.join(["linsep", *kept, "--resume", checkpoint])
 
 
 def _report(model: Any) -> dict[str, Any]:

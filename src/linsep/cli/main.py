@@ -27,17 +27,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; gives back the exit code."""
     parser = _parser()
     args = parser.parse_args(argv)
+    args.argv = list(sys.argv[1:] if argv is None else argv)
     if args.command is None:
         parser.print_help()
         return 0
-    from linsep.errors import LinsepError
+    from linsep.errors import LinsepError, SettingError
 
     command = importlib.import_module(f"linsep.cli.{args.command}")
     try:
         return int(command.run(args))
     except LinsepError as error:
         print(f"linsep: {_for_the_shell(str(error))}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, SettingError) else 1
     except BrokenPipeError:  # the reader of a pipe went away, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -56,7 +57,6 @@ def _for_the_shell(message: str) -> str:
         ("encode='onehot'", "--encode"),
         ("missing='drop'", "--drop-missing"),
         ("target=", "--target "),
-        ("max_iter", "-s max_iter=N"),
     ):
         message = message.replace(python, option)
     return message

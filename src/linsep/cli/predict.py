@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli.common import check_features, emit, framed, narrate, table
+from linsep.cli.common import check_features, emit, framed, in_order, narrate, table
 from linsep.core.files import atomic_write_bytes
 from linsep.errors import DataError
 
@@ -20,7 +20,7 @@ def run(args: Namespace) -> int:
     from linsep.formats import load
 
     model = load(args.model)
-    data = read_for(args, model)
+    data = in_order(model, read_for(args, model))
     check_features(model, data)
     X = framed(data) if hasattr(model, "feature_names_in_") else data.X
     classes = model.predict(X)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from linsep.cli.common import check_features, emit, table
+from linsep.cli.common import check_features, emit, in_order, table
 from linsep.core import Problem, Witness
 from linsep.errors import ModelError
 
@@ -38,12 +39,11 @@ def _proof(args: Namespace, stored: dict[str, Any]) -> int:
 
 
 def _model(args: Namespace) -> int:
-    from linsep.certify.certificate import judge
     from linsep.cli.predict import read_for
     from linsep.formats import load
 
     model = load(args.model)
-    data = read_for(args, model)
+    data = in_order(model, read_for(args, model))
     check_features(model, data)
     labels = data.y
     known = set(model.classes_.tolist())
@@ -53,20 +53,77 @@ def _model(args: Namespace) -> int:
             f"{args.data} has the label {strange[0]!r}; the model knows "
             f"{', '.join(map(repr, model.classes_.tolist()))}."
         )
-    problem = Problem(data.X, labels, fit_intercept=True)
+    if not hasattr(model, "certificate_"):
+        raise ModelError(f"{args.model} holds no certificate; there is nothing to verify.")
+    problem = Problem(data.X, labels, fit_intercept=bool(model.fit_intercept))
+    told = model.certificate_
+    is_gap = hasattr(told, "lower_bound")
+    found, wrong = (_gap if is_gap else _facts)(problem, model, told)
+    lines = [f"found   {found}", f"stored  {told}"]
+    lines += [f"DIFFERS {line}" for line in wrong]
+    lines.append("they DIFFER: forged, or made for other data" if wrong else "they agree")
+    report = {
+        "agrees": not wrong,
+        "wrong": wrong,
+        "found": found.to_dict(),
+        "stored": told.to_dict(),
+    }
+    emit(report if args.json else "\n".join(lines), args.json)
+    return 1 if wrong else 0
+
+
+def _facts(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
+    """Recompute the certificate; upper bounds of the margin are compared with a fresh proof."""
+    from fractions import Fraction
+
+    from linsep.certify.certificate import judge
+    from linsep.certify.exact import reflected, vanishes
+    from linsep.risk import novikoff_bound
+    from linsep.verdict import decide
+
     a = np.column_stack([model.coef_, model.intercept_]).ravel()
     found = judge(problem, Witness(a))
-    told = model.certificate_
-    agrees = found.errors == told.errors and _close(found.margin, told.margin)
-    lines = [
-        f"found   {found.errors} errors, margin {found.margin:.6g}",
-        f"stored  {told.errors} errors, margin {told.margin:.6g}",
-        "they agree" if agrees else "they DIFFER: the model was made for other data",
-    ]
-    report = {"agrees": agrees, "found": found.to_dict(), "stored": told.to_dict()}
-    emit(report if args.json else "\n".join(lines), args.json)
-    return 0 if agrees else 1
+    names = ("errors", "margin", "margin_low", "margin_aug", "margin_aug_low")
+    wrong = _unequal(found, told, names)
+    if found.separable and told.separable is not True:
+        wrong.append(f"separable: found True, stored {told.separable}")
+    if told.separable and not found.separable:
+        wrong.append("separable: this plane does not separate")
+    if told.separable is False:
+        rows = np.asarray(told.rows, dtype=np.int64)
+        good = problem.binary and len(rows) and min(told.multipliers) >= Fraction(0)
+        if problem.binary and not (good and vanishes(reflected(problem, rows), told.multipliers)):
+            wrong.append("multipliers: they do not combine the rows to zero")
+        elif not problem.binary and decide(problem).separable is not False:
+            wrong.append("separable: the classes are separable")
+        return found, wrong
+    if math.isfinite(told.margin_high) and told.margin_high < decide(problem).margin[0]:
+        wrong.append(f"margin_high: a plane has more than {told.margin_high:.6g}")
+    if math.isfinite(told.margin_aug_high):
+        labels = problem.classes[problem.label]
+        best = novikoff_bound(problem.matrix, labels, fit_intercept=problem.fit_intercept)
+        if told.margin_aug_high < best.margin[0]:
+            wrong.append(f"margin_aug_high: a plane has more than {told.margin_aug_high:.6g}")
+    return found, wrong
+
+
+def _gap(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
+    """Recompute the objective, and prove a lower bound again from the dual variables."""
+    import linsep
+
+    labels = problem.classes[problem.label]
+    found = linsep.certify(model, problem.matrix, labels, tol=1e-9)  # type: ignore[operator]
+    wrong = _unequal(found, told, ("objective", "errors", "margin", "width", "inside"))
+    slack = 1e-9 * abs(found.lower_bound) + 1e-12
+    if not told.lower_bound <= found.lower_bound + slack:
+        wrong.append(f"lower_bound: no more than {found.lower_bound:.8g} can be proved")
+    return found, wrong
+
+
+def _unequal(found: Any, told: Any, names: tuple[str, ...]) -> list[str]:
+    pairs = [(name, getattr(found, name), getattr(told, name)) for name in names]
+    return [f"{name}: found {a:.8g}, stored {b:.8g}" for name, a, b in pairs if not _close(a, b)]
 
 
 def _close(a: float, b: float) -> bool:
-    return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+    return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b)) + 1e-300

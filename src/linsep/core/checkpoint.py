@@ -111,7 +111,7 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     except FileNotFoundError:
         raise CheckpointError(f"{path} does not exist; start without --resume.") from None
     except (OSError, KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise CheckpointError(f"{path} is not a linsep checkpoint ({error}).") from error
+        raise CheckpointError(f"{path} is not a linsep checkpoint, or it is damaged.") from error
     if not known:
         raise CheckpointError(
             f"{path} is a {header['format']} of version {header['version']}; "

@@ -26,6 +26,9 @@ class Status(Enum):
         "the weights returned to an earlier state, so the run would repeat for ever; "
         "rounding keeps this from being a proof that the classes are not separable"
     )
+    EPS_TOO_LARGE = (
+        "the margin is known to within eps, but eps is too large: the plane does not separate"
+    )
     BOUNDARY = "no row is on the wrong side, but some lie exactly on the plane"
     PATIENCE = "no better weights were found for as long as patience allows"
     STALLED = "rounding allows no further progress"

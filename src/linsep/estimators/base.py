@@ -141,7 +141,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             if y.dtype.kind not in "biu":  # integers and booleans can only be classes
                 assert_all_finite(y, input_name="y")
                 check_classification_targets(y)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise LabelError(str(error)) from error
         names = getattr(self, "feature_names_in_", None)
         return Problem(

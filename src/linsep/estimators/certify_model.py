@@ -78,8 +78,11 @@ def certify_model(
     if claim.pairs:
         return _pairs(problem, claim, coef, intercept, tol, time_limit)
     share = None if time_limit is None else time_limit / problem.K
+    by_class = None
+    if claim.class_weight is not None and claim.positive_only:
+        by_class = _class_weights(claim, problem.classes, y, sample_weight)
     parts = [
-        _one(against_rest(problem, k), claim, np.append(coef[k], intercept[k]),
+        _one(_part(problem, claim, k, by_class), claim, np.append(coef[k], intercept[k]),
              _alpha(claim, problem, k), tol, share)
         for k in range(problem.K)
     ]  # fmt: skip
@@ -210,18 +213,36 @@ def _scaled(report: Gap, objective: Objective) -> Gap:
 
 
 def _weights(claim: Claim, y: NDArray[Any], sample_weight: Any) -> Any:
-    if claim.class_weight is None:
-        return sample_weight
+    """Weights of the rows; one-vs-rest machines of LIBLINEAR and SGD get theirs in ``_part``."""
     classes = np.unique(y)
-    by_class = compute_class_weight(claim.class_weight, classes=classes, y=y)
+    if claim.class_weight is None or (claim.positive_only and len(classes) > 2):
+        return sample_weight
+    by_class = _class_weights(claim, classes, y, sample_weight)
     weight = by_class[np.searchsorted(classes, y)]
     return weight if sample_weight is None else weight * np.asarray(sample_weight)
+
+
+def _class_weights(claim: Claim, classes: Any, y: Any, sample_weight: Any) -> Array:
+    counted = sample_weight if claim.balanced_by_weight else None
+    return np.asarray(
+        compute_class_weight(claim.class_weight, classes=classes, y=y, sample_weight=counted)
+    )
+
+
+def _part(problem: Problem, claim: Claim, k: int, by_class: Array | None) -> Problem:
+    """Class k against the rest; only the rows of class k carry its weight."""
+    part = against_rest(problem, k)
+    if by_class is not None:
+        part.weight = np.where(problem.label == k, problem.weight * by_class[k], problem.weight)
+    return part
 
 
 def _weights_of(model: Any, problem: Problem) -> tuple[Array, Array]:
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
     intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ModelError("the model has weights that are NaN or infinite; fit it again.")
     if coef.shape[1] != problem.d:
         raise ModelError(
             f"the model has weights for {coef.shape[1]} features but X has {problem.d} columns."

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
+
+from linsep.certify.certificate import judge
 from linsep.core import Outcome, Problem, Solver, Status
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.params import Check, either, none, number, one_of
@@ -74,8 +77,9 @@ class Kozinec(LinearClassifier):
 
     Notes
     -----
-    A result within eps need not separate when the margin is smaller than eps; then
-    ``certificate_.separable`` is None and ``certificate_.errors`` counts the rows.
+    A result within eps need not separate when the margin is smaller than eps. Then
+    ``linsep.separability`` settles the matter: the plane is taken from there, or its proof that
+    there is none.
 
     Examples
     --------
@@ -134,13 +138,24 @@ class Kozinec(LinearClassifier):
     def _keep(
         self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
     ) -> None:
-        """Hulls that seem to meet are settled by a proof, whatever rows the run ended with."""
-        if outcome.status is Status.STALLED and outcome.certificate.separable is None:
+        """A plane that does not separate is settled by a proof: none does, or another one."""
+        ended = outcome.status in (Status.STALLED, Status.CERTIFIED)
+        if ended and outcome.certificate.separable is None:
             left = None if self.time_limit is None else self.time_limit - outcome.seconds
             proof = decide(problem, time_limit=None if left is None else max(left, 0.0))
             if proof.separable is False:
                 certificate = outcome.certificate.refuted_by(proof)
                 outcome = replace(outcome, certificate=certificate)
+            elif proof.separable:
+                a = problem.join(
+                    np.asarray(proof.coef, dtype=np.float64),
+                    np.asarray(proof.intercept, dtype=np.float64),
+                )
+                witness = replace(outcome.witness, a=a)
+                certificate = judge(problem, witness)
+                status = Status.SEPARATED
+                outcome = replace(outcome, witness=witness, certificate=certificate, status=status)
+                reason += "; the margin is too small for it, so the plane is that of separability"
         super()._keep(problem, solver, outcome, reason)
 
     def _warm_start(self, problem: Problem) -> Any:

@@ -177,6 +177,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         problem = self._problem(X, y, sample_weight)
+        self.__dict__.pop("proof_", None)  # of an earlier fit
         _refuse_huge(problem)
         observers = self._observers()
         if np.isinf(self.C):

@@ -31,6 +31,10 @@ class Claim:
     """Dual variables of the support vectors, where the model has them; shape (K or 1, k)."""
     pairs: bool = False
     """True where the rows of coef belong to pairs of classes."""
+    positive_only: bool = False
+    """Of K machines, each weighs only its own class: LIBLINEAR and SGD do so."""
+    balanced_by_weight: bool = False
+    """class_weight="balanced" counts sample weights instead of rows."""
 
 
 def claim_of(model: Any, n: int) -> Claim:
@@ -75,12 +79,17 @@ def _linear_svc(model: Any, n: int) -> Claim:
         raise ModelError("LinearSVC(multi_class='crammer_singer') cannot be certified yet.")
     how = "penalised" if model.fit_intercept else "none"
     constant = float(model.intercept_scaling)
-    return Claim("svm", Objective(model.loss, float(model.C), how, constant), model.class_weight)
+    return Claim(
+        "svm", Objective(model.loss, float(model.C), how, constant), model.class_weight,
+        positive_only=True, balanced_by_weight=True,
+    )  # fmt: skip
 
 
 def _svc(model: Any, n: int) -> Claim:
     _need(model, "kernel", "linear")
-    alpha = np.abs(np.asarray(model.dual_coef_)) if len(model.classes_) == 2 else None
+    dual = model.dual_coef_
+    dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual)
+    alpha = np.abs(dual) if len(model.classes_) == 2 else None
     return Claim(
         "svm", Objective("hinge", float(model.C), "free"), model.class_weight,
         np.asarray(model.support_), alpha, pairs=len(model.classes_) > 2,
@@ -97,7 +106,7 @@ def _sgd(model: Any, n: int) -> Claim:
     lam = float(model.alpha)
     loss = model.loss if kinds[model.loss] == "svm" else "hinge"
     objective = Objective(loss, 1.0 / (n * lam), _free(model), scale=lam)
-    return Claim(kinds[model.loss], objective, model.class_weight)
+    return Claim(kinds[model.loss], objective, model.class_weight, positive_only=True)
 
 
 def _logistic(model: Any, n: int) -> Claim:
@@ -109,10 +118,18 @@ def _logistic(model: Any, n: int) -> Claim:
             "a softmax model of more than two classes cannot be certified yet; take "
             "OneVsRestClassifier(LogisticRegression()) and certify its parts."
         )
+    if not hasattr(model, "C") or not np.isfinite(model.C):
+        raise ModelError(
+            "a logistic model without a penalty has no bound of this kind; give it a finite C, or "
+            "certify LogisticRegression(C=...) with the C that was chosen."
+        )
     how, constant = _free(model), 1.0
     if getattr(model, "solver", "") == "liblinear" and model.fit_intercept:
         how, constant = "penalised", float(model.intercept_scaling)
-    return Claim("logistic", Objective("hinge", float(model.C), how, constant), model.class_weight)
+    return Claim(
+        "logistic", Objective("hinge", float(model.C), how, constant), model.class_weight,
+        positive_only=True, balanced_by_weight=True,
+    )  # fmt: skip
 
 
 def _ridge(model: Any, n: int) -> Claim:
@@ -121,7 +138,11 @@ def _ridge(model: Any, n: int) -> Claim:
 
 
 def _perceptron(model: Any, n: int) -> Claim:
-    return Claim("perceptron", Objective("hinge", 1.0, _free(model)))
+    if getattr(model, "penalty", None) is not None:
+        raise ModelError("a perceptron with a penalty cannot be certified yet.")
+    weight = getattr(model, "class_weight", None)
+    objective = Objective("hinge", 1.0, _free(model))
+    return Claim("perceptron", objective, weight, positive_only=True)
 
 
 def _need(model: Any, name: str, value: str) -> None:

@@ -20,7 +20,10 @@ from linsep.errors import ModelError
 __all__ = ["linear_from_model", "linear_to_model"]
 
 _OF_A_RUN = ("callbacks", "verbose")  # say how to watch a fit, nothing about its result
-_EXTRA = ("n_iter_", "n_updates_", "solver_used_", "fingerprint_", "preprocessing_", "objective_")
+_EXTRA = (
+    "n_iter_", "n_updates_", "solver_used_", "fingerprint_", "preprocessing_", "objective_",
+    "support_", "dual_coef_", "margin_width_", "leave_one_out_bound_",
+)  # fmt: skip
 
 
 def linear_to_model(estimator: Any) -> dict[str, Any]:
