@@ -406,3 +406,16 @@ class TestKesler:
         assert len(explicit) == len(implicit)
         for one, two in zip(explicit, implicit):
             assert one.coef.tolist() == np.column_stack([two.coef, two.intercept]).ravel().tolist()
+
+
+def test_kozinec_never_calls_a_plane_certified_that_does_not_separate():
+    X, y = [[1, 1], [1, -2], [-3, 3], [1, -2], [-1, 2]], [-1, 1, 1, -1, -1]
+    model = linsep.Kozinec().fit(X, y)
+    assert model.status_ is Status.INSEPARABLE
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.where(X @ [1.0, 2.0, -1.0] > 0.1, 1, 0)
+    small = linsep.Kozinec().fit(1e-4 * X, y)  # the margin is far below eps
+    assert small.status_ is Status.SEPARATED
+    assert small.certificate_.errors == 0
+    assert small.score(1e-4 * X, y) == 1.0

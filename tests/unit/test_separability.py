@@ -421,3 +421,21 @@ def test_time_limit_during_the_weak_separator(monkeypatch):
     proof = linsep.separability(X, y, time_limit=60)
     assert proof.separable is False and proof.quasi is None
     assert proof.check(X, y)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_numbers_at_the_end_of_the_range(fit_intercept):
+    X = [[1.7e308, -1.7e308], [-1.7e308, 1.7e308], [1.7e308, 1.7e308]]
+    proof = linsep.separability(X, [0, 1, 1], fit_intercept=fit_intercept)
+    assert proof.separable is True
+    assert proof.check(X, [0, 1, 1])
+
+
+def test_forged_names_of_columns_are_refused():
+    import pandas
+
+    frame = pandas.DataFrame({"age": [0, 1, 1, 2], "height": [3, 5, 5, 4]})
+    stored = linsep.separability(frame, [0, 0, 1, 1]).to_dict()
+    stored["feature_names"] = ["innocent", "age"]
+    with pytest.raises(linsep.errors.ProofError, match="names the columns"):
+        linsep.Proof.from_dict(stored).check(frame, [0, 0, 1, 1])

@@ -122,6 +122,14 @@ class Proof:
                 f"{self.n_features} data with fingerprint {self.fingerprint[:12]}..., these are "
                 f"{problem.n} x {problem.d} with {problem.fingerprint[:12]}..."
             )
+        names = getattr(X, "columns", None)
+        if names is not None and self.feature_names is not None:
+            given = [str(name) for name in names]
+            if given != list(self.feature_names):
+                raise ProofError(
+                    f"this proof names the columns {list(self.feature_names)}; the data name them "
+                    f"{given}."
+                )
         with np.errstate(all="ignore"):
             recheck(self, problem)
         return True

@@ -220,7 +220,8 @@ class ExactHulls:
                 edge = exact_values(self._block(problem, inside[:1]), weights)[0]
             with np.errstate(invalid="ignore"):
                 lowest = values[members] - error[members]
-                below = members[~(lowest >= float(edge) + abs(float(edge)) * 1e-15)]
+                limit = _as_float(edge)
+                below = members[~(lowest >= limit + abs(limit) * 1e-15)]
             beyond += float(np.min(lowest))
             order = below[np.argsort(values[below], kind="stable")]
             gain = self._look(problem, [r for r in order.tolist() if r not in taken], weights, edge)
@@ -310,3 +311,11 @@ def _all_values(
     if not problem.binary:
         blocks = np.vstack([blocks, np.zeros(problem.d + 1)])
     return float_bounds(problem, blocks[:, :-1], blocks[:, -1])
+
+
+def _as_float(value: Fraction) -> float:
+    """The nearest float; infinite where there is none, so that no row is left out."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
