@@ -112,7 +112,7 @@ def _gap(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
     import linsep
 
     labels = problem.classes[problem.label]
-    found = linsep.certify(model, problem.matrix, labels, tol=1e-9)  # type: ignore[operator]
+    found = linsep.certify(model, problem.matrix, labels, tol=1e-9)
     wrong = _unequal(found, told, ("objective", "errors", "margin", "width", "inside"))
     slack = 1e-9 * abs(found.lower_bound) + 1e-12
     if not told.lower_bound <= found.lower_bound + slack:
