@@ -6,10 +6,12 @@ where it stands, and any chunking, thread or resume sees the same order.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["generator", "permutation", "with_replacement"]
+__all__ = ["generator", "in_turn", "permutation", "with_replacement"]
 
 
 def generator(seed: int, counter: int) -> np.random.Generator:
@@ -17,11 +19,28 @@ def generator(seed: int, counter: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, 0, counter]))
 
 
+# A pass may be cut into many chunks, so the last orders are kept; they are functions of their
+# arguments alone, and read-only.
+
+
+@lru_cache(maxsize=2)
+def in_turn(n: int) -> NDArray[np.int64]:
+    """The rows as they come."""
+    return _frozen(np.arange(n))
+
+
+@lru_cache(maxsize=2)
 def permutation(seed: int, epoch: int, n: int) -> NDArray[np.int64]:
     """A random order of n rows for one pass."""
-    return generator(seed, epoch).permutation(n)
+    return _frozen(generator(seed, epoch).permutation(n))
 
 
+@lru_cache(maxsize=2)
 def with_replacement(seed: int, epoch: int, n: int) -> NDArray[np.int64]:
     """n rows drawn independently, for one pass."""
-    return generator(seed, epoch).integers(n, size=n)
+    return _frozen(generator(seed, epoch).integers(n, size=n))
+
+
+def _frozen(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    order.flags.writeable = False
+    return order

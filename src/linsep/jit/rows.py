@@ -69,22 +69,27 @@ def _csr_dot(X, i, a, at, d):
     w = a[at : at + d]
     start = X.indptr[i]
     stop = X.indptr[i + 1]
-    whole = stop - (stop - start) % 4
-    for p in range(start, whole, 4):
-        s0 += X.data[p] * w[X.indices[p]]
-        s1 += X.data[p + 1] * w[X.indices[p + 1]]
-        s2 += X.data[p + 2] * w[X.indices[p + 2]]
-        s3 += X.data[p + 3] * w[X.indices[p + 3]]
+    x = X.data[start:stop]
+    place = X.indices[start:stop]
+    n = stop - start
+    whole = n - n % 4
+    for p in range(0, whole, 4):  # unsigned, so that no index can mean "from the end"
+        s0 += x[p] * w[np.uint64(place[p])]
+        s1 += x[p + 1] * w[np.uint64(place[p + 1])]
+        s2 += x[p + 2] * w[np.uint64(place[p + 2])]
+        s3 += x[p + 3] * w[np.uint64(place[p + 3])]
     s = (s0 + s2) + (s1 + s3)
-    for p in range(whole, stop):
-        s += X.data[p] * w[X.indices[p]]
+    for p in range(whole, n):
+        s += x[p] * w[np.uint64(place[p])]
     return s
 
 
 def _csr_add(X, i, c, a, at, d):
     w = a[at : at + d]
-    for p in range(X.indptr[i], X.indptr[i + 1]):
-        w[X.indices[p]] += c * X.data[p]
+    x = X.data[X.indptr[i] : X.indptr[i + 1]]
+    place = X.indices[X.indptr[i] : X.indptr[i + 1]]
+    for p in range(x.shape[0]):
+        w[np.uint64(place[p])] += c * x[p]
 
 
 def _csr_norm2(X, i, d):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Log, new_log
-from linsep.core.order import permutation, with_replacement
+from linsep.core.order import in_turn, permutation, with_replacement
 from linsep.core.problem import Problem
 from linsep.core.protocol import State
 from linsep.core.status import Status
@@ -207,7 +207,7 @@ class SingleSample(MistakeDriven):
 
     def _order(self, problem: Problem, state: PerceptronState) -> NDArray[np.int64]:
         if self.order in ("cyclic", "restart"):
-            return np.arange(problem.n_rows)
+            return in_turn(problem.n_rows)
         draw = permutation if self.order == "shuffle" else with_replacement
         return draw(self.seed, int(state.counters[loops.EPOCH]), problem.n_rows)
 
