@@ -178,6 +178,8 @@ def test_json_everywhere(argv, capsys):
         (("fit", "students", "--resume", "no.npz"), "no.npz does not exist"),
         (("predict", "no.json", "students"), "no.json"),
         (("verify", "grades.csv", "students"), "neither a model nor a proof"),
+        (("check", "students", "--save", "nowhere/proof.json"), "nowhere/proof.json cannot be"),
+        (("fit", "students", "-o", "nowhere/model.json"), "there is no such folder"),
         (("algorithms", "magic"), "there is no algorithm 'magic'"),
     ],
 )

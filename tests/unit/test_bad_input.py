@@ -113,6 +113,14 @@ def test_integers_beyond_doubles_are_refused():
         Problem(np.array([[2**53 + 1], [0]]), [0, 1])
 
 
+def test_nothing_is_rounded_or_unmasked_in_silence():
+    if np.dtype(np.longdouble).itemsize > 8:
+        with pytest.raises(DataError, match="float64 cannot hold"):
+            Problem(np.array([[1], [1]], np.longdouble) + [[0], [np.longdouble(2) ** -60]], [0, 1])
+    with pytest.raises(DataError, match="masked at row 1"):
+        Problem(np.ma.masked_array([[1.0], [2.0]], mask=[[False], [True]]), [0, 1])
+
+
 def test_text_and_complex_numbers():
     with pytest.raises(DataError, match="not numbers"):
         Problem(np.array([["a"], ["b"]], dtype=object), [0, 1])

@@ -6,7 +6,7 @@ import shlex
 import time
 from argparse import Namespace
 
-from linsep.cli.common import emit, narrate, table
+from linsep.cli.common import emit, narrate, require_folders, table
 from linsep.core.files import atomic_write_bytes
 
 __all__ = ["run"]
@@ -17,6 +17,7 @@ def run(args: Namespace) -> int:
     from linsep.core import Problem
     from linsep.verdict import decide
 
+    require_folders(args.save)
     data = table(args, positive=args.positive)
     begin = time.perf_counter()
     problem = Problem(

@@ -79,6 +79,13 @@ def _value(text: str) -> Any:
         return text
 
 
+def require_folders(*paths: str | None) -> None:
+    """Before the work begins: refuse outputs that could not be written at its end."""
+    for path in paths:
+        if path and not Path(path).expanduser().resolve().parent.is_dir():
+            raise DataError(f"{path} cannot be written: there is no such folder; create it first.")
+
+
 def names(data: Table) -> list[str] | None:
     """Feature names as a list."""
     return None if data.feature_names is None else list(data.feature_names)

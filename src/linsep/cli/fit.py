@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from linsep.cli.common import emit, estimator, framed, narrate, table
+from linsep.cli.common import emit, estimator, framed, narrate, require_folders, table
 from linsep.errors import CheckpointError, LinsepWarning
 
 __all__ = ["run"]
@@ -18,6 +18,7 @@ def run(args: Namespace) -> int:
     """Fit, print the summary, write the model."""
     from linsep.core.checkpoint import Checkpointer
 
+    require_folders(args.output, args.checkpoint)
     data = table(args, positive=args.positive)
     if args.output:
         from linsep.formats import check_ending

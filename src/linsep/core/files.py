@@ -29,7 +29,10 @@ def atomic_write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     b'done'
     """
     place = Path(os.path.realpath(Path(path).expanduser()))  # a link stays a link
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
+    try:
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
+    except OSError as error:  # name the file that was asked for, not the temporary one
+        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

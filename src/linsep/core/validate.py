@@ -26,6 +26,9 @@ def as_matrix(X: Any) -> Any:
         if data is not matrix.data:
             matrix = matrix.__class__((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     else:
+        if np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
+            row = int(np.argwhere(np.ma.getmaskarray(X))[0][0])
+            raise DataError(f"X is masked at row {row}; fill the gaps or drop these rows first.")
         matrix = np.asarray(X)
         if matrix.ndim != 2:
             way = "reshape it with X.reshape(-1, 1)" if matrix.ndim == 1 else "give two axes"
@@ -53,6 +56,14 @@ def _as_floats(values: Any) -> Any:
             raise DataError(
                 f"X holds the integer {int(values[large].ravel()[0])}, too large to be exact in "
                 "float64 (2**53); convert X to floats yourself if rounding is meant."
+            )
+        return floats
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        floats = values.astype(np.float64)
+        if not np.array_equal(floats, values, equal_nan=True):
+            raise DataError(
+                f"X has {values.dtype} values that float64 cannot hold; convert X to float64 "
+                "yourself if rounding is meant."
             )
         return floats
     if values.dtype == np.float16:
