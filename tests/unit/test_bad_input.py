@@ -115,8 +115,10 @@ def test_integers_beyond_doubles_are_refused():
 
 def test_nothing_is_rounded_or_unmasked_in_silence():
     if np.dtype(np.longdouble).itemsize > 8:
+        fine = np.ones((2, 1), dtype=np.longdouble)
+        fine[1] += np.longdouble(2) ** -60
         with pytest.raises(DataError, match="float64 cannot hold"):
-            Problem(np.array([[1], [1]], np.longdouble) + [[0], [np.longdouble(2) ** -60]], [0, 1])
+            Problem(fine, [0, 1])
     with pytest.raises(DataError, match="masked at row 1"):
         Problem(np.ma.masked_array([[1.0], [2.0]], mask=[[False], [True]]), [0, 1])
 

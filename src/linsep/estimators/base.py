@@ -112,7 +112,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"the numbers overflowed: {_largest(problem)}. Scale the columns, for instance "
                 "with sklearn.preprocessing.MaxAbsScaler."
             )
-        self._keep(problem, solver, outcome, reason)
+        with np.errstate(all="ignore"):
+            self._keep(problem, solver, outcome, reason)
         bridge.close()
         self._warn(problem)
         return self
