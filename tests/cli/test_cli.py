@@ -134,9 +134,14 @@ def test_verify_notices_other_data(grades, capsys, tmp_path):
 def test_model_of_other_width_is_refused(grades, capsys, tmp_path):
     run(capsys, "fit", grades, "-o", "model.json", "-q")
     (tmp_path / "wide.csv").write_text("a,b,c,d,y\n1,2,3,4,A\n5,6,7,8,F\n")
-    code, _, err = run(capsys, "predict", "model.json", "wide.csv")
-    assert code == 1
-    assert "4" in err
+    code, out, err = run(capsys, "predict", "model.json", "wide.csv")
+    assert (code, out) == (1, "")
+    assert "wide.csv has no column 'hours', which the model was trained on; it has 'a'" in err
+    (tmp_path / "plain.csv").write_text("9,7,A\n1,9,F\n3,8,F\n8,6,A\n")
+    run(capsys, "fit", "plain.csv", "-o", "plain.json", "-q")
+    code, out, err = run(capsys, "predict", "plain.json", "wide.csv")
+    assert (code, out) == (1, "")
+    assert "4 features; the model was trained on 2. Give data with the same columns." in err
 
 
 def test_trace(grades, capsys, tmp_path):

@@ -55,9 +55,18 @@ def read_for(args: Namespace, model: Any) -> Any:
             try:
                 return table(args, **bare)
             except DataError:
-                raise error from None
+                return _of_other_width(args, options, error)
         return table(args, **bare) if data.X.shape[1] == model.n_features_in_ - 1 else data
     return table(args, **options)
+
+
+def _of_other_width(args: Namespace, options: dict[str, Any], error: DataError) -> Any:
+    """Data that can be read, but not as the model wants them: the caller says what differs."""
+    free = {name: value for name, value in options.items() if name != "n_features"}
+    try:
+        return table(args, **free)
+    except DataError:
+        raise error from None
 
 
 def _line(label: Any, score: Any, with_scores: bool) -> str:

@@ -40,9 +40,9 @@ def summary(model: Any) -> str:
     return "\n".join(lines)
 
 
-def count(number: int, noun: str) -> str:
-    """1 row, 2 rows."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """1 row, 2 rows; 1 pass, 2 passes."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _work(model: Any) -> str:
@@ -50,7 +50,7 @@ def _work(model: Any) -> str:
     outcome = getattr(model, "outcome_", None)
     updates = count(model.n_updates_, "update")
     if outcome is None:
-        return f"{updates}, {count(model.n_iter_, 'pass').replace('passs', 'passes')}"
+        return f"{updates}, {count(model.n_iter_, 'pass', 'passes')}"
     visits = getattr(outcome.state, "n_visits", outcome.steps)
     return (
         f"{updates}, {count(visits, 'visit')}, {outcome.passes:.4g} passes, {outcome.seconds:.3g} s"
