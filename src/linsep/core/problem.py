@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linsep.core.digest import row_hashes
 from linsep.core.lanes import run_all
 from linsep.core.rows import CSR, BinaryRows, KeslerRows, Rows
-from linsep.core.validate import as_labels, as_matrix, as_weights, require_finite
+from linsep.core.validate import as_labels, as_matrix, as_targets, as_weights, require_finite
 from linsep.errors import DataError, LabelError
 
 __all__ = ["Problem"]
@@ -40,6 +40,8 @@ class Problem:
     check_finite : bool, default=True
         Look for NaN and infinity now. Whoever leaves it out calls ``check_finite`` before an
         answer is given, once a product with all rows is not finite.
+    targets : array of shape (n,), optional
+        Positive values that the reflected rows should have; least squares aims at them.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Problem:
         fit_intercept: bool = True,
         feature_names: Any = None,
         check_finite: bool = True,
+        targets: ArrayLike | None = None,
     ) -> None:
         names = None if feature_names is None else [str(name) for name in feature_names]
         matrix = as_matrix(X)
@@ -66,6 +69,7 @@ class Problem:
         n = matrix.shape[0]
         classes, label = as_labels(y, n)
         weight = as_weights(sample_weight, n)
+        self.targets = as_targets(targets, n)
         keep = weight > 0
         if not keep.all():
             present = np.unique(label[keep])
@@ -78,6 +82,7 @@ class Problem:
                 )
             self.row_index: NDArray[np.int64] | None = np.flatnonzero(keep)
             matrix, label, weight = matrix[self.row_index], label[keep], weight[keep]
+            self.targets = None if self.targets is None else self.targets[keep]
         else:
             self.row_index = None
         self.matrix = matrix
@@ -242,7 +247,8 @@ class Problem:
         digest = hashlib.sha256()
         digest.update(f"linsep 1 {self.n} {self.d} {self.K} {self.fit_intercept}".encode())
         digest.update(repr([str(c) for c in self.classes]).encode())
-        for part in (self.row_hashes, self.label.astype(np.int64), self.weight):
+        aims = () if self.targets is None else (self.targets,)
+        for part in (self.row_hashes, self.label.astype(np.int64), self.weight, *aims):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
 

@@ -26,13 +26,17 @@ class Status(Enum):
         "the weights returned to an earlier state, so the run would repeat for ever; "
         "rounding keeps this from being a proof that the classes are not separable"
     )
+    LIMIT_CYCLE = (
+        "the weights go round and round a limit cycle: with a rate that stays constant, steps "
+        "of one row never come to rest at the minimum"
+    )
     EPS_TOO_LARGE = (
         "the margin is known to within eps, but eps is too large: the plane does not separate"
     )
     BOUNDARY = "no row is on the wrong side, but some lie exactly on the plane"
     PATIENCE = "no better weights were found for as long as patience allows"
     STALLED = "rounding allows no further progress"
-    DIVERGED = "the numbers overflowed"
+    DIVERGED = "the numbers grew without bound"
     STEP_LIMIT = "the limit on steps was reached before an answer"
     TIME_LIMIT = "the time limit was reached before an answer"
     STOPPED = "stopped on request before an answer"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linsep.errors import DataError, LabelError
 
-__all__ = ["as_labels", "as_matrix", "as_weights", "require_finite"]
+__all__ = ["as_labels", "as_matrix", "as_targets", "as_weights", "require_finite"]
 
 _CHUNK = 1 << 20  # elements looked at together
 
@@ -171,3 +171,23 @@ def as_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
         at = int(np.flatnonzero(bad)[0])
         raise DataError(f"sample_weight[{at}] is {weight[at]}; weights are finite and >= 0.")
     return weight
+
+
+def as_targets(targets: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
+    """Finite targets > 0, one a row; None stays None and means ones."""
+    if targets is None:
+        return None
+    try:
+        b = np.asarray(targets, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"targets are not numbers ({error}); give one number > 0 a row.") from None
+    if b.shape != (n,):
+        raise DataError(f"targets has shape {b.shape}; X has {n} rows: give ({n},), or None.")
+    bad = ~(np.isfinite(b) & (b > 0))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        raise DataError(
+            f"targets[{at}] is {b[at]}; targets are finite and > 0, since a row is on its own "
+            "side when its value is positive."
+        )
+    return b

@@ -152,6 +152,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             fit_intercept=self.fit_intercept,
             feature_names=names,
             check_finite=not self._checked_at_the_end,
+            targets=getattr(self, "targets", None),
         )
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
