@@ -1,5 +1,35 @@
-"""Bounds and risks."""
+"""Decisions, risks and capacity.
 
-from linsep.risk.novikoff import NovikoffBound, novikoff_bound
+Known distributions    bayes_risk, bayes_strategy, minimax, neyman_pearson
+Data                   empirical_risk, minimum_errors
+Capacity               vc_dimension, compare_margins, enclosing_ball, cover_count,
+                       cover_probability
+Promises               structural_bound, structural_minimum, novikoff_bound
+"""
 
-__all__ = ["NovikoffBound", "novikoff_bound"]
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+# Public names and where they live; imported when first used, so that nothing is loaded in vain.
+# No module bears the name of something public: importing it would hide that.
+_HOMES = {
+    "BayesStrategy": "bayes",
+    "bayes_risk": "bayes",
+    "bayes_strategy": "bayes",
+    "NovikoffBound": "novikoff",
+    "novikoff_bound": "novikoff",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'linsep.risk' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"linsep.risk.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
