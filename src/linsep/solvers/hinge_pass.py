@@ -20,7 +20,7 @@ from linsep.jit import newton_hinge as loops
 from linsep.jit.hinge_lane import lane as fused
 from linsep.jit.scatter import scatter
 
-__all__ = ["Reading", "RowSet", "leveraged", "whole"]
+__all__ = ["Reading", "RowSet", "leveraged", "sample_rows", "whole"]
 
 Array = NDArray[np.float64]
 
@@ -162,6 +162,14 @@ def whole(problem: Problem, *, wide: bool) -> RowSet:
 def leveraged(
     problem: Problem, lengths: Array, size: int, seed: int, level: int, *, wide: bool
 ) -> RowSet:
+    """A sample of rows; see ``sample_rows``."""
+    index, cost = sample_rows(problem, lengths, size, seed, level)
+    return RowSet(problem.matrix[index], problem.sign[index], cost, wide=wide)
+
+
+def sample_rows(
+    problem: Problem, lengths: Array, size: int, seed: int, level: int
+) -> tuple[NDArray[np.int64], Array]:
     """About ``size`` rows, long ones more often, with the costs that make sums unbiased.
 
     Row i is taken with probability min(1, size (1 / (2 n) + |x_i|^2 / (2 sum |x|^2))), so rows
@@ -174,5 +182,4 @@ def leveraged(
         chance = (chance + s * lengths / total) / 2
     chance = np.minimum(1.0, size * chance)
     index = np.flatnonzero(generator(seed, level).random(problem.n) < chance)
-    matrix = problem.matrix[index]
-    return RowSet(matrix, problem.sign[index], s[index] / chance[index], wide=wide)
+    return index, s[index] / chance[index]
