@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.certify.survey import survey
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.core.rows import CSR
@@ -41,13 +42,10 @@ def one_pass(problem: Problem, a: Array, alpha: Array) -> Totals:
     """Values of the plane a and the combination of rows with alpha."""
     c = alpha * problem.sign
     values = np.empty(problem.n)
-    if problem.sparse:
-        v, terms, squares = _sparse_pass(problem, a[:-1], c, values)
-    else:
-        v, terms, squares = _dense_pass(problem, a[:-1], c, values)
+    v, terms = (_sparse_pass if problem.sparse else _dense_pass)(problem, a[:-1], c, values)
     values += a[-1]
     values *= problem.sign
-    return Totals(values, v, terms, np.sqrt(squares) * (1 + 1e-9) + 1e-150)
+    return Totals(values, v, terms, survey(problem).column_lengths())
 
 
 def combination(problem: Problem, alpha: Array) -> Array:
@@ -55,30 +53,25 @@ def combination(problem: Problem, alpha: Array) -> Array:
     return one_pass(problem, np.zeros(problem.d + 1), alpha).v
 
 
-def _dense_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int, Array]:
+def _dense_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int]:
     lanes = Lanes(problem.matrix, wide=True)
-    known = _known_columns(problem)
 
-    def lane_sums(lane: int) -> tuple[Array, Array]:
-        v, squares = np.zeros(problem.d), np.zeros(problem.d)
+    def lane_sums(lane: int) -> Array:
+        v = np.zeros(problem.d)
         for lo, hi, block in lanes.blocks(lane):
-            out[lo:hi] = block @ w
+            np.matmul(block, w, out=out[lo:hi])
             v += c[lo:hi] @ block
-            if known is None:
-                squares += np.einsum("ij,ij->j", block, block)
-        return v, squares
+        return v
 
     with one_blas_thread():
         parts = lanes.each(lane_sums)
-    v, squares = parts[0]
-    for other, more in parts[1:]:
+    v = parts[0]
+    for other in parts[1:]:
         v += other
-        squares += more
-    squares = _keep_columns(problem, squares) if known is None else known
-    return v, lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 4, squares
+    return v, lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 4
 
 
-def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int, Array]:
+def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int]:
     M = problem.matrix
     X = CSR(M.data, M.indices, M.indptr)
     n, size = problem.n, int(M.nnz)
@@ -97,22 +90,4 @@ def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Arra
     v = parts[0]
     for other in parts[1:]:
         v += other
-    squares = _known_columns(problem)
-    if squares is None:
-        squares = np.zeros(problem.d)
-        products.columns(X, n, squares, size=size, work=size)
-        _keep_columns(problem, squares)
-    return v, n + count + 4, squares
-
-
-# Sums of squares of the columns are kept with the problem: one against the rest asks K times.
-
-
-def _known_columns(problem: Problem) -> Array | None:
-    found: Array | None = problem.__dict__.get("_column_squares")
-    return found
-
-
-def _keep_columns(problem: Problem, squares: Array) -> Array:
-    problem.__dict__["_column_squares"] = squares
-    return squares
+    return v, n + count + 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,8 +11,9 @@ from sklearn.callback import with_callbacks
 
 from linsep.certify.gap import Objective
 from linsep.certify.gaps import measure_any
+from linsep.certify.survey import survey
 from linsep.core import Limits, Outcome, Problem, Solver, Status, Witness, drive
-from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.core.lanes import one_blas_thread
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge
@@ -26,8 +26,6 @@ from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.polish import polish, polish_parts
 
 __all__ = ["LinearSVM"]
-
-_MANY = 1_000_000  # entries from which two threads look for the largest one
 
 
 class LinearSVM(SVMFacts, LinearClassifier):
@@ -113,6 +111,8 @@ class LinearSVM(SVMFacts, LinearClassifier):
     ('CERTIFIED', True)
     """
 
+    _checked_at_the_end: ClassVar[bool] = True  # by the survey, before the first step
+
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
         "loss": one_of("hinge", "squared_hinge"),
@@ -178,7 +178,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         problem = self._problem(X, y, sample_weight)
         self.__dict__.pop("proof_", None)  # of an earlier fit
-        _refuse_huge(problem)
+        _refuse_unusable(problem)
         observers = self._observers()
         if np.isinf(self.C):
             return self._fit_hard(problem, observers)
@@ -353,20 +353,14 @@ def warm_state(model: Any, problem: Problem, solver: Any) -> Any:
     return list(np.abs(alpha))
 
 
-def _refuse_huge(problem: Problem) -> None:
+def _refuse_unusable(problem: Problem) -> None:
+    """NaN, infinity, and numbers too large for sums of squares, by name and place."""
+    if survey(problem).usable:
+        return
+    problem.check_finite()
     data = problem.matrix.data if problem.sparse else problem.matrix
-    lanes = Lanes(data) if data.ndim == 2 and data.size > _MANY else None
-    if lanes is None:
-        most = float(max(data.max(), -data.min())) if data.size else 0.0
-    else:
-        most = max(lanes.each(partial(_largest_of, lanes)))
-    if most > 1e100:
+    if float(max(data.max(), -data.min())) > 1e100:
         raise DataError(_overflow_words(problem))
-
-
-def _largest_of(lanes: Lanes, lane: int) -> float:
-    lo, hi = lanes.spans[lane]
-    return float(max(lanes.matrix[lo:hi].max(), -lanes.matrix[lo:hi].min()))
 
 
 def _overflow_words(problem: Problem) -> str:

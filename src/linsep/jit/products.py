@@ -17,17 +17,19 @@ def scores(X, w, lo, hi, out):
 
 
 @routine
-def lengths(X, d, out):
-    """out[i] = |x_i|^2."""
-    for i in range(out.shape[0]):
-        out[i] = sample_norm2(X, i, d)
+def squares(X, rows, columns):
+    """rows[i] = |x_i|^2, and columns += squared entries, column by column."""
+    d = columns.shape[0]
+    for i in range(rows.shape[0]):
+        rows[i] = sample_norm2(X, i, d)
+        sample_add_squares(X, i, 1.0, columns)
 
 
 @routine
-def columns(X, n, out):
-    """out += squared entries, column by column."""
-    for i in range(n):
-        sample_add_squares(X, i, 1.0, out)
+def weighted_squares(X, s, out):
+    """out += s_i times the squared entries of row i, column by column."""
+    for i in range(s.shape[0]):
+        sample_add_squares(X, i, s[i], out)
 
 
 @routine

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.certify.survey import survey
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.core.rows import CSR, Matrix
@@ -52,11 +53,7 @@ def matrix_of(problem: Problem) -> Matrix:
 
 def row_lengths(problem: Problem) -> Array:
     """|x_i|^2 of all rows, kept with the problem."""
-    if "squared_lengths" not in problem.__dict__:
-        out, size = np.empty(problem.n), _size(problem)
-        products.lengths(matrix_of(problem), problem.d, out, size=size, work=size)
-        problem.__dict__["squared_lengths"] = out
-    return problem.squared_lengths
+    return survey(problem).rows
 
 
 def row_scores(problem: Problem, w: Array, threads: int | None = None) -> Array:

@@ -27,14 +27,16 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.certify.survey import survey
+from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.jit import newton_hinge as loops
-from linsep.jit.scatter import scatter
+from linsep.jit import products
 from linsep.losses.hinge import derivative
+from linsep.solvers.dual_point import matrix_of
 from linsep.solvers.hinge_pass import Reading, RowSet, leveraged, whole
 
 __all__ = ["NewtonHinge", "NewtonState"]
@@ -142,7 +144,8 @@ class NewtonHinge:
 
     def init(self, problem: Problem, *, start: Any = None) -> NewtonState:
         """Zero weights, or (coef, intercept) to start from on all rows."""
-        lengths, columns = squared_sums(problem, self.threads)
+        found = survey(problem, self.threads)
+        lengths, columns = found.rows, _weighted_columns(problem, found.columns)
         width = problem.d + 1
         state = NewtonState(
             a=np.zeros(width),
@@ -224,7 +227,7 @@ class NewtonHinge:
         """Whether hardly any loss is left: then most dual variables are far below C / 2."""
         if self.loss != "hinge" or state.center.size:
             return False
-        return state.primal < _SEPARABLE * self.C * float(problem.weight.sum())
+        return state.primal < _SEPARABLE * self.C * float(state.columns[-1])
 
     def _start_low(self, problem: Problem, state: NewtonState) -> None:
         """Centre the rounded hinge at slope 0 and go on with all rows."""
@@ -482,22 +485,12 @@ def _row_set(problem: Problem, solver: NewtonHinge, level: int, lengths: Array) 
     return made
 
 
-def squared_sums(problem: Problem, threads: int | None = None) -> tuple[Array, Array]:
-    """Squared lengths of the rows, and weighted ones of the columns with the sum of weights."""
-    lanes = Lanes(problem.matrix, scatter=scatter)
-    lengths = np.empty(problem.n)
-
-    def lane_sums(lane: int) -> Array:
-        total = np.zeros(problem.d)
-        ones = np.ones(problem.d, lanes.dtype)
-        for lo, hi, block in lanes.blocks(lane):
-            squares = np.square(block)
-            lengths[lo:hi] = squares @ ones
-            total += problem.weight[lo:hi].astype(lanes.dtype) @ squares
-        return total
-
-    parts = lanes.each(lane_sums, threads)
-    columns = parts[0]
-    for other in parts[1:]:
-        columns += other
-    return lengths, np.append(columns, problem.weight.sum())
+def _weighted_columns(problem: Problem, columns: Array) -> Array:
+    """Squared lengths of the columns with every row weighted, and the sum of the weights."""
+    s = problem.weight
+    if s.min() == s.max():
+        return np.append(float(s[0]) * columns, s.sum())
+    out = np.zeros(problem.d)
+    size = problem.n * problem.d
+    products.weighted_squares(matrix_of(problem), s, out, size=size, work=size)
+    return np.append(out, s.sum())

@@ -1,0 +1,95 @@
+"""Lengths of rows and columns, and whether every number can be worked with: one pass.
+
+A sum of squares is finite only if its terms are, so the pass that solvers and certificates
+need anyway also finds NaN, infinity and numbers whose squares overflow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.core.problem import Problem
+from linsep.core.rows import CSR
+from linsep.jit import products
+
+__all__ = ["Survey", "survey"]
+
+Array = NDArray[np.float64]
+
+_HUGE = 1e200  # squared lengths from which products of two numbers may overflow
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Squared lengths of the rows and the columns of X, off by a factor of 1 + slack at most."""
+
+    rows: Array
+    columns: Array
+    slack: float
+
+    @property
+    def usable(self) -> bool:
+        """False if a number is NaN, infinite, or so large that its square may overflow."""
+        return bool(np.isfinite(self.rows).all() and (self.columns < _HUGE).all())
+
+    def column_lengths(self) -> Array:
+        """At least the lengths of the columns."""
+        longest: Array = np.sqrt(self.columns) * (1 + self.slack) + 1e-150
+        return longest
+
+
+def survey(problem: Problem, threads: int | None = None) -> Survey:
+    """The survey of a problem, made once and kept with it."""
+    kept: Survey | None = problem.__dict__.get("_survey")
+    if kept is None:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            kept = _sparse(problem) if problem.sparse else _dense(problem, threads)
+        problem.__dict__["_survey"] = kept
+    return kept
+
+
+def _dense(problem: Problem, threads: int | None) -> Survey:
+    """In the type of the matrix, block by block; float64 once squares leave float32."""
+    narrow = problem.matrix.dtype != np.float64
+    found = _blocks(problem, Lanes(problem.matrix), threads, 1e-3 if narrow else 1e-9)
+    small = narrow and bool((found.columns < 1e-20).any())
+    if narrow and (small or not found.usable):
+        return _blocks(problem, Lanes(problem.matrix, wide=True), threads, 1e-9)
+    return found
+
+
+def _blocks(problem: Problem, lanes: Lanes, threads: int | None, slack: float) -> Survey:
+    rows = np.empty(problem.n)
+    step = max(1, lanes.rows // 2)  # a block and its squares share the cache
+
+    def lane_sums(lane: int) -> Array:
+        total = np.zeros(problem.d)
+        ones = np.ones(max(problem.d, step), lanes.dtype)
+        squares = np.empty((step, problem.d), lanes.dtype)
+        for lo, hi, block in lanes.blocks(lane):
+            for at in range(0, hi - lo, step):
+                piece = block[at : at + step]
+                k = len(piece)
+                np.multiply(piece, piece, out=squares[:k])
+                rows[lo + at : lo + at + k] = squares[:k] @ ones[: problem.d]
+                total += ones[:k] @ squares[:k]
+        return total
+
+    with one_blas_thread():
+        parts = lanes.each(lane_sums, threads)
+    columns = parts[0]
+    for other in parts[1:]:
+        columns += other
+    return Survey(rows, columns, slack)
+
+
+def _sparse(problem: Problem) -> Survey:
+    M = problem.matrix
+    rows, columns = np.empty(problem.n), np.zeros(problem.d)
+    size = int(M.nnz)
+    products.squares(CSR(M.data, M.indices, M.indptr), rows, columns, size=size, work=2 * size)
+    return Survey(rows, columns, 1e-9)
