@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
 from linsep.certify.gap import Gap, Objective, measure
-from linsep.certify.smooth import logistic_gap, ridge_gap
+from linsep.certify.logistic_gap import logistic_gap
+from linsep.certify.smooth import ridge_gap
 from linsep.core import Limits, Problem, Witness, drive
 from linsep.core.parts import against_rest
 from linsep.errors import ModelError

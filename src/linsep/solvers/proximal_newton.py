@@ -30,7 +30,7 @@ from linsep.jit import proximal_newton as loops
 from linsep.solvers.dual_cd import DualCD, DualState
 from linsep.solvers.dual_point import matrix_of, row_scores, signed_sums
 
-__all__ = ["ProximalNewton", "ProximalState"]
+__all__ = ["ProximalNewton", "ProximalState", "RowSystem", "conjugate_gradients"]
 
 Array = NDArray[np.float64]
 
@@ -234,30 +234,9 @@ class ProximalNewton:
     ) -> Array:
         """Conjugate gradients on the Newton system, scaled by its diagonal."""
         _, sigma, _ = self._terms(problem, state)
-        product = _System(problem, sigma, free, self.threads)
-        inverse = 1.0 / product.diagonal()
-        r = -gradient
-        x = np.zeros_like(r)
-        z = inverse * r
-        p = z.copy()
-        rz = float(r @ z)
-        goal = _FORCING**2 * rz
-        for _ in range(200):
-            if not rz > goal:
-                break
-            q = product(p)
-            state.work += product.share
-            pq = float(p @ q)
-            if not pq > 0:
-                break
-            t = rz / pq
-            x += t * p
-            r -= t * q
-            np.multiply(inverse, r, out=z)
-            new = float(r @ z)
-            p *= new / rz
-            p += z
-            rz = new
+        product = RowSystem(problem, sigma, free, self.threads)
+        x, work = conjugate_gradients(product, -gradient, _FORCING)
+        state.work += work
         return x
 
     def _minimum_along(
@@ -288,12 +267,51 @@ class ProximalNewton:
         return float(t)
 
 
-class _System:
-    """I + sum_F sigma_i [x_i, 1] [x_i, 1]' as an operator; two halves in two threads."""
+def conjugate_gradients(
+    product: RowSystem, r: Array, forcing: float, most: int = 200
+) -> tuple[Array, float]:
+    """x with product(x) = r to a relative accuracy, and the work in passes; scaled by the
+    diagonal, columns without any entry left at 0."""
+    diagonal = product.diagonal()
+    inverse = np.where(diagonal > 0, 1.0 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
+    r = r.copy()
+    x = np.zeros_like(r)
+    z = inverse * r
+    p = z.copy()
+    rz = float(r @ z)
+    goal = forcing**2 * rz
+    work = 0.0
+    for _ in range(most):
+        if not rz > goal:
+            break
+        q = product(p)
+        work += product.share
+        pq = float(p @ q)
+        if not pq > 0:
+            break
+        t = rz / pq
+        x += t * p
+        r -= t * q
+        np.multiply(inverse, r, out=z)
+        new = float(r @ z)
+        p *= new / rz
+        p += z
+        rz = new
+    return x, work
+
+
+class RowSystem:
+    """ridge I + sum_F sigma_i [x_i, 1] [x_i, 1]' as an operator; two halves in two threads."""
 
     def __init__(
-        self, problem: Problem, sigma: Array, free: NDArray[np.int64], threads: int | None
+        self,
+        problem: Problem,
+        sigma: Array,
+        free: NDArray[np.int64],
+        threads: int | None,
+        ridge: float = 1.0,
     ) -> None:
+        self.ridge = ridge
         self.X, self.d, self.offset = matrix_of(problem), problem.d, problem.fit_intercept
         self.sigma, self.free = sigma, free
         self.hold = 1e-8 * float(sigma.sum())  # keeps b in place when no row is free
@@ -323,14 +341,16 @@ class _System:
         ]
         run_all(jobs, self.threads)
         out = self.parts[0] + self.parts[1]
-        out[:-1] += p[:-1]
+        out[:-1] += self.ridge * p[:-1]
         out[-1] = out[-1] + self.hold * p[-1] if self.offset else p[-1]
         return np.asarray(out)
 
     def diagonal(self) -> Array:
         """The diagonal, for scaling."""
-        out = np.ones(self.d + 1)
+        out = np.full(self.d + 1, self.ridge)
         loops.squares(self.X, self.free, self.sigma, out[:-1], size=self.size, work=self.size)
         if self.offset:
             out[-1] = float(self.sigma[self.free].sum()) + self.hold
+        else:
+            out[-1] = 1.0
         return out

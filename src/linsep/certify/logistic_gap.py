@@ -1,0 +1,156 @@
+"""How far a logistic model of two classes is from the best one.
+
+Penalised   P(w, b) = |w|^2 / 2 + sum c_i log(1 + exp(-m_i)),  m = y (w.x + b),  c = C s.
+            For every 0 <= alpha <= c with sum alpha_i y_i = 0 (where b is free)
+            D(alpha) = sum c_i H(alpha_i / c_i) - |sum alpha_i y_i x_i|^2 / 2 <= min P, H the
+            entropy. alpha_i = c_i sigma(-m_i) at the best b makes P - D half the squared
+            length of the gradient; what is left of sum alpha_i y_i is removed by scaling the
+            heavier class down.
+Likelihood  C = inf: P = sum s_i log(1 + exp(-m_i)), minus the log likelihood. See
+            ``likelihood_gap.py``.
+
+All rounding errors are bounded and taken off, with functions of numpy trusted to 8 ulp.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.gap import Gap
+from linsep.certify.passes import one_pass
+from linsep.core.problem import Problem
+from linsep.losses.logistic import curvature, loss, probability
+
+__all__ = ["best_shift", "entropy_below", "facts", "logistic_gap", "loss_above"]
+
+Array = NDArray[np.float64]
+
+_U = 2.0**-53
+_SUM = 64 * _U  # of a sum by numpy, which adds by halves: fewer than 64 roundings in a row
+_FEW = 20_000  # rows up to which the offset is found to the last digit
+
+
+def logistic_gap(
+    problem: Problem,
+    a: Array,
+    C: float,
+    intercept: str,
+    constant: float = 1.0,
+    alpha: Array | None = None,
+) -> Gap:
+    """Bounds for a binary logistic model; intercept as in ``Objective``.
+
+    Any alpha will do, it is made feasible; without one the margins of the model give it.
+    """
+    if np.isinf(C):
+        from linsep.certify.likelihood_gap import likelihood_gap
+
+        return likelihood_gap(problem, a)
+    a = np.asarray(a, dtype=np.float64)
+    cost = C * problem.weight
+    if alpha is None:
+        values = problem.values(a)
+        if intercept == "free":
+            values = values + problem.sign * best_shift(values, problem.sign, cost)
+        alpha = cost * probability(values)
+    alpha = np.clip(np.nan_to_num(alpha, nan=0.0), 0.0, cost * (1 - 4 * _U))  # C s is rounded
+    slack = 0.0
+    if intercept == "free":
+        alpha, slack = _balanced(problem, alpha)
+    totals = one_pass(problem, a, alpha)
+    d = problem.d
+    extra = (float(a[-1]) / constant) ** 2 if intercept == "penalised" else 0.0
+    squared = float(a[:-1] @ a[:-1]) + extra
+    losses = loss_above(totals.values, cost, a, totals.columns)
+    high = (0.5 * squared * (1 + (d + 8) * _U) + losses) * (1 + 8 * _U)
+    error = (totals.terms * _U + slack) * float(np.linalg.norm(alpha)) * 1.001 * totals.columns
+    size = np.abs(totals.v) + error
+    pull = float(size @ size) * (1 + (d + 8) * _U)
+    if intercept == "penalised":
+        balance = abs(float(alpha @ problem.sign)) + problem.n * _U * float(alpha.sum())
+        pull += (balance * constant) ** 2
+    # alpha is off by a share of slack at most: H falls by no more than alpha |logit| slack
+    gain = entropy_below(alpha, cost, slack)
+    low = gain - 0.5 * pull * (1 + 8 * _U)
+    low -= 8 * _U * abs(low)
+    free = {"free": "the intercept is not penalised", "none": "no intercept"}.get(
+        intercept, f"the intercept is penalised as the weight of a constant feature {constant:g}"
+    )
+    words = f"|w|^2 / 2 + {C:.6g} x sum of logistic losses; {free}"
+    return facts(totals.values, a, high, max(low, 0.0), words)
+
+
+def best_shift(values: Array, sign: Array, cost: Array) -> float:
+    """What to add to b so that sum of cost sigma(-m) y vanishes, by guarded Newton steps."""
+    low, high, t = -np.inf, np.inf, 0.0
+    goal = 1e-15 if len(values) <= _FEW else 1e-7
+    for _ in range(60):
+        m = values + t * sign if t else values
+        p = cost * probability(m)
+        r, total = float(p @ sign), float(p.sum())
+        if abs(r) <= goal * total or not np.isfinite(r):
+            break
+        low, high = (t, high) if r > 0 else (low, t)
+        bend = float(cost @ curvature(m))
+        new = t + r / bend if bend > 0 else np.inf
+        if not low < new < high:
+            if np.isinf(low) or np.isinf(high):
+                new = t + np.copysign(max(1.0, abs(t)), r)
+            else:
+                new = 0.5 * (low + high)
+        if new == t:
+            break
+        t = new
+    return t if np.isfinite(t) else 0.0
+
+
+def loss_above(values: Array, cost: Array, a: Array, columns: Array) -> float:
+    """Upper bound of the sum of cost log(1 + exp(-m)); m_i is off by at most
+    e_i = (d + 4) u (sum_j |x_ij w_j| + |b|), and sum c_i |x_ij| <= |c| |column j|."""
+    total = float((cost * loss(values)).sum())
+    step = (len(a) + 3) * _U
+    reach = float(np.abs(a[:-1]) @ columns)
+    off = step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * abs(float(a[-1])))
+    return total * (1 + _SUM + 32 * _U) + 1.001 * off + 1e-300
+
+
+def entropy_below(alpha: Array, cost: Array, slack: float) -> float:
+    """Lower bound of the sum of cost H(alpha / cost) where each alpha has a relative error of
+    ``slack`` and alpha / cost was rounded. An error e of q changes H by no more than
+    e (|log q| + |log(1 - q)| + 1) as long as it is small against 1 - q; rows nearer to 1 than
+    that count as 0."""
+    q = alpha / cost
+    q[~(q < 1.0 - 1e3 * (slack + 4 * _U))] = 0.0
+    q[q < 1e-290] = 0.0
+    r = 1.0 - q
+    log_q, log_r = np.log(np.where(q > 0, q, 1.0)), np.log(r)
+    q_log_q, r_log_r = q * log_q, r * log_r
+    total = -float((cost * (q_log_q + r_log_r)).sum())
+    size = float((cost * (np.abs(q_log_q) + np.abs(r_log_r) + q * (2.0 - log_r))).sum())
+    return total - (32 * _U + _SUM + 2 * slack) * size
+
+
+def facts(values: Array, a: Array, high: float, low: float, words: str) -> Gap:
+    """The bounds with what the margins tell."""
+    length = float(np.linalg.norm(a[:-1]))
+    return Gap(
+        objective=high,
+        lower_bound=min(low, high),
+        errors=int((values <= 0).sum()),
+        margin=float(values.min()) / length if length > 0 else -np.inf,
+        width=2.0 / length if length > 0 else np.inf,
+        inside=int((values < 1.0 - 1e-9).sum()),
+        words=words,
+    )
+
+
+def _balanced(problem: Problem, alpha: Array) -> tuple[Array, float]:
+    """The heavier class scaled down until sum alpha_i y_i = 0; the relative error of that."""
+    positive = problem.sign > 0
+    plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
+    if min(plus, minus) == 0.0:
+        return np.zeros_like(alpha), 0.0
+    factor = min(plus, minus) / max(plus, minus)
+    out = np.where(positive == (plus > minus), alpha * factor, alpha)
+    return out, 2 * _SUM + 4 * _U

@@ -1,0 +1,72 @@
+"""The logistic loss, its derivatives, and probabilities that do not overflow.
+
+All are functions of the margin m = y f(x) of one row, or of the score f(x) itself:
+
+loss          log(1 + exp(-m)), minus the logarithm of the probability of the row's own class
+derivative    -sigma(-m), sigma(t) = 1 / (1 + exp(-t))
+curvature     sigma(m) sigma(-m)
+conjugate     a row of cost c and dual variable alpha adds c H(alpha / c) to the lower bound,
+              H(q) = -q log q - (1 - q) log(1 - q), the entropy
+
+A positive score means the positive class: P(+ | x) = exp(f) / (1 + exp(f)), the odds are
+exp(f) and the log odds f itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["curvature", "entropy", "expit", "logit", "loss", "probability"]
+
+Array = NDArray[np.float64]
+
+
+def loss(m: Array) -> Array:
+    """log(1 + exp(-m)) for any size of m.
+
+    >>> loss(np.array([-1000.0, 0.0, 1000.0])).round(3).tolist()
+    [1000.0, 0.693, 0.0]
+    """
+    out = np.log1p(np.exp(-np.abs(m)))
+    out += np.maximum(-m, 0.0)
+    return np.asarray(out)
+
+
+def probability(m: Array) -> Array:
+    """sigma(-m) with full relative accuracy on both sides: minus the derivative of the loss."""
+    e = np.exp(-np.abs(m))
+    return np.asarray(np.where(m > 0, e, 1.0) / (1.0 + e))
+
+
+def curvature(m: Array) -> Array:
+    """sigma(m) sigma(-m)."""
+    e = np.exp(-np.abs(m))
+    return np.asarray(e / np.square(1.0 + e))
+
+
+def entropy(q: Array) -> Array:
+    """-q log q - (1 - q) log(1 - q), with 0 at both ends."""
+    r = 1.0 - q
+    tiny = 5e-324
+    return np.asarray(-q * np.log(np.maximum(q, tiny)) - r * np.log(np.maximum(r, tiny)))
+
+
+def logit(p: ArrayLike) -> Array:
+    """log(p / (1 - p)): minus infinity at 0, 0 at 1/2, infinity at 1, NaN outside.
+
+    >>> logit([0.0, 0.5, 1.0]).tolist()
+    [-inf, 0.0, inf]
+    """
+    p = np.asarray(p, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def expit(t: ArrayLike) -> Array:
+    """exp(t) / (1 + exp(t)) for any t, the inverse of ``logit``.
+
+    >>> expit([-np.inf, 0.0, 1000.0]).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return probability(-np.asarray(t, dtype=np.float64))

@@ -1,0 +1,199 @@
+"""Newton's method for logistic regression on sparse and on wide data.
+
+Problem   as for newton_logistic.py, where the matrix of second derivatives is too large
+Update    a <- a + t p; H p = -gradient by conjugate gradients scaled by the diagonal of H, to a
+          relative accuracy that grows with the progress; rows of hardly any curvature are left
+          out of H; t is the exact minimum along p, found from the scores alone
+Stop      as for newton_logistic.py
+Paper     Lin, Weng, Keerthi 2008, Trust region Newton method for logistic regression
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import one_blas_thread
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+from linsep.losses.logistic import curvature, loss, probability
+from linsep.solvers.dual_point import row_scores, row_sum
+from linsep.solvers.newton_logistic import dual_witness, minimum_along
+from linsep.solvers.proximal_newton import RowSystem, conjugate_gradients
+
+__all__ = ["LogisticCG", "LogisticCGState"]
+
+Array = NDArray[np.float64]
+
+_DROP = 1e-4  # share of the largest curvature below which a row is left out of H
+_RUNAWAY = 40  # steps without a penalty after which shrinking steps are expected
+
+
+@dataclass(kw_only=True)
+class LogisticCGState(State):
+    """An evaluated point: scores, gradient, bounds."""
+
+    a: Array
+    scores: Array = field(default_factory=lambda: np.zeros(0))
+    gradient: Array
+    primal: float = np.inf
+    gap: float = np.inf
+    """Relative gap as the solver sees it; certify has the last word."""
+    decrement: float = np.inf
+    forcing: float = 0.5
+    slow: int = 0
+    idle: int = 0
+    work: float = 0.0
+
+    @property
+    def passes(self) -> float:
+        """Products with all rows, two of them a pass."""
+        return self.work
+
+
+@dataclass(frozen=True)
+class LogisticCG:
+    """Newton's method with conjugate gradients.
+
+    Parameters
+    ----------
+    C, tol, threads, patient
+        As for ``NewtonLogistic``.
+
+    Examples
+    --------
+    >>> from linsep.core import Problem, drive
+    >>> from linsep.solvers.logistic_cg import LogisticCG
+    >>> problem = Problem([[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1])
+    >>> out = drive(problem, LogisticCG(tol=1e-9))
+    >>> out.status.name, out.witness.a.round(4).tolist()
+    ('CERTIFIED', [0.5294, -0.794])
+    """
+
+    C: float = 1.0
+    tol: float = 1e-3
+    threads: int | None = None
+    patient: bool = False
+
+    unit: ClassVar[str] = "Newton step"
+
+    @property
+    def ridge(self) -> float:
+        """1, or 0 where there is no penalty."""
+        return 0.0 if np.isinf(self.C) else 1.0
+
+    @property
+    def cost(self) -> float:
+        """Factor of the losses."""
+        return 1.0 if np.isinf(self.C) else self.C
+
+    def init(self, problem: Problem, *, start: Any = None) -> LogisticCGState:
+        """Zero weights, or (coef, intercept)."""
+        a = np.zeros(problem.d + 1) if start is None else problem.join(*start)
+        state = LogisticCGState(a=a, gradient=np.zeros(problem.d + 1))
+        if start is None:
+            state.scores = np.zeros(problem.n)
+            if problem.fit_intercept:  # the best constant, at no cost
+                s, sign = problem.weight, problem.sign
+                a[-1] = np.log(s[sign > 0].sum() / s[sign < 0].sum())
+        else:
+            state.scores = row_scores(problem, a[:-1], self.threads)
+            state.work += 0.5
+        self._evaluate(problem, state)
+        return state
+
+    def advance(
+        self, problem: Problem, state: LogisticCGState, steps: int, log: Log = NO_LOG
+    ) -> int:
+        """Newton steps; each ends with an evaluated point."""
+        taken = 0
+        with one_blas_thread():
+            while taken < steps and not state.status.done:
+                self._step(problem, state)
+                state.steps += 1
+                taken += 1
+        return taken
+
+    def status(self, state: LogisticCGState) -> Status:
+        """CERTIFIED when the gap is closed; STALLED when it cannot be."""
+        return state.status
+
+    def witness(self, problem: Problem, state: LogisticCGState) -> Witness:
+        """The weights, and with a penalty the dual variables of their margins."""
+        m = problem.sign * (state.scores + state.a[-1])
+        return dual_witness(problem, state.a, m, self.C)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _evaluate(self, problem: Problem, state: LogisticCGState) -> None:
+        cost, w = self.cost * problem.weight, state.a[:-1]
+        m = problem.sign * (state.scores + state.a[-1])
+        alpha = cost * probability(m) * problem.sign
+        v = row_sum(problem, alpha, self.threads)
+        state.work += 0.5
+        state.primal = 0.5 * self.ridge * float(w @ w) + float(cost @ loss(m))
+        state.gradient[:-1] = self.ridge * w - v
+        state.gradient[-1] = -float(alpha.sum()) if problem.fit_intercept else 0.0
+        if not (np.isfinite(state.primal) and np.isfinite(state.gradient).all()):
+            state.status = Status.DIVERGED
+            return
+        state.status = Status.RUNNING
+        if self.ridge:
+            # what b is off by is made good before the gap is measured
+            g, bend = state.gradient, float(cost @ curvature(m))
+            wrong = 0.5 * float(g[:-1] @ g[:-1]) + (0.5 * g[-1] ** 2 / bend if bend > 0 else 0.0)
+            state.gap = wrong / state.primal if state.primal > 0 else 0.0
+        if state.gap <= self.tol:
+            state.status = Status.CERTIFIED
+        elif not self.ridge and not self.patient and float(m.min()) > 0.0:
+            state.status = Status.SEPARATED
+
+    def _step(self, problem: Problem, state: LogisticCGState) -> None:
+        cost, sign = self.cost * problem.weight, problem.sign
+        m = sign * (state.scores + state.a[-1])
+        bend = cost * curvature(m)
+        free = np.flatnonzero(bend > _DROP * float(bend.max()))
+        system = RowSystem(problem, bend, free, self.threads, self.ridge)
+        p, work = conjugate_gradients(system, -state.gradient, state.forcing)
+        state.work += work
+        step = row_scores(problem, p[:-1], self.threads) + p[-1]
+        state.work += 0.5
+        t = minimum_along(state.a, p, m, sign * step, cost, self.ridge)
+        old, decrement = state.primal, max(-float(state.gradient @ p), 0.0)
+        keep_a, keep_scores, keep_gradient = state.a, state.scores, state.gradient.copy()
+        state.a = state.a + t * p
+        state.scores = state.scores + t * (step - p[-1])
+        state.n_updates += 1
+        self._evaluate(problem, state)
+        state.idle = 0 if state.primal < old - 1e-15 * abs(old) else state.idle + 1
+        if not state.primal <= old + 1e-12 * abs(old):
+            state.a, state.scores, state.gradient = keep_a, keep_scores, keep_gradient
+            state.primal = old
+            state.status = Status.STALLED
+        elif state.idle > 3 and not state.status.done:
+            state.status = Status.STALLED
+        elif not self.ridge:
+            self._without_penalty(state, decrement)
+        self._force(state)
+
+    def _without_penalty(self, state: LogisticCGState, decrement: float) -> None:
+        """The gap by the Newton decrement, and the signs that there may be no maximum."""
+        state.slow = state.slow + 1 if decrement > 0.1 * state.decrement else 0
+        state.decrement = decrement
+        state.gap = decrement / state.primal if state.primal > 0 else 0.0
+        if state.status.done:
+            return
+        if state.gap <= self.tol:
+            state.status = Status.CERTIFIED
+        elif not self.patient and state.steps >= _RUNAWAY and state.slow >= 4:
+            state.status = Status.STALLED
+
+    def _force(self, state: LogisticCGState) -> None:
+        """Later systems are solved more accurately: the end is then quadratic."""
+        if np.isfinite(state.gap):
+            state.forcing = float(np.clip(np.sqrt(max(state.gap, 0.0)), 1e-3, 0.5))

@@ -1,0 +1,141 @@
+"""One pass over the rows for logistic losses: loss, dual variables, gradient, curvature.
+
+Small sets of rows go block by block through numpy, so that nothing is compiled for them; large
+ones in one compiled call a lane. Which of the two is a function of shape and layout alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import Lanes
+from linsep.core.problem import Problem
+from linsep.core.rows import CSR
+from linsep.jit import logistic as loops
+from linsep.jit.scatter import scatter
+from linsep.losses.logistic import loss
+from linsep.solvers.hinge_pass import sample_rows
+
+__all__ = ["LogisticReading", "LogisticRows", "all_rows", "some_rows"]
+
+Array = NDArray[np.float64]
+
+_COMPILED = 100_000  # entries from which a lane is one compiled call
+
+
+@dataclass(frozen=True)
+class LogisticReading:
+    """What one pass found at (w, b)."""
+
+    m: Array
+    """Margins y f(x)."""
+    v: Array
+    """sum of cost sigma(-m) y x, and of cost sigma(-m) y: minus the gradient of the losses."""
+    loss: float
+    dual_sum: float
+    """sum of cost sigma(-m)."""
+    curvature: Array | None
+    """sum of cost sigma(m) sigma(-m) [x, 1] [x, 1]', or None if not asked for."""
+
+
+class LogisticRows:
+    """Rows with their costs: all rows of a problem, or a sample of them."""
+
+    def __init__(self, matrix: Any, sign: Array, cost: Array, *, wide: bool = False) -> None:
+        self.lanes = Lanes(matrix, wide=wide, scatter=scatter)
+        self.sign, self.cost = sign, cost
+        self.n, self.d = matrix.shape
+        self.size = self.n * self.d
+        self._memory: dict[int, tuple[NDArray[Any], ...]] = {}
+        self.X: Any = None
+        if self.size >= _COMPILED and self.lanes.dtype == matrix.dtype:
+            if self.lanes.sparse:
+                self.X = CSR(matrix.data, matrix.indices, matrix.indptr)
+            elif matrix.flags.c_contiguous:
+                self.X = matrix
+
+    def read(self, a: Array, *, offset: bool, bent: bool, threads: int | None) -> LogisticReading:
+        """Pass over the rows at a = [w, b]; bent asks for the curvature."""
+        m = np.empty(self.n)
+        w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
+        work = self._lane if self.X is None else self._compiled_lane
+        parts = self.lanes.each(lambda k: work(k, w, b, m, offset, bent), threads)
+        v, sums, curvature = parts[0]
+        for other in parts[1:]:
+            v += other[0]
+            sums += other[1]
+            curvature += other[2]
+        balance = float(sums[loops.PLUS] - sums[loops.MINUS]) if offset else 0.0
+        if bent:
+            curvature[-1, :-1] = curvature[:-1, -1]
+        return LogisticReading(
+            m,
+            np.append(v, balance),
+            float(sums[loops.LOSS]),
+            float(sums[loops.PLUS] + sums[loops.MINUS]),
+            curvature if bent else None,
+        )
+
+    def _sums(self, bent: bool) -> tuple[Array, Array, Array]:
+        size = self.d + 1 if bent else 0
+        return np.zeros(self.d), np.zeros(loops.N_SUMS), np.zeros((size, size))
+
+    def _lane(
+        self, lane: int, w: NDArray[Any], b: float, m: Array, offset: bool, bent: bool
+    ) -> tuple[Array, Array, Array]:
+        v, sums, curvature = self._sums(bent)
+        d = self.d
+        for lo, hi, block in self.lanes.blocks(lane):
+            sign, cost = self.sign[lo:hi], self.cost[lo:hi]
+            values = sign * ((block @ w).astype(np.float64, copy=False) + b)
+            m[lo:hi] = values
+            e = np.exp(-np.abs(values))
+            q = 1.0 / (1.0 + e)
+            z = cost * np.where(values > 0, e, 1.0) * q
+            sums[loops.LOSS] += float(cost @ loss(values))
+            sums[loops.PLUS] += float(z[sign > 0].sum())
+            sums[loops.MINUS] += float(z[sign < 0].sum())
+            v += (z * sign).astype(block.dtype, copy=False) @ block
+            if bent:
+                root = np.sqrt(cost * e) * q
+                B = np.empty((hi - lo, d + 1), block.dtype)
+                np.multiply(block, root[:, None], out=B[:, :d], casting="same_kind")
+                B[:, d] = root if offset else 0.0
+                curvature += B.T @ B
+        return v, sums, curvature
+
+    def _compiled_lane(
+        self, lane: int, w: NDArray[Any], b: float, m: Array, offset: bool, bent: bool
+    ) -> tuple[Array, Array, Array]:
+        d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
+        v, sums, curvature = self._sums(bent)
+        if lane not in self._memory:  # fresh memory is slow at first touch
+            high = rows if self.lanes.sparse else 0
+            self._memory[lane] = (
+                np.empty((high, d), dtype), np.empty((rows, d), dtype),
+                np.empty((2, rows)), np.empty((2, rows), dtype),
+            )  # fmt: skip
+        scratch, curved, memory, narrow = self._memory[lane]
+        lo, hi = self.lanes.spans[lane]
+        loops.lane(
+            self.X, self.sign, self.cost, w, b, loops.POWERS, lo, hi, rows, m, scratch, curved,
+            memory, narrow, v, sums, curvature, offset, bent, size=self.size, work=self.size,
+        )  # fmt: skip
+        return v, sums, curvature
+
+
+def all_rows(problem: Problem, *, wide: bool) -> LogisticRows:
+    """All rows."""
+    return LogisticRows(problem.matrix, problem.sign, problem.weight, wide=wide)
+
+
+def some_rows(
+    problem: Problem, lengths: Array, size: int, seed: int, level: int, *, wide: bool
+) -> LogisticRows:
+    """About ``size`` rows, long ones more often; see ``sample_rows``."""
+    index, cost = sample_rows(problem, lengths, size, seed, level)
+    return LogisticRows(problem.matrix[index], problem.sign[index], cost, wide=wide)
