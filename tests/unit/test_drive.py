@@ -14,7 +14,8 @@ import pytest
 
 import linsep
 from linsep.core import Limits, Observer, Problem, Status, drive
-from linsep.core.progress import ProgressBar, ProgressRows, progress_observer
+from linsep.core.progress import Pace, ProgressBar, ProgressRows, progress_observer
+from linsep.solvers.dual_cd import DualCD
 from linsep.solvers.perceptron import SingleSample
 
 
@@ -203,3 +204,45 @@ def test_a_strange_callback_is_refused():
     table = linsep.data.load("students")
     with pytest.raises(TypeError, match="callbacks holds 3"):
         linsep.Perceptron(callbacks=[3]).fit(table.X, table.y)
+
+
+def moment_at(seconds, gap, tol=1e-3):
+    class Fake:
+        def __init__(self, **fields):
+            self.__dict__.update(fields)
+
+    return Fake(
+        seconds=seconds,
+        state=Fake(gap=gap, passes=seconds, n_updates=0, steps=0),
+        solver=Fake(tol=tol),
+        status=Status.RUNNING,
+        limits=Limits(),
+    )
+
+
+def test_the_time_left_follows_the_fall_of_the_gap():
+    pace = Pace()
+    for second in range(5):  # a tenth a second: 1e-4 after four seconds, 1e-6 after six
+        pace.note(moment_at(float(second), 10.0**-second))
+    assert pace.left(1e-6, 4.0) == pytest.approx(2.0)
+    assert pace.share(1e-6) == pytest.approx(4 / 6)
+    assert pace.words(moment_at(4.0, 1e-4, 1e-6)) == "gap 0.01 %, goal 0.0001 %, about 2 s left"
+    assert pace.left(1e-3, 4.0) == 0.0
+
+
+def test_a_gap_that_does_not_fall_makes_no_promise():
+    pace = Pace()
+    pace.note(moment_at(0.0, np.inf))
+    pace.note(moment_at(1.0, 0.5))
+    pace.note(moment_at(2.0, 0.5))
+    assert pace.left(1e-3, 2.0) is None
+    assert pace.words(moment_at(2.0, 0.5)) == "gap 50 %, goal 0.1 %"
+
+
+def test_progress_rows_tell_the_gap():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20))
+    stream = io.StringIO()
+    watch = ProgressRows(stream, after=0)
+    drive(Problem(X, rng.integers(0, 2, 300)), DualCD(tol=1e-6), observers=[watch])
+    assert "goal 0.0001 %" in stream.getvalue()

@@ -298,3 +298,19 @@ def test_float32_rows_are_not_copied_to_float64():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.6 * X.nbytes  # vectors of n numbers weigh much with 20 columns
+
+
+def test_a_run_stopped_at_once_is_no_worse_than_weights_of_zero():
+    X = np.random.default_rng(0).normal(size=(60, 5)) * 1e3
+    y = np.random.default_rng(1).integers(0, 2, 60)
+    for solver in ("dual-cd", "proximal-newton", "newton"):
+        model = linsep.LinearSVM(C=1e3, solver=solver, max_iter=1, tol=1e-12)
+        with pytest.warns(linsep.errors.GapWarning):
+            model.fit(X, y)
+        assert model.certificate_.objective <= 1e3 * len(y) * (1 + 1e-9), solver
+
+
+def test_newton_on_very_wide_data_is_refused_with_the_way_out():
+    X = scipy.sparse.random_array((30, 40_000), density=0.01, format="csr", rng=0)
+    with pytest.raises(linsep.errors.SettingError, match=r"40000 columns.*proximal-newton"):
+        linsep.LinearSVM(solver="newton").fit(X, np.arange(30) % 2)

@@ -114,11 +114,13 @@ class Gap:
             return (
                 f"{self.errors} rows are not on their own side, so this is no answer ({self.words})"
             )
-        share = 100 * self.relative_gap
+        share = self.gap / self.objective if self.gap > 0 else 0.0
+        within = f"within {100 * share:.2g} % of the best possible"
+        if self.parts:
+            within += f", each part within {100 * self.relative_gap:.2g} %"
         return (
             f"objective {self.objective:.6g}, no model has less than {self.lower_bound:.6g}: "
-            f"within {share:.2g} % of the best possible; {self.errors} errors; "
-            f"margin {self.margin:.4g} ({self.words})"
+            f"{within}; {self.errors} errors; margin {self.margin:.4g} ({self.words})"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,7 +1,12 @@
-"""Progress: rows of text at powers of two, or a bar on a terminal. Always on stderr."""
+"""Progress: rows of text at powers of two, or a bar on a terminal. Always on stderr.
+
+Where a solver proves a gap, the gap is shown, and the time left if it goes on falling as it
+did of late.
+"""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from typing import Any, TextIO
@@ -19,6 +24,59 @@ def progress_observer(verbose: int | bool, stream: TextIO | None = None) -> list
     return [ProgressBar(stream) if stream.isatty() else ProgressRows(stream)]
 
 
+class Pace:
+    """The gap over time, and when it will reach the tolerance."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[float, float]] = []
+
+    def note(self, now: Moment[Any]) -> None:
+        """Take down the gap of a moment, if the solver has one and it has fallen."""
+        gap = getattr(now.state, "gap", None)
+        if gap is None or not 0.0 < gap < math.inf:
+            return
+        if not self._seen or gap < self._seen[-1][1]:
+            self._seen.append((now.seconds, float(gap)))
+
+    def left(self, tol: float, seconds: float) -> float | None:
+        """Seconds until the gap is ``tol``: its logarithm falls as over the last half."""
+        if len(self._seen) < 2 or not tol > 0.0:
+            return None
+        late = [seen for seen in self._seen if seen[0] >= 0.5 * seconds]
+        (t0, g0), (t1, g1) = (late if len(late) > 1 else self._seen)[0], self._seen[-1]
+        if g1 <= tol:
+            return 0.0
+        fall = math.log(g0 / g1) / max(seconds - t0, t1 - t0, 1e-9)
+        return math.log(g1 / tol) / fall if fall > 0 else None
+
+    def share(self, tol: float) -> float:
+        """How much of the way to ``tol`` is done, on a logarithmic scale."""
+        if not self._seen or not tol > 0.0:
+            return 0.0
+        first, last = self._seen[0][1], self._seen[-1][1]
+        whole = math.log(max(first / tol, 1.0))
+        return min(1.0, math.log(first / last) / whole) if whole > 0 else 1.0
+
+    def words(self, now: Moment[Any]) -> str:
+        """The gap, the goal and the time left, or nothing."""
+        tol = getattr(now.solver, "tol", None)
+        if not self._seen or not isinstance(tol, float):
+            return ""
+        words = f"gap {100 * self._seen[-1][1]:.2g} %, goal {100 * tol:.2g} %"
+        left = self.left(tol, now.seconds)
+        if left is None or now.status.done:
+            return words
+        return f"{words}, about {_span(left)} left"
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{math.ceil(seconds)} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 4e5 else "days"
+
+
 class ProgressRows(Observer):
     """A line whenever the number of passes reaches a power of two, and one at the end.
 
@@ -30,14 +88,17 @@ class ProgressRows(Observer):
         self.after = after
         self._next = 0.0
         self._held: list[str] = []
+        self._pace = Pace()
 
     def moment(self, now: Moment[Any]) -> None:
         """Write a line when it is time."""
         passes = now.state.passes
+        self._pace.note(now)
         if self._next == 0.0:
             self._line("passes", "updates", "seconds", "")
         if passes >= self._next:
-            self._line(f"{passes:.4g}", str(now.state.n_updates), f"{now.seconds:.2f}", "")
+            updates, seconds = str(now.state.n_updates), f"{now.seconds:.2f}"
+            self._line(f"{passes:.4g}", updates, seconds, self._pace.words(now))
             while self._next <= passes:
                 self._next = max(1.0, 2 * self._next)
         if now.seconds >= self.after:
@@ -60,16 +121,18 @@ class ProgressRows(Observer):
 
 
 class ProgressBar(Observer):
-    """A bar on a terminal; it shows the share of the limit that comes first."""
+    """A bar on a terminal: the way to the tolerance, or the limit that comes first."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
         self._bar: Any = None
         self._task: Any = None
         self._last = 0.0
+        self._pace = Pace()
 
     def moment(self, now: Moment[Any]) -> None:
         """Move the bar, at most ten times a second."""
+        self._pace.note(now)
         clock = time.perf_counter()
         if clock - self._last < 0.1 and not now.status.done:
             return
@@ -83,7 +146,11 @@ class ProgressBar(Observer):
             shares.append(now.state.steps / now.limits.steps)
         if now.limits.seconds:
             shares.append(now.seconds / now.limits.seconds)
-        words = f"{now.state.n_updates} updates, {now.state.passes:.4g} passes"
+        tol = getattr(now.solver, "tol", None)
+        if isinstance(tol, float):
+            shares.append(self._pace.share(tol))
+        words = self._pace.words(now) or f"{now.state.n_updates} updates"
+        words = f"{now.state.passes:.4g} passes, {words}"
         self._bar.update(self._task, completed=max(shares), words=words)
 
     def finish(self, outcome: Outcome[Any]) -> None:

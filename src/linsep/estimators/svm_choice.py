@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linsep.core import Problem, Solver
+from linsep.errors import SettingError
 from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.dual_cd import DualCD
 from linsep.solvers.newton_hinge import NewtonHinge
@@ -16,6 +17,7 @@ __all__ = ["SOLVERS", "choose_solver", "is_small"]
 SOLVERS = ("newton", "dual-cd", "proximal-newton")
 
 _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
+_MOST_COLUMNS = 12_000  # and of this width it still fits into memory, a gigabyte
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 
 
@@ -41,6 +43,12 @@ def choose_solver(
         name, reason = _by_shape(problem)
     if multi_class == "crammer-singer" and not problem.binary:
         return CrammerSinger(C, tol, seed), "dual coordinate descent for one loss of all classes"
+    if name == "newton" and problem.d > _MOST_COLUMNS:
+        raise SettingError(
+            f"solver='newton' factors a matrix with a row and a column for each of the "
+            f"{problem.d} columns of X, {8e-9 * problem.d**2:.0f} GB. Leave solver at 'auto', or "
+            "use 'proximal-newton' or 'dual-cd'."
+        )
     common: dict[str, Any] = {"C": C, "loss": loss, "tol": tol, "seed": seed}
     solver: Any
     if name == "newton":

@@ -25,11 +25,20 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.jit import dual_cd as loops
-from linsep.solvers.dual_point import Bounds, best_offset, dual_value, matrix_of, row_lengths
+from linsep.solvers.dual_point import (
+    Bounds,
+    best_offset,
+    dual_value,
+    matrix_of,
+    row_lengths,
+    row_scores,
+)
 
 __all__ = ["DualCD", "DualState"]
 
 Array = NDArray[np.float64]
+
+_SEEN = 32  # sweeps of a long run after which both sides are looked at now and then
 
 
 @dataclass(kw_only=True)
@@ -153,10 +162,20 @@ class DualCD:
 
     def witness(self, problem: Problem, state: DualState) -> Witness:
         """The best weights looked at, and the best dual point."""
-        alpha = state.best_alpha if state.best_dual > 0 else state.alpha
-        a = state.best if state.best_dual > 0 else state.a
+        looked = state.best_dual > 0
+        alpha = state.best_alpha if looked else state.alpha
+        a = state.best if looked else self._no_worse_than_zero(problem, state)
         rows = np.flatnonzero(alpha)
         return Witness(a=a.copy(), rows=rows, multipliers=alpha[rows], claim="dual")
+
+    def _no_worse_than_zero(self, problem: Problem, state: DualState) -> Array:
+        """Weights of a run that was stopped before its first look: these, or zero."""
+        v = state.a[:-1]
+        scores = row_scores(problem, v)
+        b, loss = best_offset(problem, self.loss, scores, float(state.a[-1]))
+        if 0.5 * float(v @ v) + self.C * loss < state.best_primal:
+            return np.append(v, b)
+        return state.best
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -177,7 +196,8 @@ class DualCD:
         running = float(state.numbers[loops.RUNNING]) + abs(state.a[-1] * balance)
         state.history[:-1] = state.history[1:]
         state.history[-1] = running / max(abs(dual), 1e-300)
-        if running <= 1.5 * self.tol * abs(dual) or state.active == 0:
+        due = state.steps >= _SEEN and state.steps & (state.steps - 1) == 0
+        if running <= 1.5 * self.tol * abs(dual) or state.active == 0 or due:
             self._look(problem, state, running=running)
 
     def _look(

@@ -58,6 +58,11 @@ class OneVsRest:
 
     unit: ClassVar[str] = "round"
 
+    @property
+    def tol(self) -> float:
+        """Relative gap that every part is to reach."""
+        return float(self.solver.tol)
+
     def init(self, problem: Problem, *, start: Any = None) -> OneVsRestState:
         """One state for each class; start is a list with one entry for each, or None."""
         solver: Solver[Any] = self.solver
