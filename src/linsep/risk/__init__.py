@@ -4,6 +4,8 @@ Known distributions    bayes_risk, bayes_strategy, minimax, neyman_pearson
 Data                   empirical_risk, minimum_errors
 Capacity               vc_dimension, compare_margins, enclosing_ball, cover_count,
                        cover_probability
+Densities              plug_in, Histogram, wrong_family, excess_bound
+Linear Bayes rules     gaussian_weights, bernoulli_weights, logit, inverse_logit, odds
 Promises               structural_bound, structural_minimum, novikoff_bound
 """
 
@@ -18,6 +20,18 @@ _HOMES = {
     "BayesStrategy": "bayes",
     "bayes_risk": "bayes",
     "bayes_strategy": "bayes",
+    "LogisticRule": "linear_rules",
+    "bernoulli_weights": "linear_rules",
+    "gaussian_weights": "linear_rules",
+    "inverse_logit": "log_odds",
+    "logit": "log_odds",
+    "odds": "log_odds",
+    "probability": "log_odds",
+    "Minimax": "games",
+    "minimax": "games",
+    "NeymanPearson": "likelihood_ratio",
+    "neyman_pearson": "likelihood_ratio",
+    "ThresholdRule": "thresholds",
     "NovikoffBound": "novikoff",
     "novikoff_bound": "novikoff",
 }
