@@ -14,7 +14,7 @@ from linsep.jit import compile as compiling
 
 NAMES = [
     "cyclic", "shuffle, pocket", "random, average", "restart", "inverse rate", "batch", "worst",
-    "kozinec", "kozinec, plain, eps",
+    "kozinec", "kozinec, plain, eps", "nearest hulls", "nearest hulls, tol",
 ]  # fmt: skip
 
 
@@ -31,9 +31,9 @@ def end(solver, data, compiled, monkeypatch, log=None):
 
 
 def routines():
-    from linsep.jit import kozinec, perceptron
+    from linsep.jit import corral, kozinec, perceptron
 
-    modules = (kozinec, perceptron)
+    modules = (corral, kozinec, perceptron)
     return [v for m in modules for v in vars(m).values() if isinstance(v, compiling.Routine)]
 
 

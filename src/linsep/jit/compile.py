@@ -39,13 +39,16 @@ class Routine:
         self._ready: set[object] = set()
         self._work: dict[object, int] = {}
 
-    def __call__(self, *args: Any, size: int, work: int) -> Any:
-        """Run it: size is the number of matrix entries, work how many this call may touch."""
-        return self.choose(*args, size=size, work=work)(*args)
+    def __call__(self, *args: Any, size: int, work: int, alike: bool = False) -> Any:
+        """Run it: size is the number of matrix entries, work how many this call may touch.
 
-    def choose(self, *args: Any, size: int, work: int) -> Callable[..., Any]:
+        alike says that every call has arguments of the same types, so they are not looked at.
+        """
+        return self.choose(*args, size=size, work=work, alike=alike)(*args)
+
+    def choose(self, *args: Any, size: int, work: int, alike: bool = False) -> Callable[..., Any]:
         """The form to run for arguments like these, for a loop that calls it often."""
-        kind = tuple(map(_kind, args))
+        kind = () if alike else tuple(map(_kind, args))
         if kind not in self._ready:
             done = self._work.get(kind, 0)
             if size < _LARGE and done < _PATIENCE:

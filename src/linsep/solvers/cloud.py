@@ -65,13 +65,14 @@ class Samples:
         self.constant = constant
         self.gram = gram
         self.plain = plain
-        self.inner = int(matrix.shape[1] if np.ndim(map_) < 2 else np.shape(map_)[1])
+        self.turned = np.ndim(map_) == 2
+        self.inner = int(np.shape(map_)[1] if self.turned else matrix.shape[1])
         self.m = self.inner + (constant != 0)
 
     def back(self, u: Array) -> tuple[Array, Array | float]:
         """Weights and offset in the space of the matrix of a vector u, or of columns u."""
         inner = u[: self.inner]
-        if np.ndim(self.map) == 2:
+        if self.turned:
             w = self.map @ inner
         else:
             w = (self.map * inner.T).T  # inner may hold several columns
@@ -81,11 +82,13 @@ class Samples:
     def dot(self, u: Array) -> Array:
         """Products of all samples with a vector, or with the columns of a matrix."""
         w, offset = self.back(u)
-        return _product(self.matrix, w) + offset
+        out = _product(self.matrix, w)
+        out += offset
+        return out
 
     def mapped(self, x: Array) -> Array:
         """x @ map, for one centred sample or many."""
-        return np.asarray(x @ self.map if np.ndim(self.map) == 2 else x * self.map)
+        return np.asarray(x @ self.map if self.turned else x * self.map)
 
     def take(self, samples: NDArray[np.int64]) -> Array:
         """Coordinates of some samples."""
@@ -130,20 +133,14 @@ class Cloud:
         self.sign = problem.sign if problem.binary else np.ones(0)
         # rows of a sparse matrix that is not written out stay sparse
         self.wide = not isinstance(samples.matrix, np.ndarray) and self.m > _WHITE_COLUMNS
-        self.members = (
-            [np.flatnonzero(problem.label == 1), np.flatnonzero(problem.label == 0)]
-            if groups == 2
-            else [np.arange(self.n_rows)]
-        )
-
-    def group_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Group number of rows."""
-        return 1 - self.label[rows] if self.groups == 2 else np.zeros(len(rows), np.int64)
+        self.side = 1 - problem.label if groups == 2 else np.zeros(self.n_rows, dtype=np.int64)
 
     def values(self, w: Array) -> Array:
         """Products of all rows with w."""
         if self.blocks == 1:
-            return self.sign * self.samples.dot(w)
+            values = self.samples.dot(w)
+            values *= self.sign
+            return values
         scores = self.samples.dot(w.reshape(self.K, -1).T)
         n = len(scores)
         own = scores[np.arange(n), self.label]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.jit.corral import exchange
+from linsep.jit.corral import exchange, survey
 from linsep.solvers.cloud import Cloud
 
 __all__ = ["Corral"]
@@ -34,11 +34,11 @@ class Corral:
     groups: int
     size: int
     factor: Array
+    half: Array
     points: Array
     row_numbers: NDArray[np.int64]
     group: NDArray[np.int64]
     all_multipliers: Array
-    toward: Array
 
     @staticmethod
     def blank(groups: int, cloud: Cloud, room: int = 16) -> dict[str, Any]:
@@ -48,11 +48,11 @@ class Corral:
             "groups": groups,
             "size": 0,
             "factor": np.zeros((room, room)),
+            "half": np.zeros((2, room)),
             "points": np.zeros((room, m)),
             "row_numbers": np.zeros(room, dtype=np.int64),
             "group": np.zeros(room, dtype=np.int64),
             "all_multipliers": np.zeros(room),
-            "toward": np.zeros(room),
         }
 
     @property
@@ -71,9 +71,29 @@ class Corral:
             return cloud.combine(self.rows, self.multipliers)
         return np.asarray(self.multipliers @ self.points[: self.size])
 
-    def missing(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of the rows that are not inside."""
-        return np.asarray(rows[~(rows[:, None] == self.rows).any(axis=1)])
+    def outside(
+        self, cloud: Cloud, side: NDArray[np.int64], values: Array, edge: Array, batch: int
+    ) -> tuple[NDArray[np.int64], Array]:
+        """Rows whose values are least and below all in the corral, and the least of each side.
+
+        edge bounds them from above for each side; it goes down to the values in the corral.
+        """
+        least, found = edge.copy(), np.empty(batch * len(edge), dtype=np.int64)
+        count = survey(
+            values,
+            side,
+            edge,
+            least,
+            self.row_numbers,
+            self.group,
+            self.size,
+            batch,
+            found,
+            size=cloud.entries,
+            work=10 * len(values),
+            alike=True,
+        )
+        return found[:count], least
 
     def join(self, cloud: Cloud, rows: NDArray[np.int64], goal: Array | None = None) -> None:
         """Take in rows, the most promising first, and go to the best point.
@@ -82,45 +102,43 @@ class Corral:
         """
         k, b = self.size, len(rows)
         self._reserve(k + b)
-        if cloud.wide:
-            cross, inner = cloud.products(rows, self.rows), cloud.products(rows, rows)
-            toward = np.zeros(b) if goal is None else cloud.values(goal)[rows]
-        else:
-            block = cloud.take(rows)
-            self.points[k : k + b] = block
-            cross, inner = np.ascontiguousarray(block @ self.points[:k].T), block @ block.T
-            toward = np.zeros(b) if goal is None else block @ goal
         self.row_numbers[k : k + b] = rows
-        self.group[k : k + b] = cloud.group_of(rows)
-        self.toward[k : k + b] = toward
-        work = (k + b) ** 2
+        self.group[k : k + b] = cloud.side[rows]
+        toward = np.zeros(b)
+        if cloud.wide:
+            products = cloud.products(rows, self.row_numbers[: k + b])
+            if goal is not None:
+                toward = cloud.values(goal)[rows]
+        else:
+            block = self.points[k : k + b]
+            block[:] = cloud.take(rows)
+            products = block @ self.points[: k + b].T
+            if goal is not None:
+                toward = block @ goal
         self.size = exchange(
             self.factor,
+            self.half,
             self.points,
             self.row_numbers,
             self.group,
             self.all_multipliers,
-            self.toward,
             k,
             self.groups,
-            cross,
-            inner,
-            b,
-            k,
+            products,
+            toward,
             int(rows[0]) if b else -1,
             size=cloud.entries,
-            work=10 * work,
+            work=10 * (k + b) ** 2,
+            alike=True,
         )
 
     def _reserve(self, room: int) -> None:
         if room <= len(self.group):
             return
         room = max(room, 2 * len(self.group))
-        old = self.factor
-        self.factor = np.zeros((room, room))
-        self.factor[: len(old), : len(old)] = old
-        for name in ("points", "row_numbers", "group", "all_multipliers", "toward"):
+        for name in ("factor", "half", "points", "row_numbers", "group", "all_multipliers"):
             array = getattr(self, name)
-            more = np.zeros((room, *array.shape[1:]), dtype=array.dtype)
-            more[: len(array)] = array
+            shape = {"factor": (room, room), "half": (2, room)}.get(name, (room, *array.shape[1:]))
+            more = np.zeros(shape, dtype=array.dtype)
+            more[tuple(map(slice, array.shape))] = array
             setattr(self, name, more)

@@ -42,6 +42,7 @@ _PATIENCE = 5
 class ConeState(State, Corral):
     """Corral of the cone, the goal and what is missing to it."""
 
+    side: NDArray[np.int64]
     goal: Array
     rest: Array
     shortest: float = np.inf
@@ -79,7 +80,9 @@ class NearestCone:
     def init(self, problem: Problem, *, start: Any = None) -> ConeState:
         """No rows; the goal is all that is missing."""
         goal = -self.cloud.combine(self.base, self.shares.astype(np.float64))
-        return ConeState(**Corral.blank(0, self.cloud), goal=goal, rest=goal.copy())
+        side = np.full(self.cloud.n_rows, -1)
+        side[self.active] = 0
+        return ConeState(**Corral.blank(0, self.cloud), side=side, goal=goal, rest=goal.copy())
 
     def advance(self, problem: Problem, state: ConeState, steps: int, log: Log = NO_LOG) -> int:
         """Run major cycles."""
@@ -108,15 +111,10 @@ class NearestCone:
             return Status.CONVERGED
         state.idle = 0 if length < state.shortest * (1 - 1e-12) else state.idle + 1
         state.shortest = min(state.shortest, length)
-        toward = self.cloud.values(state.rest)[self.active]
-        order = (
-            np.argpartition(-toward, self.batch)[: self.batch]
-            if (len(toward) > 4 * self.batch)
-            else np.arange(len(toward))
-        )
-        order = order[np.argsort(-toward[order], kind="stable")][: self.batch]
-        rows = self.active[order[toward[order] > _BEYOND * length]]
-        rows = state.missing(rows)
+        values = self.cloud.values(-state.rest)
+        values[state.rows] = 0.0  # nothing but rounding: rows inside have been made the best of
+        edge = np.array([-_BEYOND * length])
+        rows, _ = state.outside(self.cloud, state.side, values, edge, self.batch)
         if not len(rows):
             return Status.BOUNDARY
         if state.idle > _PATIENCE:

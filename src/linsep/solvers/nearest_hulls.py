@@ -95,7 +95,8 @@ class NearestHulls:
         """
         cloud = cloud_of(problem, self.metric)
         values = _first_values(cloud)
-        rows = np.array([m[values[m].argmin()] for m in cloud.members])
+        members = [np.flatnonzero(cloud.side == g) for g in range(cloud.groups)]
+        rows = np.array([m[values[m].argmin()] for m in members])
         if start is not None:
             rows = _with_start(cloud, rows, np.asarray(start, dtype=np.int64))
         state = HullState(
@@ -139,25 +140,16 @@ class NearestHulls:
         length = float(np.sqrt(state.w @ state.w))
         if not length > _TOUCHING:
             return Status.CONVERGED if length <= _TOUCHING else Status.STALLED
+        edge = np.full(state.groups, np.inf)
         batch = self.batch + state.size // 16
-        values = cloud.values(state.w)
-        inside = values[state.rows]
-        picked, gain, total = [], 0.0, 0.0
-        for g, members in enumerate(cloud.members):
-            mine = values[members]
-            least = float(mine.min())
-            total += least
-            edge = float(inside[state.group[: state.size] == g].min(initial=np.inf))
-            gain = max(gain, edge - least)
-            picked.append((edge - least, _smallest(mine, members, batch, edge)))
+        rows, least = state.outside(cloud, cloud.side, cloud.values(state.w), edge, batch)
+        total, gain = float(least.sum()), float((edge - least).max())
         self._bounds(state, total / length, length)
         if total > 0 and (self.tol is None or state.low >= (1 - self.tol) * state.high):
             return Status.SEPARATED if self.tol is None else Status.CERTIFIED
         if not 1e-15 * length < gain < np.inf or state.idle > _PATIENCE:
             return Status.STALLED
-        picked.sort(key=lambda pair: -pair[0])
-        rows = np.concatenate([rows for _, rows in picked])
-        state.join(cloud, state.missing(rows))
+        state.join(cloud, rows)
         state.w = state.point(cloud)
         state.n_updates += 1
         _note(log, state, cloud, int(rows[0]), total, length)
@@ -182,7 +174,7 @@ def _with_start(
     cloud: Cloud, first: NDArray[np.int64], start: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Rows to start from, one of each group ahead; the first rows where a group has none."""
-    group = cloud.group_of(start)
+    group = cloud.side[start]
     ahead = [start[group == g][:1] for g in range(cloud.groups)]
     ahead = [rows if len(rows) else first[[g]] for g, rows in enumerate(ahead)]
     rows = np.concatenate([*ahead, start])
@@ -200,15 +192,3 @@ def _first_values(cloud: Cloud) -> Array:
     if samples.constant:
         inner = np.append(inner, samples.constant * cloud.sign.mean())
     return cloud.values(inner)
-
-
-def _smallest(
-    mine: Array, members: NDArray[np.int64], batch: int, edge: float
-) -> NDArray[np.int64]:
-    """The rows of least value, the least first, but none that the corral reaches already."""
-    if len(mine) > 4 * batch:
-        at = np.argpartition(mine, batch)[:batch]
-        at = at[np.argsort(mine[at], kind="stable")]
-    else:
-        at = np.argsort(mine, kind="stable")[:batch]
-    return members[at[mine[at] < edge]]
