@@ -15,8 +15,10 @@ _HOMES = {
     "HullDisplay": "linsep.display.hull",
     "TraceDisplay": "linsep.display.trace",
     "WeightSpaceDisplay": "linsep.display.weight_space",
+    "GaussianClassifier": "linsep.estimators.gaussian",
     "Kozinec": "linsep.estimators.kozinec",
     "Linear": "linsep.estimators.linear",
+    "Lift": "linsep.lift",
     "LinearSVM": "linsep.estimators.linear_svm",
     "Perceptron": "linsep.estimators.perceptron",
     "Trace": "linsep.tracing",
@@ -30,7 +32,7 @@ _HOMES = {
     "drive": "linsep.core",
     "separability": "linsep.verdict",
 }
-_MODULES = ("certify", "core", "data", "errors", "risk")
+_MODULES = ("certify", "core", "data", "errors", "lift", "risk")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

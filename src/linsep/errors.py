@@ -12,7 +12,9 @@
     └── MissingExtraError (ImportError) an optional package is not installed
 
     LinsepWarning (UserWarning)
+    ├── DegenerateWarning               an estimate does not exist and was made up
     ├── GapWarning                      a fit ended before the gap was as small as asked
+    ├── NoMaximumWarning                the likelihood has no maximum: (quasi-)separable data
     └── NotSeparatedWarning             a fit ended without an answer
 
 A message says what is wrong, names the value and its place, and says what to do.
@@ -34,6 +36,7 @@ __all__ = [
     "CapabilityError",
     "CheckpointError",
     "DataError",
+    "DegenerateWarning",
     "FormatError",
     "GapWarning",
     "LabelError",
@@ -41,6 +44,7 @@ __all__ = [
     "LinsepWarning",
     "MissingExtraError",
     "ModelError",
+    "NoMaximumWarning",
     "NotSeparatedWarning",
     "ProofError",
     "SettingError",
@@ -92,8 +96,16 @@ class LinsepWarning(UserWarning):
     """Base of the warnings below."""
 
 
+class DegenerateWarning(LinsepWarning):
+    """A covariance was singular, so the estimate needed something added, which is named."""
+
+
 class GapWarning(LinsepWarning):
     """A fit ended before the proved gap was as small as asked for."""
+
+
+class NoMaximumWarning(LinsepWarning):
+    """The likelihood has no maximum, since a plane has no row strictly on its wrong side."""
 
 
 class NotSeparatedWarning(LinsepWarning):

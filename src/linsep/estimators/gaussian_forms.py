@@ -1,0 +1,105 @@
+"""Gaussian densities as functions: their logarithms, their quadratic and their linear form."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.gaussian import Whitener, whitener
+from linsep.risk.linear_rules import LogisticRule, gaussian_weights, rule_of_scores
+
+__all__ = ["Densities", "Quadratic"]
+
+Array = NDArray[np.float64]
+_CHUNK = 1 << 20  # elements looked at together
+_EQUAL = 1e-10  # covariances that differ by less, in their own units, are the same
+_LOG_2PI = float(np.log(2 * np.pi))
+
+
+class Quadratic(NamedTuple):
+    """ln p(k) p(x | k) = x'A[k] x + b[k].x + c[k]."""
+
+    A: Array
+    """(K, d, d)."""
+    b: Array
+    """(K, d)."""
+    c: Array
+    """(K,)."""
+
+
+class Densities:
+    """The densities of all classes, without the columns that take no part."""
+
+    def __init__(
+        self,
+        means: Array,
+        covariance: Array,
+        shared: bool,
+        ignored: NDArray[np.intp],
+        priors: Array,
+    ) -> None:
+        self.K, self.d = means.shape
+        self.used = np.ones(self.d, dtype=bool)
+        self.used[ignored] = False
+        self.shared, self.priors = shared, priors
+        self.diagonal = covariance.ndim == (1 if shared else 2)
+        self.means = means[:, self.used]
+        parts = [covariance] if shared else list(covariance)
+        keep = np.ix_(self.used, self.used)
+        self.parts = [C[self.used] if self.diagonal else C[keep] for C in parts]
+
+    @cached_property
+    def factors(self) -> list[Whitener]:
+        """One for each class."""
+        made = [whitener(C) for C in self.parts]
+        return made * self.K if self.shared else made
+
+    def log_density(self, X: Any) -> Array:
+        """ln p(x | k), shape (n, K), in pieces."""
+        n = X.shape[0]
+        out = np.empty((n, self.K))
+        step = max(1, _CHUNK // max(1, self.d))
+        for at in range(0, n, step):
+            block = X[at : at + step]
+            block = np.asarray(block.toarray() if hasattr(block, "toarray") else block, np.float64)
+            block = block[:, self.used]
+            for k, factor in enumerate(self.factors):
+                with np.errstate(over="ignore"):
+                    squares = np.square(factor.apply(block - self.means[k])).sum(axis=1)
+                out[at : at + step, k] = -0.5 * (squares + factor.log_det)
+        # a row so far out that all squares overflow is -inf for all: no class is preferred
+        return out - 0.5 * _LOG_2PI * int(self.used.sum())
+
+    def linear_rule(self, priors: Array, classes: NDArray[Any]) -> LogisticRule | None:
+        """Weights of the log odds, or None where these are quadratic in x."""
+        if not self.used.any():
+            flat = np.zeros((self.K, self.d))
+            return rule_of_scores(flat, np.log(priors), classes)
+        if not (self.shared or self._equal()):
+            return None
+        rule = gaussian_weights(self.means, sum(self.parts) / len(self.parts), priors, classes)
+        coef = np.zeros((len(rule.coef_), self.d))
+        coef[:, self.used] = rule.coef_
+        return LogisticRule(coef, rule.intercept_, classes)
+
+    def _equal(self) -> bool:
+        """Whether the covariances of all classes are the same, up to rounding."""
+        one = self.factors[0]
+        unit = np.ones(len(one.T)) if self.diagonal else np.eye(len(one.T))
+        return all(bool((np.abs(one.of_matrix(C) - unit) <= _EQUAL).all()) for C in self.parts[1:])
+
+    def quadratic(self) -> Quadratic:
+        """Coefficients of ln p(k) p(x | k)."""
+        A, b = np.zeros((self.K, self.d, self.d)), np.zeros((self.K, self.d))
+        c = np.log(self.priors) - 0.5 * _LOG_2PI * int(self.used.sum())
+        keep = np.ix_(self.used, self.used)
+        for k, factor in enumerate(self.factors):
+            precision = np.diag(factor.T**2) if self.diagonal else factor.T.T @ factor.T
+            A[k][keep] = -0.5 * precision
+            b[k, self.used] = precision @ self.means[k]
+            squares = np.square(factor.apply(self.means[k][None, :])).sum()
+            c[k] -= 0.5 * (float(squares) + factor.log_det)
+        return Quadratic(A, b, c)

@@ -1,0 +1,213 @@
+"""Statistical models whose Bayes rule is linear, and its weights.
+
+Gaussians of one covariance S     w = S^-1 (mu_1 - mu_0),  b = -(mu_0 + mu_1)'w / 2 + ln(p_1 / p_0)
+Independent binary features       w_j = logit a_1j - logit a_0j,
+                                  b = sum_j ln((1 - a_1j) / (1 - a_0j)) + ln(p_1 / p_0)
+
+In both the posterior is logistic: P(1 | x) = e^s / (1 + e^s) with s = w.x + b. A positive weight
+speaks for class 1. The derivation 1 / (1 + exp(v.x + v0)) found in lectures has v = -w, v0 = -b.
+With more classes there is one score for each and the posterior is their softmax.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit, softmax
+
+from linsep.errors import DataError, SettingError
+from linsep.risk.log_odds import logit
+
+__all__ = ["LogisticRule", "bernoulli_weights", "check_priors", "gaussian_weights"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticRule:
+    """Logistic weights: P(last class | x) = e^s / (1 + e^s), s = coef . x + intercept.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d), or (K, d) for K > 2 classes, where the posterior is softmax
+    intercept_ : array of shape (1,) or (K,)
+    classes_ : array of shape (K,)
+    """
+
+    coef_: Array
+    intercept_: Array
+    classes_: NDArray[Any]
+
+    def decision_function(self, X: Any) -> Array:
+        """Log odds for two classes, a score for each class for more."""
+        scores = np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
+        return scores[:, 0] if len(self.coef_) == 1 else scores
+
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior of each class."""
+        return posterior_of_scores(self.decision_function(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of the largest posterior; of two equal ones the last."""
+        scores = self.decision_function(X)
+        best = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def derivation_form(self) -> tuple[Array, float]:
+        """(v, v0) with P(last class | x) = 1 / (1 + exp(v.x + v0)), the sign of the derivation."""
+        if len(self.coef_) != 1:
+            raise SettingError(
+                f"the form 1 / (1 + exp(...)) is for two classes; there are {len(self.classes_)}."
+            )
+        return -self.coef_[0], -float(self.intercept_[0])
+
+
+def posterior_of_scores(scores: Array) -> Array:
+    """Logistic of one column of log odds, softmax of a column for each class."""
+    if scores.ndim == 1:
+        return np.column_stack([expit(-scores), expit(scores)])
+    top = scores.max(axis=1, keepdims=True)
+    known = np.isfinite(top)
+    posterior = softmax(np.where(known, scores - np.where(known, top, 0.0), 0.0), axis=1)
+    return np.asarray(posterior)
+
+
+def gaussian_weights(
+    means: ArrayLike, covariance: ArrayLike, priors: ArrayLike | None = None, classes: Any = None
+) -> LogisticRule:
+    """Bayes rule of Gaussian classes that share one covariance.
+
+    Parameters
+    ----------
+    means : array of shape (K, d)
+    covariance : array of shape (d, d), or (d,) for variances of independent features
+    priors : array of shape (K,), optional
+        Equal ones without it.
+    classes : sequence of K labels, optional
+        0, 1, ... without it.
+
+    Returns
+    -------
+    LogisticRule
+
+    Examples
+    --------
+    >>> from linsep.risk import gaussian_weights
+    >>> rule = gaussian_weights([[0.0, 0.0], [2.0, 0.0]], [[1.0, 0.5], [0.5, 1.0]])
+    >>> rule.coef_.round(4).tolist(), rule.intercept_.round(4).tolist()
+    ([[2.6667, -1.3333]], [-2.6667])
+    """
+    mu = np.atleast_2d(np.asarray(means, dtype=np.float64))
+    S = np.asarray(covariance, dtype=np.float64)
+    K, d = mu.shape
+    if S.shape not in ((d, d), (d,)):
+        raise DataError(f"covariance has shape {S.shape}; the means ask for ({d}, {d}) or ({d},).")
+    if S.ndim == 2 and not np.allclose(S, S.T, rtol=1e-12, atol=0):
+        raise DataError("covariance is not symmetric; give S with S[i, j] = S[j, i].")
+    p = check_priors(priors, K)
+    centre = mu.mean(axis=0)
+    linear = _solve(S, (mu - centre).T).T
+    offset = -np.einsum("kd,kd->k", linear, (mu + centre) / 2) + np.log(p)
+    return rule_of_scores(linear, offset, _labels(classes, K))
+
+
+def rule_of_scores(linear: Array, offset: Array, classes: NDArray[Any]) -> LogisticRule:
+    """Scores of K classes as a rule; of two classes the difference, last minus first."""
+    if len(linear) == 2:
+        linear, offset = linear[1:] - linear[:1], offset[1:] - offset[:1]
+    return LogisticRule(linear, offset, classes)
+
+
+def bernoulli_weights(
+    probabilities: ArrayLike, priors: ArrayLike | None = None, classes: Any = None
+) -> LogisticRule:
+    """Bayes rule of independent binary features.
+
+    Parameters
+    ----------
+    probabilities : array of shape (K, d)
+        P(x_j = 1 | class k), above 0 and below 1: a feature that never or always occurs in a
+        class has an infinite weight, so smooth such estimates first.
+    priors, classes
+        As for ``gaussian_weights``.
+
+    Returns
+    -------
+    LogisticRule
+
+    Examples
+    --------
+    >>> from linsep.risk import bernoulli_weights
+    >>> rule = bernoulli_weights([[0.5, 0.2], [0.8, 0.2]])
+    >>> rule.coef_.round(4).tolist(), rule.intercept_.round(4).tolist()
+    ([[1.3863, 0.0]], [-0.9163])
+    """
+    a = np.atleast_2d(np.asarray(probabilities, dtype=np.float64))
+    bad = ~((a > 0) & (a < 1))
+    if bad.any():
+        k, j = np.argwhere(bad)[0]
+        raise DataError(
+            f"probabilities[{k}, {j}] is {a[k, j]}; the weight of that feature is not finite. "
+            "Give values above 0 and below 1, for instance (count + 1) / (n + 2)."
+        )
+    p = check_priors(priors, len(a))
+    offset = np.log1p(-a).sum(axis=1) + np.log(p)
+    return rule_of_scores(np.asarray(logit(a)), offset, _labels(classes, len(a)))
+
+
+def check_priors(priors: Any, K: int, classes: Any = None) -> Array:
+    """Probabilities of K classes that sum to 1; equal ones for None, by label for a dict."""
+    if priors is None:
+        return np.full(K, 1.0 / K)
+    if isinstance(priors, dict):
+        labels = list(range(K)) if classes is None else np.asarray(classes).tolist()
+        if set(priors) != set(labels):
+            raise SettingError(
+                f"priors names the classes {sorted(priors, key=str)}; the classes are {labels}."
+            )
+        priors = [priors[label] for label in labels]
+    p = np.asarray(priors, dtype=np.float64)
+    if p.shape != (K,):
+        raise SettingError(f"priors has shape {p.shape}; give one number for each of {K} classes.")
+    bad = ~(p > 0)
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        raise SettingError(
+            f"priors[{at}] is {p[at]}; every class needs a prior above 0. Leave out the rows of a "
+            "class that cannot occur."
+        )
+    total = float(p.sum())
+    if not abs(total - 1.0) <= 1e-9:
+        raise SettingError(f"priors sum to {total:.10g}; they must sum to 1.")
+    return p
+
+
+def _labels(classes: Any, K: int) -> NDArray[Any]:
+    labels = np.arange(K) if classes is None else np.asarray(classes)
+    if labels.shape != (K,):
+        raise SettingError(f"there are {labels.size} class labels for {K} classes.")
+    return labels
+
+
+def _solve(S: Array, right: Array) -> Array:
+    """S^-1 right, in units in which the variances are 1."""
+    variance = S if S.ndim == 1 else np.diag(S)
+    bad = ~((variance > 0) & np.isfinite(variance))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        raise DataError(f"the variance of feature {at} is {variance[at]}; it must be above 0.")
+    scale = np.sqrt(variance)[:, None]
+    if S.ndim == 1:
+        return np.asarray(right / scale / scale)
+    try:
+        factor = cho_factor(S / scale / scale.T)
+    except np.linalg.LinAlgError as error:
+        raise DataError(
+            "covariance is not positive definite: some combination of the features has no "
+            "variance. Leave out features that others determine."
+        ) from error
+    return np.asarray(cho_solve(factor, right / scale) / scale)
