@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 
-__all__ = ["against_rest"]
+__all__ = ["against_rest", "rows_of"]
 
 
 def against_rest(problem: Problem, k: int) -> Problem:
@@ -19,4 +20,16 @@ def against_rest(problem: Problem, k: int) -> Problem:
     part.label = (problem.label == k).astype(np.int64)
     part.classes = np.array(["rest", str(problem.classes[k])])
     part.K = 2
+    return part
+
+
+def rows_of(problem: Problem, index: NDArray[np.int64]) -> Problem:
+    """The problem of some rows alone; the classes stay, though one may have no row left."""
+    part = copy.copy(problem)
+    fresh = ("sign", "rows", "fingerprint", "row_hashes", "squared_lengths", "_survey")
+    for name in fresh:
+        part.__dict__.pop(name, None)
+    part.matrix = problem.matrix[index]
+    part.label, part.weight = problem.label[index], problem.weight[index]
+    part.n = len(index)
     return part

@@ -18,6 +18,10 @@ class Status(Enum):
     INSEPARABLE = (
         "no hyperplane separates the classes; the rows and multipliers that prove it are given"
     )
+    NO_MAXIMUM = (
+        "the likelihood has no maximum: along a direction that is given it grows for ever; "
+        "the weights given are finite and their likelihood is close to the supremum"
+    )
     BOUND_EXCEEDED = (
         "more updates were made than the Novikoff bound allows: "
         "no hyperplane separates the classes with the margin asked for"
@@ -58,6 +62,7 @@ _ANSWERS = frozenset(
         Status.CERTIFIED,
         Status.CONVERGED,
         Status.INSEPARABLE,
+        Status.NO_MAXIMUM,
         Status.BOUND_EXCEEDED,
     }
 )
