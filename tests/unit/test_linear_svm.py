@@ -314,3 +314,23 @@ def test_newton_on_very_wide_data_is_refused_with_the_way_out():
     X = scipy.sparse.random_array((30, 40_000), density=0.01, format="csr", rng=0)
     with pytest.raises(linsep.errors.SettingError, match=r"40000 columns.*proximal-newton"):
         linsep.LinearSVM(solver="newton").fit(X, np.arange(30) % 2)
+
+
+def test_hard_margin_of_three_classes_is_one_of_each_against_the_rest():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = np.array([[0, 5.0], [5, -3], [-5, -3]])[y] + 0.5 * rng.normal(size=(60, 2))
+    model = linsep.LinearSVM(C=np.inf).fit(X, y)
+    assert model.status_.name == "CERTIFIED" and model.certificate_.errors == 0
+    for k in range(3):
+        alone = linsep.LinearSVM(C=np.inf).fit(X, y == k)
+        np.testing.assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-6)
+        np.testing.assert_allclose(model.intercept_[k], alone.intercept_[0], rtol=1e-6)
+
+
+def test_hard_margin_of_three_classes_names_the_one_that_cannot_be_cut_off():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(linsep.errors.NotSeparatedWarning, match="Class 1 against the rest"):
+        model = linsep.LinearSVM(C=np.inf).fit(X, y)
+    assert model.status_.name == "INSEPARABLE"
+    assert model.proof_.check(X, np.where(y == 1, "1", "rest")[:])

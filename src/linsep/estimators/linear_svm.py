@@ -20,7 +20,7 @@ from linsep.estimators.callbacks import CallbackBridge
 from linsep.estimators.params import Check, either, none, number, one_of
 from linsep.estimators.svm_choice import SOLVERS, choose_solver, is_small
 from linsep.estimators.svm_facts import SVMFacts
-from linsep.estimators.svm_hard import hard_machine
+from linsep.estimators.svm_hard import hard_machine, hard_machines
 from linsep.estimators.svm_summary import svm_summary
 from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.polish import polish, polish_parts
@@ -86,7 +86,8 @@ class LinearSVM(SVMFacts, LinearClassifier):
     certificate_ : Gap
         objective, lower_bound, gap, relative_gap, errors, margin.
     proof_ : Proof
-        With C=inf only: the proof that no plane separates the classes, or None.
+        With C=inf only: the proof that no plane separates the classes, or None. With more than
+        two classes that of the first class that no plane cuts off from the rest.
     solver_used_ : str
         The algorithm and why it was chosen.
     outcome_ : Outcome
@@ -199,13 +200,15 @@ class LinearSVM(SVMFacts, LinearClassifier):
 
     def _fit_hard(self, problem: Problem, observers: Any) -> Self:
         """C = inf: the plane of maximum margin, or the proof that there is none."""
-        if not problem.binary:
+        if not problem.binary and self.multi_class == "crammer-singer":
             raise SettingError(
-                f"C=inf is for two classes; y has {problem.K}. Wrap it: "
-                "sklearn.multiclass.OneVsRestClassifier(LinearSVM(C=inf)), or choose a finite C."
+                "C=inf does not exist for multi_class='crammer-singer'; choose a finite C, or "
+                "multi_class='one-vs-rest'."
             )
         limits = Limits(steps=self.max_iter, seconds=self.time_limit)
-        witness, gap, outcome, proof = hard_machine(problem, self.tol, limits, observers)
+        machine = hard_machine if problem.binary else hard_machines
+        hard = machine(problem, self.tol, limits, observers)
+        witness, gap, outcome, proof = hard.witness, hard.gap, hard.outcome, hard.proof
         status = (
             Status.INSEPARABLE
             if proof is not None and proof.separable is False
@@ -222,8 +225,10 @@ class LinearSVM(SVMFacts, LinearClassifier):
         self.status_, self.certificate_, self.outcome_ = status, gap, outcome
         self.solver_used_ = "nearest points of the two hulls (C = inf, the hard margin)"
         if status is Status.INSEPARABLE:
+            of = hard.of
+            which = "" if of is None else f"Class {problem.classes[of]} against the rest: "
             warnings.warn(
-                f"{status.value}. A hard margin does not exist; choose a finite C. "
+                f"{which}{status.value}. A hard margin does not exist; choose a finite C. "
                 f"The proof is in proof_: {proof}",
                 NotSeparatedWarning,
                 stacklevel=5,

@@ -8,26 +8,41 @@ the share of row i in its point times 2 / |p - q|^2.
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.gap import Gap, Objective, measure
+from linsep.certify.gaps import measure_any
 from linsep.core import Limits, Outcome, Problem, Status, Witness, drive
+from linsep.core.parts import against_rest
 from linsep.solvers.dual_point import row_sum
 from linsep.solvers.nearest_hulls import NearestHulls
 from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.polish import polish
 
-__all__ = ["hard_machine"]
+__all__ = ["hard_machine", "hard_machines"]
 
 Array = NDArray[np.float64]
 
 
-def hard_machine(
-    problem: Problem, tol: float, limits: Limits, observers: Any = ()
-) -> tuple[Witness, Gap, Outcome[Any], Any]:
+@dataclass(frozen=True)
+class Hard:
+    """What the search for a hard margin came to."""
+
+    witness: Witness
+    gap: Gap
+    outcome: Outcome[Any]
+    proof: Any = None
+    """That there is none, or None."""
+    of: int | None = None
+    """With more than two classes: the class that the proof is about."""
+
+
+def hard_machine(problem: Problem, tol: float, limits: Limits, observers: Any = ()) -> Hard:
     """Weights with y f(x) >= 1, the gap, the run, and the proof if there are none such."""
     from linsep.verdict import separability
 
@@ -37,9 +52,9 @@ def hard_machine(
     witness = scaled_witness(problem, outcome.witness.rows, outcome.witness.multipliers)
     gap = measure(problem, witness, objective)
     if gap.relative_gap <= tol:
-        return _finished(problem, witness, objective), gap, outcome, None
+        return Hard(_finished(problem, witness, objective), gap, outcome)
     if outcome.status in (Status.TIME_LIMIT, Status.STEP_LIMIT, Status.STOPPED):
-        return witness, gap, outcome, None
+        return Hard(witness, gap, outcome)
     labels = problem.classes[problem.label]
     proof = separability(
         problem.matrix, labels, fit_intercept=problem.fit_intercept, time_limit=limits.seconds
@@ -47,12 +62,40 @@ def hard_machine(
     if proof.separable and len(proof.hull_rows):
         witness = scaled_witness(problem, proof.hull_rows, proof.hull_weights)
         gap = measure(problem, witness, objective)
-        return _finished(problem, witness, objective), gap, outcome, None
+        return Hard(_finished(problem, witness, objective), gap, outcome)
     if proof.separable is False:  # a usable plane all the same: the soft margin of C = 1
         soft = drive(problem, NewtonHinge(C=1.0, tol=tol), limits=limits).witness
         witness = Witness(a=soft.a)
         gap = measure(problem, witness, objective)
-    return witness, gap, outcome, proof
+    return Hard(witness, gap, outcome, proof)
+
+
+def hard_machines(problem: Problem, tol: float, limits: Limits, observers: Any = ()) -> Hard:
+    """One hard machine for each class against the rest.
+
+    The proof, if there is one, is that of the first class that no plane cuts off.
+    """
+    begin = time.perf_counter()
+    found: list[Hard] = []
+    for k in range(problem.K):
+        rest = limits.seconds
+        if rest is not None:
+            rest = max(rest - (time.perf_counter() - begin), 0.0)
+        part = against_rest(problem, k)
+        found.append(hard_machine(part, tol, replace(limits, seconds=rest), observers))
+    witness = Witness(
+        a=np.concatenate([one.witness.a for one in found]),
+        rows=np.concatenate([k * problem.n + one.witness.rows for k, one in enumerate(found)]),
+        multipliers=np.concatenate([one.witness.multipliers for one in found]),
+        claim="dual",
+    )
+    objective = Objective("hinge", np.inf, "free" if problem.fit_intercept else "none")
+    gap = measure_any(problem, witness, objective, "one-vs-rest")
+    slowest = max(found, key=lambda one: one.outcome.seconds)
+    shown = next((one for one in found if not one.outcome.status.ok), slowest)
+    without = [k for k, one in enumerate(found) if one.proof and one.proof.separable is False]
+    first = without[0] if without else None
+    return Hard(witness, gap, shown.outcome, None if first is None else found[first].proof, first)
 
 
 def scaled_witness(problem: Problem, rows: Any, shares: Any) -> Witness:
