@@ -28,7 +28,7 @@ MAY_IMPORT = {
         "core", "jit", "losses", "kernels", "certify", "solvers", "multiclass", "verdict",
         "formats", "risk",
     },
-    "lift": {"core", "estimators"},
+    "lift": {"core", "estimators", "risk", "verdict", "display"},
     "display": {"core", "certify", "data", "estimators", "risk", "solvers", "verdict"},
     "tracing": {"core", "certify", "solvers", "estimators", "display"},
     "cli": {

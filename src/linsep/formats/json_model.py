@@ -18,11 +18,13 @@ from typing import Any
 
 from linsep._version import __version__
 from linsep.errors import DataError, ModelError
+from linsep.formats.pipeline import pipeline_from_model, pipeline_to_model
 from linsep.formats.values import pack, unpack
 
 __all__ = ["CLASSES", "load_json", "save_json"]
 
 FORMAT, VERSION = "linsep-model", 1
+PIPELINE = "Pipeline"  # of scikit-learn, with steps from the list below
 
 # Only these names are ever looked up, whatever a file asks for; name -> module.
 CLASSES = dict.fromkeys(
@@ -98,15 +100,22 @@ def load_json(path: str | os.PathLike[str]) -> Any:
 
 def _fields(model: Any) -> dict[str, Any]:
     name = type(model).__name__
-    if name not in CLASSES or not hasattr(model, "to_model"):
+    if name == PIPELINE and hasattr(model, "steps"):
+        content = pipeline_to_model(model, _can_be_saved)
+    elif _can_be_saved(model):
+        content = model.to_model()
+    else:
         raise ModelError(f"{name} cannot be saved as JSON; linsep's own fitted estimators can.")
-    fields = {key: pack(value, key, _fields) for key, value in model.to_model().items()}
-    return {"estimator": name, **fields}
+    return {"estimator": name, **{key: pack(v, key, _fields) for key, v in content.items()}}
+
+
+def _can_be_saved(model: Any) -> bool:
+    return type(model).__name__ in CLASSES and hasattr(model, "to_model")
 
 
 def _revive(content: Any, where: str) -> Any:
     name = content.get("estimator") if isinstance(content, dict) else None
-    cls = _find_class(name, where)
+    make = pipeline_from_model if name == PIPELINE else _find_class(name, where).from_model
     head = ("format", "version", "linsep", "estimator")
     fields = {
         key: unpack(value, f"{where}: {key}", _revive)
@@ -114,7 +123,7 @@ def _revive(content: Any, where: str) -> Any:
         if key not in head
     }
     try:
-        return cls.from_model(fields)
+        return make(fields)
     except KeyError as error:
         raise ModelError(f"{where}: field {error} is missing.") from error
     except ModelError as error:

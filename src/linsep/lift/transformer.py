@@ -1,0 +1,283 @@
+"""The transformer: from the input space to the feature space where planes are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linsep.core.validate import require_finite
+from linsep.errors import DataError, ModelError, SettingError
+from linsep.lift.columns import column_texts
+from linsep.lift.outputs import compile_parts
+from linsep.lift.polynomial import NotPolynomialError, Polynomial
+
+__all__ = ["Lift"]
+
+Array = NDArray[Any]
+
+
+class Lift(TransformerMixin, BaseEstimator):
+    """A feature map phi: a plane in its space is a curved boundary in the space of the inputs.
+
+    Parameters
+    ----------
+    phi : str, function or list of these, default="poly(2)"
+        A text names the outputs, separated by commas: ``"x1, x2, (x1 - x2)**2"``. Columns are
+        x1, x2, ... (a single one also x) or the names of a data frame, in backticks if they
+        are more than a word. There are numbers, ``+ - * / **`` (or ``^``), parentheses, pi,
+        e, the functions abs acos asin atan cbrt ceil cos cosh exp expm1 floor hypot log log10
+        log1p log2 max min sign sin sinh sqrt tan tanh, and ``poly(3)`` for all monomials up to
+        degree 3, ``poly(2, x1, x2)`` for those of some columns. The text is never run as
+        Python code.
+        A function gets all rows at once, an array (n, d), and gives an array (n, m) or (n,).
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only if X had names that are texts.
+    n_features_out_ : int
+        How many outputs there are.
+    data_low_, data_high_ : array of shape (n_features_in_,)
+        The range of the rows seen in fit; pullbacks that have to search do it there.
+
+    See Also
+    --------
+    linsep.lift.compare : Several lifts on the same data.
+    linsep.choose : Choose the degree by cross-validation.
+
+    Notes
+    -----
+    The lift adds no constant: the estimators have an intercept. A certificate of an estimator
+    behind a lift is about the lifted rows, as floats.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X, y = linsep.data.load("xor-01")
+    >>> lift = linsep.Lift("x1, x2, (x1 - x2)**2")
+    >>> model = make_pipeline(lift, linsep.Perceptron()).fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    >>> print(linsep.lift.pullback(model).text())
+    predict 1 where 2*x1**2 - 4*x1*x2 + 2*x2**2 - 1 >= 0, else -1
+    """
+
+    def __init__(self, phi: Any = "poly(2)") -> None:
+        self.phi = phi
+
+    @classmethod
+    def polynomial(cls, degree: int) -> Self:
+        """All monomials of all columns up to a degree, without the constant.
+
+        >>> Lift.polynomial(2).fit_transform([[2.0, 3.0]]).tolist()
+        [[2.0, 3.0, 4.0, 6.0, 9.0]]
+        """
+        if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 1:
+            raise SettingError(f"degree must be a whole number >= 1. Got {degree!r} instead.")
+        return cls(f"poly({degree})")
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Read the lift for the columns of X.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and give the lifted rows; functions are called once only."""
+        return self._learn(X)
+
+    def transform(self, X: Any) -> Any:
+        """The lifted rows.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n, m)
+            Of the type of X, float32 or float64.
+
+        Raises
+        ------
+        DataError
+            An output is not finite; the message names row, output and inputs.
+        """
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        out = self.evaluate(X)
+        if out.shape[1] != self.n_features_out_:
+            raise DataError(
+                f"the function gave {out.shape[1]} columns, and {self.n_features_out_} in fit."
+            )
+        self._require_finite(X, out)
+        return out
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The texts of the outputs; phi1, phi2, ... for those of functions."""
+        check_is_fitted(self)
+        if input_features is not None:
+            names = getattr(self, "feature_names_in_", None)
+            if names is not None and list(names) != list(input_features):
+                raise ValueError("input_features is not equal to feature_names_in_")
+            if len(input_features) != self.n_features_in_:
+                raise ValueError("input_features should have length equal to number of features")
+        return np.asarray(self._names_out, dtype=object)
+
+    def pullback(self, model: Any) -> Any:
+        """The boundary of a linear model behind this lift, as a function of the inputs.
+
+        Parameters
+        ----------
+        model : fitted linear classifier, Pipeline, or pair (coef, intercept)
+            A classifier of linsep or scikit-learn fitted on the lifted rows, or a pipeline
+            that holds this lift.
+
+        Returns
+        -------
+        Pullback
+
+        Examples
+        --------
+        >>> import linsep
+        >>> lift = linsep.Lift("x, x**2 - 1").fit([[-1.0], [1.0]])
+        >>> f = lift.pullback(([-1.5, 3.12], 3.0))
+        >>> print(f.text())
+        predict 1 where 3.12*x**2 - 1.5*x - 0.12 >= 0, else -1
+        that is x <= -0.0698513 or x >= 0.55062
+        """
+        from linsep.lift.pull import pullback, pullback_of_steps
+
+        if hasattr(model, "steps"):
+            return pullback(model)
+        return pullback_of_steps([self], model)
+
+    # -- for pullbacks and pictures ---------------------------------------------------------
+
+    def evaluate(self, X: Array) -> Array:
+        """The outputs for a plain array, finite or not."""
+        columns = [part.evaluate(X) for part in self._parts]
+        return np.ascontiguousarray(np.hstack(columns))
+
+    def polynomials(self, inputs: list[Polynomial] | None = None) -> list[Polynomial] | None:
+        """The outputs as exact polynomials of the inputs, or None if they are not."""
+        check_is_fitted(self)
+        variables = inputs or [Polynomial.variable(j) for j in range(self.n_features_in_)]
+        try:
+            return [p for part in self._parts for p in part.polynomials(variables)]
+        except NotPolynomialError:
+            return None
+
+    # -- model files ------------------------------------------------------------------------
+
+    def to_model(self) -> dict[str, Any]:
+        """Fields of the model file; see ``linsep.save``."""
+        check_is_fitted(self)
+        items = self.phi if isinstance(self.phi, list | tuple) else [self.phi]
+        if not all(isinstance(item, str) for item in items):
+            raise ModelError(
+                "a lift made of functions cannot be saved, for a model file holds no code; write "
+                "it as a text such as 'x1, x2, (x1 - x2)**2'."
+            )
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "phi": ", ".join(items),
+            "n_features": int(self.n_features_in_),
+            "feature_names": None if names is None else [str(name) for name in names],
+            "data_low": self.data_low_,
+            "data_high": self.data_high_,
+        }
+
+    @classmethod
+    def from_model(cls, fields: dict[str, Any]) -> Self:
+        """The lift of a model file; see ``linsep.load``."""
+        lift, names = cls(fields["phi"]), fields["feature_names"]
+        if not isinstance(lift.phi, str):
+            raise ModelError("phi is not a text")
+        n = fields["n_features"]
+        if type(n) is not int or n < 1 or (names is not None and len(names) != n):
+            raise ModelError(f"n_features is {n!r}, which does not fit the feature names")
+        lift.n_features_in_ = n
+        if names is not None:
+            lift.feature_names_in_ = np.array(names, dtype=object)
+        lift.data_low_ = np.asarray(fields["data_low"], dtype=np.float64)
+        lift.data_high_ = np.asarray(fields["data_high"], dtype=np.float64)
+        if lift.data_low_.shape != (n,) or lift.data_high_.shape != (n,):
+            raise ModelError(f"data_low and data_high are not ranges of {n} features")
+        lift._compile()
+        lift._name([0] * len(lift._parts))  # texts know how many outputs they make
+        lift.n_features_out_ = len(lift._names_out)
+        return lift
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _learn(self, X: Any) -> Array:
+        X = self._checked(X, reset=True)
+        self._compile()
+        columns = [part.evaluate(X) for part in self._parts]
+        out = np.ascontiguousarray(np.hstack(columns))
+        self.n_features_out_ = out.shape[1]
+        self._name([block.shape[1] for block in columns])
+        self.data_low_ = X.min(axis=0).astype(np.float64)
+        self.data_high_ = X.max(axis=0).astype(np.float64)
+        self._require_finite(X, out)
+        return out
+
+    def _name(self, widths: Sequence[int]) -> None:
+        self._names_out: list[str] = []
+        for part, width in zip(self._parts, widths):
+            self._names_out += part.names(width, len(self._names_out))
+
+    def _checked(self, X: Any, *, reset: bool) -> Array:
+        try:
+            X = validate_data(
+                self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+            )
+        except TypeError:
+            raise
+        except ValueError as error:
+            raise DataError(str(error)) from error
+        names = getattr(self, "feature_names_in_", None)
+        require_finite(X, None if names is None else list(names))
+        return np.asarray(X)
+
+    def _compile(self) -> None:
+        names = getattr(self, "feature_names_in_", None)
+        known = None if names is None else [str(name) for name in names]
+        self._parts = compile_parts(self.phi, known, self.n_features_in_)
+
+    def _require_finite(self, X: Array, out: Array) -> None:
+        if np.isfinite(out).all():
+            return
+        bad = ~np.isfinite(out)
+        row, column = (int(k) for k in np.argwhere(bad)[0])
+        names = getattr(self, "feature_names_in_", None)
+        texts = column_texts(None if names is None else [*map(str, names)], X.shape[1])
+        inputs = ", ".join(f"{t} = {v:g}" for t, v in zip(texts[:6], X[row, :6].tolist()))
+        others = "" if bad.sum() == 1 else f" ({int(bad.sum())} values of the lift are not finite)"
+        raise DataError(
+            f"the output {self._names_out[column]!r} is {out[row, column]} at row {row}, where "
+            f"{inputs}{others}. Change the lift, for instance log1p(x) for log(x), scale the "
+            "columns, or drop these rows."
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
