@@ -1,0 +1,219 @@
+"""How far a softmax model is from the best one, recomputed from its weights alone.
+
+P(W, b) = |W|^2 / 2 + sum_i c_i (log sum_k exp f_k(x_i) - f_y(x_i)), c_i = C s_i. For shares
+q_ik >= 0 of the rivals k of row i with Q_i = sum_k q_ik <= 1 put alpha_ik = -c_i q_ik and
+alpha_iy = c_i Q_i. Then for all (W, b), since the loss is the conjugate of the entropy H,
+
+    P(W, b) >= sum_i c_i H(q_i, 1 - Q_i) - |V|^2 / 2 - r.b,   V = sum alpha_i x_i', r = sum alpha_i.
+
+The shares are those of the model once its intercepts are best for its weights, so r is zero but
+for rounding. What is left of it costs at most |r|_1 (max b* - min b*): every row of class y has
+a loss of at most P* / c_i, so b*_y - b*_k >= -P* / c_i - 2 sqrt(P*) |x_i|. With t q in place of q,
+0 <= t <= 1, the bound is no worse than t A - t^2 |V|^2 / 2, A the sum of entropies: a poor model
+still gets a bound that is not negative. The q are taken as they are stored, 1 - Q is never
+rounded into them, and all errors of sums are bounded: the numbers hold for real arithmetic.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.gap import Gap
+from linsep.certify.softmax_limit import likelihood_bound
+from linsep.certify.survey import survey
+from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.core.problem import Problem
+from linsep.losses.softmax import best_intercepts, shares
+
+__all__ = ["softmax_gap"]
+
+Array = NDArray[np.float64]
+
+_U = 2.0**-53
+_SUM = 64 * _U  # of a sum by numpy, which adds by halves
+_FUNCTION = 16 * _U  # of exp, log and log1p, generously
+
+
+def softmax_gap(
+    problem: Problem,
+    a: Array,
+    C: float,
+    reference: int | None = None,
+    alpha: Array | None = None,
+) -> Gap:
+    """Bounds for the weights a, K blocks of d + 1 numbers (two blocks for two classes).
+
+    Parameters
+    ----------
+    problem : Problem
+    a : array of K (d + 1) numbers
+        With a reference class the blocks count relative to its own.
+    C : float
+        inf means no penalty: the likelihood alone.
+    reference : int, optional
+        Number of the class whose weights are zero and not among the unknowns.
+    alpha : array of shape (n, K), optional
+        A dual point; that of the model without it. Any numbers will do, poor ones give a poor
+        bound.
+    """
+    blocks = np.array(a, dtype=np.float64).reshape(problem.K, problem.d + 1)
+    if reference is not None:
+        blocks -= blocks[reference]
+    W, b = blocks[:, :-1], blocks[:, -1]
+    with np.errstate(all="ignore"):
+        S = np.ascontiguousarray(problem.product(W.T).T)
+        S += b[:, None]
+        cost = (1.0 if np.isinf(C) else C) * problem.weight
+        if not np.isfinite(S).all():
+            problem.check_finite()
+            return _facts(problem, S, W, np.inf, 0.0, _words(problem, C, reference))
+        high, doubt, off = _primal(problem, W, b, S, cost, penalty=not np.isinf(C))
+        if np.isinf(C):
+            low = high - doubt - likelihood_bound(problem, S, cost, reference, off)
+        else:
+            low = _dual(problem, S, cost, high, reference, alpha)
+    low = min(low, high) if low > 0 else 0.0
+    return _facts(problem, S, W, high, low, _words(problem, C, reference))
+
+
+def _primal(
+    problem: Problem, W: Array, b: Array, S: Array, cost: Array, *, penalty: bool
+) -> tuple[float, float, float]:
+    """Upper bound of P(W, b), how far it can be too high, and how far off a score can be."""
+    now = shares(S, problem.label)
+    wrong = np.minimum(now.rivals.sum(axis=0), 1.0)
+    # scores are off by e_i <= (d + 4) u (sum_j |x_ij| max_k |w_kj| + |b|), and the loss by
+    # 2 e_i times the largest share of the rivals on the way, at most exp(2 e_i) times the present
+    step = (problem.d + 4) * _U
+    reach = float(np.abs(W).max(axis=0) @ survey(problem).column_lengths())
+    offset = float(np.abs(b).max())
+    worst = step * (reach + offset)
+    slope = cost * np.minimum(wrong * np.exp(min(2 * worst, 700.0)), 1.0)
+    off = 2 * step * (float(np.linalg.norm(slope)) * reach + float(slope.sum()) * offset)
+    total = float((cost * now.losses).sum())
+    half = 0.5 * float(np.vdot(W, W)) if penalty else 0.0
+    doubt = total * (_SUM + problem.K * _U + _FUNCTION) + half * (W.size + 8) * _U + off * 1.001
+    doubt += 16 * _U * (half + total)
+    return half + total + doubt, 2 * doubt, worst
+
+
+def _dual(
+    problem: Problem,
+    S: Array,
+    cost: Array,
+    high: float,
+    reference: int | None,
+    alpha: Array | None,
+) -> float:
+    """A lower bound of the least P."""
+    q = _shares(problem, S, cost, reference, alpha)
+    Q = q.sum(axis=0)
+    gain, slack = _entropy(problem, q, Q, cost)
+    full = q
+    full *= -cost
+    full[problem.label, np.arange(problem.n)] = cost * Q
+    V, terms = combination(problem, full)
+    lengths = np.sqrt(np.einsum("kn,kn->k", full, full)) * (1 + 1e-9)
+    size = np.abs(V) + (terms + problem.K + 4) * _U * 1.001 * np.outer(
+        lengths, survey(problem).column_lengths()
+    )
+    if reference is not None:
+        size[reference] = 0.0
+    square = float(np.vdot(size, size)) * (1 + (V.size + 8) * _U)
+    gain -= slack
+    if problem.fit_intercept:
+        gain -= _imbalance(problem, full, cost, high)
+    if not gain > 0:
+        return 0.0
+    t = min(1.0, gain / square) if square > 0 else 1.0
+    bound = t * gain - 0.5 * t * t * square
+    return bound * (1 - 16 * _U)
+
+
+def _shares(
+    problem: Problem, S: Array, cost: Array, reference: int | None, alpha: Array | None
+) -> Array:
+    """Shares of the rivals with sums at most 1."""
+    at = np.arange(problem.n)
+    if alpha is not None:
+        q = np.maximum(-np.nan_to_num(np.asarray(alpha, dtype=np.float64).T) / cost, 0.0)
+        q[problem.label, at] = 0.0
+    elif problem.fit_intercept:
+        q = best_intercepts(S, problem.label, cost, reference=reference)[1].rivals
+    else:
+        q = shares(S, problem.label).rivals
+    if problem.fit_intercept:  # a class without rows has no intercept to balance
+        q[np.bincount(problem.label, minlength=problem.K) == 0] = 0.0
+    most = 1.0 - 4 * problem.K * _U
+    total = q.sum(axis=0)
+    over = total > most
+    q[:, over] *= most / total[over]
+    return np.asarray(q)
+
+
+def _entropy(problem: Problem, q: Array, Q: Array, cost: Array) -> tuple[float, float]:
+    """sum of c H and a bound of its error, relative to what each row adds."""
+    rivals = -np.where(q > 0, q * np.log(np.maximum(q, 1e-320)), 0.0).sum(axis=0)
+    rest = np.log1p(-np.minimum(Q, 1.0 - _U))
+    own = -(1.0 - Q) * rest
+    gain = float((cost * (rivals + own)).sum())
+    # Q is off by K u Q; the entropy of the own class then by that times 1 + |log(1 - Q)|
+    doubt = float(cost @ (rivals + own + Q * (1.0 - rest)))
+    return gain, (_SUM + _FUNCTION + 4 * problem.K * _U) * doubt
+
+
+def combination(problem: Problem, alpha: Array) -> tuple[Array, int]:
+    """sum_i alpha_ki x_i, shape (K, d), and how often an entry was rounded in a row at most."""
+    if problem.sparse:
+        V = np.asarray(problem.matrix.T @ np.ascontiguousarray(alpha.T), dtype=np.float64).T
+        return np.ascontiguousarray(V), problem.n + 4
+    lanes = Lanes(problem.matrix, wide=True)
+
+    def lane_sums(lane: int) -> Array:
+        V = np.zeros((problem.K, problem.d))
+        for lo, hi, block in lanes.blocks(lane):
+            V += alpha[:, lo:hi] @ block
+        return V
+
+    with one_blas_thread():
+        parts = lanes.each(lane_sums)
+    return sum(parts[1:], parts[0]), lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 4
+
+
+def _imbalance(problem: Problem, alpha: Array, cost: Array, high: float) -> float:
+    """What the rest of sum_i alpha_i can cost; see the head of the file."""
+    rest = np.abs(alpha.sum(axis=1)) + _SUM * np.abs(alpha).sum(axis=1)
+    rest += problem.K * _U * np.abs(alpha).sum(axis=1)
+    most = min(high, float(cost.sum()) * np.log(problem.K)) * (1 + 1e-9)
+    far = most / cost + 2.0 * np.sqrt(most * survey(problem).rows * (1 + survey(problem).slack))
+    nearest = np.full(problem.K, np.inf)
+    np.minimum.at(nearest, problem.label, far)
+    reach = float(nearest[np.isfinite(nearest)].max(initial=0.0))
+    return float(rest.sum()) * reach * (1 + 1e-9)
+
+
+def _words(problem: Problem, C: float, reference: int | None) -> str:
+    losses = f"sum of log-losses of {problem.K} classes"
+    terms = losses if np.isinf(C) else f"|W|^2 / 2 + {C:.6g} x {losses}"
+    if reference is not None:
+        terms += f", the weights of class {problem.classes[reference]} being 0"
+    free = "the intercepts are not penalised" if problem.fit_intercept else "no intercept"
+    return f"{terms}; {free}"
+
+
+def _facts(problem: Problem, S: Array, W: Array, high: float, low: float, words: str) -> Gap:
+    at = np.arange(problem.n)
+    own = S[problem.label, at].copy()
+    S[problem.label, at] = -np.inf
+    values = own - S.max(axis=0)
+    length = float(np.linalg.norm(W))
+    return Gap(
+        objective=high,
+        lower_bound=low,
+        errors=int((~(values > 0)).sum()),
+        margin=float(values.min()) / length if length > 0 else -np.inf,
+        width=2.0 / length if length > 0 else np.inf,
+        inside=int((~(values >= 1.0 - 1e-9)).sum()),
+        words=words,
+    )

@@ -1,0 +1,371 @@
+"""Newton's method for softmax regression, whole or from a sample and corrected on the way.
+
+Problem   minimise P(W, b) = |W|^2 / 2 + C sum_i s_i (log sum_k exp f_k(x_i) - f_y(x_i)),
+          f_k(x) = w_k.x + b_k, intercepts not penalised; C = inf leaves the penalty out
+Given     rows x_i of class y_i, weights s_i
+Update    intercepts are always best for the weights: K numbers, Newton's method on stored
+          scores. W moves along -H^-1 gradient to the minimum along that line, which needs the
+          scores of the direction only. H is the matrix of second derivatives where it is small;
+          else an approximation from some rows (see softmax_system.py) that L-BFGS corrects
+Stop      (P - D) / P <= tol. With the best intercepts the probabilities are dual feasible and
+          P - D = |gradient|^2 / 2. Small problems go on to 1e-10
+Paper     Boehning 1992, Multinomial logistic regression algorithm; Liu and Nocedal 1989 for
+          the corrections
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import one_blas_thread
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+from linsep.losses.softmax import Shares
+from linsep.solvers import softmax_system as system
+from linsep.solvers.softmax_pass import SoftmaxRows, all_rows, some_rows
+
+__all__ = ["NewtonSoftmax", "SoftmaxState"]
+
+Array = NDArray[np.float64]
+
+_BEYOND = 1e-10  # relative gap that small problems are solved to, whatever the tolerance
+_SAMPLE_STEPS = 25
+
+
+@dataclass(kw_only=True)
+class SoftmaxState(State):
+    """An evaluated point, the curvature in use, and the corrections of it."""
+
+    W: Array
+    """Weights, one row a class: d of them and the intercept."""
+    level: int = -1
+    """-1 before the first evaluation, 0 on a sample, 1 on all rows."""
+    rung: int = 0
+    """Steps at this level."""
+    S: NDArray[Any]
+    """Scores of the rows of the level, shape (K, n)."""
+    gradient: Array
+    """By the weights, shape (K, d); that by the intercepts is zero."""
+    primal: float = np.inf
+    gap: float = np.inf
+    """Relative gap as the solver sees it; certify has the last word."""
+    factors: Array = field(default_factory=lambda: np.zeros(0))
+    scales: Array = field(default_factory=lambda: np.zeros(0))
+    class_factors: Array = field(default_factory=lambda: np.zeros(0))
+    class_scales: Array = field(default_factory=lambda: np.zeros(0))
+    """The matrix that directions are taken from; see softmax_system.py."""
+    steps_s: Array
+    """Changes of the weights since, one a row, oldest first."""
+    steps_y: Array
+    """Changes of the gradient that went with them."""
+    idle: int = 0
+    slow: int = 0
+    rows_read: float = 0.0
+    n_rows: int
+
+    @property
+    def a(self) -> Array:
+        """Weights in one piece, class by class."""
+        return self.W.ravel().copy()
+
+    @property
+    def passes(self) -> float:
+        """Rows read divided by the number of rows."""
+        return self.rows_read / self.n_rows
+
+
+@dataclass(frozen=True)
+class NewtonSoftmax:
+    """Softmax regression of two classes and more.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        inf leaves the penalty out; then the weights of the classes sum to zero.
+    tol : float, default=1e-3
+        Relative duality gap.
+    seed : int, default=0
+        Of the samples.
+    threads : int or None, default=None
+        None means all cores. The result does not depend on it.
+    reference : int or None, default=None
+        Number of a class whose weights stay zero.
+
+    Examples
+    --------
+    >>> from linsep.core import Problem, drive
+    >>> from linsep.solvers.newton_softmax import NewtonSoftmax
+    >>> problem = Problem([[0.0], [1.0], [2.0]], ["a", "b", "c"])
+    >>> out = drive(problem, NewtonSoftmax())
+    >>> out.status.name, out.witness.a.reshape(3, 2)[:, 0].round(4).tolist()
+    ('CERTIFIED', [-0.5, 0.0, 0.5])
+    """
+
+    C: float = 1.0
+    tol: float = 1e-3
+    seed: int = 0
+    threads: int | None = None
+    reference: int | None = None
+
+    unit: ClassVar[str] = "Newton step"
+
+    @property
+    def ridge(self) -> float:
+        """1, or 0 where there is no penalty."""
+        return 0.0 if np.isinf(self.C) else 1.0
+
+    def init(self, problem: Problem, *, start: Any = None) -> SoftmaxState:
+        """Zero weights, or (coef, intercept) with one row a class to start from."""
+        K, d = problem.K, problem.d
+        state = SoftmaxState(
+            W=np.zeros((K, d + 1)),
+            S=np.zeros((K, 0)),
+            gradient=np.zeros((K, d)),
+            steps_s=np.zeros((0, K, d)),
+            steps_y=np.zeros((0, K, d)),
+            n_rows=problem.n,
+        )
+        if start is not None:
+            coef, intercept = start
+            state.W[:, :-1] = np.asarray(coef, dtype=np.float64).reshape(K, d)
+            state.W[:, -1] = np.ravel(np.asarray(intercept, dtype=np.float64))
+            if self.reference is not None:
+                state.W -= state.W[self.reference].copy()
+            with one_blas_thread():
+                self._enter(problem, state, 1)
+            state.n_updates = 0
+        return state
+
+    def advance(self, problem: Problem, state: SoftmaxState, steps: int, log: Log = NO_LOG) -> int:
+        """Newton steps; each ends with an evaluated point."""
+        taken = 0
+        with one_blas_thread():
+            while taken < steps and not state.status.done:
+                self._step(problem, state)
+                state.steps += 1
+                taken += 1
+        return taken
+
+    def status(self, state: SoftmaxState) -> Status:
+        """CERTIFIED when the gap is closed; STALLED when it cannot be."""
+        return state.status
+
+    def witness(self, problem: Problem, state: SoftmaxState) -> Witness:
+        """The weights, K blocks of d + 1 numbers; their probabilities are the dual point."""
+        W = state.W
+        if self.ridge == 0.0 and self.reference is None:
+            W = W - W.mean(axis=0)
+        return Witness(a=W.ravel().copy())
+
+    # -- one step -----------------------------------------------------------------------------
+
+    def _step(self, problem: Problem, state: SoftmaxState) -> None:
+        if state.level < 0:
+            self._enter(problem, state, 0 if self._sample_size(problem) else 1)
+            return
+        if state.level == 0 and self._enough(state):
+            self._enter(problem, state, 1)
+            return
+        rows = self._rows(problem, state.level)
+        kind = system.kind_of(problem.n, problem.d, problem.K)
+        whole = kind == "blocks" and system.rows_for_blocks(rows.n, rows.d, rows.K) == rows.n
+        if whole or not state.factors.size:
+            self._factor(problem, state, rows, kind)
+        self._move(problem, state, rows, self._direction(problem, state, kind), whole)
+        state.rung += 1
+
+    def _enough(self, state: SoftmaxState) -> bool:
+        """Whether the sample has told what it can."""
+        return state.rung >= _SAMPLE_STEPS or state.gap <= max(self.tol, 0.03)
+
+    def _enter(self, problem: Problem, state: SoftmaxState, level: int) -> None:
+        """Go on with another set of rows."""
+        rows = self._rows(problem, level)
+        state.level, state.rung, state.idle = level, 0, 0
+        state.factors = np.zeros(0)
+        state.steps_s, state.steps_y = state.steps_s[:0], state.steps_y[:0]
+        S = rows.forward(state.W[:, :-1]) + state.W[:, -1:].astype(rows.dtype)
+        state.rows_read += rows.n
+        self._take(problem, state, rows, state.W, S)
+
+    def _take(
+        self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows, W: Array, S: NDArray[Any]
+    ) -> Shares:
+        """Move to a point with given scores: best intercepts, objective, gradient, gap."""
+        if problem.fit_intercept:
+            shift, now = rows.balanced(S, self.reference, 20 if state.level < 1 else 6)
+            W = W.copy()
+            W[:, -1] += shift
+            S = S + shift[:, None].astype(S.dtype)
+        else:
+            now = rows.shares(S)
+        state.W, state.S = W, S
+        state.n_updates += 1
+        half = 0.5 * self.ridge * float(np.vdot(W[:, :-1], W[:, :-1]))
+        state.primal = half + float(rows.cost @ now.losses)
+        state.gradient = self.ridge * W[:, :-1] + rows.backward(rows.residual(now))
+        state.rows_read += rows.n
+        if self.reference is not None:
+            state.gradient[self.reference] = 0.0
+        if not (np.isfinite(state.primal) and np.isfinite(state.gradient).all()):
+            state.status = Status.DIVERGED
+            return now
+        state.status = Status.RUNNING
+        if self.ridge:
+            state.gap = _share(0.5 * float(np.vdot(state.gradient, state.gradient)), state.primal)
+            small = system.kind_of(problem.n, problem.d, problem.K) == "blocks"
+            if state.level == 1 and state.gap <= (min(self.tol, _BEYOND) if small else self.tol):
+                state.status = Status.CERTIFIED
+        return now
+
+    def _move(
+        self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows, dW: Array, whole: bool
+    ) -> None:
+        """To the minimum along dW."""
+        dS = rows.forward(dW[:, :-1]) + dW[:, -1:].astype(rows.dtype)
+        t = self._minimum_along(state, rows, dW, dS)
+        before_W, before_G, before = state.W, state.gradient, (state.primal, state.gap)
+        predicted = -0.5 * float(np.vdot(state.gradient, dW[:, :-1]))
+        if not self.ridge:
+            state.gap = _share(2 * abs(predicted), state.primal)
+        if not t > 0:
+            state.idle += 1
+        S = state.S + rows.dtype.type(t) * dS
+        self._take(problem, state, rows, state.W + t * dW, S)
+        if state.status.done:
+            return
+        if not whole:
+            self._remember(state, before_W, before_G)
+        self._judge(problem, state, before)
+
+    def _judge(self, problem: Problem, state: SoftmaxState, before: tuple[float, float]) -> None:
+        """Whether to go on."""
+        primal, gap = before
+        lower = state.primal < primal * (1 - 1e-13)
+        nearer = state.gap < 0.5 * gap
+        state.idle = 0 if lower or nearer else state.idle + 1
+        if state.level < 1:
+            return
+        small = system.kind_of(problem.n, problem.d, problem.K) == "blocks"
+        if state.idle >= (2 if small else 5):
+            state.status = Status.CERTIFIED if state.gap <= self.tol else Status.STALLED
+
+    def _remember(self, state: SoftmaxState, W: Array, G: Array) -> None:
+        s, y = state.W[:, :-1] - W[:, :-1], state.gradient - G
+        if float(np.vdot(s, y)) > 0:
+            keep = int(np.clip((1 << 24) // max(1, s.size) // 2, 5, 30)) - 1
+            state.steps_s = np.concatenate([state.steps_s[-keep:], s[None]])
+            state.steps_y = np.concatenate([state.steps_y[-keep:], y[None]])
+
+    # -- directions ---------------------------------------------------------------------------
+
+    def _factor(self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows, kind: str) -> None:
+        now = rows.shares(state.S)
+        seed = self.seed * 1000003 + state.steps
+        offset = problem.fit_intercept
+        if kind == "blocks":
+            state.factors, state.scales = system.factor_blocks(
+                rows, now, self.ridge, offset, self.reference, seed
+            )
+        elif kind == "product":
+            state.factors, state.scales, state.class_factors, state.class_scales = (
+                system.factor_product(rows, now, offset, self.reference, seed)
+            )
+        else:
+            state.factors = system.factor_diagonal(rows, now, self.ridge)
+
+    def _solved(self, state: SoftmaxState, kind: str, G: Array) -> Array:
+        if kind == "blocks":
+            return system.Blocks(state.factors, state.scales, len(G)).solve(G)[:, :-1]
+        if kind == "product":
+            parts = (state.factors, state.scales, state.class_factors, state.class_scales)
+            out = system.solve_product(parts, self.ridge, G)
+        else:
+            out = G / state.factors
+        if self.reference is not None:
+            out[self.reference] = 0.0
+        return out
+
+    def _direction(self, problem: Problem, state: SoftmaxState, kind: str) -> Array:
+        """-H^-1 gradient with H corrected by the pairs, and intercepts to match."""
+        dW = np.zeros_like(state.W)
+        if kind == "blocks" and not len(state.steps_s):
+            dW[:] = -system.Blocks(state.factors, state.scales, len(dW)).solve(state.gradient)
+            return dW
+        q, kept = state.gradient.copy(), []
+        for s, y in zip(state.steps_s[::-1], state.steps_y[::-1]):
+            t = float(np.vdot(s, q)) / float(np.vdot(s, y))
+            kept.append(t)
+            q -= t * y
+        q = self._solved(state, kind, q)
+        if len(state.steps_s):
+            s, y = state.steps_s[-1], state.steps_y[-1]
+            q *= float(np.vdot(s, y)) / float(np.vdot(y, self._solved(state, kind, y)))
+        for s, y, t in zip(state.steps_s, state.steps_y, kept[::-1]):
+            q += s * (t - float(np.vdot(y, q)) / float(np.vdot(s, y)))
+        dW[:, :-1] = -q
+        return dW
+
+    def _minimum_along(
+        self, state: SoftmaxState, rows: SoftmaxRows, dW: Array, dS: NDArray[Any]
+    ) -> float:
+        """t > 0 where the objective along dW is least, nearly."""
+        W, D = state.W[:, :-1], dW[:, :-1]
+        wd, dd = self.ridge * float(np.vdot(W, D)), self.ridge * float(np.vdot(D, D))
+        start = float(np.vdot(state.gradient, D))
+        low, high, t = 0.0, np.inf, 1.0
+        for _ in range(40):
+            first, second = rows.slopes(state.S, dS, t)
+            first, second = first + wd + t * dd, second + dd
+            if abs(first) <= 0.1 * abs(start):
+                break
+            low, high = (low, t) if first > 0 else (t, high)
+            new = t - first / second if second > 0 else -1.0
+            if not low < new < high:
+                new = 2.0 * t if high == np.inf else (0.5 * (low + high) if low else 0.1 * high)
+            if new == t:
+                break
+            t = new
+        return t
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def _sample_size(self, problem: Problem) -> int:
+        """Rows of the sample that comes before all rows; 0 for none."""
+        size = max(6144, 8 * problem.d)
+        return size if 4 * size <= problem.n else 0
+
+    def _rows(self, problem: Problem, level: int) -> SoftmaxRows:
+        return _row_set(problem, self, level)
+
+
+def _share(gap: float, primal: float) -> float:
+    return gap / primal if gap > 0 else 0.0
+
+
+_kept = threading.local()
+
+
+def _row_set(problem: Problem, solver: NewtonSoftmax, level: int) -> SoftmaxRows:
+    """The rows of a level, a function of the problem, the settings and the level alone."""
+    held = getattr(_kept, "value", None)
+    key = (problem, solver, level)
+    if held is not None and held[0][0] is problem and held[0][1:] == key[1:]:
+        found: SoftmaxRows = held[1]
+        return found
+    wide = solver.tol < 1e-4 or problem.n * problem.d < 1 << 20
+    C = 1.0 if np.isinf(solver.C) else solver.C
+    if level == 1:
+        made = all_rows(problem, C, wide=wide, threads=solver.threads)
+    else:
+        size = solver._sample_size(problem)
+        made = some_rows(problem, C, size, solver.seed, wide=wide, threads=solver.threads)
+    _kept.value = (key, made)
+    return made
