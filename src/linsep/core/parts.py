@@ -15,7 +15,7 @@ __all__ = ["against_rest", "rows_of"]
 def against_rest(problem: Problem, k: int) -> Problem:
     """Class k as the positive class against all others."""
     part = copy.copy(problem)
-    for name in ("sign", "rows", "fingerprint"):
+    for name in ("sign", "rows", "fingerprint", "_aims", "_right_side"):
         part.__dict__.pop(name, None)
     part.label = (problem.label == k).astype(np.int64)
     part.classes = np.array(["rest", str(problem.classes[k])])

@@ -82,7 +82,8 @@ def trace(
     if max_steps is not None:
         limits = Limits(seconds=limits.seconds)
     outcome = drive(problem, solver, state, limits=limits, observers=[recorder], certifier=judge)
-    status = outcome.certificate.settle(outcome.status)
+    settle = getattr(model, "_settle", outcome.certificate.settle)
+    status = settle(outcome.status)
     if status is Status.STOPPED and recorder.full:
         status = Status.STEP_LIMIT
     visits = int(getattr(outcome.state, "n_visits", outcome.steps))
@@ -136,12 +137,17 @@ class _Recorder(Observer):
         extra = self._extra(state, event)
         if event.row < 0:
             count = int((before <= 0).sum())
-            words = f"scan {event.visit // problem.n_rows}: {count} rows wrong, cost " + (
-                f"{event.value:.6g}, so a <- a + {event.step:.4g} times their sum"
-            )
+            words = f"scan {event.visit // problem.n_rows}: "
+            if hasattr(self.solver, "batch_words"):
+                words += self.solver.batch_words(event, count)
+            else:
+                words += f"{count} rows wrong, cost {event.value:.6g}, so a <- a + "
+                words += f"{event.step:.4g} times their sum"
             row, value, rival = None, None, None
         else:
             row, rival = problem.sample_of(event.row), problem.rival_of(event.row)
+            if not getattr(self.solver, "compares", True):
+                rival = None
             rival = None if rival is None else problem.classes[rival : rival + 1].tolist()[0]
             value = event.value + 0.0  # no minus sign before a zero
             after = float(self._values[event.row])
