@@ -4,7 +4,7 @@ Known distributions    bayes_risk, bayes_strategy, minimax, neyman_pearson
 Data                   empirical_risk, minimum_errors
 Capacity               vc_dimension, compare_margins, enclosing_ball, cover_count,
                        cover_probability
-Densities              plug_in, Histogram, wrong_family, excess_bound
+Densities              plug_in, Histogram, excess_bound, excess_risk, wrong_family
 Linear Bayes rules     gaussian_weights, bernoulli_weights, logit, inverse_logit, odds
 Promises               structural_bound, structural_minimum, novikoff_bound
 """
@@ -20,6 +20,13 @@ _HOMES = {
     "BayesStrategy": "bayes",
     "bayes_risk": "bayes",
     "bayes_strategy": "bayes",
+    "PlugInClassifier": "density_rules",
+    "plug_in": "density_rules",
+    "WrongFamily": "families",
+    "excess_bound": "families",
+    "excess_risk": "families",
+    "wrong_family": "families",
+    "Histogram": "piecewise",
     "LogisticRule": "linear_rules",
     "bernoulli_weights": "linear_rules",
     "gaussian_weights": "linear_rules",
@@ -32,6 +39,20 @@ _HOMES = {
     "NeymanPearson": "likelihood_ratio",
     "neyman_pearson": "likelihood_ratio",
     "ThresholdRule": "thresholds",
+    "EmpiricalRisk": "empirical",
+    "empirical_risk": "empirical",
+    "MarginTable": "capacity",
+    "VCDimension": "capacity",
+    "compare_margins": "capacity",
+    "vc_dimension": "capacity",
+    "cover_count": "cover",
+    "cover_probability": "cover",
+    "EnclosingBall": "ball",
+    "enclosing_ball": "ball",
+    "StructuralBound": "structural",
+    "StructuralMinimum": "structural",
+    "structural_bound": "structural",
+    "structural_minimum": "structural",
     "NovikoffBound": "novikoff",
     "novikoff_bound": "novikoff",
 }
