@@ -209,11 +209,15 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         index = np.flatnonzero(wrong)
         index = index if problem.row_index is None else problem.row_index[index]
         certificate = certificate.with_errors(index, int((chosen >= problem.K).sum()))
-        if not self.is_linear_:
-            return certificate
+        if not self.is_linear_ or not np.ptp(self._posterior_scores(), axis=0).any():
+            return certificate  # no plane
         with np.errstate(all="ignore"):
             plane = judge(problem, Witness(problem.join(self.coef_, self.intercept_)))
         return replace(certificate, plane=plane)
+
+    def _posterior_scores(self) -> Array:
+        """Weights of every class, also for two, of which the first has none."""
+        return self.coef_ if len(self.coef_) > 1 else np.vstack([0 * self.coef_, self.coef_])
 
     def _keep_outcome(self, problem: Problem, seconds: float) -> None:
         linear = hasattr(self, "coef_")

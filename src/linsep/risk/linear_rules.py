@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from linsep.errors import DataError, SettingError
-from linsep.risk.log_odds import logit
+from linsep.risk.log_odds import logistic, logit
 
 __all__ = ["LogisticRule", "bernoulli_weights", "check_priors", "gaussian_weights"]
 
@@ -69,7 +69,7 @@ class LogisticRule:
 def posterior_of_scores(scores: Array) -> Array:
     """Logistic of one column of log odds, softmax of a column for each class."""
     if scores.ndim == 1:
-        return np.column_stack([expit(-scores), expit(scores)])
+        return np.column_stack([logistic(-scores), logistic(scores)])
     top = scores.max(axis=1, keepdims=True)
     known = np.isfinite(top)
     posterior = softmax(np.where(known, scores - np.where(known, top, 0.0), 0.0), axis=1)

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from scipy.special import logit as _logit
 
 from linsep.errors import DataError
 
-__all__ = ["inverse_logit", "logit", "odds", "probability"]
+__all__ = ["inverse_logit", "logistic", "logit", "odds", "probability"]
 
 
 def logit(p: ArrayLike) -> float | NDArray[np.float64]:
@@ -53,7 +52,13 @@ def inverse_logit(log_odds: ArrayLike) -> float | NDArray[np.float64]:
     """
     values = np.asarray(log_odds, dtype=np.float64)
     _refuse(np.isnan(values), values, "log odds", "a number, -inf or inf")
-    return _plain(expit(values))
+    return _plain(logistic(values))
+
+
+def logistic(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / (1 + e^-l), also where the result is too small for a normal float."""
+    small = np.exp(-np.abs(values))
+    return np.asarray(np.where(values < 0, small, 1.0) / (1.0 + small))
 
 
 def odds(p: ArrayLike) -> float | NDArray[np.float64]:

@@ -1,0 +1,105 @@
+"""Likelihoods without a maximum: what can be said, and a finite answer all the same.
+
+A likelihood has no maximum exactly when a plane has no row strictly on its wrong side and some
+row strictly on its right one (Albert and Anderson 1984). Along the direction u of that plane it
+grows for ever. Its supremum is the best likelihood of the rows that lie on the plane, 1 if none
+does. So weights a + t u, a the best for the rows on the plane, come as close as one likes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.proof import Proof
+from linsep.certify.signs import row_signs
+from linsep.core import Limits, Problem, drive
+from linsep.core.parts import rows_of
+from linsep.losses.logistic import loss
+from linsep.solvers.newton_logistic import NewtonLogistic
+
+__all__ = ["limit_weights", "plain_problem", "separating_words"]
+
+Array = NDArray[np.float64]
+
+
+def plain_problem(problem: Problem) -> Problem:
+    """The same rows and labels without weights: what a proof of separability is about."""
+    return Problem(
+        problem.matrix,
+        problem.classes[problem.label],
+        fit_intercept=problem.fit_intercept,
+        feature_names=problem.feature_names,
+        check_finite=False,
+    )
+
+
+def limit_weights(problem: Problem, proof: Proof, tol: float, limits: Limits) -> Array:
+    """Finite weights whose likelihood is within tol of the supremum, or nearly so.
+
+    On separable data, minus the log likelihood is at most tol; else it is at most 1 + tol / 2
+    times that of the rows on the plane.
+    """
+    direction = _direction(problem, proof)
+    face = np.flatnonzero(row_signs(problem, proof.coef, proof.intercept) == 0)
+    base = np.zeros_like(direction)
+    allowed = tol
+    if len(face):
+        part = rows_of(problem, face)
+        outcome = drive(
+            part, NewtonLogistic(C=np.inf, tol=1e-3 * min(tol, 1e-3), patient=True), limits=limits
+        )
+        base = outcome.witness.a
+        allowed = 0.5 * tol * outcome.state.best_primal
+    off = np.setdiff1d(np.arange(problem.n), face)
+    here, push = problem.values(base), problem.values(direction)[off]
+    least = float(here[face].max(initial=0.0)) + 4.0  # keeps the two kinds of rows apart
+    return base + _far_enough(here[off], push, problem.weight[off], allowed, least) * direction
+
+
+def _direction(problem: Problem, proof: Proof) -> Array:
+    coef = np.asarray(proof.coef, dtype=np.float64)
+    intercept = np.asarray(proof.intercept, dtype=np.float64)
+    a = problem.join(coef, intercept)
+    values = problem.values(a)
+    least = float(values[values > 1e-9 * np.abs(values).max()].min())
+    return np.asarray(a / least)
+
+
+def _far_enough(start: Array, push: Array, weight: Array, allowed: float, least: float) -> float:
+    """t for which the losses of margins start + t push add up to no more than allowed."""
+    t = 1.0
+    for _ in range(80):
+        m = start + t * push
+        if float(weight @ loss(m)) <= allowed and float(m.min()) >= least:
+            break
+        t *= 1.25
+    return t
+
+
+def separating_words(problem: Problem, proof: Proof) -> str:
+    """What separates: the columns that do so, and the plane in words."""
+    if proof.separable:
+        alone = _columns_alone(problem) if problem.binary else []
+        what = "the classes are separable"
+        if alone:
+            names = ", ".join(repr(problem.feature_name(j)) for j in alone[:5])
+            what += f", by {names} alone" if len(alone) == 1 else f", by each of {names} alone"
+        return f"{what} ({proof})"
+    names = ", ".join(repr(problem.feature_name(j)) for j in proof.columns[:8])
+    kinds = "column" if len(proof.columns) == 1 else "columns"
+    return f"the classes are quasi-separable by the {kinds} {names} ({proof})"
+
+
+def _columns_alone(problem: Problem) -> list[int]:
+    """Columns that separate the classes without the others."""
+    if problem.sparse or not problem.fit_intercept:
+        return []
+    positive = problem.sign > 0
+    X: Any = problem.matrix
+    up, down = X[positive], X[~positive]
+    apart = (up.min(axis=0) > down.max(axis=0)) | (up.max(axis=0) < down.min(axis=0))
+    columns: list[int] = np.flatnonzero(apart).tolist()
+    return columns
