@@ -21,6 +21,11 @@ Such an alpha is strictly positive, so it proves as well that a maximum exists: 
 direction u with z_i.u >= 0 for all rows and > 0 for one, sum alpha_i z_i.u would not be 0
 (Albert and Anderson 1984). On separable and quasi-separable data the proof fails.
 
+There the rows that the plane leaves strictly on their own side are left out: their losses are
+never negative, so a bound for the other rows is a bound for all. The best likelihood of the
+rows on the plane is the supremum for all rows, and weights that go far enough along the plane's
+direction come as close to it as one likes. Which rows are left out needs no proof.
+
 Columns that depend on others exactly (all dummies of a factor and an intercept) are left out of
 Z: what is zero in the others is zero in them. That they depend is checked in integers.
 """
@@ -39,16 +44,18 @@ from linsep.certify.logistic_gap import entropy_below, facts, loss_above
 from linsep.certify.passes import one_pass
 from linsep.certify.span import orthogonal
 from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.core.parts import rows_of
 from linsep.core.problem import Problem
-from linsep.losses.logistic import curvature, probability
+from linsep.losses.logistic import curvature, loss, probability
 
-__all__ = ["dependent_columns", "likelihood_gap"]
+__all__ = ["dependent_columns", "likelihood_bounds", "likelihood_gap"]
 
 Array = NDArray[np.float64]
 
 _U = 2.0**-53
 _SUM = 64 * _U  # of a sum by numpy, which adds by halves
 _WIDE = 3000  # columns beyond which no matrix of all pairs is made
+_FAR, _TRIES = 2.0, 8  # margins from which rows may be left out, at the largest steps
 _EXACT = 20_000_000  # entries beyond which dependences are not checked in integers
 
 
@@ -78,17 +85,39 @@ class _Gram:
 
 def likelihood_gap(problem: Problem, a: Array) -> Gap:
     """Objective and lower bound of minus the log likelihood; 0 where nothing can be proved."""
+    return likelihood_bounds(problem, a)[0]
+
+
+def likelihood_bounds(problem: Problem, a: Array) -> tuple[Gap, bool]:
+    """The same, and whether it is proved that the likelihood has a maximum."""
     a = np.asarray(a, dtype=np.float64)
-    s = problem.weight
     with one_blas_thread(), np.errstate(all="ignore"):
         values = problem.values(a)
-        p = probability(values)
-        totals = one_pass(problem, a, s * p)
-        high = loss_above(totals.values, s, a, totals.columns)
+        totals = one_pass(problem, a, problem.weight * probability(values))
+        high = loss_above(totals.values, problem.weight, a, totals.columns)
         low = _lower_bound(problem, values)
+        exists = low > 0.0
+        if not exists:
+            low = _partial_bound(problem, values, high)
     free = "with an intercept" if problem.fit_intercept else "no intercept"
     words = f"minus the log likelihood (no penalty); {free}"
-    return facts(totals.values, a, high, max(low, 0.0), words)
+    return facts(totals.values, a, high, max(low, 0.0), words), exists
+
+
+def _partial_bound(problem: Problem, values: Array, high: float) -> float:
+    """The best bound of those for the rows nearer to the plane than some margin."""
+    losses = problem.weight * loss(values)
+    far = np.sort(values[values > _FAR])
+    steps = np.diff(far, prepend=max(float(values[values <= _FAR].max(initial=0.0)), 0.0))
+    best = 0.0
+    for at in np.argsort(-steps, kind="stable")[:_TRIES]:
+        near = np.flatnonzero(values < far[at])
+        rest = float(losses[near].sum())
+        if len(near) and rest > best:
+            best = max(best, _lower_bound(rows_of(problem, near), values[near]))
+        if best > 0.0 and high - best <= 1.1 * (high - rest):
+            break
+    return best
 
 
 def _lower_bound(problem: Problem, values: Array) -> float:

@@ -23,8 +23,12 @@ __all__ = ["ALGORITHMS", "emit", "estimator", "narrate", "table"]
 # Name on the command line, class, one line of what it is.
 ALGORITHMS = {
     "perceptron": ("Perceptron", "correct the weights on every mistake"),
+    "least-squares": ("LeastSquares", "minimum squared error, exact or by steps, with outliers"),
+    "ho-kashyap": ("HoKashyap", "squares with adapting targets: a separator, or a proof of none"),
     "kozinec": ("Kozinec", "nearest points of the hulls: the maximum margin, with bounds"),
+    "gaussian": ("GaussianClassifier", "Bayes rule of Gaussian classes, linear or quadratic"),
     "linear-svm": ("LinearSVM", "soft or hard margin, with a proved duality gap"),
+    "logistic-regression": ("LogisticRegression", "probabilities, with a proved duality gap"),
 }
 
 
@@ -66,7 +70,19 @@ def estimator(args: Namespace, **settings: Any) -> Any:
         settings[key] = _value(text)
     if getattr(args, "no_intercept", False):
         settings["fit_intercept"] = False
+    for key in [key for key in settings if key not in known]:
+        if key not in ("verbose", "callbacks") or (key == "callbacks" and settings[key]):
+            raise SettingError(f"{name} has no {_OPTIONS[key]}: {_NO_RUN}.")
+        del settings[key]  # a closed form has no run to watch
     return cls(**settings)
+
+
+_OPTIONS = {
+    "callbacks": "--checkpoint and --resume",
+    "time_limit": "--time-limit",
+    "fit_intercept": "--no-intercept",
+}
+_NO_RUN = "its answer has a closed form"
 
 
 def _value(text: str) -> Any:

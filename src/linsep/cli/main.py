@@ -91,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     predict.add_argument("model", metavar="MODEL")
     _data(predict, labels=False)
     predict.add_argument("--scores", action="store_true", help="scores beside the classes")
+    predict.add_argument("--proba", action="store_true", help="probabilities beside the classes")
     predict.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
 
     verify = commands.add_parser(

@@ -10,7 +10,7 @@ import numpy as np
 
 from linsep.cli.common import check_features, emit, framed, in_order, narrate, table
 from linsep.core.files import atomic_write_bytes
-from linsep.errors import DataError
+from linsep.errors import DataError, SettingError
 
 __all__ = ["run"]
 
@@ -25,11 +25,15 @@ def run(args: Namespace) -> int:
     X = framed(data) if hasattr(model, "feature_names_in_") else data.X
     classes = model.predict(X)
     scores = np.atleast_1d(model.decision_function(X))
+    shown = _probabilities(model, X) if args.proba else scores
     if args.json:
         result: dict[str, Any] = {"classes": classes.tolist(), "scores": scores.tolist()}
+        if args.proba:
+            result["probabilities"] = shown.tolist()
         text = json.dumps(result)
     else:
-        text = "\n".join(_line(c, s, args.scores) for c, s in zip(classes.tolist(), scores))
+        more = args.scores or args.proba
+        text = "\n".join(_line(c, s, more) for c, s in zip(classes.tolist(), shown))
     if args.output:
         atomic_write_bytes(args.output, text.encode() + b"\n")
         narrate(f"{len(classes)} predictions written to {args.output}")
@@ -39,6 +43,16 @@ def run(args: Namespace) -> int:
         right = int(np.sum(data.y.astype(str) == classes.astype(str)))
         narrate(f"{right} of {len(classes)} agree with the labels in the file")
     return 0
+
+
+def _probabilities(model: Any, X: Any) -> Any:
+    """Of all classes, in the order of the model's."""
+    if not hasattr(model, "predict_proba"):
+        raise SettingError(
+            f"--proba: {type(model).__name__} has no probabilities; logistic-regression has."
+        )
+    narrate("probabilities of " + ", ".join(map(str, model.classes_.tolist())))
+    return model.predict_proba(X)
 
 
 def read_for(args: Namespace, model: Any) -> Any:

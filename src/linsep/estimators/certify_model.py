@@ -41,7 +41,8 @@ def certify_model(
     ----------
     model : fitted model
         Of linsep or of scikit-learn: LinearSVC, SVC(kernel="linear"), SGDClassifier,
-        LogisticRegression, RidgeClassifier, Perceptron; or ``linsep.Linear(coef, intercept)``.
+        LogisticRegression (two classes or softmax, with or without a penalty),
+        RidgeClassifier, Perceptron; or ``linsep.Linear(coef, intercept)``.
     X, y : array or sparse matrix, and labels
         The rows it was trained on.
     sample_weight : array, optional
@@ -78,6 +79,11 @@ def certify_model(
     if problem.binary:
         a = np.append(coef[0], intercept[0])
         return _one(problem, claim, a, _alpha(claim, problem, 0), tol, time_limit)
+    if claim.kind == "softmax":
+        from linsep.certify.softmax_gap import softmax_gap
+
+        a = np.column_stack([coef, intercept]).ravel()
+        return softmax_gap(problem, a, claim.objective.C, reference=claim.reference)
     if claim.pairs:
         return _pairs(problem, claim, coef, intercept, tol, time_limit)
     share = None if time_limit is None else time_limit / problem.K

@@ -82,22 +82,22 @@ def _lead(p: Array, chosen: NDArray[np.int64]) -> Array:
 def logistic_summary(model: Any) -> str:
     """Several lines: the objective and its proof, the likelihood, the rule."""
     gap, outcome = model.certificate_, getattr(model, "outcome_", None)
-    proof = getattr(model, "proof_", None)
     lines = [
         f"{type(model).__name__}: {model.status_.value}",
         f"  algorithm   {model.solver_used_}",
         f"  minimised   {gap.words}",
         f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
     ]
-    if proof is not None and model.status_.name == "NO_MAXIMUM":
+    if model.status_.name == "NO_MAXIMUM":
         lines.append(f"  no maximum  {model.separation_}")
-        low, high = gap.lower_bound, gap.objective
-        lines.append(f"  supremum    minus the log likelihood tends to between {low:.6g} and "
-                     f"{high:.6g}; a finite C gives finite weights")  # fmt: skip
+        lines.append(
+            f"  supremum    minus the log likelihood comes as near to a number between "
+            f"{gap.lower_bound:.6g} and {gap.objective:.6g} as one likes; C=1 gives small weights"
+        )
     else:
         lines.append(f"  proved      within {100 * gap.relative_gap:.2g} % of the best possible")
-    lines.append(f"  likelihood  log likelihood {model.log_likelihood_:.8g}, of the classes' shares "
-                 f"alone {model.null_log_likelihood_:.8g}")  # fmt: skip
+    full, null = model.log_likelihood_, model.null_log_likelihood_
+    lines.append(f"  likelihood  logarithm {full:.8g}; {null:.8g} for the classes' shares alone")
     lines.append(f"  errors      {count(gap.errors, 'row')} not on their own side")
     if outcome is not None:  # a model read from a file has weights and certificate only
         work = f"{count(outcome.steps, outcome.unit)}, {outcome.passes:.4g} passes"

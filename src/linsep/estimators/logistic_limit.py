@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from linsep.certify.proof import Proof
 from linsep.certify.signs import row_signs
@@ -42,6 +43,8 @@ def limit_weights(problem: Problem, proof: Proof, tol: float, limits: Limits) ->
     On separable data, minus the log likelihood is at most tol; else it is at most 1 + tol / 2
     times that of the rows on the plane.
     """
+    if not problem.binary:
+        return _machine(problem, proof, tol, limits)
     direction = _direction(problem, proof)
     face = np.flatnonzero(row_signs(problem, proof.coef, proof.intercept) == 0)
     base = np.zeros_like(direction)
@@ -57,6 +60,29 @@ def limit_weights(problem: Problem, proof: Proof, tol: float, limits: Limits) ->
     here, push = problem.values(base), problem.values(direction)[off]
     least = float(here[face].max(initial=0.0)) + 4.0  # keeps the two kinds of rows apart
     return base + _far_enough(here[off], push, problem.weight[off], allowed, least) * direction
+
+
+def _machine(problem: Problem, proof: Proof, tol: float, limits: Limits) -> Array:
+    """The same for K > 2 classes; on quasi-separable data by penalties that vanish."""
+    from linsep.solvers.newton_softmax import NewtonSoftmax
+
+    if proof.separable:
+        direction = _direction(problem, proof)
+        push = problem.values(direction)
+        weight = np.repeat(problem.weight, problem.K - 1)  # log(1 + sum) <= sum of log(1 + each)
+        t = _far_enough(np.zeros(len(push)), push, weight, tol, 0.0)
+        return t * direction
+    a, C = np.zeros(problem.dim), 1e2
+    for _ in range(6):
+        a = drive(problem, NewtonSoftmax(C=C, tol=1e-6), limits=limits).witness.a
+        coef, _ = problem.split(a)
+        scores = problem.scores(a)
+        own = scores[np.arange(problem.n), problem.label]
+        losses = float(problem.weight @ (logsumexp(scores, axis=1) - own))
+        if 0.5 * float((coef**2).sum()) / C <= 0.5 * tol * losses:
+            break
+        C *= 100.0
+    return a
 
 
 def _direction(problem: Problem, proof: Proof) -> Array:

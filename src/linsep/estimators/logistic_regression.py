@@ -277,9 +277,8 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
         if proof.separable or proof.quasi:
             self.proof_ = proof
             self.separation_ = separating_words(problem, proof)
-            if problem.binary:
-                self._answer = limit_weights(problem, proof, self.tol, limits)
-                gap, _ = self._measure(problem, self._answer)
+            self._answer = limit_weights(problem, proof, self.tol, limits)
+            gap, _ = self._measure(problem, self._answer)
             return outcome, gap, Status.NO_MAXIMUM
         if proof.separable is False and hasattr(solver, "patient"):
             from dataclasses import replace
@@ -303,7 +302,8 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
         self.coef_, self.intercept_ = problem.split(a)
         self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
         self.n_updates_ = outcome.state.n_updates
-        self.status_, self.certificate_, self.outcome_ = status, gap, outcome
+        self.status_, self.outcome_ = status, outcome
+        self.certificate_: Any = gap
         self.solver_used_ = reason
         penalty = 0.0 if np.isinf(self._cost) else 0.5 * float((self.coef_**2).sum())
         cost = 1.0 if np.isinf(self._cost) else self._cost

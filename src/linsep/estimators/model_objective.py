@@ -21,7 +21,7 @@ __all__ = ["Claim", "claim_of"]
 
 @dataclass(frozen=True)
 class Claim:
-    """kind is "svm", "logistic", "ridge" or "perceptron"."""
+    """kind is "svm", "logistic", "softmax", "ridge" or "perceptron"."""
 
     kind: str
     objective: Objective
@@ -35,6 +35,8 @@ class Claim:
     """Of K machines, each weighs only its own class: LIBLINEAR and SGD do so."""
     balanced_by_weight: bool = False
     """class_weight="balanced" counts sample weights instead of rows."""
+    reference: int | None = None
+    """Softmax: number of the class that has no weights of its own."""
 
 
 def claim_of(model: Any, n: int) -> Claim:
@@ -110,26 +112,36 @@ def _sgd(model: Any, n: int) -> Claim:
 
 
 def _logistic(model: Any, n: int) -> Claim:
-    ratio = getattr(model, "l1_ratio", 0.0)
-    if getattr(model, "penalty", "l2") not in ("l2", "deprecated") or (ratio or 0.0) != 0.0:
+    ratio, penalty = getattr(model, "l1_ratio", 0.0), getattr(model, "penalty", "l2")
+    if penalty not in ("l2", "deprecated", None, "none") or (ratio or 0.0) != 0.0:
         raise ModelError("only logistic models with the penalty |w|^2 / 2 can be certified.")
-    if len(model.classes_) > 2 and getattr(model, "solver", "") != "liblinear":
-        raise ModelError(
-            "a softmax model of more than two classes cannot be certified yet; take "
-            "OneVsRestClassifier(LogisticRegression()) and certify its parts."
-        )
-    if not hasattr(model, "C") or not np.isfinite(model.C):
-        raise ModelError(
-            "a logistic model without a penalty has no bound of this kind; give it a finite C, or "
-            "certify LogisticRegression(C=...) with the C that was chosen."
-        )
+    ours = type(model).__module__.startswith("linsep.")
+    liblinear = not ours and getattr(model, "solver", "") == "liblinear"
+    C = np.inf if penalty in (None, "none") else _cost(model)
     how, constant = _free(model), 1.0
-    if getattr(model, "solver", "") == "liblinear" and model.fit_intercept:
+    if liblinear and model.fit_intercept:
         how, constant = "penalised", float(model.intercept_scaling)
+    one_each = liblinear or getattr(model, "multi_class", "auto") == "ovr"
+    softmax = len(model.classes_) > 2 and not one_each
+    reference = getattr(model, "reference", None) if ours and softmax else None
+    place = None if reference is None else int(np.flatnonzero(model.classes_ == reference)[0])
     return Claim(
-        "logistic", Objective("hinge", float(model.C), how, constant), model.class_weight,
-        positive_only=True, balanced_by_weight=True,
+        "softmax" if softmax else "logistic", Objective("hinge", C, how, constant),
+        model.class_weight, positive_only=not softmax, balanced_by_weight=not ours,
+        reference=place,
     )  # fmt: skip
+
+
+def _cost(model: Any) -> float:
+    """C of a logistic model; that of LogisticRegressionCV if it is one for all classes."""
+    chosen = getattr(model, "C_", None)
+    values = np.unique(np.ravel(model.C if chosen is None else chosen))
+    if len(values) != 1:
+        raise ModelError(
+            f"the model has the costs C_={values.tolist()}, one for each class; only one cost for "
+            "all can be certified."
+        )
+    return float(values[0])
 
 
 def _ridge(model: Any, n: int) -> Claim:
@@ -160,6 +172,7 @@ _MAKERS = {
     "SVC": _svc,
     "SGDClassifier": _sgd,
     "LogisticRegression": _logistic,
+    "LogisticRegressionCV": _logistic,
     "RidgeClassifier": _ridge,
     "RidgeClassifierCV": _ridge,
     "Perceptron": _perceptron,

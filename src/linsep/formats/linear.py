@@ -23,6 +23,7 @@ _OF_A_RUN = ("callbacks", "verbose")  # say how to watch a fit, nothing about it
 _EXTRA = (
     "n_iter_", "n_updates_", "solver_used_", "fingerprint_", "preprocessing_", "objective_",
     "support_", "dual_coef_", "margin_width_", "leave_one_out_bound_",
+    "log_likelihood_", "null_log_likelihood_", "separation_",
 )  # fmt: skip
 
 
@@ -87,9 +88,10 @@ def _restore_words(estimator: Any, fields: Mapping[str, Any]) -> None:
     if fields.get("certificate") is not None:
         from linsep.certify.certificate import Certificate
         from linsep.certify.gap import Gap
+        from linsep.certify.squares import Squares
 
         stored = fields["certificate"]
-        kind = Gap if "lower_bound" in stored else Certificate
+        kind = Squares if "plane" in stored else Gap if "lower_bound" in stored else Certificate
         estimator.certificate_ = kind.from_dict(stored)
 
 

@@ -64,7 +64,7 @@ class GradientState(State):
     @property
     def n_visits(self) -> int:
         """Rows looked at so far."""
-        return (self.steps + 1) * self.n_rows
+        return self.steps * self.n_rows
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,9 @@ class GradientAscent:
         """The weights as they are now."""
         return state.a
 
-    def extra(self, problem: Problem, state: GradientState, event: Event | None) -> dict[str, float]:
+    def extra(
+        self, problem: Problem, state: GradientState, event: Event | None
+    ) -> dict[str, float]:
         """Objective, length of the gradient, rate."""
         told = {"cost": state.primal, "gradient": float(np.linalg.norm(state.gradient))}
         return told | ({"eta": event.step} if event else {})
