@@ -42,7 +42,9 @@ def run(args: Namespace) -> int:
     if args.output:
         from linsep.formats import save
 
-        model.set_params(callbacks=None, verbose=0)
+        of_a_run = {"callbacks": None, "verbose": 0}
+        known = model.get_params(deep=False)
+        model.set_params(**{key: v for key, v in of_a_run.items() if key in known})
         save(model, args.output)
         narrate(f"model written to {args.output}")
     emit(_report(model) if args.json else model.summary(), args.json)
@@ -73,11 +75,16 @@ def _report(model: Any) -> dict[str, Any]:
         "solver_used": model.solver_used_,
         "status": model.status_.name,
         "sentence": model.status_.value,
-        "coef": model.coef_.tolist(),
-        "intercept": model.intercept_.tolist(),
+        "coef": _numbers(model, "coef_"),
+        "intercept": _numbers(model, "intercept_"),
         "classes": model.classes_.tolist(),
         "updates": getattr(model, "n_updates_", None),
         "passes": outcome.passes,
         "seconds": outcome.seconds,
         "certificate": model.certificate_.to_dict(),
     }
+
+
+def _numbers(model: Any, name: str) -> Any:
+    """An array as lists; None for a rule without it, such as a quadratic one."""
+    return getattr(model, name).tolist() if hasattr(model, name) else None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli.common import check_features, emit, in_order, table
+from linsep.cli.common import check_features, emit, framed, in_order, table
 from linsep.core import Problem, Witness
 from linsep.errors import ModelError
 
@@ -57,8 +57,11 @@ def _model(args: Namespace) -> int:
         raise ModelError(f"{args.model} holds no certificate; there is nothing to verify.")
     problem = Problem(data.X, labels, fit_intercept=bool(model.fit_intercept))
     told = model.certificate_
-    is_gap = hasattr(told, "lower_bound")
-    found, wrong = (_gap if is_gap else _facts)(problem, model, told)
+    if hasattr(told, "log_likelihood"):
+        found, wrong = _likelihood(framed(data), labels, model, told)
+    else:
+        is_gap = hasattr(told, "lower_bound")
+        found, wrong = (_gap if is_gap else _facts)(problem, model, told)
     lines = [f"found   {found}", f"stored  {told}"]
     lines += [f"DIFFERS {line}" for line in wrong]
     lines.append("they DIFFER: forged, or made for other data" if wrong else "they agree")
@@ -104,6 +107,23 @@ def _facts(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
         best = novikoff_bound(problem.matrix, labels, fit_intercept=problem.fit_intercept)
         if told.margin_aug_high < best.margin[0]:
             wrong.append(f"margin_aug_high: a plane has more than {told.margin_aug_high:.6g}")
+    return found, wrong
+
+
+def _likelihood(X: Any, labels: Any, model: Any, told: Any) -> tuple[Any, list[str]]:
+    """Recompute the likelihood of the parameters, and the best one of their structure."""
+    import linsep
+
+    found = linsep.certify(model, X, labels)
+    wrong = _unequal(
+        found, told, ("log_likelihood", "objective", "lower_bound", "errors", "rejected")
+    )
+    if (found.plane is None) != (told.plane is None):
+        wrong.append("plane: only one of the two has a plane")
+    elif told.plane is not None:
+        wrong += _unequal(found, told, ("margin",))
+        if found.separable is not told.separable:
+            wrong.append(f"separable: found {found.separable}, stored {told.separable}")
     return found, wrong
 
 
