@@ -13,6 +13,7 @@ from linsep.core.checkpoint import load_checkpoint, save_checkpoint
 from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.dual_cd import DualCD
 from linsep.solvers.newton_hinge import NewtonHinge
+from linsep.solvers.newton_machine import NewtonMachine
 from linsep.solvers.proximal_newton import ProximalNewton
 
 BINARY = {
@@ -24,7 +25,11 @@ BINARY = {
     "proximal": ProximalNewton(C=10.0, sweeps=3),
     "proximal, squared": ProximalNewton(C=1.0, sweeps=2, loss="squared_hinge"),
 }
-MACHINES = {"crammer-singer": CrammerSinger(C=1.0)}
+MACHINES = {
+    "crammer-singer": CrammerSinger(C=1.0),
+    "newton machine": NewtonMachine(C=1.0),
+    "newton machine, tight": NewtonMachine(C=100.0, tol=1e-6),
+}
 
 
 def data(n=60, d=4, classes=2, seed=0, noise=1.5):

@@ -9,11 +9,12 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import linsep
 from linsep import LinearSVM, Status
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
+from linsep.losses.rivals import nearest_shares, rounded_loss
 
 SOLVERS = ["newton", "dual-cd", "proximal-newton"]
 
@@ -334,3 +335,48 @@ def test_hard_margin_of_three_classes_names_the_one_that_cannot_be_cut_off():
         model = linsep.LinearSVM(C=np.inf).fit(X, y)
     assert model.status_.name == "INSEPARABLE"
     assert model.proof_.check(X, np.where(y == 1, "1", "rest")[:])
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("offset", [True, False])
+def test_crammer_singer_ends_on_unscaled_tables_for_every_C(load, C, offset):
+    X, y = load(return_X_y=True)
+    model = linsep.LinearSVM(C=C, multi_class="crammer-singer", fit_intercept=offset).fit(X, y)
+    assert model.status_.name == "CERTIFIED"
+    assert model.certificate_.relative_gap < 2e-5
+
+
+def test_crammer_singer_by_two_solvers_agrees_to_the_gaps():
+    X, y = load_iris(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    one = linsep.LinearSVM(C=0.3, multi_class="crammer-singer").fit(X, y)
+    other = linsep.LinearSVM(C=0.3, multi_class="crammer-singer", solver="dual-cd", tol=1e-5)
+    other.fit(X, y)
+    gap = one.certificate_.gap + other.certificate_.gap
+    assert abs(one.certificate_.objective - other.certificate_.objective) <= gap
+    assert ((one.coef_ - other.coef_) ** 2).sum() / 2 <= 2 * gap
+    assert one.solver_used_.startswith("Newton for one loss")
+
+
+def test_rounded_loss_of_a_machine_has_the_shares_as_slopes():
+    rng = np.random.default_rng(0)
+    g, center = rng.normal(size=(20, 4)), rng.dirichlet(np.ones(4), size=20)
+    h = 0.3
+    shares = nearest_shares(center + g / (2 * h))
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert (shares >= 0).all()
+    for k in range(4):
+        up, down = g.copy(), g.copy()
+        up[:, k] += 1e-6
+        down[:, k] -= 1e-6
+        values = [
+            rounded_loss(x, nearest_shares(center + x / (2 * h)), center, h) for x in (up, down)
+        ]
+        np.testing.assert_allclose((values[0] - values[1]) / 2e-6, shares[:, k], atol=1e-6)
+    # any other shares give less
+    for _ in range(50):
+        other = rng.dirichlet(np.ones(4), size=20)
+        assert (
+            rounded_loss(g, other, center, h) <= rounded_loss(g, shares, center, h) + 1e-12
+        ).all()

@@ -23,6 +23,7 @@ from linsep.estimators.svm_facts import SVMFacts
 from linsep.estimators.svm_hard import hard_machine, hard_machines
 from linsep.estimators.svm_summary import svm_summary
 from linsep.solvers.crammer_singer import CrammerSinger
+from linsep.solvers.newton_machine import NewtonMachine
 from linsep.solvers.polish import polish, polish_parts
 
 __all__ = ["LinearSVM"]
@@ -244,7 +245,9 @@ class LinearSVM(SVMFacts, LinearClassifier):
                 f"loss={self.loss!r} does not exist for multi_class='crammer-singer'; "
                 "use loss='hinge'."
             )
-        tol = min(self.tol, 1e-7) if is_small(problem) and not machine else self.tol
+        tol = self.tol
+        if is_small(problem) and not (machine and self.solver == "dual-cd"):
+            tol = min(tol, 1e-6 if machine else 1e-7)
         threads = None if self.n_jobs in (None, -1, 0) else self.n_jobs
         return choose_solver(
             problem,
@@ -335,7 +338,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
 
 def warm_state(model: Any, problem: Problem, solver: Any) -> Any:
     """A start for the solver from a fitted model on the same rows."""
-    if solver.unit == "Newton step":
+    if solver.unit == "Newton step" and problem.binary:
         return (model.coef_, model.intercept_)
     index = problem.row_index
     support = model.support_
@@ -351,6 +354,8 @@ def warm_state(model: Any, problem: Problem, solver: Any) -> Any:
     alpha[:, support] = ratio * model.dual_coef_
     if isinstance(solver, CrammerSinger):
         return alpha.T
+    if isinstance(solver, NewtonMachine):
+        return model.coef_, model.intercept_, alpha.T
     if problem.binary:
         return np.abs(alpha[0])
     if solver.solver.unit == "Newton step":

@@ -9,6 +9,7 @@ from linsep.errors import SettingError
 from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.dual_cd import DualCD
 from linsep.solvers.newton_hinge import NewtonHinge
+from linsep.solvers.newton_machine import NewtonMachine
 from linsep.solvers.one_vs_rest import OneVsRest
 from linsep.solvers.proximal_newton import ProximalNewton
 
@@ -18,6 +19,7 @@ SOLVERS = ("newton", "dual-cd", "proximal-newton")
 
 _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
 _MOST_COLUMNS = 12_000  # and of this width it still fits into memory, a gigabyte
+_MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 
 
@@ -42,7 +44,7 @@ def choose_solver(
     if name == "auto":
         name, reason = _by_shape(problem)
     if multi_class == "crammer-singer" and not problem.binary:
-        return CrammerSinger(C, tol, seed), "dual coordinate descent for one loss of all classes"
+        return _machine(problem, name, reason, C, tol, seed)
     if name == "newton" and problem.d > _MOST_COLUMNS:
         raise SettingError(
             f"solver='newton' factors a matrix with a row and a column for each of the "
@@ -62,6 +64,17 @@ def choose_solver(
     if problem.binary:
         return solver, f"{words} ({reason})"
     return OneVsRest(solver, threads), f"{words} ({reason}), one class against the rest"
+
+
+def _machine(
+    problem: Problem, name: str, reason: str, C: float, tol: float, seed: int
+) -> tuple[Solver[Any], str]:
+    """One loss for all classes."""
+    weights = problem.K * (problem.d + 1)
+    few = weights <= _FEW_COLUMNS and problem.n * problem.K <= _MANY_SCORES
+    if name == "newton" and (few or reason == "as asked"):
+        return NewtonMachine(C, tol), f"Newton for one loss of all classes ({reason})"
+    return CrammerSinger(C, tol, seed), "dual coordinate descent for one loss of all classes"
 
 
 def _by_shape(problem: Problem) -> tuple[str, str]:
