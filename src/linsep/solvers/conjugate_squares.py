@@ -1,0 +1,132 @@
+"""Least squares by conjugate gradients, where no matrix of products fits.
+
+Problem   minimise J(A) = sum_i s_i |x~_i A - t_i|^2
+Update    A <- A + alpha P,  P <- G + beta P  on the normal equations, one pass a step
+Stop      the gradient is so small that no weights of moderate size are better by tol
+Paper     Hestenes and Stiefel 1952; Björck, Numerical Methods for Least Squares Problems, 7.4
+
+From A = 0 all iterates are combinations of rows, so the limit is the solution of least length.
+Every so often the gradient is computed afresh, since updating it lets rounding add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.normal import aims, columns_of, flat, totals
+from linsep.certify.squares import small_slope
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+
+__all__ = ["ConjugateSquares", "ConjugateState"]
+
+Array = NDArray[np.float64]
+
+_AFRESH = 50  # steps between two gradients that are computed from the rows
+_STALL = 20  # fresh gradients without a better one
+
+
+@dataclass(kw_only=True)
+class ConjugateState(State):
+    """Weights, half the negative gradient, the direction and its squared length."""
+
+    a: Array
+    G: Array
+    P: Array
+    squared: Array
+    least: float = np.inf
+    since: int = 0
+    until: int = 0
+    """Steps left before the gradient is computed afresh."""
+    n_passes: int = 0
+
+    @property
+    def passes(self) -> float:
+        """Products with all rows, there and back."""
+        return float(self.n_passes)
+
+
+@dataclass(frozen=True)
+class ConjugateSquares:
+    """Conjugate gradients on the normal equations, all columns at once.
+
+    Parameters
+    ----------
+    tol : float
+        Gap to reach, relative to the cost of zero weights.
+    """
+
+    unit: ClassVar[str] = "iteration"
+
+    tol: float = 1e-6
+
+    def init(self, problem: Problem, *, start: Any = None) -> ConjugateState:
+        """Weights zero, or a start (which gives up the least length)."""
+        a = np.zeros(problem.dim) if start is None else problem.join(*start)
+        shape = columns_of(problem, a).shape
+        return ConjugateState(a=a, G=np.zeros(shape), P=np.zeros(shape), squared=np.zeros(shape[1]))
+
+    def advance(
+        self, problem: Problem, state: ConjugateState, steps: int, log: Log = NO_LOG
+    ) -> int:
+        """Up to ``steps`` iterations."""
+        taken = 0
+        while taken < steps and not state.status.done:
+            taken += 1
+            if state.until == 0:
+                self._afresh(problem, state)
+            state.steps += 1
+            state.until -= 1
+            if not state.status.done:
+                self._iterate(problem, state)
+        return taken
+
+    def status(self, state: ConjugateState) -> Status:
+        """Why the run stands where it stands."""
+        return state.status
+
+    def witness(self, problem: Problem, state: ConjugateState) -> Witness:
+        """The weights."""
+        return Witness(a=state.a.copy())
+
+    def _afresh(self, problem: Problem, state: ConjugateState) -> None:
+        A, T = columns_of(problem, state.a), aims(problem)
+        state.G = -totals(problem, A, T).gradient
+        state.P = state.G.copy()
+        state.squared = (state.G**2).sum(axis=0)
+        state.n_passes += 1
+        state.until = _AFRESH
+        size = float(state.squared.sum())
+        if not np.isfinite(size):
+            state.status = Status.DIVERGED
+            return
+        state.status = Status.RUNNING
+        if small_slope(problem, A, state.G, T, self.tol):
+            state.status = Status.CERTIFIED
+        state.since = 0 if size < 0.5 * state.least else state.since + 1
+        state.least = min(state.least, size)
+        if state.since >= _STALL:
+            state.status = Status.STALLED
+
+    def _iterate(self, problem: Problem, state: ConjugateState) -> None:
+        now = totals(problem, state.P, np.zeros((problem.n, state.P.shape[1])))
+        state.n_passes += 1
+        curvature = now.cost(problem)
+        with np.errstate(all="ignore"):
+            alpha = np.where(curvature > 0, state.squared / curvature, 0.0)
+            A = columns_of(problem, state.a) + alpha * state.P
+            state.G = state.G - alpha * now.gradient
+            squared = (state.G**2).sum(axis=0)
+            beta = np.where(state.squared > 0, squared / state.squared, 0.0)
+        state.P = state.G + beta * state.P
+        state.squared = squared
+        state.a = flat(problem, A)
+        state.n_updates += 1
+        if small_slope(problem, A, state.G, aims(problem), self.tol / 4):
+            state.until = 0  # look at the gradient itself
