@@ -189,8 +189,10 @@ def _gram(problem: Problem, W: Array) -> _Gram | None:
 def _scaled(full: Array, unit: Array, columns: NDArray[np.int64], terms: int) -> _Gram | None:
     """None where the smallest eigenvalue is not surely positive."""
     width = len(columns)
+    if not width:  # nothing to be zero in
+        return _Gram(columns, np.zeros(0), np.zeros((0, 0)), np.ones(1), 0.0)
     part = full[np.ix_(columns, columns)]
-    if not width or not (part.diagonal() > 0).all():
+    if not (part.diagonal() > 0).all():
         return None
     scale = 1.0 / np.sqrt(part.diagonal())
     values, vectors = scipy.linalg.eigh(part * scale[:, None] * scale, check_finite=False)

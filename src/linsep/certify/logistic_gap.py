@@ -72,8 +72,10 @@ def logistic_gap(
         pull += (balance * constant) ** 2
     # alpha is off by a share of slack at most: H falls by no more than alpha |logit| slack
     gain = entropy_below(alpha, cost, slack)
-    low = gain - 0.5 * pull * (1 + 8 * _U)
-    low -= 8 * _U * abs(low)
+    # t alpha is feasible too, and H(t q) >= t H(q): a poor alpha is better made smaller
+    t = min(1.0, max(gain, 0.0) / pull) if pull > 0 else 1.0
+    low = t * gain - 0.5 * t * t * pull * (1 + 8 * _U)
+    low -= 8 * _U * (abs(low) + t * abs(gain))
     free = {"free": "the intercept is not penalised", "none": "no intercept"}.get(
         intercept, f"the intercept is penalised as the weight of a constant feature {constant:g}"
     )
@@ -124,7 +126,7 @@ def entropy_below(alpha: Array, cost: Array, slack: float) -> float:
     q[~(q < 1.0 - 1e3 * (slack + 4 * _U))] = 0.0
     q[q < 1e-290] = 0.0
     r = 1.0 - q
-    log_q, log_r = np.log(np.where(q > 0, q, 1.0)), np.log(r)
+    log_q, log_r = np.log(np.where(q > 0, q, 1.0)), np.log1p(-q)  # not log(r): r was rounded
     q_log_q, r_log_r = q * log_q, r * log_r
     total = -float((cost * (q_log_q + r_log_r)).sum())
     size = float((cost * (np.abs(q_log_q) + np.abs(r_log_r) + q * (2.0 - log_r))).sum())

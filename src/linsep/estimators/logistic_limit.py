@@ -51,9 +51,9 @@ def limit_weights(problem: Problem, proof: Proof, tol: float, limits: Limits) ->
     allowed = tol
     if len(face):
         part = rows_of(problem, face)
-        outcome = drive(
-            part, NewtonLogistic(C=np.inf, tol=1e-3 * min(tol, 1e-3), patient=True), limits=limits
-        )
+        small = part.n * part.d <= 1_000_000
+        exact = NewtonLogistic(C=np.inf, tol=1e-20 if small else 1e-3 * tol, patient=True)
+        outcome = drive(part, exact, limits=limits)
         base = outcome.witness.a
         allowed = 0.5 * tol * outcome.state.best_primal
     off = np.setdiff1d(np.arange(problem.n), face)

@@ -47,9 +47,10 @@ def curvature(m: Array) -> Array:
 
 def entropy(q: Array) -> Array:
     """-q log q - (1 - q) log(1 - q), with 0 at both ends."""
-    r = 1.0 - q
-    tiny = 5e-324
-    return np.asarray(-q * np.log(np.maximum(q, tiny)) - r * np.log(np.maximum(r, tiny)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = np.where(q > 0, q * np.log(q), 0.0)
+        right = np.where(q < 1, (1.0 - q) * np.log1p(-q), 0.0)
+    return np.asarray(-left - right)
 
 
 def logit(p: ArrayLike) -> Array:
