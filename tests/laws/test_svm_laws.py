@@ -14,6 +14,7 @@ from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.dual_cd import DualCD
 from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.newton_machine import NewtonMachine
+from linsep.solvers.one_vs_rest import OneVsRest
 from linsep.solvers.proximal_newton import ProximalNewton
 
 BINARY = {
@@ -29,6 +30,8 @@ MACHINES = {
     "crammer-singer": CrammerSinger(C=1.0),
     "newton machine": NewtonMachine(C=1.0),
     "newton machine, tight": NewtonMachine(C=100.0, tol=1e-6),
+    "one-vs-rest": OneVsRest(DualCD(C=1.0, seed=2)),
+    "one-vs-rest, newton": OneVsRest(NewtonHinge(C=1.0)),
 }
 
 
@@ -55,8 +58,15 @@ def fields(state):
 
 def same(one, other):
     left, right = fields(one), fields(other)
-    return all(np.array_equal(left[k], right[k], equal_nan=True) if isinstance(left[k], np.ndarray)
-               else left[k] == right[k] for k in left)  # fmt: skip
+    return all(same_value(left[k], right[k]) for k in left)
+
+
+def same_value(left, right):
+    if isinstance(left, np.ndarray):
+        return np.array_equal(left, right, equal_nan=True)
+    if isinstance(left, list):
+        return all(map(same, left, right))
+    return left == right
 
 
 @pytest.mark.parametrize(("solver", "make"), list(cases()))

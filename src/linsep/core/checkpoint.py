@@ -11,6 +11,7 @@ import io
 import json
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,12 +36,12 @@ def save_checkpoint(path: str | Path, problem: Problem, solver: Solver[S], state
     """Write a state to a file, whole or not at all."""
     arrays: dict[str, Any] = {}
     numbers: dict[str, Any] = {}
-    for field in dataclasses.fields(state):
-        value = getattr(state, field.name)
+    for holder, name, key in _places(state):
+        value = getattr(holder, name)
         if isinstance(value, np.ndarray):
-            arrays[field.name] = value
+            arrays[key] = value
         else:
-            numbers[field.name] = value.name if isinstance(value, Status) else value
+            numbers[key] = value.name if isinstance(value, Status) else value
     header = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -72,19 +73,32 @@ def load_checkpoint(path: str | Path, problem: Problem, solver: Solver[S]) -> S:
             "resume with the same settings."
         )
     state = solver.init(problem)
-    for field in dataclasses.fields(state):
-        old = getattr(state, field.name)
+    for holder, name, key in _places(state):
+        old = getattr(holder, name)
         if isinstance(old, np.ndarray):
-            new: Any = arrays.get(field.name)
+            new: Any = arrays.get(key)
             if new is None or new.dtype != old.dtype or new.ndim != old.ndim:
-                raise CheckpointError(f"{path} has no usable array {field.name!r}; it is damaged.")
-        elif field.name not in header["numbers"]:
-            raise CheckpointError(f"{path} has no entry {field.name!r}; it is damaged.")
+                raise CheckpointError(f"{path} has no usable array {key!r}; it is damaged.")
+        elif key not in header["numbers"]:
+            raise CheckpointError(f"{path} has no entry {key!r}; it is damaged.")
         else:
-            new = header["numbers"][field.name]
+            new = header["numbers"][key]
             new = Status[new] if isinstance(old, Status) else new
-        setattr(state, field.name, new)
+        setattr(holder, name, new)
     return state
+
+
+def _places(state: Any, prefix: str = "") -> Iterator[tuple[Any, str, str]]:
+    """Every number and array of a state and of the states inside it: where, and under which key."""
+    for field in dataclasses.fields(state):
+        value, key = getattr(state, field.name), prefix + field.name
+        if isinstance(value, State):
+            yield from _places(value, f"{key}.")
+        elif isinstance(value, list) and value and isinstance(value[0], State):
+            for at, part in enumerate(value):
+                yield from _places(part, f"{key}.{at}.")
+        else:
+            yield state, field.name, key
 
 
 def describe(solver: Any) -> str:

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 
-__all__ = ["against_rest", "rows_of"]
+__all__ = ["against_rest", "each_against_rest", "rows_of"]
 
 
 def against_rest(problem: Problem, k: int) -> Problem:
     """Class k as the positive class against all others."""
     part = copy.copy(problem)
-    for name in ("sign", "rows", "fingerprint", "_aims", "_right_side"):
+    for name in ("sign", "rows", "fingerprint", "_aims", "_right_side", "_each_against_rest"):
         part.__dict__.pop(name, None)
     part.label = (problem.label == k).astype(np.int64)
     part.classes = np.array(["rest", str(problem.classes[k])])
@@ -27,9 +27,18 @@ def rows_of(problem: Problem, index: NDArray[np.int64]) -> Problem:
     """The problem of some rows alone; the classes stay, though one may have no row left."""
     part = copy.copy(problem)
     fresh = ("sign", "rows", "fingerprint", "row_hashes", "squared_lengths", "_survey")
-    for name in fresh:
+    for name in (*fresh, "_each_against_rest"):
         part.__dict__.pop(name, None)
     part.matrix = problem.matrix[index]
     part.label, part.weight = problem.label[index], problem.weight[index]
     part.n = len(index)
     return part
+
+
+def each_against_rest(problem: Problem) -> list[Problem]:
+    """Every class against all others; made once and kept with the problem."""
+    kept: list[Problem] | None = problem.__dict__.get("_each_against_rest")
+    if kept is None:
+        kept = [against_rest(problem, k) for k in range(problem.K)]
+        problem.__dict__["_each_against_rest"] = kept
+    return kept

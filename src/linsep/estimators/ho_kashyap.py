@@ -9,6 +9,7 @@ import numpy as np
 
 from linsep.certify.certificate import Certificate, judge
 from linsep.core import Outcome, Problem, Solver, Status
+from linsep.core.parts import each_against_rest
 from linsep.errors import CapabilityError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.params import Check, number
@@ -184,7 +185,7 @@ class HoKashyap(LinearClassifier):
         state = outcome.state
         self.certificates_: list[Certificate] = [
             judge(part, solver.solver.witness(part, at))
-            for part, at in zip(state.problems, state.parts)
+            for part, at in zip(each_against_rest(problem), state.parts)
         ]
         if outcome.certificate.separable:
             return replace(outcome, status=Status.SEPARATED)

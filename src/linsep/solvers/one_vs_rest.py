@@ -14,7 +14,7 @@ import numpy as np
 
 from linsep.core.lanes import run_all
 from linsep.core.log import NO_LOG, Log
-from linsep.core.parts import against_rest
+from linsep.core.parts import each_against_rest
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State, Witness
 from linsep.core.status import Status
@@ -28,7 +28,6 @@ class OneVsRestState(State):
     """One state for each class."""
 
     parts: list[Any]
-    problems: list[Problem]
 
     @property
     def passes(self) -> float:
@@ -67,10 +66,10 @@ class OneVsRest:
         """One state for each class; start is a list with one entry for each, or None."""
         solver: Solver[Any] = self.solver
         row_lengths(problem)  # computed once, for all parts
-        problems = [against_rest(problem, k) for k in range(problem.K)]
+        problems = each_against_rest(problem)
         starts = [None] * problem.K if start is None else list(start)
         jobs = [partial(solver.init, p, start=s) for p, s in zip(problems, starts)]
-        return OneVsRestState(parts=run_all(jobs, self.threads), problems=problems)
+        return OneVsRestState(parts=run_all(jobs, self.threads))
 
     def advance(
         self, problem: Problem, state: OneVsRestState, steps: int, log: Log = NO_LOG
@@ -78,7 +77,7 @@ class OneVsRest:
         """Up to ``steps`` steps of every part."""
         jobs = [
             partial(self.solver.advance, p, s, steps)
-            for p, s in zip(state.problems, state.parts)
+            for p, s in zip(each_against_rest(problem), state.parts)
             if not s.status.done
         ]
         taken = max(run_all(jobs, self.threads), default=0)
@@ -93,7 +92,7 @@ class OneVsRest:
 
     def witness(self, problem: Problem, state: OneVsRestState) -> Witness:
         """Weights of all classes; row i of class k has number k n + i."""
-        parts = [self.solver.witness(p, s) for p, s in zip(state.problems, state.parts)]
+        parts = [self.solver.witness(p, s) for p, s in zip(each_against_rest(problem), state.parts)]
         rows = [part.rows + k * problem.n for k, part in enumerate(parts)]
         return Witness(
             a=np.concatenate([part.a for part in parts]),
