@@ -61,7 +61,7 @@ def softmax_gap(
     if reference is not None:
         blocks -= blocks[reference]
     W, b = blocks[:, :-1], blocks[:, -1]
-    with np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"):
         S = np.ascontiguousarray(problem.product(W.T).T)
         S += b[:, None]
         cost = (1.0 if np.isinf(C) else C) * problem.weight
@@ -176,8 +176,7 @@ def combination(problem: Problem, alpha: Array) -> tuple[Array, int]:
             V += alpha[:, lo:hi] @ block
         return V
 
-    with one_blas_thread():
-        parts = lanes.each(lane_sums)
+    parts = lanes.each(lane_sums)
     return sum(parts[1:], parts[0]), lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 4
 
 

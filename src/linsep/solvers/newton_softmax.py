@@ -36,7 +36,8 @@ __all__ = ["NewtonSoftmax", "SoftmaxState"]
 Array = NDArray[np.float64]
 
 _BEYOND = 1e-10  # relative gap that small problems are solved to, whatever the tolerance
-_SAMPLE_STEPS = 25
+_SAMPLE_STEPS = 10  # on the sample, at most
+_FIRST_STEPS = 8  # on all rows, before the classes get matrices of their own
 
 
 @dataclass(kw_only=True)
@@ -56,17 +57,19 @@ class SoftmaxState(State):
     primal: float = np.inf
     gap: float = np.inf
     """Relative gap as the solver sees it; certify has the last word."""
-    factors: Array = field(default_factory=lambda: np.zeros(0))
+    kind: str = ""
+    factors: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
     scales: Array = field(default_factory=lambda: np.zeros(0))
     class_factors: Array = field(default_factory=lambda: np.zeros(0))
     class_scales: Array = field(default_factory=lambda: np.zeros(0))
-    """The matrix that directions are taken from; see softmax_system.py."""
+    """The matrix that directions are taken from and its kind; see softmax_system.py."""
     steps_s: Array
     """Changes of the weights since, one a row, oldest first."""
     steps_y: Array
     """Changes of the gradient that went with them."""
     idle: int = 0
-    slow: int = 0
+    tried: float = np.inf
+    """Gap that the last shortcut promised."""
     rows_read: float = 0.0
     n_rows: int
 
@@ -174,12 +177,28 @@ class NewtonSoftmax:
             self._enter(problem, state, 1)
             return
         rows = self._rows(problem, state.level)
-        kind = system.kind_of(problem.n, problem.d, problem.K)
-        whole = kind == "blocks" and system.rows_for_blocks(rows.n, rows.d, rows.K) == rows.n
-        if whole or not state.factors.size:
-            self._factor(problem, state, rows, kind)
-        self._move(problem, state, rows, self._direction(problem, state, kind), whole)
+        self._refresh(problem, state, rows)
+        shortcut = self._shortcut(state) if state.level == 1 else None
+        if shortcut is not None:
+            self._move(problem, state, rows, shortcut, 1.0)
+        else:
+            self._move(problem, state, rows, self._direction(state))
         state.rung += 1
+
+    def _refresh(self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows) -> None:
+        """See that there is a matrix to take directions from."""
+        kind = state.kind or system.kind_of(problem.n, problem.d, problem.K)
+        late = state.level == 1 and state.rung == _FIRST_STEPS
+        if kind == "product" and late and system.room_for_classes(rows.n, rows.d, rows.K):
+            kind = "classes"
+        if kind != state.kind or self._whole(state, rows):
+            self._factor(problem, state, rows, kind)
+            state.steps_s, state.steps_y = state.steps_s[:0], state.steps_y[:0]
+
+    def _whole(self, state: SoftmaxState, rows: SoftmaxRows) -> bool:
+        """Whether the matrix is that of the present point and all rows, and new in every step."""
+        fits = system.rows_for_blocks(rows.n, rows.d, rows.K) == rows.n
+        return state.kind == "blocks" and fits
 
     def _enough(self, state: SoftmaxState) -> bool:
         """Whether the sample has told what it can."""
@@ -189,8 +208,7 @@ class NewtonSoftmax:
         """Go on with another set of rows."""
         rows = self._rows(problem, level)
         state.level, state.rung, state.idle = level, 0, 0
-        state.factors = np.zeros(0)
-        state.steps_s, state.steps_y = state.steps_s[:0], state.steps_y[:0]
+        state.kind = ""
         S = rows.forward(state.W[:, :-1]) + state.W[:, -1:].astype(rows.dtype)
         state.rows_read += rows.n
         self._take(problem, state, rows, state.W, S)
@@ -226,22 +244,26 @@ class NewtonSoftmax:
         return now
 
     def _move(
-        self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows, dW: Array, whole: bool
+        self,
+        problem: Problem,
+        state: SoftmaxState,
+        rows: SoftmaxRows,
+        dW: Array,
+        t: float | None = None,
     ) -> None:
-        """To the minimum along dW."""
+        """To the minimum along dW, or by t."""
         dS = rows.forward(dW[:, :-1]) + dW[:, -1:].astype(rows.dtype)
-        t = self._minimum_along(state, rows, dW, dS)
+        if t is None:
+            t = self._minimum_along(state, rows, dW, dS)
         before_W, before_G, before = state.W, state.gradient, (state.primal, state.gap)
-        predicted = -0.5 * float(np.vdot(state.gradient, dW[:, :-1]))
         if not self.ridge:
-            state.gap = _share(2 * abs(predicted), state.primal)
-        if not t > 0:
-            state.idle += 1
+            decrement = abs(float(np.vdot(state.gradient, dW[:, :-1])))
+            state.gap = _share(decrement, state.primal)
         S = state.S + rows.dtype.type(t) * dS
         self._take(problem, state, rows, state.W + t * dW, S)
         if state.status.done:
             return
-        if not whole:
+        if not self._whole(state, rows):
             self._remember(state, before_W, before_G)
         self._judge(problem, state, before)
 
@@ -269,34 +291,38 @@ class NewtonSoftmax:
     def _factor(self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows, kind: str) -> None:
         now = rows.shares(state.S)
         seed = self.seed * 1000003 + state.steps
-        offset = problem.fit_intercept
+        offset, fixed = problem.fit_intercept, self.reference
+        state.kind = kind
         if kind == "blocks":
-            state.factors, state.scales = system.factor_blocks(
-                rows, now, self.ridge, offset, self.reference, seed
-            )
+            found = system.factor_blocks(rows, now, self.ridge, offset, fixed, seed)
+            state.factors, state.scales = found
         elif kind == "product":
             state.factors, state.scales, state.class_factors, state.class_scales = (
-                system.factor_product(rows, now, offset, self.reference, seed)
+                system.factor_product(rows, now, offset, fixed, seed)
             )
+        elif kind == "classes":
+            state.factors = system.factor_classes(rows, now, self.ridge, offset, seed)
         else:
             state.factors = system.factor_diagonal(rows, now, self.ridge)
 
-    def _solved(self, state: SoftmaxState, kind: str, G: Array) -> Array:
-        if kind == "blocks":
+    def _solved(self, state: SoftmaxState, G: Array) -> Array:
+        if state.kind == "blocks":
             return system.Blocks(state.factors, state.scales, len(G)).solve(G)[:, :-1]
-        if kind == "product":
+        if state.kind == "product":
             parts = (state.factors, state.scales, state.class_factors, state.class_scales)
             out = system.solve_product(parts, self.ridge, G)
+        elif state.kind == "classes":
+            out = system.solve_classes(state.factors, G)
         else:
             out = G / state.factors
         if self.reference is not None:
             out[self.reference] = 0.0
         return out
 
-    def _direction(self, problem: Problem, state: SoftmaxState, kind: str) -> Array:
+    def _direction(self, state: SoftmaxState) -> Array:
         """-H^-1 gradient with H corrected by the pairs, and intercepts to match."""
         dW = np.zeros_like(state.W)
-        if kind == "blocks" and not len(state.steps_s):
+        if state.kind == "blocks" and not len(state.steps_s):
             dW[:] = -system.Blocks(state.factors, state.scales, len(dW)).solve(state.gradient)
             return dW
         q, kept = state.gradient.copy(), []
@@ -304,13 +330,33 @@ class NewtonSoftmax:
             t = float(np.vdot(s, q)) / float(np.vdot(s, y))
             kept.append(t)
             q -= t * y
-        q = self._solved(state, kind, q)
+        q = self._solved(state, q)
         if len(state.steps_s):
             s, y = state.steps_s[-1], state.steps_y[-1]
-            q *= float(np.vdot(s, y)) / float(np.vdot(y, self._solved(state, kind, y)))
+            q *= float(np.vdot(s, y)) / float(np.vdot(y, self._solved(state, y)))
         for s, y, t in zip(state.steps_s, state.steps_y, kept[::-1]):
             q += s * (t - float(np.vdot(y, q)) / float(np.vdot(s, y)))
         dW[:, :-1] = -q
+        return dW
+
+    def _shortcut(self, state: SoftmaxState) -> Array | None:
+        """The combination of past steps that leaves the shortest gradient, if that is enough.
+
+        The gap is half the squared length of the gradient, which is not what the method makes
+        small; gradients of past points cancel each other to a good part.
+        """
+        if not self.ridge or len(state.steps_s) < 4 or state.gap > 20 * self.tol:
+            return None
+        Y = state.steps_y.reshape(len(state.steps_y), -1)
+        g = state.gradient.ravel()
+        c = np.linalg.lstsq(Y @ Y.T, -(Y @ g), rcond=1e-12)[0]
+        rest = g + c @ Y
+        promised = _share(0.5 * float(rest @ rest), state.primal)
+        if promised > 0.8 * self.tol or promised > 0.7 * state.tried:
+            return None
+        state.tried = promised
+        dW = np.zeros_like(state.W)
+        dW[:, :-1] = np.tensordot(c, state.steps_s, axes=1)
         return dW
 
     def _minimum_along(

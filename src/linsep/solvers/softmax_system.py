@@ -4,22 +4,37 @@ blocks     all second derivatives by the weights and intercepts of all classes, 
 product    A x G: classes times columns, A the average of diag(p) - p p' over the rows and G the
            weighted products of the columns, about their weighted mean since intercepts follow;
            two small eigenvalue problems
+classes    the second derivatives by the weights of each class alone, once the rows in doubt
+           are known; what couples the classes is left to the corrections
 diagonal   for very many columns
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.lanes import run_all
 from linsep.core.order import generator
 from linsep.losses.softmax import Shares
 from linsep.solvers.softmax_pass import SoftmaxRows
 
-__all__ = ["Blocks", "factor_blocks", "factor_diagonal", "factor_product", "kind_of"]
+__all__ = [
+    "Blocks",
+    "factor_blocks",
+    "factor_classes",
+    "factor_diagonal",
+    "factor_product",
+    "kind_of",
+    "room_for_classes",
+    "rows_for_blocks",
+    "solve_classes",
+    "solve_product",
+]
 
 Array = NDArray[np.float64]
 
@@ -176,3 +191,53 @@ def _picked(
     chance = np.minimum(1.0, size * (0.9 * importance / total + 0.1 / len(importance)))
     index = np.flatnonzero(generator(seed, 1).random(len(importance)) < chance)
     return index, value / chance
+
+
+# -- classes ----------------------------------------------------------------------------------
+
+
+def room_for_classes(n: int, d: int, K: int) -> bool:
+    """Whether a matrix for each class is small beside the rows."""
+    return 2 * K * d <= n
+
+
+def factor_classes(
+    rows: SoftmaxRows, now: Shares, ridge: float, offset: bool, seed: int
+) -> NDArray[Any]:
+    """For each class the Cholesky factor of its own second derivatives, shape (K, d, d).
+
+    Each class has a sample of its own, of the rows where it is in doubt.
+    """
+    p, K, d = rows.probabilities(now), rows.K, rows.d
+    out = np.empty((K, d, d), rows.dtype)
+
+    def one(k: int) -> None:
+        h = rows.cost * (p[k] * (1.0 - p[k]))
+        index, scale = _picked(h, h, max(4096, 5 * d), seed + k)
+        weight = scale[index]
+        G, sums = rows.weighted_gram(index, weight)
+        if offset and weight.sum() > 0:
+            G -= np.outer(sums, sums / weight.sum())
+        typical = max(float(np.trace(G)) / d, 1e-300)
+        G.flat[:: d + 1] += ridge
+        jitter = 1e-6
+        while True:
+            G.flat[:: d + 1] += jitter * typical
+            try:
+                out[k] = scipy.linalg.cholesky(G.astype(rows.dtype), lower=True, check_finite=False)
+                return
+            except scipy.linalg.LinAlgError:
+                jitter *= 10
+
+    run_all([partial(one, k) for k in range(K)], rows.threads)
+    return out
+
+
+def solve_classes(factors: NDArray[Any], G: Array) -> Array:
+    """H_k^-1 g_k for each class."""
+    out = np.empty_like(G)
+    for k, factor in enumerate(factors):
+        out[k] = scipy.linalg.cho_solve(
+            (factor, True), G[k].astype(factor.dtype), check_finite=False
+        )
+    return out
