@@ -17,6 +17,8 @@ _HOMES = {
     "CostDisplay": "linsep.display.cost",
     "DecisionDisplay": "linsep.display.decision",
     "HullDisplay": "linsep.display.hull",
+    "LogisticCurveDisplay": "linsep.display.logistic_curve",
+    "ProbabilityDisplay": "linsep.display.probability",
     "TraceDisplay": "linsep.display.trace",
     "WeightSpaceDisplay": "linsep.display.weight_space",
     "GaussianClassifier": "linsep.estimators.gaussian",
