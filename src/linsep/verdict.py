@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -25,15 +24,17 @@ from linsep.certify.margins import loosen, margin_above
 from linsep.certify.proof import Proof
 from linsep.certify.recheck import carrying_columns, kesler_rows
 from linsep.core.drive import Outcome, drive
+from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.limits import Limits
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
+from linsep.core.validate import as_matrix
 from linsep.errors import SettingError
 from linsep.separating.faces import find_face
 from linsep.separating.margin import MarginFinder
 from linsep.separating.planes import Plane, exact_plane, plane_of, rational_planes
-from linsep.solvers.cloud import one_unit
+from linsep.solvers.cloud import cloud_of, one_unit
 from linsep.solvers.exact_hulls import ExactHulls, ExactState
 from linsep.solvers.nearest_hulls import NearestHulls
 from linsep.solvers.perceptron import SingleSample
@@ -45,6 +46,8 @@ Rows = NDArray[np.int64]
 
 _WIDE = 3000  # rows and columns beyond which the perceptron has the first try
 _PASSES = 1000  # over the data that it gets
+_SMALL = 4_000_000  # entries up to which a matrix is copied where that saves time
+_TWO_THREADS = 400_000  # entries from which two threads are worth their start
 _FACE = 3000  # rows and columns beyond which no weak separator is looked for
 _MACHINE_TOL = 0.1  # the same for a machine of K > 2 classes, whose margin is bounded otherwise
 
@@ -94,7 +97,13 @@ def separability(
     begin = time.perf_counter()
     if time_limit is not None and not time_limit >= 0:
         raise SettingError(f"time_limit is {time_limit!r}; give seconds >= 0, or None.")
-    problem = Problem(X, y, fit_intercept=fit_intercept, feature_names=_names(X))
+    problem = Problem(
+        _by_rows(X), y, fit_intercept=fit_intercept, feature_names=_names(X), check_finite=False
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(problem.squared_lengths).all()
+    if not finite:  # or too large to be squared
+        problem.check_finite()
     return decide(problem, exact=exact, time_limit=time_limit, begin=begin)
 
 
@@ -111,7 +120,7 @@ def decide(
     # one BLAS thread: the products are small, and two libraries with two threads each (numpy's
     # and scipy's) make them several times slower on two cores
     # numbers may overflow on the way: every answer is checked in integers where that happens
-    with _threads().limit(limits=1), np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"):
         proof = judge.decide()
     return replace(proof, seconds=time.perf_counter() - begin)
 
@@ -123,13 +132,12 @@ def _names(X: Any) -> list[str] | None:
     return list(columns)
 
 
-@lru_cache(maxsize=1)
-def _threads() -> Any:
-    """The BLAS libraries of this process; looked up once, after they are loaded."""
-    import scipy.linalg.lapack  # noqa: F401  it brings a library of its own
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api="blas")
+def _by_rows(X: Any) -> Any:
+    """X itself; a matrix of moderate size that is held by columns once for all by rows."""
+    matrix = as_matrix(X)
+    if isinstance(matrix, np.ndarray) and matrix.size <= _SMALL:
+        return np.ascontiguousarray(matrix)
+    return matrix
 
 
 @dataclass
@@ -180,14 +188,16 @@ class _Judge:
     def decide(self) -> Proof:
         """Search in coordinates that suit the search ever better, then in rational numbers."""
         problem = self.problem
-        pair = contradiction(problem) if self.exact else None
-        if pair is not None:
-            return self.inseparable(*pair)
         finder = MarginFinder(problem, self.search, self.tick)
         plain = NearestHulls(tol=finder.tol if problem.binary else _MACHINE_TOL)
         searches = [NearestHulls("scaled"), NearestHulls("white")]
         if one_unit(problem):
             searches.insert(0, plain)
+        if problem.n * problem.d >= _TWO_THREADS:
+            _prepare(problem, searches[0].metric)
+        pair = contradiction(problem) if self.exact else None
+        if pair is not None:
+            return self.inseparable(*pair)
         latest: Outcome[Any] | None = None
         try:
             if min(problem.n, problem.d) > _WIDE:
@@ -370,6 +380,20 @@ class _Judge:
             fingerprint=problem.fingerprint,
             **fields,
         )
+
+
+def _prepare(problem: Problem, metric: str) -> None:
+    """The digest of the rows and the coordinates of the first search, at the same time."""
+
+    def digest() -> None:
+        with np.errstate(all="ignore"):
+            assert problem.row_hashes is not None
+
+    def cloud() -> None:
+        with np.errstate(all="ignore"):
+            cloud_of(problem, metric)
+
+    run_all([digest, cloud])
 
 
 def contradiction(problem: Problem) -> tuple[Rows, list[Fraction]] | None:

@@ -250,6 +250,16 @@ def test_three_classes_in_the_middle_of_each_other_are_not_separable():
     assert proof.separable is False
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_named(bad, order):
+    X = np.array([[1e200, 0.0], [2.0, 1.0], [3.0, -1e200]], order=order)
+    assert linsep.separability(X, [0, 1, 1]).separable  # squares overflow: no reason to refuse
+    X[1, 1] = bad
+    with pytest.raises(linsep.errors.DataError, match="at row 1, column 1"):
+        linsep.separability(X, [0, 1, 1])
+
+
 # -- layouts and types --------------------------------------------------------------------------
 
 

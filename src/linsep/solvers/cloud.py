@@ -45,8 +45,8 @@ class Samples:
 
     map is a number or a vector to multiply with, or a matrix.
 
-    gram is given when the matrix is a factor of a Gram matrix: the matrix, center and scale
-    that it was made from, which weights are then combined from.
+    gram is given when the matrix is a factor of a Gram matrix: the matrix and the scale that
+    it was made from, which weights are then combined from.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Samples:
         map_: Array | float,
         *,
         constant: float = 0.0,
-        gram: tuple[Any, Array, float] | None = None,
+        gram: tuple[Any, float] | None = None,
         plain: bool = False,
     ) -> None:
         self.matrix = matrix
@@ -202,13 +202,15 @@ class Cloud:
         if self.samples.gram is None:
             blocks = [np.append(*self.samples.back(u)) for u in w.reshape(self.blocks, -1)]
             return np.concatenate(blocks)
-        matrix, center, scale = self.samples.gram
+        matrix, scale = self.samples.gram
         share = self._share(rows, coefficients)
-        mixed = _combined(matrix, share)
-        coef = scale * (mixed - share.sum(axis=1)[:, None] * center)
-        bias = -scale * (coef @ center)
-        if self.samples.constant:
-            bias += w.reshape(self.blocks, -1)[:, -1] * self.samples.constant
+        coef = scale * _combined(matrix, share)
+        bias = np.zeros(self.blocks)
+        if self.samples.constant:  # else the shares sum to zero, or nothing was centred
+            center = _mean(matrix)
+            coef -= scale * share.sum(axis=1)[:, None] * center
+            bias = w.reshape(self.blocks, -1)[:, -1] * self.samples.constant
+            bias -= scale * (coef @ center)
         return np.column_stack([scale * coef, bias]).ravel()
 
 
@@ -241,11 +243,9 @@ def plain_samples(problem: Problem, *, constant: bool = False) -> Samples:
     n, d = problem.matrix.shape
     bias = 1.0 if constant else 0.0
     if n < d and n <= _GRAM_ROWS:
-        factor, center, scale = _gram_factor(problem.matrix, centered=problem.fit_intercept)
+        factor, scale = _gram_factor(problem.matrix, centered=problem.fit_intercept)
         zero = np.zeros(factor.shape[1])
-        return Samples(
-            factor, zero, 1.0, constant=bias, gram=(problem.matrix, center, scale), plain=True
-        )
+        return Samples(factor, zero, 1.0, constant=bias, gram=(problem.matrix, scale), plain=True)
     matrix = _workable(problem)
     center = _mean(matrix) if problem.fit_intercept else np.zeros(d)
     scale = float(_power_of_two(_extent(matrix, center).max()))
@@ -308,13 +308,12 @@ def _whitening(moments: Array, scale: Array) -> Array:
     return np.asarray(out / np.sqrt(max(rank, 1)))
 
 
-def _gram_factor(matrix: Any, *, centered: bool) -> tuple[Array, Array, float]:
-    """F with F F' = s^2 (X - c)(X - c)', the center c and the scale s."""
+def _gram_factor(matrix: Any, *, centered: bool) -> tuple[Array, float]:
+    """F with F F' = s^2 (X - c)(X - c)' and the scale s; the center c is the mean or zero."""
     from scipy.linalg import lapack
 
     if isinstance(matrix, np.ndarray):
         matrix = np.ascontiguousarray(matrix)
-    center = _mean(matrix) if centered else np.zeros(matrix.shape[1])
     gram = _products(matrix)
     longest = float(np.sqrt(gram.diagonal().max()))
     if 1e-100 < longest < 1e100 and np.isfinite(gram).all():
@@ -329,14 +328,14 @@ def _gram_factor(matrix: Any, *, centered: bool) -> tuple[Array, Array, float]:
         raw = gram
         gram = raw - (raw.mean(axis=0) + raw.mean(axis=1)[:, None] - raw.mean())
         if not np.trace(gram) > 1e-4 * np.trace(raw):  # the center is far away: subtract it first
-            gram = _products((_dense(matrix) - center) * scale)
+            gram = _products((_dense(matrix) - _mean(matrix)) * scale)
     top = float(gram.diagonal().max())
     if not 0 < top < np.inf:
-        return np.zeros((len(gram), 0)), center, scale
+        return np.zeros((len(gram), 0)), scale
     factor, pivots, rank, _ = lapack.dpstrf(gram, tol=1e-14 * top, lower=1)
     out = np.empty((len(gram), rank))
     out[pivots - 1] = np.tril(factor)[:, :rank]
-    return out, center, scale
+    return out, scale
 
 
 def _products(rows: Any) -> Array:
