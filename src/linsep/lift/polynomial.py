@@ -141,9 +141,14 @@ class Polynomial:
         return sorted(self.terms.items(), key=lambda term: _rank(term[0]))
 
     def text(self, names: Sequence[str], digits: int = 6) -> str:
-        """The polynomial in words of the language of lifts, with rounded coefficients."""
-        out = ""
+        """The polynomial in the language of lifts, with rounded coefficients.
+
+        Terms below 1e-13 of the largest are what rounding left in a fit; they are left out.
+        """
+        out, least = "", max(map(abs, self.terms.values()), default=Fraction(0)) / 10**13
         for monomial, c in self.sorted():
+            if abs(c) < least:
+                continue
             size = f"{abs(float(c)):.{digits}g}"
             if monomial:
                 size = monomial_text(monomial, names) if size == "1" else (

@@ -80,11 +80,15 @@ class Pullback:
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of the rows; a score of exactly 0 is the last of two classes."""
-        numbers = self._numbers(self(X))
+        numbers = self.numbers(X)
         if (numbers < 0).any():
             row = int(np.flatnonzero(numbers < 0)[0])
             raise DataError(f"the lift has no finite value at row {row}; drop that row.")
         return np.asarray(self.classes[numbers])
+
+    def numbers(self, X: Any) -> NDArray[np.intp]:
+        """Class numbers of the rows; -1 where the lift has no finite value."""
+        return self._numbers(self(X))
 
     def text(self, digits: int = 6) -> str:
         """The rule in words of the inputs, and for one input also as intervals."""
@@ -244,10 +248,10 @@ class Pullback:
         return sorted({root for difference in pairs for root in polynomial_roots(difference)})
 
     def _changes(self, low: float, high: float) -> list[tuple[float, float]]:
-        return sign_changes(lambda x: self._numbers(self(x)), low, high, GRID)
+        return sign_changes(self.numbers, low, high, GRID)
 
     def _left_of(self, x: float) -> int:
-        return int(self._numbers(self(np.array([x])))[0])
+        return int(self.numbers(np.array([x]))[0])
 
     def _vanishes(self, a: float, b: float) -> bool:
         """Whether the function goes through zero between two neighbours, not past it."""

@@ -1,0 +1,58 @@
+"""Areas of the classes of any rule: on a line, and in a plane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.display.look import COLOURS, INK
+from linsep.errors import require
+
+__all__ = ["draw_areas", "draw_spans"]
+
+Array = NDArray[np.float64]
+Numbers = Callable[[Array], NDArray[np.intp]]
+"""Class numbers of rows, -1 where there is none."""
+
+
+def draw_areas(
+    ax: Any, numbers: Numbers, box: Array, n_classes: int, *, points: int = 240, edges: bool = True
+) -> Any:
+    """Colour the plane by class; with edges, lines between the classes as the grid shows them."""
+    x = np.linspace(box[0, 0], box[1, 0], points)
+    y = np.linspace(box[0, 1], box[1, 1], points)
+    grid = np.stack(np.meshgrid(x, y), axis=-1)
+    found = numbers(grid.reshape(-1, 2)).reshape(points, points)
+    palette = _colours().ListedColormap([_pale(k) for k in range(n_classes)])
+    shown = np.ma.masked_less(found, 0)
+    half = (box[1] - box[0]) / (points - 1) / 2
+    (left, bottom), (right, top) = box[0] - half, box[1] + half
+    image = ax.imshow(
+        shown, cmap=palette, vmin=-0.5, vmax=n_classes - 0.5, extent=(left, right, bottom, top),
+        origin="lower", aspect="auto", interpolation="nearest", zorder=0,
+    )  # fmt: skip
+    if edges:
+        for k in range(n_classes):
+            own = (found == k).astype(float)
+            if 0 < own.sum() < own.size:
+                ax.contour(x, y, own, levels=[0.5], colors=INK, linewidths=1.6, zorder=3)
+    return image
+
+
+def draw_spans(ax: Any, intervals: list[tuple[float, float, int]], low: float, high: float) -> None:
+    """Colour intervals of a line by class."""
+    for a, b, k in intervals:
+        if k >= 0 and b > low and a < high:
+            ax.axvspan(max(a, low), min(b, high), color=_pale(k), linewidth=0, zorder=0)
+
+
+def _pale(k: int) -> tuple[float, ...]:
+    colour = np.array(_colours().to_rgb(COLOURS[k % len(COLOURS)]))
+    return tuple((1 - 0.13 * (1 - colour)).tolist())
+
+
+def _colours() -> Any:
+    return require("matplotlib.colors", extra="plot")
