@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "tracing": {"core", "certify", "solvers", "estimators", "display"},
     "cli": {
         "core", "certify", "data", "formats", "solvers", "verdict", "risk", "estimators",
-        "display", "tracing",
+        "display", "lift", "tracing",
     },
 }  # fmt: skip
 FREE = {"errors", "_version"}

@@ -41,6 +41,8 @@ _HOMES = {
     "ThresholdRule": "thresholds",
     "EmpiricalRisk": "empirical",
     "empirical_risk": "empirical",
+    "LeastErrors": "least_errors",
+    "minimum_errors": "least_errors",
     "MarginTable": "capacity",
     "VCDimension": "capacity",
     "compare_margins": "capacity",
