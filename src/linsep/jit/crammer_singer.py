@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from linsep.jit.compile import inner, routine
-from linsep.jit.dual_cd import shuffle
-from linsep.jit.rows import sample_scores, sample_spread
+from linsep.jit.dual_cd import AHEAD, shuffle
+from linsep.jit.rows import sample_fetch, sample_locate, sample_scores, sample_spread
 
 # Places in the array of numbers.
 RUNNING, ASIDE = range(2)
@@ -60,6 +60,10 @@ def sweep(X, label, cost, lengths, rho, W, alpha, order, active, seed, numbers):
     gap = 0.0
     k = 0
     while k < active:
+        if k + 2 * AHEAD < active:
+            sample_locate(X, order[k + 2 * AHEAD])
+        if k + AHEAD < active:
+            sample_fetch(X, order[k + AHEAD])
         i = order[k]
         own = label[i]
         c = cost[i]

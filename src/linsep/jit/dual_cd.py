@@ -7,12 +7,14 @@ from __future__ import annotations
 import numpy as np
 
 from linsep.jit.compile import inner, routine
-from linsep.jit.rows import sample_add, sample_dot
+from linsep.jit.fetch import fetch
+from linsep.jit.rows import sample_add, sample_dot, sample_fetch, sample_locate
 
 # Places in the array of numbers.
 LARGEST, SMALLEST, RUNNING = range(3)
 N_NUMBERS = 3
 
+AHEAD = 4  # visits for which memory is asked ahead
 _TINY = 1e-14  # projected gradients below this are taken for zero
 
 
@@ -48,6 +50,15 @@ def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, seed, n
     gap = 0.0
     k = 0
     while k < active:
+        if k + 2 * AHEAD < active:
+            j = order[k + 2 * AHEAD]
+            sample_locate(X, j)
+            fetch(alpha, j)
+            fetch(inverse, j)
+            fetch(sign, j)
+            fetch(cost, j)
+        if k + AHEAD < active:
+            sample_fetch(X, order[k + AHEAD])
         i = order[k]
         y = sign[i]
         c = cost[i]

@@ -17,6 +17,8 @@ import numpy as np
 
 from linsep.core.rows import CSR, BinaryRows, KeslerRows
 from linsep.jit.compile import inner
+from linsep.jit.fetch import fetch
+from linsep.jit.fetch import register as register_fetch
 
 __all__ = ["add", "dot", "norm2", "register", "weight"]
 
@@ -188,6 +190,37 @@ def sample_add(X, i, c, a, at, d):
     (_csr_add if isinstance(X, CSR) else _dense_add)(X, i, c, a, at, d)
 
 
+def _dense_fetch(X, i):
+    x = X[i]
+    for j in range(0, x.shape[0], 8):
+        fetch(x, j)
+
+
+def _csr_fetch(X, i):
+    start = X.indptr[i]
+    stop = min(X.indptr[i + 1], start + 256)  # further on the processor sees the pattern itself
+    for p in range(start, stop, 8):
+        fetch(X.data, p)
+    for p in range(start, stop, 16):
+        fetch(X.indices, p)
+
+
+def sample_fetch(X, i):
+    """Ask for row i, which will be read soon; see jit/fetch.py."""
+
+
+def _dense_locate(X, i):
+    pass
+
+
+def _csr_locate(X, i):
+    fetch(X.indptr, i)
+
+
+def sample_locate(X, i):
+    """Ask for the place of row i, for which sample_fetch will ask soon."""
+
+
 def sample_norm2(X, i, d):
     """|x_i|^2."""
     return (_csr_norm2 if isinstance(X, CSR) else _dense_norm2)(X, i, d)
@@ -288,6 +321,8 @@ def register() -> None:
     from numba import types
     from numba.extending import overload
 
+    register_fetch()
+
     def is_a(kind: Any, cls: type) -> bool:
         return isinstance(kind, types.NamedTuple) and kind.instance_class is cls
 
@@ -306,6 +341,8 @@ def register() -> None:
     by_matrix(sample_dot, _dense_dot, _csr_dot)
     by_matrix(sample_add, _dense_add, _csr_add)
     by_matrix(sample_norm2, _dense_norm2, _csr_norm2)
+    by_matrix(sample_fetch, _dense_fetch, _csr_fetch)
+    by_matrix(sample_locate, _dense_locate, _csr_locate)
     by_matrix(sample_block, _dense_block, _csr_block)
     by_matrix(sample_add_squares, _dense_add_squares, _csr_add_squares)
     by_matrix(sample_scores, _dense_scores, _csr_scores)
