@@ -14,13 +14,18 @@ All rounding errors are bounded and taken off, with functions of numpy trusted t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.gap import Gap
 from linsep.certify.passes import one_pass
+from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
-from linsep.losses.logistic import curvature, loss, probability
+from linsep.losses.logistic import loss, probability
 
 __all__ = ["best_shift", "entropy_below", "facts", "logistic_gap", "loss_above"]
 
@@ -88,13 +93,10 @@ def best_shift(values: Array, sign: Array, cost: Array) -> float:
     low, high, t = -np.inf, np.inf, 0.0
     goal = 1e-15 if len(values) <= _FEW else 1e-7
     for _ in range(60):
-        m = values + t * sign if t else values
-        p = cost * probability(m)
-        r, total = float(p @ sign), float(p.sum())
+        r, total, bend = _sums(partial(_slopes, t), values, sign, cost)
         if abs(r) <= goal * total or not np.isfinite(r):
             break
         low, high = (t, high) if r > 0 else (low, t)
-        bend = float(cost @ curvature(m))
         new = t + r / bend if bend > 0 else np.inf
         if not low < new < high:
             if np.isinf(low) or np.isinf(high):
@@ -104,17 +106,34 @@ def best_shift(values: Array, sign: Array, cost: Array) -> float:
         if new == t:
             break
         t = new
-    return t if np.isfinite(t) else 0.0
+    return float(t) if np.isfinite(t) else 0.0
+
+
+def _slopes(t: float, values: Array, sign: Array, cost: Array) -> Array:
+    """Sums of cost sigma(-m) y, of cost sigma(-m) and of the curvature at m = values + t y."""
+    m = values + t * sign if t else values
+    e = np.exp(-np.abs(m))
+    q = 1.0 / (1.0 + e)
+    p = np.where(m > 0, e, 1.0)
+    p *= q
+    p *= cost
+    e *= q
+    e *= q
+    return np.array([p @ sign, p.sum(), e @ cost])
 
 
 def loss_above(values: Array, cost: Array, a: Array, columns: Array) -> float:
     """Upper bound of the sum of cost log(1 + exp(-m)); m_i is off by at most
     e_i = (d + 4) u (sum_j |x_ij w_j| + |b|), and sum c_i |x_ij| <= |c| |column j|."""
-    total = float((cost * loss(values)).sum())
+    total = float(_sums(_losses, values, cost)[0])
     step = (len(a) + 3) * _U
     reach = float(np.abs(a[:-1]) @ columns)
     off = step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * abs(float(a[-1])))
     return total * (1 + _SUM + 32 * _U) + 1.001 * off + 1e-300
+
+
+def _losses(values: Array, cost: Array) -> Array:
+    return np.array([(cost * loss(values)).sum()])
 
 
 def entropy_below(alpha: Array, cost: Array, slack: float) -> float:
@@ -122,15 +141,28 @@ def entropy_below(alpha: Array, cost: Array, slack: float) -> float:
     ``slack`` and alpha / cost was rounded. An error e of q changes H by no more than
     e (|log q| + |log(1 - q)| + 1) as long as it is small against 1 - q; rows nearer to 1 than
     that count as 0."""
+    total, size = _sums(partial(_entropies, slack), alpha, cost)
+    return float(total - (32 * _U + _SUM + 2 * slack) * size)
+
+
+def _entropies(slack: float, alpha: Array, cost: Array) -> Array:
     q = alpha / cost
     q[~(q < 1.0 - 1e3 * (slack + 4 * _U))] = 0.0
     q[q < 1e-290] = 0.0
     r = 1.0 - q
     log_q, log_r = np.log(np.where(q > 0, q, 1.0)), np.log1p(-q)  # not log(r): r was rounded
-    q_log_q, r_log_r = q * log_q, r * log_r
-    total = -float((cost * (q_log_q + r_log_r)).sum())
-    size = float((cost * (np.abs(q_log_q) + np.abs(r_log_r) + q * (2.0 - log_r))).sum())
-    return total - (32 * _U + _SUM + 2 * slack) * size
+    left, right = -q * log_q, -r * log_r
+    size = left + right + q * (2.0 - log_r)
+    return np.array([(cost * (left + right)).sum(), (cost * size).sum()])
+
+
+def _sums(function: Callable[..., Array], *arrays: Array) -> Array:
+    """Sums that a function gives for pieces of the arrays, added; pieces depend on n alone."""
+    n = len(arrays[0])
+    pieces = max(1, min(16, n // _FEW))
+    edges = [n * k // pieces for k in range(pieces + 1)]
+    jobs = [partial(function, *(x[lo:hi] for x in arrays)) for lo, hi in pairwise(edges)]
+    return np.asarray(np.sum(run_all(jobs), axis=0))
 
 
 def facts(values: Array, a: Array, high: float, low: float, words: str) -> Gap:

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from linsep.certify.gap import Gap
 from linsep.certify.likelihood_gap import likelihood_bounds
 from linsep.certify.logistic_gap import logistic_gap
-from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
+from linsep.core import Limits, Outcome, Problem, Solver, Status, Witness, drive
 from linsep.core.lanes import one_blas_thread
 from linsep.errors import DataError, GapWarning, NoMaximumWarning, SettingError
-from linsep.estimators.base import LinearClassifier, _largest
+from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.linear_svm import _overflow_words, _refuse_unusable
 from linsep.estimators.logistic_choice import SOLVERS, choose_logistic, is_small, with_tol
 from linsep.estimators.logistic_facts import LogisticFacts, logistic_summary
 from linsep.estimators.logistic_limit import limit_weights, plain_problem, separating_words
@@ -114,6 +115,8 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
     ('CERTIFIED', [[0.5, 0.5]])
     """
 
+    _checked_at_the_end: ClassVar[bool] = True  # by the survey that comes before the first step
+
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
         "penalty": either(none, one_of("l2")),
@@ -208,6 +211,7 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
 
     def _fitted(self, problem: Problem, X: Any, y: Any, state: Any) -> Self:
         begin = time.perf_counter()
+        _refuse_unusable(problem)
         observers = self._observers()
         solver, reason = self._solver(problem)
         self.proof_: Any = None
@@ -234,7 +238,7 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
         """The certificate; where it falls short the solver goes on, if it can."""
         a, tol = outcome.witness.a, solver.tol
         while True:
-            gap, exists = self._measure(problem, a)
+            gap, exists = self._measure(problem, a, outcome.witness)
             self._answer = a
             short = not exists or not gap.relative_gap <= self.tol
             ended = outcome.status in _LIMITS or outcome.status in (
@@ -253,8 +257,14 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
             return outcome, gap, outcome.status
         return self._without_maximum(problem, solver, outcome, gap, _left(limits, begin))
 
-    def _measure(self, problem: Problem, a: Array) -> tuple[Gap, bool]:
-        """The certificate, and whether the best model is known to exist."""
+    def _measure(
+        self, problem: Problem, a: Array, witness: Witness | None = None
+    ) -> tuple[Gap, bool]:
+        """The certificate, and whether the best model is known to exist.
+
+        The solver's dual variables spare a pass. On float32 it computed them in float32, and
+        whoever checks the proof later would find others.
+        """
         C = self._cost
         if not problem.binary:
             from linsep.certify.softmax_gap import softmax_gap
@@ -263,7 +273,12 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
             return gap, bool(np.isfinite(C)) or gap.lower_bound > 0
         if np.isinf(C):
             return likelihood_bounds(problem, a)
-        return logistic_gap(problem, a, C, "free" if self.fit_intercept else "none"), True
+        alpha = None
+        if witness is not None and len(witness.rows) == problem.n:
+            wide = problem.matrix.dtype == np.float64
+            alpha = witness.multipliers if wide else None
+        free = "free" if self.fit_intercept else "none"
+        return logistic_gap(problem, a, C, free, alpha=alpha), True
 
     def _without_maximum(
         self, problem: Problem, solver: Any, outcome: Outcome[Any], gap: Gap, limits: Limits
@@ -369,10 +384,3 @@ def _safe_rate(problem: Problem, C: float) -> float:
 
     cost, ridge = (1.0, 0.0) if np.isinf(C) else (C, 1.0)
     return 1.0 / curvature_bound(problem, cost, ridge)
-
-
-def _overflow_words(problem: Problem) -> str:
-    return (
-        f"the numbers overflowed: {_largest(problem)}. Scale the columns, for instance "
-        "with sklearn.preprocessing.MaxAbsScaler."
-    )

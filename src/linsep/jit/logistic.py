@@ -1,7 +1,7 @@
 """A whole lane of rows in one compiled call: the pass of Newton's method for logistic losses.
 
-exp and log1p are written out as polynomials: compiled, they run eight rows at a time, which the
-library's own functions do not. Their errors are a few units in the last place.
+exp and log1p are written out as polynomials, and loops touch few arrays each: compiled, they
+then run on several rows at a time. Errors are a few units in the last place.
 """
 
 # mypy: ignore-errors
@@ -13,61 +13,86 @@ import numpy as np
 from linsep.jit.compile import inner, routine
 from linsep.jit.rows import sample_block
 
-# Places in the array of sums: losses, then dual variables of the two classes.
-LOSS, PLUS, MINUS = range(3)
+# Places in the array of sums: losses, dual variables, dual variables with their signs.
+LOSS, TOTAL, BALANCE = range(3)
 N_SUMS = 3
 
-POWERS = 2.0 ** -np.arange(0.0, 1023.0)
-"""2^-k; exp(-708) is the least value given."""
 _LOG2E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 
 
 @inner
-def bend_block(scores, sign, cost, b, powers, m, e, z, root):
-    """Margins m, e = exp(-|m|), z = cost sigma(-m) sign, root of cost sigma(m) sigma(-m)."""
+def exponentials(m, e):
+    """e = exp(-|m|); at least exp(-708)."""
     for i in range(m.shape[0]):
-        v = sign[i] * (np.float64(scores[i]) + b)
-        m[i] = v
-        t = -min(abs(v), 708.0)
+        t = max(-abs(m[i]), -708.0)
         k = np.floor(t * _LOG2E + 0.5)
         f = (t - k * _LN2_HIGH) - k * _LN2_LOW
-        p = 1.0 + f * (1.0 + f * (0.5 + f * (1.0 / 6 + f * (1.0 / 24 + f * (1.0 / 120 + f * (
-            1.0 / 720 + f * (1.0 / 5040 + f * (1.0 / 40320 + f * (1.0 / 362880 + f * (
-                1.0 / 3628800 + f * (1.0 / 39916800 + f * (1.0 / 479001600))))))))))))  # fmt: skip
-        x = p * powers[int(-k)]
-        e[i] = x
-        q = 1.0 / (1.0 + x)
-        s = x * q if v > 0.0 else q
-        z[i] = cost[i] * s * sign[i]
-        root[i] = np.sqrt(cost[i] * x) * q
+        g = f * f
+        h = g * g
+        p = (1.0 + f) + g * (0.5 + f * (1.0 / 6))
+        q = (1.0 / 24 + f * (1.0 / 120)) + g * (1.0 / 720 + f * (1.0 / 5040))
+        r = (1.0 / 40320 + f * (1.0 / 362880)) + g * (1.0 / 3628800 + f * (1.0 / 39916800))
+        p = p + h * (q + h * (r + h * (1.0 / 479001600)))
+        e[i] = p * np.int64((np.int64(k) + np.int64(1023)) << np.int64(52)).view(np.float64)
 
 
 @inner
-def add_losses(m, e, cost, z, log, sums):
-    """Sums of the losses and of the dual variables of both classes."""
+def losses(m, e, cost, out):
+    """out = cost (log1p(e) + max(-m, 0)), the logarithm as 2 artanh(e / (2 + e))."""
     for i in range(m.shape[0]):
         s = e[i] / (2.0 + e[i])
         t = s * s
-        p = 1.0 / 27 + t * (1.0 / 29 + t * (1.0 / 31 + t * (1.0 / 33)))
-        p = 1.0 / 19 + t * (1.0 / 21 + t * (1.0 / 23 + t * (1.0 / 25 + t * p)))
-        p = 1.0 / 11 + t * (1.0 / 13 + t * (1.0 / 15 + t * (1.0 / 17 + t * p)))
-        p = 1.0 / 3 + t * (1.0 / 5 + t * (1.0 / 7 + t * (1.0 / 9 + t * p)))
-        log[i] = cost[i] * (2.0 * s + 2.0 * s * t * p + max(-m[i], 0.0))
+        u = t * t
+        v = u * u
+        p = (1.0 + t * (1.0 / 3)) + u * (1.0 / 5 + t * (1.0 / 7))
+        q = (1.0 / 9 + t * (1.0 / 11)) + u * (1.0 / 13 + t * (1.0 / 15))
+        r = (1.0 / 17 + t * (1.0 / 19)) + u * (1.0 / 21 + t * (1.0 / 23))
+        w = (1.0 / 25 + t * (1.0 / 27)) + u * (1.0 / 29 + t * (1.0 / 31))
+        log = 2.0 * s * ((p + v * q) + (v * v) * (r + v * w))
+        out[i] = cost[i] * (log + max(-m[i], 0.0))
+
+
+@inner
+def duals(m, e, cost, z):
+    """z = cost sigma(-m)."""
+    for i in range(m.shape[0]):
+        x = e[i]
+        z[i] = cost[i] * (x if m[i] > 0.0 else 1.0) / (1.0 + x)
+
+
+@inner
+def roots(e, cost, root):
+    """Square roots of cost sigma(m) sigma(-m)."""
+    for i in range(e.shape[0]):
+        x = e[i]
+        root[i] = np.sqrt(cost[i] * x) / (1.0 + x)
+
+
+@inner
+def add_block(scores, sign, cost, b, m, e, z, log, signed, sums):
+    """Margins of a block, dual variables with their signs, and the sums."""
+    for i in range(m.shape[0]):
+        m[i] = sign[i] * (np.float64(scores[i]) + b)
+    exponentials(m, e)
+    duals(m, e, cost, z)
+    losses(m, e, cost, log)
+    for i in range(m.shape[0]):
+        signed[i] = z[i] * sign[i]
     loss = 0.0
-    plus = 0.0
-    minus = 0.0
+    total = 0.0
+    balance = 0.0
     for i in range(m.shape[0]):
         loss += log[i]
-        plus += max(np.float64(z[i]), 0.0)
-        minus += max(-np.float64(z[i]), 0.0)
+        total += z[i]
+        balance += z[i] * sign[i]
     sums[LOSS] += loss
-    sums[PLUS] += plus
-    sums[MINUS] += minus
+    sums[TOTAL] += total
+    sums[BALANCE] += balance
 
 
 @routine
-def lane(X, sign, cost, w, b, powers, lo, hi, rows, m, scratch, curved, memory, narrow, v, sums,
+def lane(X, sign, cost, w, b, lo, hi, rows, m, scratch, curved, memory, narrow, v, sums,
          curvature, offset, bent):  # fmt: skip
     """Rows lo..hi in blocks: margins, sums, gradient and, if bent, curvature."""
     d = w.shape[0]
@@ -76,14 +101,16 @@ def lane(X, sign, cost, w, b, powers, lo, hi, rows, m, scratch, curved, memory, 
         n = stop - start
         block = sample_block(X, start, stop, scratch)
         scores = np.dot(block, w)
-        e, log = memory[0, :n], memory[1, :n]
-        z, root = narrow[0, :n], narrow[1, :n]
-        bend_block(scores, sign[start:stop], cost[start:stop], b, powers, m[start:stop], e, z, root)
-        add_losses(m[start:stop], e, cost[start:stop], z, log, sums)
-        part = np.dot(z, block)
+        e, z, log = memory[0, :n], memory[1, :n], memory[2, :n]
+        signed, root = narrow[0, :n], narrow[1, :n]
+        add_block(
+            scores, sign[start:stop], cost[start:stop], b, m[start:stop], e, z, log, signed, sums
+        )
+        part = np.dot(signed, block)
         for j in range(d):
             v[j] += part[j]
         if bent:
+            roots(e, cost[start:stop], root)
             for i in range(n):
                 for j in range(d):
                     curved[i, j] = block[i, j] * root[i]

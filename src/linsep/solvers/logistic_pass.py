@@ -69,14 +69,14 @@ class LogisticRows:
             v += other[0]
             sums += other[1]
             curvature += other[2]
-        balance = float(sums[loops.PLUS] - sums[loops.MINUS]) if offset else 0.0
+        balance = float(sums[loops.BALANCE]) if offset else 0.0
         if bent:
             curvature[-1, :-1] = curvature[:-1, -1]
         return LogisticReading(
             m,
             np.append(v, balance),
             float(sums[loops.LOSS]),
-            float(sums[loops.PLUS] + sums[loops.MINUS]),
+            float(sums[loops.TOTAL]),
             curvature if bent else None,
         )
 
@@ -97,8 +97,8 @@ class LogisticRows:
             q = 1.0 / (1.0 + e)
             z = cost * np.where(values > 0, e, 1.0) * q
             sums[loops.LOSS] += float(cost @ loss(values))
-            sums[loops.PLUS] += float(z[sign > 0].sum())
-            sums[loops.MINUS] += float(z[sign < 0].sum())
+            sums[loops.TOTAL] += float(z.sum())
+            sums[loops.BALANCE] += float(z @ sign)
             v += (z * sign).astype(block.dtype, copy=False) @ block
             if bent:
                 root = np.sqrt(cost * e) * q
@@ -117,12 +117,12 @@ class LogisticRows:
             high = rows if self.lanes.sparse else 0
             self._memory[lane] = (
                 np.empty((high, d), dtype), np.empty((rows, d), dtype),
-                np.empty((2, rows)), np.empty((2, rows), dtype),
+                np.empty((3, rows)), np.empty((2, rows), dtype),
             )  # fmt: skip
         scratch, curved, memory, narrow = self._memory[lane]
         lo, hi = self.lanes.spans[lane]
         loops.lane(
-            self.X, self.sign, self.cost, w, b, loops.POWERS, lo, hi, rows, m, scratch, curved,
+            self.X, self.sign, self.cost, w, b, lo, hi, rows, m, scratch, curved,
             memory, narrow, v, sums, curvature, offset, bent, size=self.size, work=self.size,
         )  # fmt: skip
         return v, sums, curvature
