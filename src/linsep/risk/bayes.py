@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import DataError
-from linsep.risk.tables import Number, Table, as_joint, as_loss, as_strategy, show
+from linsep.risk.plans import as_strategy
+from linsep.risk.tables import Number, Table, as_joint, as_loss, show
 
 __all__ = ["BayesStrategy", "bayes_risk", "bayes_strategy"]
 

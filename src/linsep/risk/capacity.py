@@ -11,8 +11,6 @@ the corners of an equilateral triangle with R = 1 are labelled in all eight ways
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil, floor, inf
 from typing import Any, Self
 
@@ -25,7 +23,7 @@ from linsep.core.problem import Problem
 from linsep.errors import CapabilityError, DataError, ModelError, SettingError
 from linsep.risk.ball import enclosing_ball
 
-__all__ = ["MarginTable", "VCDimension", "compare_margins", "name_models", "vc_dimension"]
+__all__ = ["VCDimension", "last_step", "vc_dimension"]
 
 _ROUNDING = 1e-9  # by which R^2/m^2 of rounded weights may miss an integer
 
@@ -140,7 +138,7 @@ def vc_dimension(
         if isinstance(model, bool) or model < 1:
             raise SettingError(f"the number of features must be at least 1. Got {model!r}.")
         return VCDimension.make(int(model), fit_intercept is not False, None, None)
-    lift, last = _last_step(model)
+    lift, last = last_step(model)
     coef, intercept, offset = _plane(last, fit_intercept)
     if X is None and y is None:
         return VCDimension.make(len(coef), offset, None, None)
@@ -161,7 +159,7 @@ def vc_dimension(
     return VCDimension.make(problem.d, offset, radius, margin)
 
 
-def _last_step(model: Any) -> tuple[Any, Any]:
+def last_step(model: Any) -> tuple[Any, Any]:
     """What comes before the classifier (None for nothing), and the classifier."""
     model = getattr(model, "best_estimator_", model)
     if not hasattr(model, "named_steps"):
@@ -209,97 +207,3 @@ def _match(model: Any, problem: Problem, coef: NDArray[Any]) -> None:
         raise ModelError(
             f"the model knows the classes {list(known)}, y has {problem.classes.tolist()}."
         )
-
-
-# -- several models side by side ------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class MarginTable:
-    """R, m and the bound of h for several models on the same data."""
-
-    names: tuple[str, ...]
-    dimensions: tuple[VCDimension, ...]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a model."""
-        return [
-            {"name": name, "R": v.radius, "m": v.margin, "R2/m2": v.ratio, "h": int(v)}
-            for name, v in zip(self.names, self.dimensions)
-        ]
-
-    def frame(self) -> Any:
-        """The table as a data frame."""
-        import pandas
-
-        return pandas.DataFrame(self.rows())
-
-    def __str__(self) -> str:
-        width = max(len(name) for name in self.names)
-        lines = [f"{'':{width}}        R        m     R^2/m^2  h at most"]
-        for name, v in zip(self.names, self.dimensions):
-            ratio = "not separated" if v.ratio is None else f"{v.ratio:.6g}"
-            lines.append(f"{name:{width}} {v.radius:8.4g} {v.margin:8.4g} {ratio:>11} {int(v):10}")
-        return "\n".join(lines)
-
-
-def compare_margins(models: Any, X: Any, y: Any) -> MarginTable:
-    """R, m and the bound of the VC dimension for each of several models.
-
-    Parameters
-    ----------
-    models : list of classifiers, list of (name, classifier) or dict
-        Those that are not fitted are fitted to X and y, as copies.
-    X, y : data of two classes
-
-    Examples
-    --------
-    >>> import linsep
-    >>> from linsep.risk import compare_margins
-    >>> X, y = linsep.data.load("students")
-    >>> print(compare_margins([linsep.Perceptron(), linsep.LinearSVM(C=float("inf"))], X, y))
-                      R        m     R^2/m^2  h at most
-    Perceptron ...
-    LinearSVM ...
-    """
-    if isinstance(models, Mapping):
-        models = list(models.items())
-    named = name_models(list(models))
-    if not named:
-        raise DataError("there are no models to compare; give at least one.")
-    dimensions = []
-    for _, model in named:
-        if hasattr(model, "fit") and not _fitted(model):
-            from sklearn.base import clone
-
-            model = clone(model).fit(X, y)
-        dimensions.append(vc_dimension(model, X, y))
-    return MarginTable(tuple(name for name, _ in named), tuple(dimensions))
-
-
-def _fitted(model: Any) -> bool:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
-
-
-def name_models(models: list[Any]) -> list[tuple[str, Any]]:
-    """(name, model) pairs; a model without a name is called by its class, numbered if needed."""
-    out: list[tuple[str, Any]] = []
-    for item in models:
-        if isinstance(item, tuple | list) and len(item) == 2:
-            out.append((str(item[0]), item[1]))
-        else:
-            out.append((type(_last_step(item)[1]).__name__, item))
-    seen: dict[str, int] = {}
-    names = [name for name, _ in out]
-    for i, (name, model) in enumerate(out):
-        if names.count(name) > 1:
-            seen[name] = seen.get(name, 0) + 1
-            out[i] = (f"{name} {seen[name]}", model)
-    return out

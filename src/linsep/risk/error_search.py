@@ -21,19 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.exact import dependency, reflected
-from linsep.certify.recheck import kesler_rows
 from linsep.certify.signs import row_signs
 from linsep.core.drive import drive
 from linsep.core.limits import Limits
 from linsep.core.problem import Problem
+from linsep.risk.machines import Plane, Rows, constant_rule, for_all_classes, no_rule, wrong_rows
 from linsep.separating.planes import plane_of
 from linsep.solvers.nearest_hulls import NearestHulls
 from linsep.verdict import contradiction, decide
 
-__all__ = ["Conflict", "Plane", "Search", "wrong_rows"]
-
-Rows = NDArray[np.int64]
-Plane = tuple[NDArray[Any], Any]
+__all__ = ["Conflict", "Search"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +66,7 @@ class Search:
     def run(self) -> None:
         """Search until the bounds meet, or the time is up."""
         everything = np.ones(self.problem.n, dtype=bool)
-        self.offer(everything, _nothing(self.problem))
+        self.offer(everything, no_rule(self.problem))
         try:
             self.extend(everything, apart=True)
             while self.low < self.high:
@@ -158,9 +155,9 @@ class Search:
         problem = self.problem
         present = np.unique(problem.label[index])
         if not len(index):
-            return _nothing(problem), None
+            return no_rule(problem), None
         if len(present) == 1 and problem.fit_intercept:
-            return _constant(problem, int(present[0])), None
+            return constant_rule(problem, int(present[0])), None
         if len(present) == 1:
             return self.half_space(index, int(present[0]))
         part = Problem(
@@ -169,7 +166,7 @@ class Search:
         plane, found = self.ask(part)
         if found is None:
             assert plane is not None
-            return _widen(problem, plane, present), None
+            return for_all_classes(problem, plane, present), None
         rows, rivals, multipliers = found
         if rivals is not None:
             rivals = present[rivals]
@@ -241,56 +238,3 @@ class Search:
             if plane is None or not (row_signs(part, *plane) > 0).all():
                 return None
         return plane, None
-
-
-def wrong_rows(problem: Problem, plane: Plane) -> Rows:
-    """Samples that are not strictly on their own side, without doubt."""
-    with np.errstate(all="ignore"):
-        signs = row_signs(problem, *plane)
-    bad = signs.reshape(problem.n, -1) <= 0
-    return np.flatnonzero(bad.any(axis=1))
-
-
-def conflict_rows(problem: Problem, conflict: Conflict) -> Rows:
-    """Numbers of the reflected rows of a conflict."""
-    return kesler_rows(problem, conflict.rows, conflict.rivals)
-
-
-# -- planes of all classes -------------------------------------------------------------------------
-
-
-def _nothing(problem: Problem) -> Plane:
-    """With an offset the most frequent class for all rows, else the plane that decides nothing."""
-    if problem.fit_intercept:
-        total = np.bincount(problem.label, weights=problem.weight, minlength=problem.K)
-        return _constant(problem, int(total.argmax()))
-    if problem.binary:
-        return np.zeros(problem.d), 0.0
-    return np.zeros((problem.K, problem.d)), np.zeros(problem.K)
-
-
-def _constant(problem: Problem, k: int) -> Plane:
-    if problem.binary:
-        return np.zeros(problem.d), 1.0 if k == 1 else -1.0
-    intercept = np.zeros(problem.K)
-    intercept[k] = 1.0
-    return np.zeros((problem.K, problem.d)), intercept
-
-
-def _widen(problem: Problem, plane: Plane, present: Rows) -> Plane:
-    """A plane for some of the classes as one for all: the others never win on these rows."""
-    if problem.binary:
-        return plane
-    coef, intercept = np.asarray(plane[0]), np.asarray(plane[1])
-    if coef.ndim == 1:
-        coef, intercept = np.array([-coef, coef]), np.array([-intercept, intercept])
-    exact = coef.dtype == object or intercept.dtype == object
-    wide = np.zeros((problem.K, problem.d), dtype=object if exact else np.float64)
-    offset = np.zeros(problem.K, dtype=wide.dtype)
-    wide[present], offset[present] = coef, intercept
-    for k in set(range(problem.K)) - set(present.tolist()):
-        if problem.fit_intercept:  # one below the first class on every row
-            wide[k], offset[k] = coef[0], intercept[0] - 1
-        else:  # between the first two: below the larger of them, as the own score is
-            wide[k] = (coef[0] + coef[1]) / 2
-    return wide, offset

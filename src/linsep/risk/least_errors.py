@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from linsep.certify.exact import reflected, vanishes
 from linsep.certify.hitting import hits_cost_at_least
+from linsep.certify.recheck import kesler_rows
 from linsep.core.problem import Problem
 from linsep.errors import ProofError, SettingError
-from linsep.risk.error_search import Conflict, Search, conflict_rows, wrong_rows
+from linsep.risk.error_search import Conflict, Search
+from linsep.risk.machines import wrong_rows
 from linsep.risk.tables import show
 
 __all__ = ["LeastErrors", "minimum_errors"]
@@ -85,7 +87,7 @@ class LeastErrors:
             inner = np.array([place.get(i, -1) for i in conflict.rows.tolist()])
             if (inner < 0).any() or not all(m > 0 for m in conflict.multipliers):
                 raise ProofError("the proof does not hold: a conflict names no row of the data.")
-            rows = conflict_rows(problem, Conflict(inner, conflict.multipliers, conflict.rivals))
+            rows = kesler_rows(problem, inner, conflict.rivals)
             if not vanishes(reflected(problem, rows), conflict.multipliers):
                 raise ProofError(
                     f"the proof does not hold: the rows {conflict.rows.tolist()} do not sum to "

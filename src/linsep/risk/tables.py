@@ -5,7 +5,7 @@ Fractions, integers and decimals stay exact; one float makes a table a table of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -24,8 +24,10 @@ __all__ = [
     "as_joint",
     "as_likelihoods",
     "as_loss",
-    "as_strategy",
     "as_table",
+    "name_of",
+    "nonnegative",
+    "require_one",
     "show",
 ]
 
@@ -130,7 +132,7 @@ def _numbers(lines: Sequence[Sequence[Any]], what: str, rows: Names, columns: Na
     out = np.empty((len(lines), len(lines[0])), dtype=object)
     for i, line in enumerate(lines):
         for j, value in enumerate(line):
-            place = f"row {_name(rows, i)}, column {_name(columns, j)}"
+            place = f"row {name_of(rows, i)}, column {name_of(columns, j)}"
             out[i, j], rational = _number(value, f"{what} at {place}")
             exact &= rational
     return out if exact else out.astype(np.float64)
@@ -152,7 +154,8 @@ def _number(value: Any, place: str) -> tuple[Any, bool]:
     return number, False
 
 
-def _name(names: Names, i: int) -> str:
+def name_of(names: Names, i: int) -> str:
+    """The name of a row or column for a message."""
     return str(i) if names is None else repr(names[i])
 
 
@@ -182,38 +185,39 @@ def as_joint(p: Any, priors: Any = None, evidence: Any = None) -> Table:
         table = as_likelihoods(p)
         return _times(table, _vector(priors, table.columns, table.values.shape[1], "priors"), 1)
     if evidence is not None:
-        table = _nonnegative(as_table(p, "p(k|x)", "p(k|x)"), "p(k|x)")
+        table = nonnegative(as_table(p, "p(k|x)", "p(k|x)"), "p(k|x)")
         for i, total in enumerate(table.values.sum(axis=1)):
-            _require_one(total, f"row {_name(table.rows, i)} of p(k|x)", "divide it by its sum")
+            require_one(total, f"row {name_of(table.rows, i)} of p(k|x)", "divide it by its sum")
         return _times(table, _vector(evidence, table.rows, len(table.values), "evidence"), 0)
-    table = _nonnegative(as_table(p, "p"), "p")
+    table = nonnegative(as_table(p, "p"), "p")
     total = table.values.sum()
     way = "divide the table by its sum"
     if _all_one(table.values.sum(axis=0)):
         way = "its columns sum to 1: if it holds p(x|k), give priors=[...] too"
     elif _all_one(table.values.sum(axis=1)):
         way = "its rows sum to 1: if it holds p(k|x), give evidence=[...] with p(x) too"
-    _require_one(total, "the joint table p(x, k)", way)
+    require_one(total, "the joint table p(x, k)", way)
     return table
 
 
 def as_likelihoods(p: Any) -> Table:
     """A table of p(x|k): every column sums to one."""
-    table = _nonnegative(as_table(p, "the table of p(x|k)", "p(x|k)"), "p(x|k)")
+    table = nonnegative(as_table(p, "the table of p(x|k)", "p(x|k)"), "p(x|k)")
     for j, total in enumerate(table.values.sum(axis=0)):
         way = "divide it by its sum"
         if _all_one([table.values.sum()]):
             way += ", which is the prior p(k), if the table holds p(x, k)"
-        _require_one(total, f"column {_name(table.columns, j)} of p(x|k)", way)
+        require_one(total, f"column {name_of(table.columns, j)} of p(x|k)", way)
     return table
 
 
-def _nonnegative(table: Table, what: str) -> Table:
+def nonnegative(table: Table, what: str) -> Table:
+    """The table, or DataError at its first negative entry."""
     bad = np.argwhere(table.values < 0)
     if len(bad):
         i, j = (int(v) for v in bad[0])
         raise DataError(
-            f"{what} at row {_name(table.rows, i)}, column {_name(table.columns, j)} is "
+            f"{what} at row {name_of(table.rows, i)}, column {name_of(table.columns, j)} is "
             f"{table.values[i, j]}; probabilities are not negative."
         )
     return table
@@ -227,7 +231,8 @@ def _all_one(totals: Any) -> bool:
     return all(_is_one(total) for total in totals)
 
 
-def _require_one(total: Any, what: str, way: str) -> None:
+def require_one(total: Any, what: str, way: str) -> None:
+    """DataError unless probabilities sum to one; way says what to do."""
     if not _is_one(total):
         raise DataError(f"{what} sums to {show(total)} and not to 1; {way}.")
 
@@ -241,10 +246,10 @@ def _vector(given: Any, names: Names, size: int, what: str) -> NDArray[Any]:
         given = [given.get(key, 0) for key in keys]
     elif hasattr(given, "to_numpy"):
         given = given.to_numpy()
-    table = _nonnegative(as_table([list(given)], what), what)
+    table = nonnegative(as_table([list(given)], what), what)
     if table.values.shape[1] != size:
         raise DataError(f"{what} has {table.values.shape[1]} numbers; the table needs {size}.")
-    _require_one(table.values.sum(), what, "divide them by their sum")
+    require_one(table.values.sum(), what, "divide them by their sum")
     return np.asarray(table.values[0])
 
 
@@ -256,7 +261,7 @@ def _times(table: Table, factor: NDArray[Any], axis: int) -> Table:
     return Table(out, table.rows, table.columns)
 
 
-# -- losses and strategies ------------------------------------------------------------------------
+# -- losses ---------------------------------------------------------------------------------------
 
 
 def as_loss(loss: Any, table: Table, decisions: Any = None) -> Table:
@@ -290,69 +295,3 @@ def as_loss(loss: Any, table: Table, decisions: Any = None) -> Table:
     if rows is None and len(values) == K:
         rows = table.columns
     return Table(values, rows, table.columns)
-
-
-def as_strategy(strategy: Any, table: Table, loss: Table) -> NDArray[Any]:
-    """Probabilities q(x, d) of the decisions, as Fractions where they are exact."""
-    n, D = len(table.values), len(loss.values)
-    if hasattr(strategy, "strategy") and not callable(getattr(strategy, "fit", None)):
-        strategy = strategy.strategy  # an answer of bayes_strategy, minimax or neyman_pearson
-    if callable(strategy):
-        strategy = _ask(strategy, table)
-    if isinstance(strategy, Mapping):
-        keys = [table.row(i) for i in range(n)]
-        missing = [key for key in keys if key not in strategy]
-        if missing:
-            raise DataError(f"the strategy has no decision for x = {missing[0]!r}.")
-        strategy = [strategy[key] for key in keys]
-    elif hasattr(strategy, "to_numpy"):
-        strategy = strategy.to_numpy()
-    entries = strategy.tolist() if isinstance(strategy, np.ndarray) else list(strategy)
-    if len(entries) != n:
-        raise DataError(f"the strategy has {len(entries)} entries; the table has {n} rows.")
-    if all(isinstance(e, Sequence) and not isinstance(e, str | bytes) for e in entries) and (
-        loss.rows is None or not all(_known(e, loss.rows) for e in entries)
-    ):
-        return _randomised(entries, table, D)
-    out = np.full((n, D), Fraction(0), dtype=object)
-    for i, entry in enumerate(entries):
-        out[i, _decision(entry, loss, table.row(i))] = Fraction(1)
-    return out
-
-
-def _ask(strategy: Callable[[Any], Any], table: Table) -> list[Any]:
-    return [strategy(table.row(i)) for i in range(len(table.values))]
-
-
-def _known(entry: Any, names: Sequence[Any]) -> bool:
-    return any(type(entry) is type(name) and entry == name for name in names)
-
-
-def _randomised(entries: list[Any], table: Table, D: int) -> NDArray[Any]:
-    q = _nonnegative(as_table(entries, "the strategy", "q(x, d)"), "the strategy")
-    if q.values.shape[1] != D:
-        raise DataError(
-            f"the strategy has {q.values.shape[1]} columns; there are {D} decisions (rows of loss)."
-        )
-    for i, total in enumerate(q.values.sum(axis=1)):
-        _require_one(
-            total, f"row {_name(table.rows, i)} of the strategy", "give probabilities of decisions"
-        )
-    return q.values
-
-
-def _decision(entry: Any, loss: Table, x: Any) -> int:
-    """The number of a decision given by its name, or by its number when there are no names."""
-    D = len(loss.values)
-    if loss.rows is not None:
-        for d, name in enumerate(loss.rows):
-            if entry == name:
-                return d
-        names = ", ".join(repr(name) for name in loss.rows)
-        raise DataError(f"the strategy decides {entry!r} for x = {x!r}; the decisions are {names}.")
-    if isinstance(entry, bool) or entry != int(entry) or not 0 <= entry < D:
-        raise DataError(
-            f"the strategy decides {entry!r} for x = {x!r}; the decisions are the numbers 0 to "
-            f"{D - 1} (rows of loss)."
-        )
-    return int(entry)
