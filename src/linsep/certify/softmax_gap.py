@@ -8,8 +8,9 @@ alpha_iy = c_i Q_i. Then for all (W, b), since the loss is the conjugate of the 
 
 The shares are those of the model once its intercepts are best for its weights, so r is zero but
 for rounding. What is left of it costs at most |r|_1 (max b* - min b*): every row of class y has
-a loss of at most P* / c_i, so b*_y - b*_k >= -P* / c_i - 2 sqrt(P*) |x_i|. With t q in place of q,
-0 <= t <= 1, the bound is no worse than t A - t^2 |V|^2 / 2, A the sum of entropies: a poor model
+a loss of at most P* / c_i, so b*_y - b*_k >= -P* / c_i - (w*_y - w*_k).x_i, and W* is at most
+sqrt(2 P*) long and sqrt(2 (P - P*)) away from W since P is strongly convex in it. With t q in
+place of q, 0 <= t <= 1, the bound is no worse than t A - t^2 |V|^2 / 2, A the sum of entropies: a poor model
 still gets a bound that is not negative. The q are taken as they are stored, 1 - Q is never
 rounded into them, and all errors of sums are bounded: the numbers hold for real arithmetic.
 """
@@ -72,9 +73,9 @@ def softmax_gap(
         if np.isinf(C):
             low = high - doubt - likelihood_bound(problem, S, cost, reference, off)
         else:
-            low = _dual(problem, S, cost, high, reference, alpha)
-    low = min(low, high) if low > 0 else 0.0
-    return _facts(problem, S, W, high, low, _words(problem, C, reference))
+            low = _dual(problem, S, b, cost, high, reference, alpha)
+        low = min(low, high) if low > 0 else 0.0
+        return _facts(problem, S, W, high, low, _words(problem, C, reference))
 
 
 def _primal(
@@ -101,6 +102,7 @@ def _primal(
 def _dual(
     problem: Problem,
     S: Array,
+    b: Array,
     cost: Array,
     high: float,
     reference: int | None,
@@ -122,13 +124,55 @@ def _dual(
         size[reference] = 0.0
     square = float(np.vdot(size, size)) * (1 + (V.size + 8) * _U)
     gain -= slack
-    if problem.fit_intercept:
-        gain -= _imbalance(problem, full, cost, high)
+    if not problem.fit_intercept:
+        return _value(gain, square)
+    rest = np.abs(full.sum(axis=1)) + (_SUM + problem.K * _U) * np.abs(full).sum(axis=1)
+    return _with_rest(problem, S, b, cost, high, gain, square, float(rest.sum()))
+
+
+def _value(gain: float, square: float) -> float:
+    """t gain - t^2 square / 2 for the best t in [0, 1], rounded down."""
     if not gain > 0:
         return 0.0
     t = min(1.0, gain / square) if square > 0 else 1.0
-    bound = t * gain - 0.5 * t * t * square
-    return bound * (1 - 16 * _U)
+    return (t * gain - 0.5 * t * t * square) * (1 - 16 * _U)
+
+
+def _with_rest(
+    problem: Problem,
+    S: Array,
+    b: Array,
+    cost: Array,
+    high: float,
+    gain: float,
+    square: float,
+    rest: float,
+) -> float:
+    """The bound less what an imperfect balance can cost; see the head of the file.
+
+    The best weights are no longer than sqrt(2 P), and no farther from the present ones than
+    sqrt(2 gap): a bound once found makes the next one better.
+    """
+    found = survey(problem)
+    lengths = np.sqrt(found.rows * (1 + found.slack)) * (1 + 1e-9)
+    most = min(high, float(cost.sum()) * np.log(problem.K)) * (1 + 1e-9)
+    products = S - b[:, None]
+    spread = (products.max(axis=0) - products.min(axis=0)) * (1 + 1e-9)
+    spread += 1e-9 * (np.abs(products).max(axis=0) + float(np.abs(b).max()))
+    low = 0.0
+    for turn in range(5):
+        if turn == 0:
+            far = most / cost + 2.0 * np.sqrt(most) * lengths
+        else:
+            far = most / cost + spread + 2.0 * np.sqrt(high - low) * lengths
+        nearest = np.full(problem.K, np.inf)
+        np.minimum.at(nearest, problem.label, far)
+        reach = float(nearest[np.isfinite(nearest)].max(initial=0.0)) * (1 + 1e-9)
+        better = _value(gain - rest * reach, square)
+        if not better > low * (1 + 1e-12):
+            break
+        low = min(better, high)
+    return low
 
 
 def _shares(
@@ -178,18 +222,6 @@ def combination(problem: Problem, alpha: Array) -> tuple[Array, int]:
 
     parts = lanes.each(lane_sums)
     return sum(parts[1:], parts[0]), lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 4
-
-
-def _imbalance(problem: Problem, alpha: Array, cost: Array, high: float) -> float:
-    """What the rest of sum_i alpha_i can cost; see the head of the file."""
-    rest = np.abs(alpha.sum(axis=1)) + _SUM * np.abs(alpha).sum(axis=1)
-    rest += problem.K * _U * np.abs(alpha).sum(axis=1)
-    most = min(high, float(cost.sum()) * np.log(problem.K)) * (1 + 1e-9)
-    far = most / cost + 2.0 * np.sqrt(most * survey(problem).rows * (1 + survey(problem).slack))
-    nearest = np.full(problem.K, np.inf)
-    np.minimum.at(nearest, problem.label, far)
-    reach = float(nearest[np.isfinite(nearest)].max(initial=0.0))
-    return float(rest.sum()) * reach * (1 + 1e-9)
 
 
 def _words(problem: Problem, C: float, reference: int | None) -> str:

@@ -278,6 +278,15 @@ class NewtonSoftmax:
         small = system.kind_of(problem.n, problem.d, problem.K) == "blocks"
         if state.idle >= (2 if small else 5):
             state.status = Status.CERTIFIED if state.gap <= self.tol else Status.STALLED
+        elif not self.ridge and state.gap <= (min(self.tol, _BEYOND**2) if small else self.tol):
+            state.status = Status.CERTIFIED
+        elif not self.ridge and self._separated(state, problem):
+            state.status = Status.SEPARATED
+
+    def _separated(self, state: SoftmaxState, problem: Problem) -> bool:
+        """Whether every row is on its own side: then the likelihood has no maximum."""
+        own = state.S[problem.label, np.arange(problem.n)]
+        return bool(((own <= state.S).sum(axis=0) == 1).all())
 
     def _remember(self, state: SoftmaxState, W: Array, G: Array) -> None:
         s, y = state.W[:, :-1] - W[:, :-1], state.gradient - G
@@ -366,13 +375,17 @@ class NewtonSoftmax:
         W, D = state.W[:, :-1], dW[:, :-1]
         wd, dd = self.ridge * float(np.vdot(W, D)), self.ridge * float(np.vdot(D, D))
         start = float(np.vdot(state.gradient, D))
+        half = 0.5 * self.ridge * float(np.vdot(W, W))
         low, high, t = 0.0, np.inf, 1.0
-        for _ in range(40):
-            first, second = rows.slopes(state.S, dS, t)
+        for _ in range(60):
+            loss, first, second = rows.along(state.S, dS, t)
+            value = half + t * (wd + 0.5 * t * dd) + loss
             first, second = first + wd + t * dd, second + dd
-            if abs(first) <= 0.1 * abs(start):
+            gained = value <= state.primal + 0.01 * t * start
+            if gained and abs(first) <= 0.1 * abs(start):
                 break
-            low, high = (low, t) if first > 0 else (t, high)
+            # where the slope is all but zero, rounding may hide its sign but not a loss
+            low, high = (t, high) if first <= 0 and np.isfinite(value) else (low, t)
             new = t - first / second if second > 0 else -1.0
             if not low < new < high:
                 new = 2.0 * t if high == np.inf else (0.5 * (low + high) if low else 0.1 * high)

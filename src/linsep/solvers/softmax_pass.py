@@ -133,23 +133,23 @@ class SoftmaxRows:
         R[self.label, np.arange(self.n)] = -R.sum(axis=0)
         return R
 
-    def slopes(self, S: NDArray[Any], dS: NDArray[Any], t: float) -> tuple[float, float]:
-        """First and second derivative of the losses along dS at S + t dS."""
+    def along(self, S: NDArray[Any], dS: NDArray[Any], t: float) -> tuple[float, float, float]:
+        """The losses at S + t dS and their first and second derivative by t."""
 
-        def part(lo: int) -> tuple[float, float]:
+        def part(lo: int) -> tuple[float, float, float]:
             some = slice(lo, lo + _SPAN)
-            step = dS[:, some]
-            q = shares(S[:, some] + self.dtype.type(t) * step, self.label[some]).rivals
+            step, cost = dS[:, some], self.cost[some]
+            q, _, losses = shares(S[:, some] + self.dtype.type(t) * step, self.label[some])
             step = step - step[self.label[some], np.arange(step.shape[1])]
             q *= step
             mean = q.sum(axis=0)
             q *= step
-            cost = self.cost[some]
-            return float(cost @ mean), float(cost @ (q.sum(axis=0) - mean * mean))
+            bend = q.sum(axis=0) - mean * mean
+            return float(cost @ losses), float(cost @ mean), float(cost @ bend)
 
         found = run_all([partial(part, lo) for lo in range(0, self.n, _SPAN)], self.threads)
-        first, second = np.array(found).sum(axis=0)
-        return float(first), float(second)
+        loss, first, second = np.array(found).sum(axis=0).tolist()
+        return loss, first, second
 
     def probabilities(self, now: Shares) -> NDArray[Any]:
         """Of all classes, shape (K, n)."""

@@ -88,16 +88,16 @@ def factor_blocks(
     moving[:, -1] = offset
     if reference is not None:
         moving[reference] = False
-    return _cholesky(H, moving.ravel())
+    # without a penalty columns that depend on others leave directions with no curvature at all
+    return _cholesky(H, moving.ravel(), 1e-15 * K * D if ridge else 1e-11)
 
 
-def _cholesky(H: Array, moving: NDArray[np.bool_]) -> tuple[Array, Array]:
+def _cholesky(H: Array, moving: NDArray[np.bool_], jitter: float) -> tuple[Array, Array]:
     diagonal = H.diagonal().copy()
     moving = moving & (diagonal > 0) & np.isfinite(diagonal)
     scale = np.where(moving, 1.0 / np.sqrt(np.where(moving, diagonal, 1.0)), 0.0)
     H *= scale[:, None]
     H *= scale
-    jitter = 1e-15 * len(H)
     while True:
         np.fill_diagonal(H, 1.0 + jitter)
         try:
