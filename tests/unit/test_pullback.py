@@ -215,6 +215,14 @@ def test_a_lift_accepts_the_pipeline_it_is_in_and_frames():
     assert f(X[0]).shape == (1,)
 
 
+def test_a_model_with_a_setting_called_steps_is_no_pipeline():
+    lift = Lift("x, x**2")
+    model = linsep.Kozinec().fit(lift.fit_transform(LINE), BAND)
+    assert len(lift.pullback(model).roots()) == 2
+    with pytest.raises(CapabilityError, match="holds no Lift"):
+        linsep.LiftDisplay.from_estimator(model, LINE, BAND)
+
+
 def test_what_cannot_be_pulled_back_says_why():
     X, y = disc()
     with pytest.raises(CapabilityError, match="no coef_"):

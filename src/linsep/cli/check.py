@@ -7,6 +7,7 @@ import time
 from argparse import Namespace
 
 from linsep.cli.common import emit, narrate, require_folders, table
+from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
 
 __all__ = ["run"]
@@ -18,7 +19,7 @@ def run(args: Namespace) -> int:
     from linsep.verdict import decide
 
     require_folders(args.save)
-    data = table(args, positive=args.positive)
+    _, data = lifted(args, table(args, positive=args.positive))
     begin = time.perf_counter()
     problem = Problem(
         data.X, data.y, fit_intercept=not args.no_intercept, feature_names=data.feature_names
@@ -28,6 +29,7 @@ def run(args: Namespace) -> int:
     if args.save:
         atomic_write_bytes(args.save, proof.to_json().encode() + b"\n")
         choice = ["--positive", args.positive] if args.positive else []
+        choice += ["--lift", args.lift] if args.lift is not None else []
         command = shlex.join(["linsep", "verify", args.save, args.data, *choice])
         narrate(f"proof written to {args.save}; check it with: {command}")
     if args.json:

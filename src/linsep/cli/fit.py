@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from linsep.cli.common import emit, estimator, framed, narrate, require_folders, table
+from linsep.cli.lifting import lifted, rule, with_lift
 from linsep.errors import CheckpointError, LinsepWarning
 
 __all__ = ["run"]
@@ -19,7 +20,7 @@ def run(args: Namespace) -> int:
     from linsep.core.checkpoint import Checkpointer
 
     require_folders(args.output, args.checkpoint)
-    data = table(args, positive=args.positive)
+    lift, data = lifted(args, table(args, positive=args.positive))
     if args.output:
         from linsep.formats import check_ending
 
@@ -45,9 +46,14 @@ def run(args: Namespace) -> int:
         of_a_run = {"callbacks": None, "verbose": 0}
         known = model.get_params(deep=False)
         model.set_params(**{key: v for key, v in of_a_run.items() if key in known})
-        save(model, args.output)
+        save(with_lift(lift, model), args.output)
         narrate(f"model written to {args.output}")
-    emit(_report(model) if args.json else model.summary(), args.json)
+    words = rule(lift, model)
+    if args.json:
+        more = {} if lift is None else {"lift": args.lift, "rule": words}
+        emit(_report(model) | more, True)
+    else:
+        emit(model.summary() + (f"\n  inputs      {words}" if words else ""), False)
     if model.outcome_.interrupted:
         if checkpoint:
             narrate(f"interrupted; go on with: {_again(args.argv, checkpoint)}")

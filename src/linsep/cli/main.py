@@ -126,6 +126,9 @@ def _data(parser: argparse.ArgumentParser, labels: bool = True) -> None:
     parser.add_argument("--json", action="store_true", help="JSON on stdout")
     if labels:
         parser.add_argument("--positive", metavar="LABEL", help="this class against all others")
+        parser.add_argument(
+            "--lift", metavar="TEXT", help='features to use instead, such as "x1, x2, (x1-x2)**2"'
+        )
         parser.add_argument("--no-intercept", action="store_true", help="planes through the origin")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linsep.cli.common import check_features, emit, framed, in_order, narrate, table
+from linsep.cli.lifting import is_pipeline, last_step, plain
 from linsep.core.files import atomic_write_bytes
 from linsep.errors import DataError, SettingError
 
@@ -22,6 +23,7 @@ def run(args: Namespace) -> int:
     model = load(args.model)
     data = in_order(model, read_for(args, model))
     check_features(model, data)
+    data = plain(data) if is_pipeline(model) else data
     X = framed(data) if hasattr(model, "feature_names_in_") else data.X
     classes = model.predict(X)
     scores = np.atleast_1d(model.decision_function(X))
@@ -57,7 +59,7 @@ def _probabilities(model: Any, X: Any) -> Any:
 
 def read_for(args: Namespace, model: Any) -> Any:
     """Data of a model: with labels if the file has one column more, else without."""
-    encoding = getattr(model, "preprocessing_", {}).get("encoding")
+    encoding = getattr(last_step(model), "preprocessing_", {}).get("encoding")
     options: dict[str, Any] = {"n_features": model.n_features_in_}
     if encoding:
         options["encode"] = encoding

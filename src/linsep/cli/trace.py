@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from linsep.cli.common import emit, estimator, framed, narrate, require_folders, table
+from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
 
 __all__ = ["run"]
@@ -15,7 +16,7 @@ def run(args: Namespace) -> int:
     from linsep.tracing import trace
 
     require_folders(args.save, args.html)
-    data = table(args, positive=args.positive)
+    _, data = lifted(args, table(args, positive=args.positive))
     model = estimator(args)
     record = trace(model, framed(data), data.y, max_steps=args.max_steps, row_names=data.row_names)
     if args.save:

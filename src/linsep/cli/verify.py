@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linsep.cli.common import check_features, emit, framed, in_order, table
+from linsep.cli.lifting import behind, is_pipeline, lifted, plain
 from linsep.core import Problem, Witness
 from linsep.errors import ModelError
 
@@ -31,7 +32,7 @@ def _proof(args: Namespace, stored: dict[str, Any]) -> int:
     from linsep.certify.proof import Proof
 
     proof = Proof.from_dict(stored)
-    data = table(args, positive=args.positive)
+    _, data = lifted(args, table(args, positive=args.positive))
     proof.check(data.X, data.y)
     sentence = f"the proof holds: {proof}"
     emit({"holds": True, "sentence": str(proof)} if args.json else sentence, args.json)
@@ -45,6 +46,7 @@ def _model(args: Namespace) -> int:
     model = load(args.model)
     data = in_order(model, read_for(args, model))
     check_features(model, data)
+    model, data = behind(model, plain(data) if is_pipeline(model) else data)
     labels = data.y
     known = set(model.classes_.tolist())
     strange = sorted(set(labels.tolist()) - known, key=str)

@@ -106,7 +106,8 @@ class LiftDisplay:
         -------
         LiftDisplay
         """
-        for _, step in getattr(model, "steps", []):
+        steps = getattr(model, "steps", None)
+        for _, step in steps if isinstance(steps, list) else []:
             if hasattr(step, "pullback"):
                 return cls.from_pullback(step.pullback(model), X, y, **options)
         raise CapabilityError(

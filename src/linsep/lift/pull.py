@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from linsep.errors import CapabilityError, ModelError
 from linsep.lift.chain import Chain
@@ -41,7 +42,7 @@ def pullback(model: Any) -> Pullback:
     >>> [(round(a, 3), round(b, 3), label) for a, b, label in f.intervals()]
     [(-inf, -0.618, 1), (-0.618, 1.618, 0), (1.618, inf, 1)]
     """
-    if not hasattr(model, "steps"):
+    if not isinstance(model, Pipeline):
         raise CapabilityError(
             f"{type(model).__name__} is no pipeline; use lift.pullback(model) with the lift that "
             "made its features."

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.validate import require_finite
@@ -164,7 +165,7 @@ class Lift(TransformerMixin, BaseEstimator):
         """
         from linsep.lift.pull import pullback, pullback_of_steps
 
-        if hasattr(model, "steps"):
+        if isinstance(model, Pipeline):
             return pullback(model)
         return pullback_of_steps([self], model)
 
