@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,13 @@ from linsep.certify.exact import (
 )
 from linsep.certify.signs import exact_values, row_signs
 from linsep.certify.span import spans
+from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.core.status import Status
-from linsep.separating.peel import Peeled, peel
+from linsep.separating.peel import Peeled, all_but, peel
 from linsep.separating.planes import split_weights
 from linsep.separating.weak import weak_separator
-from linsep.solvers.cloud import Cloud, white_samples
+from linsep.solvers.cloud import Cloud, Samples, white_samples
 from linsep.solvers.exact_hulls import ExactHulls
 from linsep.solvers.nearest_cone import NearestCone
 
@@ -41,6 +43,7 @@ __all__ = ["Face", "find_face"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+_TWO_THREADS = 100_000  # entries from which two threads are worth their start
 _PROBES = 16  # directions outside a span that are tried at once
 
 Run = Callable[..., Any]
@@ -61,10 +64,10 @@ class Face:
 
 def find_face(problem: Problem, run: Run, tick: Tick) -> Face:
     """The face, proved exactly."""
-    peeled = peel(problem)
+    peeled, samples = _prepare(problem)
     tick()
     left = peeled.left if problem.binary else np.arange(problem.n_rows)
-    guess = _guess_face(problem, left, run)
+    guess = _guess_face(problem, samples, left, run)
     if guess is not None:
         face = _prove(problem, peeled, *guess, run=run, tick=tick)
         if face is not None:
@@ -72,36 +75,49 @@ def find_face(problem: Problem, run: Run, tick: Tick) -> Face:
     return _exact_face(problem, run, tick)
 
 
+def _prepare(problem: Problem) -> tuple[Peeled, Samples]:
+    """What needs a few passes over the data, by two threads if these are large."""
+
+    def whiten() -> Samples:
+        with np.errstate(all="ignore"):
+            return white_samples(problem, constant=problem.fit_intercept)
+
+    jobs: list[Callable[[], Any]] = [partial(peel, problem), whiten]
+    peeled, samples = run_all(jobs, None if problem.n * problem.d >= _TWO_THREADS else 1)
+    return peeled, samples
+
+
 # -- in floats ------------------------------------------------------------------------------------
 
 
-def _guess_face(problem: Problem, active: Rows, run: Run) -> tuple[Rows, Rows, Rows, Rows] | None:
+def _guess_face(
+    problem: Problem, samples: Samples, active: Rows, run: Run
+) -> tuple[Rows, Rows, Rows, Rows] | None:
     """Face, base, shares and support; None where rounding leaves a doubt.
 
     active are the rows that may belong to the face.
     """
-    samples = white_samples(problem, constant=problem.fit_intercept)
     cloud = Cloud(problem, samples, groups=0)
     random = np.random.default_rng(0)
-    base = active[:0]
+    base = start = active[:0]
     while len(active):
         if not cloud.m:
             return None
-        base = _basis(cloud, active, base[np.isin(base, active)], random)
+        base = _basis(cloud, active, base, random)
         if not len(base):
             return None
         shares = random.integers(8, 16, len(base))  # not equal, so that no row is superfluous
-        outcome = run(problem, NearestCone(cloud, active, base, shares))
+        outcome = run(problem, NearestCone(cloud, active, base, shares), start=start)
         state = outcome.state
         if outcome.status is Status.CONVERGED:
             return active, base, shares, state.rows.copy()
         if outcome.status is not Status.BOUNDARY:
             return None
-        values = cloud.values(-state.rest)[active]
-        free = values > 1e-8 * float(np.sqrt(state.rest @ state.rest))
-        if not free.any():
+        kept = ~(cloud.values(-state.rest) > 1e-8 * float(np.sqrt(state.rest @ state.rest)))
+        if kept[active].all():
             return None
-        active = active[~free]
+        # rows that the search ended with lie on its plane, so the next one may start with them
+        active, base, start = (rows[kept[rows]] for rows in (active, base, state.rows))
     return None
 
 
@@ -251,7 +267,7 @@ def _sum(
 
     Rows that total has on its right side must stay there.
     """
-    free = np.setdiff1d(np.arange(problem.n_rows), active)
+    free = all_but(problem.n_rows, active)
     block = reflected(problem, free)
     old, new = exact_values(block, total), exact_values(block, more)
     factor = max((-n / o for o, n in zip(old, new) if n < 0), default=Fraction(0))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linsep.certify.exact import integer_products, reflected, scaled_integers
 from linsep.core.problem import Problem
 
-__all__ = ["Level", "Peeled", "along", "peel", "stack"]
+__all__ = ["Level", "Peeled", "all_but", "along", "peel", "stack"]
 
 Rows = NDArray[np.int64]
 Level = list[Fraction]
@@ -38,7 +38,7 @@ class Peeled:
         """Integer weights that vanish on the rows left and are positive on all others."""
         flat = [item for level in self.levels for item in level]
         directions = [_direction(problem, *item) for item in flat]
-        free = np.setdiff1d(np.arange(problem.n), self.left)
+        free = all_but(problem.n, self.left)
         values = integer_products(reflected(problem, free), directions)[0]
         parts, at, open_rows = [], 0, np.ones(len(free), dtype=bool)
         for level in self.levels:
@@ -51,6 +51,13 @@ class Peeled:
         weights = [sum(t * v for t, v in zip(total, column)) for column in zip(*directions)]
         divisor = gcd(*weights)
         return [w // divisor for w in weights]
+
+
+def all_but(n: int, rows: Rows) -> Rows:
+    """The numbers below n that are not among the rows."""
+    free = np.ones(n, dtype=bool)
+    free[rows] = False
+    return np.flatnonzero(free)
 
 
 def peel(problem: Problem) -> Peeled:

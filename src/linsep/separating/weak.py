@@ -28,7 +28,7 @@ from linsep.certify.exact import (
 from linsep.certify.span import orthogonal, spans
 from linsep.core.problem import Problem
 from linsep.core.status import Status
-from linsep.separating.peel import Level, along, stack
+from linsep.separating.peel import Level, all_but, along, stack
 from linsep.solvers.nearest_hulls import NearestHulls
 
 __all__ = ["weak_separator"]
@@ -50,7 +50,7 @@ def weak_separator(
     span are rows that are meant to span the face. None when they do not, or when floats fail
     to find the weights.
     """
-    free = np.setdiff1d(np.arange(problem.n_rows), face)
+    free = all_but(problem.n_rows, face)
     inside, outside = reflected(problem, span), reflected(problem, free)
     D = inside.shape[1]
     columns = _enough_columns(inside, outside)

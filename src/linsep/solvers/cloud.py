@@ -417,7 +417,8 @@ def _spread(matrix: Any, center: Array) -> Array:
     if isinstance(matrix, np.ndarray):
         total = np.zeros(len(center))
         for _, block in _blocks(matrix):
-            part = (block - center) * scale
+            part = block - center
+            part *= scale
             total += np.einsum("ij,ij->j", part, part)
         return np.asarray(np.sqrt(total / n) / scale)
     squares = matrix.multiply(scale).power(2).sum(axis=0)
@@ -436,7 +437,8 @@ def _moments(matrix: Any, center: Array, scale: Array) -> Array:
     if isinstance(matrix, np.ndarray):
         out = np.zeros((d, d))
         for _, block in _blocks(matrix):
-            part = (block - center) * scale
+            part = block - center
+            part *= scale
             out += part.T @ part
         return out
     n = matrix.shape[0]

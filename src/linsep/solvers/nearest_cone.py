@@ -78,11 +78,15 @@ class NearestCone:
     unit: ClassVar[str] = "major cycle"
 
     def init(self, problem: Problem, *, start: Any = None) -> ConeState:
-        """No rows; the goal is all that is missing."""
+        """No rows, or those of an earlier search; the goal is all that is missing."""
         goal = -self.cloud.combine(self.base, self.shares.astype(np.float64))
         side = np.full(self.cloud.n_rows, -1)
         side[self.active] = 0
-        return ConeState(**Corral.blank(0, self.cloud), side=side, goal=goal, rest=goal.copy())
+        state = ConeState(**Corral.blank(0, self.cloud), side=side, goal=goal, rest=goal.copy())
+        if start is not None and len(start):
+            state.join(self.cloud, np.asarray(start, dtype=np.int64), goal)
+            state.rest = goal - state.point(self.cloud)
+        return state
 
     def advance(self, problem: Problem, state: ConeState, steps: int, log: Log = NO_LOG) -> int:
         """Run major cycles."""
