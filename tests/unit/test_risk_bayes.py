@@ -95,6 +95,14 @@ def test_all_ways_to_give_a_table_and_a_strategy():
     assert isinstance(bayes_risk(decimals, [0, 1]), F)
 
 
+def test_series_and_frames_are_read_by_name():
+    p = pd.DataFrame([[0.5, 0.25], [0.05, 0.2]], index=["x", "y"], columns=["a", "b"])
+    assert bayes_risk(p, pd.Series({"y": "b", "x": "a"})) == pytest.approx(0.3)
+    chances = pd.DataFrame({"b": {"y": 1.0, "x": 0.0}, "a": {"y": 0.0, "x": 1.0}})
+    assert bayes_risk(p, chances) == pytest.approx(0.3)
+    assert bayes_risk(p, pd.Series(["a", "b"])) == pytest.approx(0.3)  # other names: by place
+
+
 def test_randomised_strategy_mixes_the_risks():
     half = [[F(1, 2), F(1, 2)]] * 3
     assert bayes_risk(TABLE, half) == F(1, 2)

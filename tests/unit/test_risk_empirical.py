@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix, zero_one_loss
 
 import linsep
 from linsep.errors import DataError, LabelError, ModelError, SettingError
-from linsep.risk import empirical_risk
+from linsep.risk import counted_margin, empirical_risk
 
 pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20)
 
@@ -101,3 +101,19 @@ def test_wrong_calls_say_what_is_missing():
         empirical_risk(np.array(["a", 1], dtype=object), np.array([1, "a"], dtype=object))
     with pytest.raises(DataError, match="all sample weights"):
         empirical_risk([1, 2], [1, 2], sample_weight=[0, 0])
+
+
+def test_counted_margin_counts_rows_inside_the_margin():
+    X, y = linsep.data.load("five-points")
+    model = linsep.LinearSVM(C=1.0).fit(X, y)
+    value = counted_margin(model, X, y, beta=3.0)
+    margins = np.where(np.asarray(y) > 0, 1, -1) * model.decision_function(X)
+    assert value.rows.tolist() == np.flatnonzero(margins < 1 - 1e-6).tolist()
+    assert value.errors == (margins <= 0).sum()
+    assert value == pytest.approx((model.coef_**2).sum() / 2 + 3 * len(value.rows))
+    hard = counted_margin(
+        linsep.LinearSVM(C=np.inf).fit(*linsep.data.load("mse-1")), *linsep.data.load("mse-1")
+    )
+    assert not len(hard.rows) and hard == pytest.approx(2.5)
+    with pytest.raises(SettingError, match="beta"):
+        counted_margin(model, X, y, beta=-1)

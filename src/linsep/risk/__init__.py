@@ -1,7 +1,7 @@
 """Decisions, risks and capacity.
 
 Known distributions    bayes_risk, bayes_strategy, minimax, neyman_pearson
-Data                   empirical_risk, minimum_errors
+Data                   empirical_risk, minimum_errors, counted_margin
 Capacity               vc_dimension, compare_margins, enclosing_ball, cover_count,
                        cover_probability
 Densities              plug_in, Histogram, excess_bound, excess_risk, wrong_family
@@ -41,6 +41,8 @@ _HOMES = {
     "ThresholdRule": "thresholds",
     "EmpiricalRisk": "empirical",
     "empirical_risk": "empirical",
+    "CountedMargin": "counting",
+    "counted_margin": "counting",
     "LeastErrors": "least_errors",
     "minimum_errors": "least_errors",
     "MarginTable": "side_by_side",

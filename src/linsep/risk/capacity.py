@@ -23,7 +23,7 @@ from linsep.core.problem import Problem
 from linsep.errors import CapabilityError, DataError, ModelError, SettingError
 from linsep.risk.ball import enclosing_ball
 
-__all__ = ["VCDimension", "last_step", "vc_dimension"]
+__all__ = ["VCDimension", "last_step", "match", "plane_of_model", "vc_dimension"]
 
 _ROUNDING = 1e-9  # by which R^2/m^2 of rounded weights may miss an integer
 
@@ -139,7 +139,7 @@ def vc_dimension(
             raise SettingError(f"the number of features must be at least 1. Got {model!r}.")
         return VCDimension.make(int(model), fit_intercept is not False, None, None)
     lift, last = last_step(model)
-    coef, intercept, offset = _plane(last, fit_intercept)
+    coef, intercept, offset = plane_of_model(last, fit_intercept)
     if X is None and y is None:
         return VCDimension.make(len(coef), offset, None, None)
     if X is None or y is None:
@@ -147,7 +147,7 @@ def vc_dimension(
     if lift is not None:
         X = lift.transform(X)
     problem = Problem(X, y, fit_intercept=offset)
-    _match(last, problem, coef)
+    match(last, problem, coef)
     with np.errstate(all="ignore"):
         margin = 0.0
         if (row_signs(problem, coef, intercept) > 0).all():
@@ -168,7 +168,7 @@ def last_step(model: Any) -> tuple[Any, Any]:
     return (before if len(before.steps) else None), model.steps[-1][1]
 
 
-def _plane(model: Any, fit_intercept: bool | None) -> tuple[NDArray[Any], float, bool]:
+def plane_of_model(model: Any, fit_intercept: bool | None) -> tuple[NDArray[Any], float, bool]:
     """Weights, offset, and whether the class has offsets."""
     name = type(model).__name__
     coef = getattr(model, "coef_", None)
@@ -194,7 +194,8 @@ def _plane(model: Any, fit_intercept: bool | None) -> tuple[NDArray[Any], float,
     return np.asarray(rows[0], dtype=np.float64), intercept, fit_intercept
 
 
-def _match(model: Any, problem: Problem, coef: NDArray[Any]) -> None:
+def match(model: Any, problem: Problem, coef: NDArray[Any]) -> None:
+    """ModelError unless the model belongs to data of this width and these classes."""
     if problem.d != len(coef):
         raise ModelError(
             f"the model has {len(coef)} weights, X has {problem.d} columns; give the data it was "

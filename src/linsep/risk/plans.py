@@ -29,7 +29,7 @@ def as_strategy(strategy: Any, table: Table, loss: Table) -> NDArray[Any]:
             raise DataError(f"the strategy has no decision for x = {missing[0]!r}.")
         strategy = [strategy[key] for key in keys]
     elif hasattr(strategy, "to_numpy"):
-        strategy = strategy.to_numpy()
+        strategy = _by_name(strategy, table, loss)
     entries = strategy.tolist() if isinstance(strategy, np.ndarray) else list(strategy)
     if len(entries) != n:
         raise DataError(f"the strategy has {len(entries)} entries; the table has {n} rows.")
@@ -41,6 +41,17 @@ def as_strategy(strategy: Any, table: Table, loss: Table) -> NDArray[Any]:
     for i, entry in enumerate(entries):
         out[i, _decision(entry, loss, table.row(i))] = Fraction(1)
     return out
+
+
+def _by_name(strategy: Any, table: Table, loss: Table) -> Any:
+    """A series or a data frame in the order of the table and of the decisions, if it has one."""
+    index = list(strategy.index)
+    if table.rows is not None and set(index) == set(table.rows) and len(index) == len(table.rows):
+        strategy = strategy.iloc[[index.index(x) for x in table.rows]]
+    columns = list(getattr(strategy, "columns", ()))
+    if loss.rows is not None and columns and set(columns) == set(loss.rows):
+        strategy = strategy.iloc[:, [columns.index(d) for d in loss.rows]]
+    return strategy.to_numpy()
 
 
 def _ask(strategy: Callable[[Any], Any], table: Table) -> list[Any]:
