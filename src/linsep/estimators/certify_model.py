@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
 from linsep.certify.gap import Gap, Objective, measure
-from linsep.certify.logistic_gap import logistic_gap
 from linsep.certify.smooth import ridge_gap
 from linsep.core import Limits, Problem, Witness, drive
 from linsep.core.parts import against_rest
 from linsep.errors import ModelError
+from linsep.estimators.logistic_search import bounded_logistic, bounded_softmax
 from linsep.estimators.model_objective import Claim, claim_of
 from linsep.estimators.svm_choice import choose_solver
 from linsep.losses.hinge import derivative
@@ -80,10 +80,8 @@ def certify_model(
         a = np.append(coef[0], intercept[0])
         return _one(problem, claim, a, _alpha(claim, problem, 0), tol, time_limit)
     if claim.kind == "softmax":
-        from linsep.certify.softmax_gap import softmax_gap
-
         a = np.column_stack([coef, intercept]).ravel()
-        return softmax_gap(problem, a, claim.objective.C, reference=claim.reference)
+        return bounded_softmax(problem, a, claim.objective.C, claim.reference, tol, time_limit)
     if claim.pairs:
         return _pairs(problem, claim, coef, intercept, tol, time_limit)
     share = None if time_limit is None else time_limit / problem.K
@@ -109,7 +107,9 @@ def _one(
     """The bounds of one plane."""
     objective = claim.objective
     if claim.kind == "logistic":
-        report = logistic_gap(problem, a, objective.C, objective.intercept, objective.constant)
+        report = bounded_logistic(
+            problem, a, objective.C, objective.intercept, objective.constant, tol, limit
+        )
         return _scaled(report, objective)
     if claim.kind == "ridge":
         return ridge_gap(problem, a, objective.C, objective.intercept == "free")

@@ -196,4 +196,4 @@ class LogisticCG:
     def _force(self, state: LogisticCGState) -> None:
         """Later systems are solved more accurately: the end is then quadratic."""
         if np.isfinite(state.gap):
-            state.forcing = float(np.clip(np.sqrt(max(state.gap, 0.0)), 1e-3, 0.5))
+            state.forcing = float(np.clip(30.0 * np.sqrt(max(state.gap, 0.0)), 1e-3, 0.5))
