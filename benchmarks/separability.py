@@ -30,8 +30,8 @@ from threadpoolctl import ThreadpoolController
 
 import linsep
 from linsep.core import Problem, drive
-from linsep.solvers.cloud import one_unit
 from linsep.solvers.nearest_hulls import NearestHulls
+from linsep.solvers.samples import one_unit
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BLAS = ThreadpoolController().select(user_api="blas")  # the search runs on one thread

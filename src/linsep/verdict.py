@@ -34,10 +34,11 @@ from linsep.errors import SettingError
 from linsep.separating.faces import find_face
 from linsep.separating.margin import MarginFinder
 from linsep.separating.planes import Plane, exact_plane, plane_of, rational_planes
-from linsep.solvers.cloud import cloud_of, one_unit
+from linsep.solvers.cloud import cloud_of
 from linsep.solvers.exact_hulls import ExactHulls, ExactState
 from linsep.solvers.nearest_hulls import NearestHulls
 from linsep.solvers.perceptron import SingleSample
+from linsep.solvers.samples import one_unit
 
 __all__ = ["separability"]
 

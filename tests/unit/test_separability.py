@@ -396,10 +396,12 @@ def test_nearly_touching_hulls(gap, seed):
 @pytest.mark.parametrize("noise", [0.0, 8.0])
 def test_wide_sparse_rows_stay_sparse(monkeypatch, classes, noise):
     """The code for matrices too large to write out, on a small one."""
-    from linsep.solvers import cloud
+    from linsep.solvers import cloud, matrices, samples
 
-    for name in ("_DENSE_ENTRIES", "_GRAM_ROWS", "_WHITE_COLUMNS"):
-        monkeypatch.setattr(cloud, name, 0)
+    monkeypatch.setattr(matrices, "_DENSE_ENTRIES", 0)
+    monkeypatch.setattr(samples, "_GRAM_ROWS", 0)
+    monkeypatch.setattr(samples, "_WHITE_COLUMNS", 0)
+    monkeypatch.setattr(cloud, "_SPARSE_COLUMNS", 0)
     rng = np.random.default_rng(classes)
     X = np.round(rng.standard_normal((60, 8)) * 4) * (rng.random((60, 8)) < 0.6)
     scores = X @ rng.standard_normal((8, classes)) + noise * rng.standard_normal((60, classes))

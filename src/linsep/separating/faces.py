@@ -35,9 +35,10 @@ from linsep.core.status import Status
 from linsep.separating.peel import Peeled, all_but, peel
 from linsep.separating.planes import split_weights
 from linsep.separating.weak import weak_separator
-from linsep.solvers.cloud import Cloud, Samples, white_samples
+from linsep.solvers.cloud import Cloud
 from linsep.solvers.exact_hulls import ExactHulls
 from linsep.solvers.nearest_cone import NearestCone
+from linsep.solvers.samples import Samples, white_samples
 
 __all__ = ["Face", "find_face"]
 

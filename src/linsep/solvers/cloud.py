@@ -1,117 +1,21 @@
-"""The reflected rows in coordinates that suit a search.
-
-Whether hulls meet does not depend on the coordinates, so a search may choose them. Here a
-sample x becomes (x - center) @ map, perhaps with a constant 1 behind it. The matrix itself is
-not rewritten: a product with all samples is one product with X as it is stored, and only the
-few rows that a search holds are ever mapped.
-
-    plain    distances of the caller's x-space, which margins are measured in
-    scaled   columns of equal spread; few steps lead to a verdict on columns of many units
-    white    rows whose second moments are the unit matrix, for columns that almost depend on
-             each other
-"""
+"""The reflected rows of a problem over its samples, in the coordinates of a search."""
 
 from __future__ import annotations
 
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.solvers import matrices
+from linsep.solvers.samples import BUILDERS, Samples
 
-__all__ = [
-    "Cloud",
-    "Samples",
-    "cloud_of",
-    "one_unit",
-    "plain_samples",
-    "scaled_samples",
-    "white_samples",
-]
+__all__ = ["Cloud", "cloud_of"]
 
 Array = NDArray[np.float64]
 
-_DENSE_ENTRIES = 4_000_000  # a sparse matrix with no more cells than this is written out
-_GRAM_ROWS = 3000  # with fewer rows than columns, up to here the Gram matrix is the data
-_WHITE_COLUMNS = 3000  # wider matrices are not whitened
-_CHUNK = 1 << 20
-_RANK = 1e-12  # relative size of a pivot that counts as zero in whitening
-
-
-class Samples:
-    """Samples as (x - center) @ map, with or without a constant coordinate behind.
-
-    map is a number or a vector to multiply with, or a matrix.
-
-    gram is given when the matrix is a factor of a Gram matrix: the matrix and the scale that
-    it was made from, which weights are then combined from.
-    """
-
-    def __init__(
-        self,
-        matrix: Any,
-        center: Array,
-        map_: Array | float,
-        *,
-        constant: float = 0.0,
-        gram: tuple[Any, float] | None = None,
-        plain: bool = False,
-    ) -> None:
-        self.matrix = matrix
-        self.center = center
-        self.map = map_
-        self.constant = constant
-        self.gram = gram
-        self.plain = plain
-        self.turned = np.ndim(map_) == 2
-        self.inner = int(np.shape(map_)[1] if self.turned else matrix.shape[1])
-        self.m = self.inner + (constant != 0)
-
-    def back(self, u: Array) -> tuple[Array, Array | float]:
-        """Weights and offset in the space of the matrix of a vector u, or of columns u."""
-        inner = u[: self.inner]
-        if self.turned:
-            w = self.map @ inner
-        else:
-            w = (self.map * inner.T).T  # inner may hold several columns
-        offset = -(self.center @ w)
-        return w, offset + self.constant * u[-1] if self.constant else offset
-
-    def dot(self, u: Array) -> Array:
-        """Products of all samples with a vector, or with the columns of a matrix."""
-        w, offset = self.back(u)
-        out = _product(self.matrix, w)
-        out += offset
-        return out
-
-    def mapped(self, x: Array) -> Array:
-        """x @ map, for one centred sample or many."""
-        return np.asarray(x @ self.map if self.turned else x * self.map)
-
-    def take(self, samples: NDArray[np.int64]) -> Array:
-        """Coordinates of some samples."""
-        block = _dense(self.matrix[samples]) - self.center
-        block = self.mapped(block)
-        if not self.constant:
-            return block
-        return np.column_stack([block, np.full(len(samples), self.constant)])
-
-    def combine(self, share: Array) -> Array:
-        """Combination of all samples by their shares, for a sparse matrix."""
-        x = np.asarray(self.matrix.T @ share).ravel() - share.sum() * self.center
-        out = self.mapped(x)
-        return np.append(out, self.constant * share.sum()) if self.constant else out
-
-    def products(self, samples: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
-        """Products of samples with other samples, for a sparse matrix and no matrix as map."""
-        left, right = self.matrix[samples], self.matrix[others]
-        scaled = left.multiply(np.square(self.map)).tocsr()
-        middle = self.center * np.square(self.map)
-        inner = _dense(scaled @ right.T)
-        inner = inner - np.asarray(left @ middle)[:, None] - np.asarray(right @ middle)
-        return np.asarray(inner + middle @ self.center + self.constant**2)
+_SPARSE_COLUMNS = 3000  # rows of a sparse matrix with more are never written out
 
 
 class Cloud:
@@ -132,7 +36,7 @@ class Cloud:
         self.groups = groups  # 0: the rows span a cone
         self.sign = problem.sign if problem.binary else np.ones(0)
         # rows of a sparse matrix that is not written out stay sparse
-        self.wide = not isinstance(samples.matrix, np.ndarray) and self.m > _WHITE_COLUMNS
+        self.wide = not isinstance(samples.matrix, np.ndarray) and self.m > _SPARSE_COLUMNS
         self.side = 1 - problem.label if groups == 2 else np.zeros(self.n_rows, dtype=np.int64)
 
     def values(self, w: Array) -> Array:
@@ -204,10 +108,10 @@ class Cloud:
             return np.concatenate(blocks)
         matrix, scale = self.samples.gram
         share = self._share(rows, coefficients)
-        coef = scale * _combined(matrix, share)
+        coef = scale * matrices.combined(matrix, share)
         bias = np.zeros(self.blocks)
         if self.samples.constant:  # else the shares sum to zero, or nothing was centred
-            center = _mean(matrix)
+            center = matrices.mean(matrix)
             coef -= scale * share.sum(axis=1)[:, None] * center
             bias = w.reshape(self.blocks, -1)[:, -1] * self.samples.constant
             bias -= scale * (coef @ center)
@@ -226,222 +130,6 @@ def cloud_of(problem: Problem, metric: str) -> Cloud:
     kept = _known.setdefault(problem, {})
     if metric not in kept:
         two = problem.binary and problem.fit_intercept
-        samples = _BUILDERS[metric](problem, constant=problem.fit_intercept and not two)
+        samples = BUILDERS[metric](problem, constant=problem.fit_intercept and not two)
         kept[metric] = Cloud(problem, samples, groups=2 if two else 1)
     return kept[metric]
-
-
-# -- builders -----------------------------------------------------------------------------------
-
-
-def plain_samples(problem: Problem, *, constant: bool = False) -> Samples:
-    """Samples in x-space, centred, times a power of two.
-
-    With few rows and many columns the rows become a triangular factor of their Gram matrix:
-    all distances are the same and a product costs n^2 instead of n d.
-    """
-    n, d = problem.matrix.shape
-    bias = 1.0 if constant else 0.0
-    if n < d and n <= _GRAM_ROWS:
-        factor, scale = _gram_factor(problem.matrix, centered=problem.fit_intercept)
-        zero = np.zeros(factor.shape[1])
-        return Samples(factor, zero, 1.0, constant=bias, gram=(problem.matrix, scale), plain=True)
-    matrix = _workable(problem)
-    center = _mean(matrix) if problem.fit_intercept else np.zeros(d)
-    scale = float(_power_of_two(_extent(matrix, center).max()))
-    return Samples(matrix, center, scale, constant=bias, plain=True)
-
-
-def scaled_samples(problem: Problem, *, constant: bool = False) -> Samples:
-    """Samples with columns of about equal spread."""
-    n, d = problem.matrix.shape
-    if n < d and n <= _GRAM_ROWS:
-        return plain_samples(problem, constant=constant)
-    matrix = _workable(problem)
-    center = _mean(matrix) if problem.fit_intercept else np.zeros(d)
-    scale = _power_of_two(_spread(matrix, center) * np.sqrt(d))
-    return Samples(matrix, center, scale, constant=1.0 if constant else 0.0)
-
-
-def one_unit(problem: Problem) -> bool:
-    """Whether all columns are of about the same extent, so that plain samples will do."""
-    n, d = problem.matrix.shape
-    if n < d and n <= _GRAM_ROWS:
-        return True
-    extent = _extent(problem.matrix, np.zeros(d))
-    extent = extent[extent > 0]
-    return not len(extent) or bool(extent.max() <= 32 * extent.min())
-
-
-def white_samples(problem: Problem, *, constant: bool = False) -> Samples:
-    """Samples with unit second moments; directions without spread are left out.
-
-    Matrices with fewer rows than columns are left plain: their rows are few and almost
-    independent. Very wide ones are too large for a matrix of second moments.
-    """
-    n, d = problem.matrix.shape
-    if n < d or d > _WHITE_COLUMNS:
-        return plain_samples(problem, constant=constant)
-    matrix = _workable(problem)
-    center = _mean(matrix) if problem.fit_intercept else np.zeros(d)
-    scale = _power_of_two(_extent(matrix, center))
-    moments = _moments(matrix, center, scale) / n
-    bias = 1.0 if constant else 0.0
-    return Samples(matrix, center, _whitening(moments, scale), constant=bias)
-
-
-_BUILDERS = {"plain": plain_samples, "scaled": scaled_samples, "white": white_samples}
-
-
-def _whitening(moments: Array, scale: Array) -> Array:
-    """d x m map to unit second moments, by Cholesky with pivoting: m is the numerical rank."""
-    from scipy.linalg import lapack
-
-    d = len(moments)
-    if not moments.any():
-        return np.zeros((d, 0))
-    factor, pivots, rank, _ = lapack.dpstrf(moments, tol=_RANK, lower=0)
-    inverse, _ = lapack.dtrtri(factor[:rank, :rank], lower=0)
-    kept = pivots[:rank] - 1
-    out = np.zeros((d, rank))
-    out[kept] = scale[kept, None] * np.triu(inverse)
-    return np.asarray(out / np.sqrt(max(rank, 1)))
-
-
-def _gram_factor(matrix: Any, *, centered: bool) -> tuple[Array, float]:
-    """F with F F' = s^2 (X - c)(X - c)' and the scale s; the center c is the mean or zero."""
-    from scipy.linalg import lapack
-
-    if isinstance(matrix, np.ndarray):
-        matrix = np.ascontiguousarray(matrix)
-    gram = _products(matrix)
-    longest = float(np.sqrt(gram.diagonal().max()))
-    if 1e-100 < longest < 1e100 and np.isfinite(gram).all():
-        scale = float(_power_of_two(longest))
-        gram *= scale**2
-    else:
-        values = matrix.data if not isinstance(matrix, np.ndarray) else matrix
-        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-        scale = float(_power_of_two(largest))
-        gram = _products(matrix * scale)
-    if centered:
-        raw = gram
-        gram = raw - (raw.mean(axis=0) + raw.mean(axis=1)[:, None] - raw.mean())
-        if not np.trace(gram) > 1e-4 * np.trace(raw):  # the center is far away: subtract it first
-            gram = _products((_dense(matrix) - _mean(matrix)) * scale)
-    top = float(gram.diagonal().max())
-    if not 0 < top < np.inf:
-        return np.zeros((len(gram), 0)), scale
-    factor, pivots, rank, _ = lapack.dpstrf(gram, tol=1e-14 * top, lower=1)
-    out = np.empty((len(gram), rank))
-    out[pivots - 1] = np.tril(factor)[:, :rank]
-    return out, scale
-
-
-def _products(rows: Any) -> Array:
-    """Products of all rows with all rows, in float64; the layout and type do not matter."""
-    if not isinstance(rows, np.ndarray):
-        rows = rows.astype(np.float64)
-        return np.asarray(_dense(rows @ rows.T))
-    n, d = rows.shape
-    out = np.zeros((n, n))
-    step = max(1, 4 * _CHUNK // max(1, n))
-    for at in range(0, d, step):
-        block = np.ascontiguousarray(rows[:, at : at + step], dtype=np.float64)
-        out += block @ block.T
-    return out
-
-
-# -- arithmetic on dense and sparse matrices ----------------------------------------------------
-
-
-def _workable(problem: Problem) -> Any:
-    """The matrix, dense where that is cheap, with values in float64 where it is small."""
-    matrix = problem.matrix
-    n, d = matrix.shape
-    if n * d <= _DENSE_ENTRIES:
-        return np.ascontiguousarray(_dense(matrix), dtype=np.float64)
-    return matrix
-
-
-def _dense(block: Any) -> NDArray[Any]:
-    return block if isinstance(block, np.ndarray) else np.asarray(block.toarray())
-
-
-def _product(matrix: Any, w: Array) -> Array:
-    if not isinstance(matrix, np.ndarray) or matrix.dtype == np.float64:
-        return np.asarray(matrix @ w, dtype=np.float64)
-    out = np.empty((matrix.shape[0], *w.shape[1:]))
-    for at, block in _blocks(matrix):
-        out[at : at + len(block)] = block @ w
-    return out
-
-
-def _combined(matrix: Any, share: Array) -> Array:
-    """share @ matrix in float64; the layout and type of the matrix do not matter."""
-    if not isinstance(matrix, np.ndarray):
-        return np.asarray(matrix.T @ share.T).T
-    used = np.flatnonzero(share.any(axis=0))  # few of the rows
-    return np.asarray(share[:, used] @ np.ascontiguousarray(matrix[used], dtype=np.float64))
-
-
-def _blocks(matrix: Any) -> Any:
-    """Dense float64 blocks of rows with their first row."""
-    n, d = matrix.shape
-    step = max(1, _CHUNK // max(1, d))
-    for at in range(0, n, step):
-        yield at, _dense(matrix[at : at + step]).astype(np.float64, copy=False)
-
-
-def _mean(matrix: Any) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
-    return np.where(np.isfinite(mean), mean, 0.0)
-
-
-def _extent(matrix: Any, center: Array) -> Array:
-    """Largest distance from the center in each column."""
-    if isinstance(matrix, np.ndarray):
-        top, bottom = matrix.max(axis=0), matrix.min(axis=0)
-    else:
-        top, bottom = _dense(matrix.max(axis=0)).ravel(), _dense(matrix.min(axis=0)).ravel()
-    with np.errstate(over="ignore"):
-        extent = np.maximum(np.abs(top - center), np.abs(bottom - center)).astype(np.float64)
-    return np.asarray(np.minimum(extent, np.finfo(np.float64).max))
-
-
-def _spread(matrix: Any, center: Array) -> Array:
-    """Root mean square distance from the center in each column, or less for huge values."""
-    n = matrix.shape[0]
-    scale = _power_of_two(_extent(matrix, center))
-    if isinstance(matrix, np.ndarray):
-        total = np.zeros(len(center))
-        for _, block in _blocks(matrix):
-            part = block - center
-            part *= scale
-            total += np.einsum("ij,ij->j", part, part)
-        return np.asarray(np.sqrt(total / n) / scale)
-    squares = matrix.multiply(scale).power(2).sum(axis=0)
-    total = np.ravel(np.asarray(squares)) / n - (center * scale) ** 2
-    return np.asarray(np.sqrt(np.maximum(total, 0.0)) / scale)
-
-
-def _power_of_two(extent: Any) -> Any:
-    """The power of two that brings a size near 1; 1 for size 0."""
-    _, exponent = np.frexp(extent)
-    return np.ldexp(1.0, np.where(extent > 0, np.clip(-exponent, -1022, 1023), 0))
-
-
-def _moments(matrix: Any, center: Array, scale: Array) -> Array:
-    d = len(center)
-    if isinstance(matrix, np.ndarray):
-        out = np.zeros((d, d))
-        for _, block in _blocks(matrix):
-            part = block - center
-            part *= scale
-            out += part.T @ part
-        return out
-    n = matrix.shape[0]
-    scaled = matrix.multiply(scale).tocsr().astype(np.float64)
-    middle = center * scale
-    return np.asarray(_dense(scaled.T @ scaled) - n * np.outer(middle, middle))

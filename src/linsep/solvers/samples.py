@@ -1,0 +1,208 @@
+"""Samples in coordinates that suit a search.
+
+Whether hulls meet does not depend on the coordinates, so a search may choose them. Here a
+sample x becomes (x - center) @ map, perhaps with a constant 1 behind it. The matrix itself is
+not rewritten: a product with all samples is one product with X as it is stored, and only the
+few rows that a search holds are ever mapped.
+
+    plain    distances of the caller's x-space, which margins are measured in
+    scaled   columns of equal spread; few steps lead to a verdict on columns of many units
+    white    rows whose second moments are the unit matrix, for columns that almost depend on
+             each other
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem
+from linsep.solvers import matrices
+
+__all__ = ["BUILDERS", "Samples", "one_unit", "plain_samples", "scaled_samples", "white_samples"]
+
+Array = NDArray[np.float64]
+
+_GRAM_ROWS = 3000  # with fewer rows than columns, up to here the Gram matrix is the data
+_WHITE_COLUMNS = 3000  # wider matrices are not whitened
+_RANK = 1e-12  # relative size of a pivot that counts as zero in whitening
+
+
+class Samples:
+    """Samples as (x - center) @ map, with or without a constant coordinate behind.
+
+    map is a number or a vector to multiply with, or a matrix.
+
+    gram is given when the matrix is a factor of a Gram matrix: the matrix and the scale that
+    it was made from, which weights are then combined from.
+    """
+
+    def __init__(
+        self,
+        matrix: Any,
+        center: Array,
+        map_: Array | float,
+        *,
+        constant: float = 0.0,
+        gram: tuple[Any, float] | None = None,
+        plain: bool = False,
+    ) -> None:
+        self.matrix = matrix
+        self.center = center
+        self.map = map_
+        self.constant = constant
+        self.gram = gram
+        self.plain = plain
+        self.turned = np.ndim(map_) == 2
+        self.inner = int(np.shape(map_)[1] if self.turned else matrix.shape[1])
+        self.m = self.inner + (constant != 0)
+
+    def back(self, u: Array) -> tuple[Array, Array | float]:
+        """Weights and offset in the space of the matrix of a vector u, or of columns u."""
+        inner = u[: self.inner]
+        if self.turned:
+            w = self.map @ inner
+        else:
+            w = (self.map * inner.T).T  # inner may hold several columns
+        offset = -(self.center @ w)
+        return w, offset + self.constant * u[-1] if self.constant else offset
+
+    def dot(self, u: Array) -> Array:
+        """Products of all samples with a vector, or with the columns of a matrix."""
+        w, offset = self.back(u)
+        out = matrices.product(self.matrix, w)
+        out += offset
+        return out
+
+    def mapped(self, x: Array) -> Array:
+        """x @ map, for one centred sample or many."""
+        return np.asarray(x @ self.map if self.turned else x * self.map)
+
+    def take(self, samples: NDArray[np.int64]) -> Array:
+        """Coordinates of some samples."""
+        block = matrices.dense(self.matrix[samples]) - self.center
+        block = self.mapped(block)
+        if not self.constant:
+            return block
+        return np.column_stack([block, np.full(len(samples), self.constant)])
+
+    def combine(self, share: Array) -> Array:
+        """Combination of all samples by their shares, for a sparse matrix."""
+        x = np.asarray(self.matrix.T @ share).ravel() - share.sum() * self.center
+        out = self.mapped(x)
+        return np.append(out, self.constant * share.sum()) if self.constant else out
+
+    def products(self, samples: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
+        """Products of samples with other samples, for a sparse matrix and no matrix as map."""
+        left, right = self.matrix[samples], self.matrix[others]
+        scaled = left.multiply(np.square(self.map)).tocsr()
+        middle = self.center * np.square(self.map)
+        inner = matrices.dense(scaled @ right.T)
+        inner = inner - np.asarray(left @ middle)[:, None] - np.asarray(right @ middle)
+        return np.asarray(inner + middle @ self.center + self.constant**2)
+
+
+def plain_samples(problem: Problem, *, constant: bool = False) -> Samples:
+    """Samples in x-space, centred, times a power of two.
+
+    With few rows and many columns the rows become a triangular factor of their Gram matrix:
+    all distances are the same and a product costs n^2 instead of n d.
+    """
+    n, d = problem.matrix.shape
+    bias = 1.0 if constant else 0.0
+    if n < d and n <= _GRAM_ROWS:
+        factor, scale = _gram_factor(problem.matrix, centered=problem.fit_intercept)
+        zero = np.zeros(factor.shape[1])
+        return Samples(factor, zero, 1.0, constant=bias, gram=(problem.matrix, scale), plain=True)
+    matrix = matrices.workable(problem)
+    center = matrices.mean(matrix) if problem.fit_intercept else np.zeros(d)
+    scale = float(matrices.power_of_two(matrices.extent(matrix, center).max()))
+    return Samples(matrix, center, scale, constant=bias, plain=True)
+
+
+def scaled_samples(problem: Problem, *, constant: bool = False) -> Samples:
+    """Samples with columns of about equal spread."""
+    n, d = problem.matrix.shape
+    if n < d and n <= _GRAM_ROWS:
+        return plain_samples(problem, constant=constant)
+    matrix = matrices.workable(problem)
+    center = matrices.mean(matrix) if problem.fit_intercept else np.zeros(d)
+    scale = matrices.power_of_two(matrices.spread(matrix, center) * np.sqrt(d))
+    return Samples(matrix, center, scale, constant=1.0 if constant else 0.0)
+
+
+def one_unit(problem: Problem) -> bool:
+    """Whether all columns are of about the same extent, so that plain samples will do."""
+    n, d = problem.matrix.shape
+    if n < d and n <= _GRAM_ROWS:
+        return True
+    extent = matrices.extent(problem.matrix, np.zeros(d))
+    extent = extent[extent > 0]
+    return not len(extent) or bool(extent.max() <= 32 * extent.min())
+
+
+def white_samples(problem: Problem, *, constant: bool = False) -> Samples:
+    """Samples with unit second moments; directions without spread are left out.
+
+    Matrices with fewer rows than columns are left plain: their rows are few and almost
+    independent. Very wide ones are too large for a matrix of second moments.
+    """
+    n, d = problem.matrix.shape
+    if n < d or d > _WHITE_COLUMNS:
+        return plain_samples(problem, constant=constant)
+    matrix = matrices.workable(problem)
+    center = matrices.mean(matrix) if problem.fit_intercept else np.zeros(d)
+    scale = matrices.power_of_two(matrices.extent(matrix, center))
+    moments = matrices.moments(matrix, center, scale) / n
+    bias = 1.0 if constant else 0.0
+    return Samples(matrix, center, _whitening(moments, scale), constant=bias)
+
+
+def _whitening(moments: Array, scale: Array) -> Array:
+    """d x m map to unit second moments, by Cholesky with pivoting: m is the numerical rank."""
+    from scipy.linalg import lapack
+
+    d = len(moments)
+    if not moments.any():
+        return np.zeros((d, 0))
+    factor, pivots, rank, _ = lapack.dpstrf(moments, tol=_RANK, lower=0)
+    inverse, _ = lapack.dtrtri(factor[:rank, :rank], lower=0)
+    kept = pivots[:rank] - 1
+    out = np.zeros((d, rank))
+    out[kept] = scale[kept, None] * np.triu(inverse)
+    return np.asarray(out / np.sqrt(max(rank, 1)))
+
+
+def _gram_factor(matrix: Any, *, centered: bool) -> tuple[Array, float]:
+    """F with F F' = s^2 (X - c)(X - c)' and the scale s; the center c is the mean or zero."""
+    from scipy.linalg import lapack
+
+    if isinstance(matrix, np.ndarray):
+        matrix = np.ascontiguousarray(matrix)
+    gram = matrices.products(matrix)
+    longest = float(np.sqrt(gram.diagonal().max()))
+    if 1e-100 < longest < 1e100 and np.isfinite(gram).all():
+        scale = float(matrices.power_of_two(longest))
+        gram *= scale**2
+    else:
+        values = matrix.data if not isinstance(matrix, np.ndarray) else matrix
+        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        scale = float(matrices.power_of_two(largest))
+        gram = matrices.products(matrix * scale)
+    if centered:
+        raw = gram
+        gram = raw - (raw.mean(axis=0) + raw.mean(axis=1)[:, None] - raw.mean())
+        if not np.trace(gram) > 1e-4 * np.trace(raw):  # the center is far away: subtract it first
+            gram = matrices.products((matrices.dense(matrix) - matrices.mean(matrix)) * scale)
+    top = float(gram.diagonal().max())
+    if not 0 < top < np.inf:
+        return np.zeros((len(gram), 0)), scale
+    factor, pivots, rank, _ = lapack.dpstrf(gram, tol=1e-14 * top, lower=1)
+    out = np.empty((len(gram), rank))
+    out[pivots - 1] = np.tril(factor)[:, :rank]
+    return out, scale
+
+
+BUILDERS = {"plain": plain_samples, "scaled": scaled_samples, "white": white_samples}
