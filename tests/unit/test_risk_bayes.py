@@ -143,6 +143,8 @@ def test_reject_is_chosen_when_it_is_cheaper():
         ([[0.5], [0.2, 0.3]], "2 entries in row 1"),
         ([0.5, 0.5], "one axis"),
         ([], "rows and columns"),
+        ([[], []], "no columns"),
+        (None, "p is None"),
         ({}, "empty dictionary"),
         ({"a": 0.5, "b": 0.5}, "pairs"),
         ([[0.7, 0.2], [0.3, 0.8]], "priors"),
@@ -159,6 +161,10 @@ def test_wrong_tables_are_refused_by_name_and_place(p, words):
     [
         ([0], "1 entries"),
         ([0, 1, 2], "decides 2 for x = 2"),
+        ([0, 1, "b"], "decides 'b' for x = 2"),
+        ([0, 1, np.inf], "decides inf for x = 2"),
+        (None, "the strategy is None"),
+        ("abc", "the strategy is 'abc'"),
         ([[0.5, 0.6]] * 3, r"row 0 of the strategy sums to 1\.1"),
         ([[1, 0, 0]] * 3, "3 columns"),
         ({0: 0, 1: 1}, "no decision for x = 2"),
@@ -176,6 +182,11 @@ def test_wrong_losses_are_refused():
         bayes_strategy(TABLE, priors=[1, 0], evidence=[1, 0])
     with pytest.raises(DataError, match="priors sums to 2"):
         bayes_strategy([[1, 1]], priors=[1, 1])
+
+
+def test_float32_tables_sum_to_one_as_well_as_they_can():
+    p = np.array([[0.1, 0.2], [0.3, 0.4]], dtype=np.float32)
+    assert bayes_strategy(p).risk == pytest.approx(0.4)
 
 
 def test_an_unknown_observation_is_refused():

@@ -203,6 +203,8 @@ def test_other_models_are_refused_with_the_reason():
     model = linsep.Linear([1.0, 2.0])
     with pytest.raises(ModelError, match="2 weights, X has 3 columns"):
         vc_dimension(model, np.eye(3), [0, 1, 1])
+    with pytest.raises(ModelError, match="not finite"):
+        vc_dimension(linsep.Linear([np.nan, 1.0]))
     with pytest.raises(DataError, match="both X and y"):
         vc_dimension(model, np.eye(2))
     with pytest.raises(SettingError, match="at least 1"):
@@ -302,6 +304,9 @@ def test_vacuous_is_said_with_the_rows_that_are_missing(form):
 
 def test_bound_refuses_what_is_no_share_no_dimension_no_count():
     for args in [(1.2, 3, 10), (-0.1, 3, 10), (0.1, 2.5, 10), (0.1, -1, 10), (0.1, 3, 0)]:
+        with pytest.raises(SettingError):
+            structural_bound(*args)
+    for args in [("0", 3, 10), (0.1, "3", 10), (0.1, 3, None), (0.1, np.nan, 10)]:
         with pytest.raises(SettingError):
             structural_bound(*args)
     for eta in (0, 1, -1, 2):

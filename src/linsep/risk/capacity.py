@@ -187,6 +187,8 @@ def plane_of_model(model: Any, fit_intercept: bool | None) -> tuple[NDArray[Any]
             "classes. Take one class against the rest."
         )
     intercept = float(np.ravel(getattr(model, "intercept_", 0.0))[0])
+    if not (np.isfinite(rows).all() and np.isfinite(intercept)):
+        raise ModelError(f"{name} has weights that are not finite: {rows[0]}, {intercept}.")
     if fit_intercept is None:
         fit_intercept = bool(getattr(model, "fit_intercept", True)) or intercept != 0
     if not fit_intercept and intercept != 0:

@@ -66,7 +66,7 @@ class Search:
     def run(self) -> None:
         """Search until the bounds meet, or the time is up."""
         everything = np.ones(self.problem.n, dtype=bool)
-        self.offer(everything, no_rule(self.problem))
+        self.offer(no_rule(self.problem))
         try:
             self.extend(everything, apart=True)
             while self.low < self.high:
@@ -93,7 +93,7 @@ class Search:
         if self.deadline is not None and time.perf_counter() >= self.deadline:
             raise TimeUpError
 
-    def offer(self, keep: NDArray[np.bool_], plane: Plane) -> None:
+    def offer(self, plane: Plane) -> None:
         """Keep a plane if it costs less than the best one."""
         wrong = wrong_rows(self.problem, plane)
         if self.wrong is None or sum(self.costs[i] for i in wrong.tolist()) < self.high:
@@ -111,7 +111,7 @@ class Search:
             plane, conflict = self.split(keep)
             if conflict is None:
                 assert plane is not None
-                self.offer(keep, plane)
+                self.offer(plane)
                 return
             self.conflicts.append(conflict)
             members = sorted(conflict.members)

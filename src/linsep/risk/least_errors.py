@@ -8,6 +8,7 @@ number), so this is for data of some dozens of rows, or few errors, and to grade
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from linsep.certify.exact import reflected, vanishes
 from linsep.certify.hitting import hits_cost_at_least
+from linsep.certify.line import least_line_cost
 from linsep.certify.recheck import kesler_rows
 from linsep.core.problem import Problem
 from linsep.errors import ProofError, SettingError
@@ -46,7 +48,8 @@ class LeastErrors:
         The rule: shapes (d,) and a number for two classes, (K, d) and (K,) for more.
     conflicts : tuple of Conflict
         Rows with multipliers > 0 whose reflected rows sum to zero: no rule has all of them
-        right. The least number of rows that meets all conflicts is ``bounds[0]``.
+        right. The least number of rows that meets all conflicts is ``bounds[0]``. Two classes
+        and one column need none: every threshold is looked at.
     seconds : float
     """
 
@@ -70,8 +73,8 @@ class LeastErrors:
         """Prove both bounds again from the stored numbers; True, or ProofError.
 
         The upper one by counting the errors of the rule, the lower one by adding up the rows
-        of every conflict and by a search that no choice of fewer rows meets all conflicts. All
-        in rational arithmetic.
+        of every conflict and by a search that no choice of fewer rows meets all conflicts (one
+        column: by looking at every threshold). All in rational arithmetic.
         """
         problem = Problem(X, y, sample_weight=sample_weight, fit_intercept=self.fit_intercept)
         costs = _costs(problem, self.weighted)
@@ -94,7 +97,14 @@ class LeastErrors:
                     "zero with their multipliers."
                 )
             sets.append(inner.tolist())
-        if not hits_cost_at_least(sets, costs, self.bounds[0]):
+        if problem.binary and problem.d == 1:
+            least = _on_a_line(problem, costs)[0]
+            if least < self.bounds[0]:
+                raise ProofError(
+                    f"the proof does not hold: a threshold costs {least}, at least "
+                    f"{self.bounds[0]} is claimed."
+                )
+        elif not hits_cost_at_least(sets, costs, self.bounds[0]):
             raise ProofError(
                 f"the proof does not hold: rows of less than {self.bounds[0]} meet all conflicts."
             )
@@ -110,6 +120,8 @@ class LeastErrors:
             count = len(self.conflicts)
             proof = f"{count} conflict{'s' if count != 1 else ''} prove" + "s" * (count == 1)
             end = f"; {proof} that no rule has fewer" if count else ""
+            if self.coef.shape == (1,) and self.bounds[0]:
+                end = "; every threshold was looked at"
             return f"fewest {what} of a linear rule: {high}{some}{end}"
         return f"fewest {what} of a linear rule: between {low} and {high}; the time ran out"
 
@@ -158,7 +170,13 @@ def minimum_errors(
     weighted = sample_weight is not None
     deadline = None if time_limit is None else begin + time_limit
     search = Search(problem, _costs(problem, weighted), deadline)
-    search.run()
+    if problem.binary and problem.d == 1:
+        cost, w, b = _on_a_line(problem, search.costs)
+        weights = np.array([w]) if isinstance(b, float) else np.array([Fraction(w)], dtype=object)
+        search.offer((weights, b))
+        search.low = cost
+    else:
+        search.run()
     assert search.wrong is not None and search.plane is not None
     high = search.high
     outer = [problem.sample_of_index(int(i)) for i in search.wrong]
@@ -174,6 +192,13 @@ def minimum_errors(
         weighted=weighted,
         seconds=time.perf_counter() - begin,
     )
+
+
+def _on_a_line(problem: Problem, costs: Sequence[Any]) -> tuple[Any, float, Any]:
+    """One column: all thresholds can be looked at, whatever the number of rows."""
+    x = problem.matrix[:, [0]]
+    x = np.ravel(x if isinstance(x, np.ndarray) else x.toarray()).astype(np.float64)
+    return least_line_cost(x, problem.label == 1, costs, problem.fit_intercept)
 
 
 def _costs(problem: Problem, weighted: bool) -> list[Any]:

@@ -173,7 +173,10 @@ def _level(eps: Any) -> Fraction:
         raise SettingError(
             "eps is an array; for scores of a sample write neyman_pearson(scores, eps, y=y)."
         )
-    value = as_table([[eps]], "eps").values[0, 0]
+    try:
+        value = as_table([[eps]], "eps").values[0, 0]
+    except DataError:
+        value = -1
     if not 0 <= value <= 1:
         raise SettingError(f"eps must lie between 0 and 1. Got {eps!r} instead.")
     if isinstance(value, Fraction):

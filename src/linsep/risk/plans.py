@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -30,6 +30,11 @@ def as_strategy(strategy: Any, table: Table, loss: Table) -> NDArray[Any]:
         strategy = [strategy[key] for key in keys]
     elif hasattr(strategy, "to_numpy"):
         strategy = _by_name(strategy, table, loss)
+    if not isinstance(strategy, Iterable) or isinstance(strategy, str | bytes):
+        raise DataError(
+            f"the strategy is {strategy!r}; give a decision for each x, a dictionary, a function, "
+            "or a table of probabilities."
+        )
     entries = strategy.tolist() if isinstance(strategy, np.ndarray) else list(strategy)
     if len(entries) != n:
         raise DataError(f"the strategy has {len(entries)} entries; the table has {n} rows.")
@@ -86,7 +91,7 @@ def _decision(entry: Any, loss: Table, x: Any) -> int:
                 return d
         names = ", ".join(repr(name) for name in loss.rows)
         raise DataError(f"the strategy decides {entry!r} for x = {x!r}; the decisions are {names}.")
-    if isinstance(entry, bool) or entry != int(entry) or not 0 <= entry < D:
+    if isinstance(entry, bool) or entry not in range(D):
         raise DataError(
             f"the strategy decides {entry!r} for x = {x!r}; the decisions are the numbers 0 to "
             f"{D - 1} (rows of loss)."

@@ -14,7 +14,8 @@ The third is proved in docs/risk.md. h must be known before the data are seen.
 from __future__ import annotations
 
 from math import inf, isfinite, log, sqrt
-from typing import Self
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 
@@ -117,12 +118,16 @@ def structural_bound(
     vacuous: the bound 1.216 (0 on 20 rows + 1.216 for h = 11) is not below 1; 37 rows would make
     it less than 1
     """
+    numbers: list[tuple[Any, str]] = [(risk_emp, "risk_emp"), (h, "h"), (n, "n")]
+    for given, name in numbers:
+        if isinstance(given, bool) or not isinstance(given, Real):
+            raise SettingError(f"{name} must be a number. Got {given!r} instead.")
     value = float(risk_emp)
     if not 0 <= value <= 1:
         raise SettingError(f"risk_emp must lie between 0 and 1. Got {risk_emp!r} instead.")
     if not (h == inf or (h >= 0 and h == int(h))):
         raise SettingError(f"h must be an integer >= 0 (or infinity). Got {h!r} instead.")
-    if isinstance(n, bool) or not isfinite(n) or n < 1 or n != int(n):
+    if not isfinite(n) or n < 1 or n != int(n):
         raise SettingError(f"n must be an integer >= 1, the number of rows. Got {n!r} instead.")
     if form not in FORMS:
         raise SettingError(f"form must be one of {', '.join(FORMS)}. Got {form!r} instead.")

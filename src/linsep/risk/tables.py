@@ -33,7 +33,7 @@ __all__ = [
 
 Number = Fraction | float
 Names = tuple[Any, ...] | None
-_TOLERANCE = 1e-9  # by which floats may miss the sum of one
+_TOLERANCE = 1e-6  # by which floats may miss the sum of one; float32 needs so much
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,13 @@ def as_table(given: Any, what: str, cell: str = "p(x, k)") -> Table:
     if not all(isinstance(c, Sequence) and not isinstance(c, str | bytes) for c in lines):
         raise DataError(f"{what} has one axis; give rows and columns, one row for each {cell[2]}.")
     width = len(lines[0])
+    if not width:
+        raise DataError(f"{what} has no columns; give one for each class at least.")
     for i, line in enumerate(lines):
-        if len(line) != width or not width:
+        if len(line) != width:
             raise DataError(
                 f"{what} has {len(line)} entries in row {i} and {width} in row 0; "
-                "give the same number, at least one, in every row."
+                "give the same number in every row."
             )
     return Table(_numbers(lines, what, rows, columns), rows, columns)
 
@@ -234,7 +236,8 @@ def _all_one(totals: Any) -> bool:
 def require_one(total: Any, what: str, way: str) -> None:
     """DataError unless probabilities sum to one; way says what to do."""
     if not _is_one(total):
-        raise DataError(f"{what} sums to {show(total)} and not to 1; {way}.")
+        shown = show(total) if isinstance(total, Fraction) else f"{float(total):.10g}"
+        raise DataError(f"{what} sums to {shown} and not to 1; {way}.")
 
 
 def _vector(given: Any, names: Names, size: int, what: str) -> NDArray[Any]:
