@@ -12,10 +12,12 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.preprocessing import KBinsDiscretizer, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import linsep
@@ -354,3 +356,13 @@ def test_minimum_takes_any_models_and_says_when_it_proves_nothing():
         structural_minimum([1, 2], X, y)
     with pytest.raises(DataError, match="empty"):
         structural_minimum([], X, y)
+
+
+def test_minimum_refuses_features_made_of_the_same_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    y = X[:, 0] > 0
+    for step in (PCA(2), SelectKBest(k=2), KBinsDiscretizer(3)):
+        with pytest.raises(CapabilityError, match="features of the same data"):
+            structural_minimum([make_pipeline(step, linsep.LinearSVM())], X, y)
+    structural_minimum([make_pipeline(StandardScaler(), linsep.LinearSVM())], X, y)

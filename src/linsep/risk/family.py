@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.errors import DataError, SettingError
+from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.risk.capacity import VCDimension, vc_dimension
 from linsep.risk.intervals import check_level
 from linsep.risk.side_by_side import name_models
@@ -150,6 +150,7 @@ def structural_minimum(
         from sklearn.base import clone
 
         model = clone(member).fit(X, y)
+        _require_fixed_features(model)
         wrong = float(np.mean(np.asarray(model.predict(X)) != y))
         h = vc_dimension(model)
         bounds.append(structural_bound(wrong, h, len(y), share, form=form))
@@ -157,6 +158,32 @@ def structural_minimum(
         fitted.append(model)
     names = tuple(name for name, _ in members)
     return StructuralMinimum(names, tuple(bounds), tuple(dimensions), tuple(fitted), eta)
+
+
+# what transformers keep that make features of the data: selection, projection, binning, ...
+_LEARNED = (
+    "components_",
+    "scores_",
+    "ranking_",
+    "estimator_",
+    "estimators_",
+    "bin_edges_",
+    "quantiles_",
+    "lambdas_",
+    "bsplines_",
+    "encodings_",
+)
+
+
+def _require_fixed_features(model: Any) -> None:
+    """The class must be known before the data: scaling is, chosen features are not."""
+    for name, step in getattr(model, "steps", [])[:-1] if hasattr(model, "named_steps") else []:
+        if any(hasattr(step, attribute) for attribute in _LEARNED):
+            raise CapabilityError(
+                f"the step {name!r} ({type(step).__name__}) makes features of the same data, so "
+                "the class was not known before them and the bound would not be true. Fit that "
+                "step to other rows, or compare the models by cross-validation."
+            )
 
 
 def _members(models: Any, estimator: Any) -> list[tuple[str, Any]]:
