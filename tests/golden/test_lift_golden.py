@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import linsep
 from linsep.lift import Lift
@@ -21,6 +22,9 @@ def test_xor_map_and_the_perceptron_behind_it():
     assert weights == [[-1, 0, 0, 0], [0, 1, 0, 1], [-1, 0, -1, 1], [0, 0, 0, 2], [-1, 0, 0, 2]]
     assert [step.row for step in run[1:]] == [0, 1, 2, 3, 0]
     assert run.outcome.visits == 9
+    whole = linsep.trace(make_pipeline(lift, linsep.Perceptron()), XOR, LABELS)
+    assert whole.feature_names == ["x1", "x2", "(x1-x2)**2"]
+    assert [step.coef.tolist() for step in whole] == [step.coef.tolist() for step in run]
 
 
 def test_preimage_of_the_plane_of_xor_is_one_over_root_two():

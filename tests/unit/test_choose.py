@@ -212,6 +212,7 @@ def test_warnings_of_fits_are_counted_once(data):
         ((SVC(), "Gamma", [1]), {}, "did you mean gamma"),
         ((SVC(), "C", []), {}, "at least one value"),
         ((SVC(), "C", 3), {}, "at least one value"),
+        ((SVC, "C", [1]), {}, "give an estimator"),
         ((SVC(), None, None), {}, "a parameter and its values"),
         (([], None, None), {}, "at least one"),
         (([SVC()], "C", [1]), {}, "needs no parameter"),
@@ -234,6 +235,10 @@ def test_wrong_data_are_named(data):
         linsep.choose(SVC(), X, y, "C", [1], cv=60)
     with pytest.raises(CapabilityError, match="takes no sample_weight"):
         linsep.choose(KNeighborsClassifier(), X, y, "n_neighbors", [1], sample_weight=np.ones(90))
+    with pytest.raises(LabelError, match="y is None"):
+        linsep.choose(SVC(), X, None, "C", [1])
+    with pytest.raises(DataError, match="do not fit together"):
+        linsep.choose(SVC(), X, y[:-1], "C", [1])
     one_class = [(np.flatnonzero(y == "up"), np.flatnonzero(y == "down"))]
     with pytest.raises(LabelError) as caught:
         linsep.choose(linsep.LinearSVM(), X, y, "C", [1.0], cv=one_class)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -250,6 +251,11 @@ def test_exact_and_float_scores_have_the_same_sign(weights, offset, x):
 
     exact = f.polynomials[0].exact([Fraction(v) for v in x])
     assert (exact > 0) == (score > 0)
+
+
+def test_a_lift_that_is_not_fitted_says_so():
+    with pytest.raises(NotFittedError, match="not fitted"):
+        Lift("x").pullback(([1.0], 0.0))
 
 
 # -- comparison -----------------------------------------------------------------------------

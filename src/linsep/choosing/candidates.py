@@ -22,6 +22,8 @@ def candidates(estimator: Any, parameter: str | None, values: Any) -> list[tuple
     """Pairs of value and unfitted estimator, in the order given."""
     if isinstance(estimator, list | tuple) or parameter is None:
         return _models(estimator, parameter, values)
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        raise SettingError(f"give an estimator, such as SVC(). Got {estimator!r:.60} instead.")
     chosen = list(values) if isinstance(values, Sequence | np.ndarray | range) else []
     if not chosen or isinstance(values, str):
         raise SettingError(f"values must be a sequence of at least one value. Got {values!r}.")

@@ -26,7 +26,7 @@ from linsep.choosing.choice import Choice, label
 from linsep.choosing.folds import Fold, fit_weighted, measure_fold, rows_of, was_interrupted
 from linsep.choosing.losses import Measure, make_measure
 from linsep.core.validate import as_weights
-from linsep.errors import DataError, SettingError
+from linsep.errors import DataError, LabelError, SettingError
 
 __all__ = ["choose"]
 
@@ -104,7 +104,7 @@ def choose(
     if simplest not in ("first", "last"):
         raise SettingError(f"simplest must be 'first' or 'last'. Got {simplest!r} instead.")
     models = candidates(estimator, parameter, values)
-    X, y, groups = indexable(X, y, groups)
+    X, y, groups = _same_length(X, y, groups)
     weight = None if sample_weight is None else as_weights(sample_weight, len(y))
     measure = make_measure(models[0][1], loss, scoring, y)
     try:
@@ -125,6 +125,16 @@ def choose(
     if not done.values:
         raise KeyboardInterrupt("interrupted before the first value was finished")
     return done.choice(simplest, eta, interrupted)
+
+
+def _same_length(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
+    if y is None:
+        raise LabelError("y is None; choosing a model needs the labels.")
+    try:
+        X, y, groups = indexable(X, y, groups)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"X, y and groups do not fit together: {error}") from error
+    return X, y, groups
 
 
 class _Run:

@@ -7,7 +7,6 @@ Where phi is polynomial, f is known exactly: a polynomial with rational coeffici
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,8 +16,9 @@ from numpy.typing import NDArray
 from linsep.errors import CapabilityError, DataError
 from linsep.lift.chain import Chain
 from linsep.lift.contours import contour_lines
+from linsep.lift.line import cuts_of, exact_pieces, merged, part_of_line, searched_pieces
 from linsep.lift.polynomial import Monomial, Polynomial, monomial_text
-from linsep.lift.roots import GRID, between, polynomial_roots, sign_changes
+from linsep.lift.roots import sign_changes
 from linsep.lift.words import rule
 
 __all__ = ["Pullback"]
@@ -108,11 +108,13 @@ class Pullback:
         array, ascending
         """
         self._require_inputs(1, "roots")
-        if self.polynomials is not None:
-            cuts = self._cuts() if len(self.coef) == 1 else [i[0] for i in self.intervals()[1:]]
-            return np.array([c for c in cuts if _within(c, low, high)], dtype=np.float64)
-        pairs = self._changes(*self.limits(low, high))
-        return np.array([a for a, b in pairs if self._vanishes(a, b)], dtype=np.float64)
+        low, high = part_of_line(low, high)
+        if self.polynomials is None:
+            pairs = sign_changes(self.numbers, *self.limits(low, high))
+            return np.array([a for a, b in pairs if self._vanishes(a, b)], dtype=np.float64)
+        if len(self.coef) > 1:
+            return np.array([a for a, _, _ in self.intervals(low, high)[1:]], dtype=np.float64)
+        return np.array(cuts_of(self.polynomials, low, high), dtype=np.float64)
 
     def intervals(
         self, low: float | None = None, high: float | None = None
@@ -124,16 +126,12 @@ class Pullback:
         single point where a score touches zero is not an interval.
         """
         self._require_inputs(1, "intervals")
+        low, high = part_of_line(low, high)
         if self.polynomials is not None:
-            cuts = [c for c in self._cuts() if _within(c, low, high)]
-            ends = [-np.inf if low is None else low, *cuts, np.inf if high is None else high]
-            numbers = [self._number_at(point) for point in _points(cuts, low, high)]
+            pieces = exact_pieces(self.polynomials, low, high)
         else:
-            first, last = self.limits(low, high)
-            pairs = self._changes(first, last)
-            ends = [first, *(a for a, _ in pairs), last]
-            numbers = [*(self._left_of(a) for a, _ in pairs), self._left_of(last)]
-        return self._merged(ends, numbers)
+            pieces = searched_pieces(self.numbers, *self.limits(low, high))
+        return merged(pieces, self.classes.tolist())
 
     def limits(self, low: float | None = None, high: float | None = None) -> tuple[float, float]:
         """The part of the line that is searched when the function is no polynomial."""
@@ -147,9 +145,8 @@ class Pullback:
             span = float(known[1][0] - known[0][0]) or 1.0
             low = float(known[0][0]) - 0.1 * span if low is None else low
             high = float(known[1][0]) + 0.1 * span if high is None else high
+        part_of_line(low, high)
         assert low is not None and high is not None
-        if not low < high:
-            raise DataError(f"low is {low:g} and high is {high:g}; low must be below high.")
         return float(low), float(high)
 
     # -- two inputs -------------------------------------------------------------------------
@@ -235,24 +232,6 @@ class Pullback:
             return np.where(np.isnan(scores), -1, numbers)
         return np.where(np.isnan(scores).any(axis=1), -1, scores.argmax(axis=1))
 
-    def _number_at(self, point: Fraction) -> int:
-        assert self.polynomials is not None
-        values = [p.exact([point]) for p in self.polynomials]
-        return int(values[0] >= 0) if len(values) == 1 else values.index(max(values))
-
-    def _cuts(self) -> list[float]:
-        """Roots of the function, or of the differences between the classes."""
-        assert self.polynomials is not None
-        p = self.polynomials
-        pairs = p if len(p) == 1 else [a - b for k, a in enumerate(p) for b in p[:k]]
-        return sorted({root for difference in pairs for root in polynomial_roots(difference)})
-
-    def _changes(self, low: float, high: float) -> list[tuple[float, float]]:
-        return sign_changes(self.numbers, low, high, GRID)
-
-    def _left_of(self, x: float) -> int:
-        return int(self.numbers(np.array([x]))[0])
-
     def _vanishes(self, a: float, b: float) -> bool:
         """Whether the function goes through zero between two neighbours, not past it."""
         if len(self.coef) > 1:
@@ -261,16 +240,6 @@ class Pullback:
         step = 1e-6 * max(abs(a), abs(b), 1e-300)
         around = self(np.array([a - step, b + step]))
         return bool(np.abs(near).max() <= 0.5 * np.nanmax(np.abs(around)))
-
-    def _merged(self, ends: Sequence[float], numbers: list[int]) -> list[tuple[float, float, Any]]:
-        out: list[tuple[float, float, Any]] = []
-        for a, b, number in zip(ends, ends[1:], numbers):
-            label = None if number < 0 else self.classes[number : number + 1].tolist()[0]
-            if out and out[-1][2] == label:
-                out[-1] = (out[-1][0], float(b), label)
-            else:
-                out.append((float(a), float(b), label))
-        return out
 
 
 def _combined(
@@ -288,20 +257,3 @@ def _combined(
                 terms[monomial] = terms.get(monomial, Fraction(0)) + w * c
         out.append(Polynomial(terms))
     return out
-
-
-def _within(cut: float, low: float | None, high: float | None) -> bool:
-    return (low is None or low < cut) and (high is None or cut < high)
-
-
-def _points(cuts: list[float], low: float | None, high: float | None) -> list[Fraction]:
-    """A point in each interval between the ends and the cuts."""
-    inner = between(cuts)
-    first, last = (cuts[0], cuts[-1]) if cuts else (None, None)
-    if low is not None:
-        right = first if first is not None else low + 1 if high is None else high
-        inner[0] = (Fraction(low) + Fraction(right)) / 2
-    if high is not None:
-        left = last if last is not None else high - 1 if low is None else low
-        inner[-1] = (Fraction(high) + Fraction(left)) / 2
-    return inner

@@ -12,8 +12,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.validate import require_finite
-from linsep.errors import DataError, ModelError, SettingError
+from linsep.errors import DataError, SettingError
 from linsep.lift.columns import column_texts
+from linsep.lift.model_file import lift_to_model, restore, text_of_model
 from linsep.lift.outputs import compile_parts
 from linsep.lift.polynomial import NotPolynomialError, Polynomial
 
@@ -165,6 +166,7 @@ class Lift(TransformerMixin, BaseEstimator):
         """
         from linsep.lift.pull import pullback, pullback_of_steps
 
+        check_is_fitted(self)
         if isinstance(model, Pipeline):
             return pullback(model)
         return pullback_of_steps([self], model)
@@ -190,37 +192,13 @@ class Lift(TransformerMixin, BaseEstimator):
     def to_model(self) -> dict[str, Any]:
         """Fields of the model file; see ``linsep.save``."""
         check_is_fitted(self)
-        items = self.phi if isinstance(self.phi, list | tuple) else [self.phi]
-        if not all(isinstance(item, str) for item in items):
-            raise ModelError(
-                "a lift made of functions cannot be saved, for a model file holds no code; write "
-                "it as a text such as 'x1, x2, (x1 - x2)**2'."
-            )
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "phi": ", ".join(items),
-            "n_features": int(self.n_features_in_),
-            "feature_names": None if names is None else [str(name) for name in names],
-            "data_low": self.data_low_,
-            "data_high": self.data_high_,
-        }
+        return lift_to_model(self)
 
     @classmethod
     def from_model(cls, fields: dict[str, Any]) -> Self:
         """The lift of a model file; see ``linsep.load``."""
-        lift, names = cls(fields["phi"]), fields["feature_names"]
-        if not isinstance(lift.phi, str):
-            raise ModelError("phi is not a text")
-        n = fields["n_features"]
-        if type(n) is not int or n < 1 or (names is not None and len(names) != n):
-            raise ModelError(f"n_features is {n!r}, which does not fit the feature names")
-        lift.n_features_in_ = n
-        if names is not None:
-            lift.feature_names_in_ = np.array(names, dtype=object)
-        lift.data_low_ = np.asarray(fields["data_low"], dtype=np.float64)
-        lift.data_high_ = np.asarray(fields["data_high"], dtype=np.float64)
-        if lift.data_low_.shape != (n,) or lift.data_high_.shape != (n,):
-            raise ModelError(f"data_low and data_high are not ranges of {n} features")
+        lift = cls(text_of_model(fields))
+        restore(lift, fields)
         lift._compile()
         lift._name([0] * len(lift._parts))  # texts know how many outputs they make
         lift.n_features_out_ = len(lift._names_out)

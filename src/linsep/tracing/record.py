@@ -29,8 +29,9 @@ def trace(
 
     Parameters
     ----------
-    estimator : linsep estimator
-        Its settings are used; it is not fitted.
+    estimator : linsep estimator, or Pipeline that ends in one
+        Its settings are used; it is not fitted. The trace of a pipeline is that of its last
+        step on the rows that it sees.
     X, y
         Data, as for fit.
     max_steps : int, optional
@@ -59,6 +60,7 @@ def trace(
     """
     from sklearn.base import clone
 
+    estimator, X = _behind_steps(estimator, X, y)
     if not hasattr(estimator, "_solver"):
         raise CapabilityError(
             f"{type(estimator).__name__} cannot be traced; give an estimator of linsep."
@@ -97,6 +99,24 @@ def trace(
         feature_names=[problem.feature_name(j) for j in range(problem.d)],
         row_names=names,
     )
+
+
+def _behind_steps(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """The last step of a pipeline and the rows that it sees, with their names if possible."""
+    from sklearn.base import clone
+
+    if not isinstance(getattr(estimator, "steps", None), list):
+        return estimator, X
+    before = clone(estimator[:-1])
+    rows = before.fit_transform(X, y)
+    try:
+        import pandas
+
+        if isinstance(rows, np.ndarray):
+            rows = pandas.DataFrame(rows, columns=before.get_feature_names_out())
+    except (ImportError, AttributeError):  # names are a comfort
+        pass
+    return estimator.steps[-1][1], rows
 
 
 class _Recorder(Observer):
