@@ -10,9 +10,9 @@ The shares are those of the model once its intercepts are best for its weights, 
 for rounding. What is left of it costs at most |r|_1 (max b* - min b*): every row of class y has
 a loss of at most P* / c_i, so b*_y - b*_k >= -P* / c_i - (w*_y - w*_k).x_i, and W* is at most
 sqrt(2 P*) long and sqrt(2 (P - P*)) away from W since P is strongly convex in it. With t q in
-place of q, 0 <= t <= 1, the bound is no worse than t A - t^2 |V|^2 / 2, A the sum of entropies: a poor model
-still gets a bound that is not negative. The q are taken as they are stored, 1 - Q is never
-rounded into them, and all errors of sums are bounded: the numbers hold for real arithmetic.
+place of q, 0 <= t <= 1, the bound is no worse than t A - t^2 |V|^2 / 2, A the sum of entropies:
+a poor model still gets a bound that is not negative. The q are taken as they are stored, 1 - Q is
+never rounded into them, and all errors of sums are bounded: the numbers hold for real arithmetic.
 """
 
 from __future__ import annotations

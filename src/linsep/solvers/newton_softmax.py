@@ -58,9 +58,9 @@ class SoftmaxState(State):
     gap: float = np.inf
     """Relative gap as the solver sees it; certify has the last word."""
     kind: str = ""
-    factors: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
+    factors: NDArray[Any]
     scales: Array = field(default_factory=lambda: np.zeros(0))
-    class_factors: Array = field(default_factory=lambda: np.zeros(0))
+    class_factors: Array = field(default_factory=lambda: np.zeros((0, 0)))
     class_scales: Array = field(default_factory=lambda: np.zeros(0))
     """The matrix that directions are taken from and its kind; see softmax_system.py."""
     steps_s: Array
@@ -127,9 +127,11 @@ class NewtonSoftmax:
     def init(self, problem: Problem, *, start: Any = None) -> SoftmaxState:
         """Zero weights, or (coef, intercept) with one row a class to start from."""
         K, d = problem.K, problem.d
+        dtype = np.float64 if _wide(problem, self) else problem.matrix.dtype
         state = SoftmaxState(
             W=np.zeros((K, d + 1)),
-            S=np.zeros((K, 0)),
+            S=np.zeros((K, 0), dtype),
+            factors=np.zeros((0, 0, 0), dtype),
             gradient=np.zeros((K, d)),
             steps_s=np.zeros((0, K, d)),
             steps_y=np.zeros((0, K, d)),
@@ -162,10 +164,7 @@ class NewtonSoftmax:
 
     def witness(self, problem: Problem, state: SoftmaxState) -> Witness:
         """The weights, K blocks of d + 1 numbers; their probabilities are the dual point."""
-        W = state.W
-        if self.ridge == 0.0 and self.reference is None:
-            W = W - W.mean(axis=0)
-        return Witness(a=W.ravel().copy())
+        return Witness(a=state.W.ravel().copy())
 
     # -- one step -----------------------------------------------------------------------------
 
@@ -224,6 +223,8 @@ class NewtonSoftmax:
             S = S + shift[:, None].astype(S.dtype)
         else:
             now = rows.shares(S)
+        if self.reference is None:  # what is common to all classes only costs
+            W = W - W.mean(axis=0)
         state.W, state.S = W, S
         state.n_updates += 1
         half = 0.5 * self.ridge * float(np.vdot(W[:, :-1], W[:, :-1]))
@@ -302,28 +303,30 @@ class NewtonSoftmax:
         seed = self.seed * 1000003 + state.steps
         offset, fixed = problem.fit_intercept, self.reference
         state.kind = kind
+        found: NDArray[Any]
         if kind == "blocks":
-            found = system.factor_blocks(rows, now, self.ridge, offset, fixed, seed)
-            state.factors, state.scales = found
+            found, state.scales = system.factor_blocks(rows, now, self.ridge, offset, fixed, seed)
         elif kind == "product":
-            state.factors, state.scales, state.class_factors, state.class_scales = (
-                system.factor_product(rows, now, offset, fixed, seed)
+            found, state.scales, state.class_factors, state.class_scales = system.factor_product(
+                rows, now, offset, fixed, seed
             )
         elif kind == "classes":
-            state.factors = system.factor_classes(rows, now, self.ridge, offset, seed)
+            found = system.factor_classes(rows, now, self.ridge, offset, seed)
         else:
-            state.factors = system.factor_diagonal(rows, now, self.ridge)
+            found = system.factor_diagonal(rows, now, self.ridge)[None]
+        state.factors = np.atleast_3d(found.T).T.astype(rows.dtype, copy=False)
 
     def _solved(self, state: SoftmaxState, G: Array) -> Array:
+        """H^-1 G by the matrix at hand."""
         if state.kind == "blocks":
-            return system.Blocks(state.factors, state.scales, len(G)).solve(G)[:, :-1]
+            return system.Blocks(state.factors[0], state.scales, len(G)).solve(G)[:, :-1]
         if state.kind == "product":
-            parts = (state.factors, state.scales, state.class_factors, state.class_scales)
+            parts = (state.factors[0], state.scales, state.class_factors, state.class_scales)
             out = system.solve_product(parts, self.ridge, G)
         elif state.kind == "classes":
             out = system.solve_classes(state.factors, G)
         else:
-            out = G / state.factors
+            out = G / state.factors[0, 0]
         if self.reference is not None:
             out[self.reference] = 0.0
         return out
@@ -332,7 +335,7 @@ class NewtonSoftmax:
         """-H^-1 gradient with H corrected by the pairs, and intercepts to match."""
         dW = np.zeros_like(state.W)
         if state.kind == "blocks" and not len(state.steps_s):
-            dW[:] = -system.Blocks(state.factors, state.scales, len(dW)).solve(state.gradient)
+            dW[:] = -system.Blocks(state.factors[0], state.scales, len(dW)).solve(state.gradient)
             return dW
         q, kept = state.gradient.copy(), []
         for s, y in zip(state.steps_s[::-1], state.steps_y[::-1]):
@@ -376,12 +379,13 @@ class NewtonSoftmax:
         wd, dd = self.ridge * float(np.vdot(W, D)), self.ridge * float(np.vdot(D, D))
         start = float(np.vdot(state.gradient, D))
         half = 0.5 * self.ridge * float(np.vdot(W, W))
+        room = (1e-6 if rows.dtype == np.float32 else 1e-14) * abs(state.primal)  # of rounding
         low, high, t = 0.0, np.inf, 1.0
         for _ in range(60):
             loss, first, second = rows.along(state.S, dS, t)
             value = half + t * (wd + 0.5 * t * dd) + loss
             first, second = first + wd + t * dd, second + dd
-            gained = value <= state.primal + 0.01 * t * start
+            gained = value <= state.primal + 0.01 * t * start + room
             if gained and abs(first) <= 0.1 * abs(start):
                 break
             # where the slope is all but zero, rounding may hide its sign but not a loss
@@ -409,6 +413,12 @@ def _share(gap: float, primal: float) -> float:
     return gap / primal if gap > 0 else 0.0
 
 
+def _wide(problem: Problem, solver: NewtonSoftmax) -> bool:
+    """Whether to calculate in float64: where accuracy is asked for or costs little."""
+    small = system.kind_of(problem.n, problem.d, problem.K) == "blocks"
+    return solver.tol < 1e-4 or small or problem.n * problem.d < 1 << 20
+
+
 _kept = threading.local()
 
 
@@ -419,7 +429,7 @@ def _row_set(problem: Problem, solver: NewtonSoftmax, level: int) -> SoftmaxRows
     if held is not None and held[0][0] is problem and held[0][1:] == key[1:]:
         found: SoftmaxRows = held[1]
         return found
-    wide = solver.tol < 1e-4 or problem.n * problem.d < 1 << 20
+    wide = _wide(problem, solver)
     C = 1.0 if np.isinf(solver.C) else solver.C
     if level == 1:
         made = all_rows(problem, C, wide=wide, threads=solver.threads)

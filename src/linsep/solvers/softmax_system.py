@@ -79,10 +79,9 @@ def factor_blocks(
     inner = np.arange(D - 1)
     for k in range(K):
         H[k, k, inner, inner] += ridge
-    if reference is None:  # what is common to all classes changes no probability
-        free = np.arange(D) if ridge == 0.0 else np.array([D - 1])
-        typical = np.einsum("kkjj->j", H)[free] / K
-        H[:, :, free, free] += typical / K
+    if reference is None:  # what is common to all classes changes no probability and stays 0
+        each = np.arange(D)
+        H[:, :, each, each] += np.einsum("kkjj->j", H) / K**2
     H = H.transpose(0, 2, 1, 3).reshape(K * D, K * D)
     moving = np.ones((K, D), dtype=bool)
     moving[:, -1] = offset
@@ -155,9 +154,9 @@ def factor_product(
 def solve_product(parts: tuple[Array, Array, Array, Array], ridge: float, G: Array) -> Array:
     """(A x G + ridge)^-1 applied to derivatives of shape (K, d)."""
     U, big, V, small = parts
-    inner = V.T @ G @ U
+    inner = (V.T @ G).astype(U.dtype) @ U
     inner /= np.outer(small, big) + ridge
-    out: Array = V @ inner @ U.T
+    out: Array = V @ (inner @ U.T)
     return out
 
 
