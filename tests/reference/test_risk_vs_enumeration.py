@@ -69,7 +69,7 @@ def test_two_classes(seed, offset):
     y = rng.integers(0, 2, size=n)
     y[:2] = 0, 1
     answer = minimum_errors(X, y, fit_intercept=offset)
-    assert answer.exact and answer.errors == len(answer.wrong)
+    assert answer.exact and answer.proved and answer.errors == len(answer.wrong)
     assert answer.errors == fewest_by_all_choices(X, y.tolist(), offset, [1] * n)
     assert answer.check(X, y)
 
@@ -94,6 +94,15 @@ def test_weights_are_costs(seed):
     answer = minimum_errors(X, y, sample_weight=s)
     assert answer.exact and answer.check(X, y, s)
     assert answer.errors == pytest.approx(fewest_by_all_choices(X, y.tolist(), True, s.tolist()))
+
+
+def test_weights_of_very_different_sizes():
+    X, y = linsep.data.load("xor")
+    for big in (1e12, 1e200):
+        s = np.array([1.0, 2.0, big, 3.0])
+        answer = minimum_errors(X, y, sample_weight=s)
+        assert answer.check(X, y, s) and answer.proved
+        assert answer.bounds[0] <= 1 <= answer.bounds[1] < big
 
 
 def test_a_row_without_weight_is_free():

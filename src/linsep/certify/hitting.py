@@ -7,16 +7,22 @@ whose claim it checks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
+from math import inf
 from typing import Any
 
-__all__ = ["hits_cost_at_least"]
-
-Cost = Fraction | int
+__all__ = ["hits_cost_at_least", "packing_bound"]
 
 
-def hits_cost_at_least(sets: Iterable[Iterable[int]], costs: Sequence[Any], bound: Any) -> bool:
+class TooLongError(Exception):
+    """The search was given up."""
+
+
+def hits_cost_at_least(
+    sets: Iterable[Iterable[int]], costs: Sequence[Any], bound: Any, nodes: float = inf
+) -> bool | None:
     """Whether every choice of members that meets all sets costs at least so much.
+
+    None after so many nodes of the search without an answer.
 
     >>> hits_cost_at_least([{0, 1}, {1, 2}, {0, 2}], [1, 1, 1], 2)
     True
@@ -25,7 +31,11 @@ def hits_cost_at_least(sets: Iterable[Iterable[int]], costs: Sequence[Any], boun
     """
     masks = sorted({_mask(members) for members in sets}, key=int.bit_count)
     least = [m for i, m in enumerate(masks) if not any(o & m == o for o in masks[:i])]
-    return _costs(least, costs, bound)
+    count = [nodes]
+    try:
+        return _costs(least, costs, bound, count)
+    except TooLongError:
+        return None
 
 
 def _mask(members: Iterable[int]) -> int:
@@ -44,8 +54,11 @@ def _members(mask: int) -> list[int]:
     return out
 
 
-def _costs(masks: list[int], costs: Sequence[Any], budget: Any) -> bool:
+def _costs(masks: list[int], costs: Sequence[Any], budget: Any, count: list[float]) -> bool:
     """Whether no choice for less than the budget meets all sets."""
+    count[0] -= 1
+    if count[0] < 0:
+        raise TooLongError
     if budget <= 0:
         return True
     if not masks or _packing(masks, costs) >= budget:
@@ -56,10 +69,15 @@ def _costs(masks: list[int], costs: Sequence[Any], budget: Any) -> bool:
     for i in sorted(counts, key=lambda i: -counts[i]):
         # the sets that i does not meet, without the members tried before i
         left = [m & ~barred for m in masks if not m >> i & 1]
-        if all(left) and not _costs(left, costs, budget - costs[i]):
+        if all(left) and not _costs(left, costs, budget - costs[i], count):
             return False
         barred |= 1 << i
     return True
+
+
+def packing_bound(sets: Iterable[Iterable[int]], costs: Sequence[Any]) -> Any:
+    """A bound that needs no search: what prices for the sets add up to."""
+    return _packing([_mask(members) for members in sets], costs)
 
 
 def _packing(masks: list[int], costs: Sequence[Any]) -> Any:

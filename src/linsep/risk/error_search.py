@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.exact import dependency, reflected
+from linsep.certify.hitting import hits_cost_at_least, packing_bound
 from linsep.certify.signs import row_signs
 from linsep.core.drive import drive
 from linsep.core.limits import Limits
@@ -31,6 +32,8 @@ from linsep.solvers.nearest_hulls import NearestHulls
 from linsep.verdict import contradiction, decide
 
 __all__ = ["Conflict", "Search"]
+
+_NODES = 50_000  # of the search that confirms the lower bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,7 @@ class Search:
     deadline: float | None
     conflicts: list[Conflict] = field(default_factory=list)
     low: Any = 0
+    proved: bool = True
     wrong: Rows | None = None
     plane: Plane | None = None
 
@@ -81,6 +85,18 @@ class Search:
                 self.extend(~chosen, apart=False)
         except TimeUpError:
             pass
+        self.prove_low()
+
+    def prove_low(self) -> None:
+        """Have the lower bound confirmed by a search in exact numbers, if that is not long.
+
+        HiGHS computes in floats, so that costs of very different sizes can deceive it.
+        """
+        sets = [conflict.members for conflict in self.conflicts]
+        answer = hits_cost_at_least(sets, self.costs, self.low, nodes=_NODES)
+        self.proved = answer is True
+        if answer is False:
+            self.low, self.proved = packing_bound(sets, self.costs), True
 
     @property
     def high(self) -> Any:
@@ -228,7 +244,10 @@ class Search:
         solver = NearestHulls("scaled")
         with np.errstate(all="ignore"):
             limits = Limits(steps=100 + 2 * part.width)
-            witness = drive(part, solver, solver.init(part), limits=limits).witness
+            outcome = drive(part, solver, solver.init(part), limits=limits)
+            if outcome.interrupted:
+                raise KeyboardInterrupt
+            witness = outcome.witness
             if witness.claim == "origin":
                 multipliers = dependency(reflected(part, witness.rows))
                 if multipliers is None:

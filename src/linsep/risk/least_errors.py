@@ -50,6 +50,9 @@ class LeastErrors:
         Rows with multipliers > 0 whose reflected rows sum to zero: no rule has all of them
         right. The least number of rows that meets all conflicts is ``bounds[0]``. Two classes
         and one column need none: every threshold is looked at.
+    proved : bool
+        Whether the lower bound was confirmed in exact numbers. False only when that search was
+        too long; then the bound is what HiGHS says in floats, and ``check`` searches to the end.
     seconds : float
     """
 
@@ -61,6 +64,7 @@ class LeastErrors:
     conflicts: tuple[Conflict, ...]
     fit_intercept: bool
     n_samples: int
+    proved: bool
     weighted: bool = field(repr=False)
     seconds: float = 0.0
 
@@ -189,6 +193,7 @@ def minimum_errors(
         conflicts=tuple(_outside(problem, conflict) for conflict in search.conflicts),
         fit_intercept=fit_intercept,
         n_samples=problem.n,
+        proved=search.proved,
         weighted=weighted,
         seconds=time.perf_counter() - begin,
     )
