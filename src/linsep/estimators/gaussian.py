@@ -17,11 +17,11 @@ from linsep.certify.gaussian import GaussianCertificate, judge_gaussian
 from linsep.core import Outcome, Problem, Witness
 from linsep.core.protocol import State
 from linsep.errors import CapabilityError, DegenerateWarning
-from linsep.estimators.base import LinearClassifier
+from linsep.estimators.checked import checked_problem
 from linsep.estimators.gaussian_file import gaussian_from_model, gaussian_to_model
 from linsep.estimators.gaussian_fit import estimate
 from linsep.estimators.gaussian_forms import Densities, Quadratic
-from linsep.estimators.params import Check, either, none, number, one_of
+from linsep.estimators.params import Check, check_params, either, none, number, one_of
 from linsep.risk.decision import decisions
 from linsep.risk.linear_rules import LogisticRule, check_priors, posterior_of_scores
 
@@ -111,11 +111,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         "covariance": one_of("full", "shared", "diagonal", "shared-diagonal"),
         "regularization": either(none, number(0)),
     }
-    _common_checks: ClassVar[dict[str, Check]] = {}
-    _checked_at_the_end = False
-    fit_intercept = True
-    _problem: Any = LinearClassifier._problem
-    _weights: Any = LinearClassifier._weights
+    fit_intercept = True  # not a setting: densities have no plane through the origin
 
     def __init__(
         self,
@@ -153,7 +149,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         begin = time.perf_counter()
-        problem = self._problem(X, y, sample_weight)
+        check_params(self, self._checks)
+        problem = checked_problem(self, X, y, sample_weight)
         self._forget()
         self.classes_ = problem.classes
         given = self.priors is not None
@@ -371,7 +368,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     ) -> GaussianCertificate:
         """What the data prove about the parameters of this model; see ``linsep.certify``."""
         self._rows(X)  # the columns must be those of the model
-        return self._judge(clone(self)._problem(X, y, sample_weight))
+        return self._judge(checked_problem(clone(self), X, y, sample_weight))
 
     def summary(self) -> str:
         """What was fitted and what is proved about it, in words."""
