@@ -199,7 +199,8 @@ def _margins(
         return (float(values.min()) / length if length else -np.inf), aug
     own, rival = problem.label.repeat(problem.K - 1), np.tile(np.arange(problem.K - 1), problem.n)
     rival += rival >= own
-    lengths = np.linalg.norm(coef[own] - coef[rival], axis=1)
+    apart = np.stack([np.linalg.norm(coef - w, axis=1) for w in coef])
+    lengths = apart[own, rival]
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.nanmin(values / lengths)), aug
 
