@@ -25,6 +25,7 @@ from linsep.core import Limits, Observer, Outcome, Problem, Solver, Status, driv
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.progress import progress_observer
 from linsep.errors import DataError, LabelError, NotSeparatedWarning
+from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.callbacks import CallbackBridge
 from linsep.estimators.params import Check, boolean, check_params, either, none, number
 from linsep.formats.linear import linear_from_model, linear_to_model
@@ -32,7 +33,7 @@ from linsep.formats.linear import linear_from_model, linear_to_model
 __all__ = ["LinearClassifier"]
 
 
-class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the linear classifiers; see the classes derived from it."""
 
     _checks: ClassVar[dict[str, Check]] = {}
@@ -76,7 +77,8 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        return self._run(self._problem(X, y, sample_weight), X, y)
+        self._run(self._problem(X, y, sample_weight), X, y)
+        return self._calibrate(X, y, sample_weight)
 
     @with_callbacks
     def resume(
@@ -89,7 +91,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         problem = self._problem(X, y, sample_weight)
         state = load_checkpoint(checkpoint, problem, self._solver(problem)[0])
-        return self._run(problem, X, y, state)
+        return self._run(problem, X, y, state)._calibrate(X, y, sample_weight)
 
     def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
         observers = self._observers()
@@ -120,7 +122,7 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
         """Check parameters and data."""
-        check_params(self, self._common_checks | self._checks)
+        check_params(self, self._common_checks | self._checks | self._calibration_check())
         if y is None:
             raise LabelError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -256,12 +258,13 @@ class LinearClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def to_model(self) -> dict[str, Any]:
         """Fields of the model file; see ``linsep.save``."""
-        return linear_to_model(self)
+        return self._calibration_out(linear_to_model(self))
 
     @classmethod
     def from_model(cls, fields: dict[str, Any]) -> Self:
         """The estimator of a model file; see ``linsep.load``."""
-        return linear_from_model(cls, fields)  # type: ignore[no-any-return]
+        model: Self = linear_from_model(cls, fields)
+        return model._calibration_in(fields)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -53,6 +53,9 @@ class HoKashyap(LinearClassifier):
         Show progress on stderr.
     callbacks : list or None, default=None
         Observers of linsep or callbacks of scikit-learn.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
+        has the largest probability.
 
     Attributes
     ----------
@@ -120,6 +123,7 @@ class HoKashyap(LinearClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callbacks: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.eta = eta
         self.tol = tol
@@ -132,6 +136,7 @@ class HoKashyap(LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.callbacks = callbacks
+        self.calibrate = calibrate
 
     def _warm_start(self, problem: Problem) -> Any:
         return None

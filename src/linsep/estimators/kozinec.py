@@ -50,6 +50,9 @@ class Kozinec(LinearClassifier):
         Show progress on stderr.
     callbacks : list or None, default=None
         Observers of linsep or callbacks of scikit-learn.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
+        has the largest probability.
 
     Attributes
     ----------
@@ -110,6 +113,7 @@ class Kozinec(LinearClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callbacks: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.eps = eps
         self.space = space
@@ -121,6 +125,7 @@ class Kozinec(LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.callbacks = callbacks
+        self.calibrate = calibrate
 
     def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
         solver = KozinecSolver(

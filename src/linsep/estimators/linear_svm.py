@@ -64,6 +64,9 @@ class LinearSVM(SVMFacts, LinearClassifier):
         Show progress on stderr.
     callbacks : list or None, default=None
         Observers of linsep or callbacks of scikit-learn.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
+        has the largest probability.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The result does not depend on it.
 
@@ -140,6 +143,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callbacks: Any = None,
+        calibrate: str | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
@@ -155,6 +159,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.callbacks = callbacks
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
 
     @with_callbacks
@@ -175,7 +180,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
         self
         """
         with one_blas_thread():
-            return self._fit(X, y, sample_weight)
+            return self._fit(X, y, sample_weight)._calibrate(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         problem = self._problem(X, y, sample_weight)

@@ -65,6 +65,9 @@ class Perceptron(LinearClassifier):
         Show progress on stderr.
     callbacks : list or None, default=None
         Observers of linsep or callbacks of scikit-learn.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
+        has the largest probability.
 
     Attributes
     ----------
@@ -140,6 +143,7 @@ class Perceptron(LinearClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callbacks: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.update = update
         self.order = order
@@ -159,6 +163,7 @@ class Perceptron(LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.callbacks = callbacks
+        self.calibrate = calibrate
 
     def _start(self, problem: Problem) -> Any:
         return self.start
