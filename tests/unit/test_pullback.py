@@ -67,6 +67,21 @@ def test_touching_and_vanishing_functions():
     assert lift.pullback(([0, 0], -1.0)).text().endswith("that is no x")
 
 
+def test_numbers_at_the_ends_of_the_range():
+    lift = Lift("x, x**2").fit([[1.0]])
+    np.testing.assert_allclose(lift.pullback(([0, 1e-300], -1.0)).roots(), [-1e150, 1e150])
+    np.testing.assert_allclose(lift.pullback(([0, 1e300], -1e-300)).roots(), [-1e-300, 1e-300])
+    beyond = lift.pullback(([0, 5e-324], -1e300))
+    assert beyond.roots().size == 0
+    assert beyond.intervals() == [(-np.inf, np.inf, -1)]
+    assert lift.pullback(([0, 1.0], -1.0)).intervals(-np.inf, 0) == [(-np.inf, -1, 1), (-1, 0, -1)]
+    for low, high in ((np.nan, 1), (1, 1), (2, 1)):
+        with pytest.raises(DataError, match="low must be below high"):
+            lift.pullback(([0, 1.0], -1.0)).intervals(low, high)
+    with pytest.raises(ModelError, match="not finite"):
+        lift.pullback(([0, np.inf], 0.0))
+
+
 def test_roots_and_intervals_of_a_part_of_the_line():
     f = Lift("x, x**2").fit([[0.0]]).pullback(([0, 1.0], -4.0))
     assert f.roots(low=0).tolist() == [2.0]
@@ -213,7 +228,17 @@ def test_a_lift_accepts_the_pipeline_it_is_in_and_frames():
     assert set(f.polynomial) == {"`a b`**2", "c**2", "1"}
     assert "`a b`**2" in f.text()
     np.testing.assert_allclose(f(frame), pipe.decision_function(frame))
-    assert f(X[0]).shape == (1,)
+    assert f(X[0]) == f(X)[0]
+    assert f(*X[0]) == f(X)[0]
+    grid = np.meshgrid([0.0, 1.0, 2.0], [3.0, 4.0])
+    np.testing.assert_allclose(
+        f(*grid), f(np.column_stack([g.ravel() for g in grid])).reshape(2, 3)
+    )
+    with pytest.raises(DataError, match="3 coordinates"):
+        f(1, 2, 3)
+    line = Lift("x, x**2").fit([[0.0]]).pullback(([1.0, 1.0], 0.0))
+    assert line(2.0) == 6.0
+    assert line([1.0, 2.0]).tolist() == [2.0, 6.0]
 
 
 def test_a_model_with_a_setting_called_steps_is_no_pipeline():
@@ -245,7 +270,7 @@ def test_what_cannot_be_pulled_back_says_why():
 )
 def test_exact_and_float_scores_have_the_same_sign(weights, offset, x):
     f = Lift("x1, x1*x2, (x1 - x2)**2").fit([[0.0, 1.0]]).pullback((weights, offset))
-    score = f(x)[0]
+    score = f(x)
     assume(abs(score) > 1e-6)
     from fractions import Fraction
 

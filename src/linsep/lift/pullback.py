@@ -7,6 +7,7 @@ Where phi is polynomial, f is known exactly: a polynomial with rational coeffici
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +30,8 @@ Array = NDArray[np.float64]
 class Pullback:
     """A linear rule of the lifted rows, seen from the inputs; made by ``pullback``.
 
-    Call it with rows to get the scores: shape (n,) for two classes, (n, K) for more.
+    Call it with rows to get the scores: shape (n,) for two classes, (n, K) for more. A single
+    point has a single score, and f(x1, x2) takes the inputs one by one, numbers or arrays.
 
     Parameters
     ----------
@@ -74,7 +76,16 @@ class Pullback:
         ]
         return out[0] if len(out) == 1 else out
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, *X: Any) -> Any:
+        """The scores of rows, of a single point, or of coordinates given one by one."""
+        if len(X) > 1:
+            return self._of_coordinates(X)
+        scores = self.scores(X[0])
+        single = np.ndim(X[0]) == (0 if self.n_inputs == 1 else 1)
+        return scores[0] if single else scores
+
+    def scores(self, X: Any) -> Array:
+        """The scores of rows: shape (n,) for two classes, (n, K) for more."""
         scores = self.chain(self._rows(X)) @ self.coef.T + self.intercept
         return np.asarray(scores[:, 0] if len(self.coef) == 1 else scores)
 
@@ -88,7 +99,7 @@ class Pullback:
 
     def numbers(self, X: Any) -> NDArray[np.intp]:
         """Class numbers of the rows; -1 where the lift has no finite value."""
-        return self._numbers(self(X))
+        return self._numbers(self.scores(X))
 
     def text(self, digits: int = 6) -> str:
         """The rule in words of the inputs, and for one input also as intervals."""
@@ -216,6 +227,15 @@ class Pullback:
                 f"X has shape {np.shape(X)}; rows of {self.n_inputs} inputs are needed."
             )
         return rows
+
+    def _of_coordinates(self, coordinates: Sequence[Any]) -> Any:
+        if len(coordinates) != self.n_inputs:
+            raise DataError(
+                f"{len(coordinates)} coordinates are given; the lift has {self.n_inputs} inputs."
+            )
+        arrays = np.broadcast_arrays(*coordinates)
+        scores = self.scores(np.column_stack([np.ravel(a) for a in arrays]))
+        return scores.reshape(arrays[0].shape + scores.shape[1:])[()]
 
     def _require_inputs(self, count: int, what: str) -> None:
         if self.n_inputs != count:

@@ -26,6 +26,8 @@ GRID = 4096
 def polynomial_roots(polynomial: Polynomial) -> list[float]:
     """All real roots of a polynomial of one variable, each once, as the nearest floats.
 
+    Roots beyond the range of floats are left out: no input lies there.
+
     >>> x = Polynomial.variable(0)
     >>> polynomial_roots((x - 1) ** 2 * (x**2 + 1) * (2 * x + 1))
     [-0.5, 1.0]
@@ -41,7 +43,7 @@ def polynomial_roots(polynomial: Polynomial) -> list[float]:
     whole = fmpz_poly([int(c * scale) for c in coefficients])
     with ctx.workprec(128):
         found = [float(root.real.mid()) for root, _ in whole.complex_roots() if root.imag == 0]
-    return sorted(set(found))
+    return sorted({root for root in found if math.isfinite(root)})
 
 
 def between(cuts: Sequence[float]) -> list[Fraction]:

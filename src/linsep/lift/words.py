@@ -23,6 +23,7 @@ def rule(pullback: Any, digits: int) -> str:
             words = interval_words(found, pullback.classes.tolist()[1], pullback.names[0], digits)
             lines.append(f"that is {words}")
         else:
+            lines.append("that is")
             for label in pullback.classes.tolist():
                 words = interval_words(found, label, pullback.names[0], digits)
                 lines.append(f"  {label}: {words}")
