@@ -16,6 +16,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.svm import LinearSVC
 
 import linsep
 from linsep.errors import DataError, ModelError, SettingError
@@ -405,6 +406,18 @@ def test_every_estimator_learns_a_disc_behind_a_lift(name):
     np.testing.assert_allclose(
         found.polynomials[0](X), model.decision_function(frame), rtol=1e-6, atol=1e-6
     )
+
+
+def test_a_pipeline_is_certified_on_the_rows_that_its_last_step_sees():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = (np.hypot(*X.T) > 1).astype(int)
+    model = make_pipeline(Lift("poly(2)"), LinearSVC(loss="hinge", random_state=0)).fit(X, y)
+    report = linsep.certify(model, X, y)
+    again = linsep.certify(model[-1], model[:-1].transform(X), y)
+    assert (report.objective, report.lower_bound) == (again.objective, again.lower_bound)
+    alone = make_pipeline(linsep.LinearSVM()).fit(X, y)
+    assert linsep.certify(alone, X, y).errors == (alone.predict(X) != y).sum()
 
 
 def test_grid_search_over_texts():

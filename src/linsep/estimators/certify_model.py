@@ -42,7 +42,8 @@ def certify_model(
     model : fitted model
         Of linsep or of scikit-learn: LinearSVC, SVC(kernel="linear"), SGDClassifier,
         LogisticRegression (two classes or softmax, with or without a penalty),
-        RidgeClassifier, Perceptron; or ``linsep.Linear(coef, intercept)``.
+        RidgeClassifier, Perceptron; or ``linsep.Linear(coef, intercept)``. Of a pipeline the
+        last step is certified, on the rows that it sees.
     X, y : array or sparse matrix, and labels
         The rows it was trained on.
     sample_weight : array, optional
@@ -69,6 +70,9 @@ def certify_model(
     >>> report.relative_gap < 0.01, report.words.split("; ")[1]
     (True, 'the intercept is penalised as the weight of a constant feature 1')
     """
+    steps = getattr(model, "steps", None)
+    if isinstance(steps, list):  # a pipeline: its last step, on the rows that it sees
+        X, model = (model[:-1].transform(X) if len(steps) > 1 else X), steps[-1][1]
     if hasattr(model, "certificate_for"):  # a likelihood has bounds of its own
         return model.certificate_for(X, y, sample_weight)  # type: ignore[no-any-return]
     y = np.asarray(y)
