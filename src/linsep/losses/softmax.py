@@ -96,9 +96,9 @@ def best_intercepts(
 
 def class_balance(q: NDArray[Any], label: NDArray[np.int64], cost: Array) -> Array:
     """sum_i cost_i (p_i - e_y): the derivative by the intercepts."""
-    gradient = q @ cost
+    gradient = np.asarray(q @ cost.astype(q.dtype, copy=False), dtype=np.float64)
     gradient -= np.bincount(label, weights=cost * q.sum(axis=0), minlength=len(q))
-    return np.asarray(gradient, dtype=np.float64)
+    return gradient
 
 
 def _curvature(now: Shares, label: NDArray[np.int64], cost: Array) -> Array:

@@ -292,7 +292,7 @@ class NewtonSoftmax:
     def _remember(self, state: SoftmaxState, W: Array, G: Array) -> None:
         s, y = state.W[:, :-1] - W[:, :-1], state.gradient - G
         if float(np.vdot(s, y)) > 0:
-            keep = int(np.clip((1 << 24) // max(1, s.size) // 2, 5, 30)) - 1
+            keep = int(np.clip((1 << 25) // max(1, s.size) // 2, 6, 30)) - 1
             state.steps_s = np.concatenate([state.steps_s[-keep:], s[None]])
             state.steps_y = np.concatenate([state.steps_y[-keep:], y[None]])
 

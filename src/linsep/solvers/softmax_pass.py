@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, run_all
@@ -24,6 +25,8 @@ __all__ = ["SoftmaxRows", "all_rows", "some_rows"]
 Array = NDArray[np.float64]
 
 _TOGETHER = 1 << 19  # entries of the matrix multiplied in one call
+_FEW = 16  # classes up to which our own product of rows is faster than BLAS
+_COMPILED = 100_000  # entries from which it is compiled
 _SPAN = 1 << 13  # rows whose probabilities are found together
 
 
@@ -46,6 +49,8 @@ class SoftmaxRows:
         self.dtype = self.lanes.dtype
         self.threads = 1 if self.lanes.serial else threads
         self.step = max(64, _TOGETHER // max(1, self.d))
+        plain = not self.lanes.sparse and self.dtype == matrix.dtype and matrix.flags.c_contiguous
+        self.few = bool(plain and K <= _FEW and self.n * self.d >= _COMPILED)
 
     # -- products -----------------------------------------------------------------------------
 
@@ -85,7 +90,14 @@ class SoftmaxRows:
                 return total.T
             total = np.zeros((self.K, self.d))
             for lo, hi in self._pieces(lane):
-                total += R[:, lo:hi] @ self._dense(lo, hi)
+                if self.few:
+                    part = np.zeros((self.K, self.d), self.dtype)
+                    work = self.K * (hi - lo) * self.d
+                    size = self.n * self.d
+                    loops.combine_dense(self.matrix, R, lo, hi, part, size=size, work=work)
+                    total += part
+                else:
+                    total += R[:, lo:hi] @ self._dense(lo, hi)
             return total
 
         parts = self._each(lane_sums)
@@ -124,12 +136,12 @@ class SoftmaxRows:
         """The best intercepts to add to the scores S, and the probabilities with them."""
         return best_intercepts(
             S, self.label, self.cost, reference=reference, steps=steps,
-            goal=1e-8 if S.dtype == np.float32 else 1e-15, by=self.shares,
+            goal=3e-7 if S.dtype == np.float32 else 1e-15, by=self.shares,
         )  # fmt: skip
 
     def residual(self, now: Shares) -> NDArray[Any]:
         """cost (p - e_y), shape (K, n): derivatives by the scores."""
-        R = now.rivals * self.cost.astype(self.dtype, copy=False)
+        R: NDArray[Any] = now.rivals * self.cost.astype(self.dtype, copy=False)
         R[self.label, np.arange(self.n)] = -R.sum(axis=0)
         return R
 
@@ -197,6 +209,7 @@ class SoftmaxRows:
         """sum weight x x' and sum weight x over some rows."""
         d, step = self.d, max(64, _TOGETHER // max(1, self.d))
         root = np.sqrt(weight).astype(self.dtype)
+        (syrk,) = scipy.linalg.get_blas_funcs(["syrk"], dtype=self.dtype)
         edges = list(range(0, len(index), step))
 
         def part(lanes: int) -> tuple[Array, Array]:
@@ -207,12 +220,13 @@ class SoftmaxRows:
                 B = np.array(X.toarray() if self.lanes.sparse else X, dtype=self.dtype)
                 r = root[lo : lo + step]
                 B *= r[:, None]
-                G += B.T @ B
+                G += syrk(1.0, B.T, lower=1)
                 sums += r @ B
             return G, sums
 
         (G, sums), (more, others) = run_all([partial(part, 0), partial(part, 1)], self.threads)
-        return G + more, sums + others
+        G += more
+        return np.tril(G) + np.tril(G, -1).T, sums + others
 
 
 def all_rows(problem: Problem, C: float, *, wide: bool, threads: int | None) -> SoftmaxRows:
