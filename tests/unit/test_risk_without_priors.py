@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction as F
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep.errors import DataError, ProofError, SettingError
@@ -137,6 +138,8 @@ def test_wrong_uses_say_the_way_out():
         neyman_pearson([1.0, np.nan], y=[0, 1])
 
 
+few = settings(max_examples=int(os.environ.get("LINSEP_FUZZ", "40")))
+
 # -- scores -----------------------------------------------------------------------------------
 
 scored = st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=2, max_size=14).filter(
@@ -154,6 +157,7 @@ def rates(scores, y, t, g):
 
 
 @given(scored)
+@few
 def test_minimax_threshold_beats_a_grid_of_rules(rows):
     scores, y = [r[0] for r in rows], [r[1] for r in rows]
     rule = minimax(scores, y=y)
@@ -165,6 +169,7 @@ def test_minimax_threshold_beats_a_grid_of_rules(rows):
 
 
 @given(scored, st.integers(-2, 4), st.integers(1, 4))
+@few
 def test_minimax_threshold_with_a_loss(rows, cheap, dear):
     scores, y = [r[0] for r in rows], [r[1] for r in rows]
     loss = [[cheap, dear], [1, 0]]
@@ -179,6 +184,7 @@ def test_minimax_threshold_with_a_loss(rows, cheap, dear):
 
 
 @given(scored, st.integers(0, 20))
+@few
 def test_neyman_pearson_threshold_keeps_the_rate_and_misses_least(rows, twentieths):
     scores, y = [r[0] for r in rows], [r[1] for r in rows]
     eps = F(twentieths, 20)

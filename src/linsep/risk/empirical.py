@@ -106,11 +106,7 @@ def empirical_risk(
     >>> float(empirical_risk(["a", "b", "b", "a"], ["b", "b", "a", "a"], loss=[[0, 10], [1, 0]]))
     2.75
     """
-    given = _predictions(model, X, y)
-    predicted, y = given
-    truth = _labels(y, "y")
-    if len(predicted) != len(truth):
-        raise LabelError(f"there are {len(predicted)} predictions and {len(truth)} labels.")
+    predicted, truth = _predictions(model, X, y)
     classes = _classes(model, truth, labels, predicted if loss is None else truth)
     W, names = _loss(loss, classes, reject_label)
     weight = as_weights(sample_weight, len(truth))
@@ -139,18 +135,22 @@ def empirical_risk(
     )
 
 
-def _predictions(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], Any]:
+def _predictions(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Predictions and true labels, one of each for every row."""
     if hasattr(model, "predict"):
         if X is None or y is None:
             raise DataError("a model needs data: empirical_risk(model, X, y).")
-        return _labels(model.predict(X), "predictions"), y
-    if callable(model):
+        model = model.predict(X)
+    elif callable(model):
         raise ModelError(f"{model!r} has no predict; give a classifier or its predictions.")
     if y is None:
         y = X
     if y is None:
         raise DataError("the true labels are missing: empirical_risk(predictions, y).")
-    return _labels(model, "predictions"), y
+    predicted, truth = _labels(model, "predictions"), _labels(y, "y")
+    if len(predicted) != len(truth):
+        raise LabelError(f"there are {len(predicted)} predictions and {len(truth)} labels.")
+    return predicted, truth
 
 
 def _labels(values: Any, what: str) -> NDArray[Any]:
