@@ -64,6 +64,10 @@ def test_rings_around_wrong_rows_and_frames_and_classes():
     assert len(display.rings_.get_offsets()) == (model.predict(frame) != y).sum()
     assert display.space_ is None  # five features cannot be drawn
     assert display.ax_.get_ylabel() == "`right side`"
+    assert display.title.splitlines()[0] == "predict the class with the largest score:"
+    long = make_pipeline(linsep.Lift("poly(6)"), LogisticRegression()).fit(frame, y > 0)
+    rich = linsep.LiftDisplay.from_estimator(long, frame, y > 0)
+    assert rich.title == "f is a polynomial of degree 6 of left and `right side`; 2 classes"
     ax = plt.figure().add_subplot()
     assert linsep.LiftDisplay.from_estimator(model, frame, y, ax=ax).ax_ is ax
 

@@ -152,7 +152,7 @@ class LiftDisplay:
             )
         labels = class_numbers(y, pullback.classes, len(rows))
         names = pullback.classes if class_names is None else class_names
-        return cls(pullback, rows, labels, [str(n) for n in names], title=pullback.text(4)).plot(
+        return cls(pullback, rows, labels, [str(n) for n in names], title=_title(pullback)).plot(
             ax, **options
         )
 
@@ -185,7 +185,7 @@ class LiftDisplay:
         self._draw_space(features)
         if legend:
             self.ax_.legend(framealpha=0.9, fontsize="small")
-        words = "\n".join(wrapped(line, 96) for line in self.title.splitlines()[:6])
+        words = "\n".join(wrapped(line, 96) for line in self.title.splitlines())
         if ax is None:
             self.figure_.suptitle(words, fontsize="medium")
         else:
@@ -261,3 +261,16 @@ class LiftDisplay:
         frame(ax, box, equal=False)
         ax.set_xlabel(pullback.names[0])
         ax.set_ylabel(pullback.names[1])
+
+
+def _title(pullback: Any) -> str:
+    """The rule, if it is short enough to be read above a picture."""
+    lines = pullback.text(4).splitlines()
+    if "that is" in lines:  # the picture of one input shows the intervals of many classes
+        lines = lines[: lines.index("that is")]
+    if len(lines) <= 5 and max(map(len, lines)) <= 180:
+        return "\n".join(lines)
+    kind = "a sum of functions"
+    if pullback.polynomials is not None:
+        kind = f"a polynomial of degree {max(p.degree for p in pullback.polynomials)}"
+    return f"f is {kind} of {' and '.join(pullback.names)}; {len(pullback.classes)} classes"
