@@ -4,20 +4,22 @@ The same method as ``nearest_hulls`` and ``nearest_cone``, started from the rows
 with. Every corral is left for one with a strictly nearer point, so no corral comes twice and
 the search ends: with a point that is exactly zero, or with one that all rows are beyond.
 
-Floats are used only to skip rows that are certainly beyond.
+Floats are used only to skip rows that are certainly beyond. Multipliers and points are integers
+over one denominator: Fractions would spend most of the time on common divisors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.exact import reflected, to_integers
-from linsep.certify.signs import exact_values, float_bounds
+from linsep.certify.exact import independent_columns, integer_products, reflected, to_integers
+from linsep.certify.signs import float_bounds
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
@@ -26,22 +28,35 @@ from linsep.core.status import Status
 __all__ = ["ExactHulls", "ExactState"]
 
 _LOOK = 64  # rows evaluated exactly at a time
+_BITS = 160  # of multipliers on the way
 
 
 @dataclass(kw_only=True)
 class ExactState(State):
     """Rows with rational multipliers, and the exact point they make.
 
-    weights are those of the reflected rows (``certify.exact.reflected``), as Fractions; without
-    the constant column when there are two hulls.
+    Multipliers are shares divided by whole. The point is ``point`` times ``unit``; it belongs to
+    the reflected rows (``certify.exact.reflected``), without the constant column when there are
+    two hulls.
     """
 
     rows: list[int]
-    multipliers: list[Fraction]
-    weights: list[Fraction] = field(default_factory=list)
-    squared: Fraction = Fraction(0)
+    shares: list[int]
+    whole: int = 1
+    point: list[int] = field(default_factory=list)
+    unit: Fraction = Fraction(1)
     low: float = 0.0
     """Part of the squared length of the point that the rows are known to be beyond."""
+
+    @property
+    def multipliers(self) -> list[Fraction]:
+        """One for each row."""
+        return [Fraction(s, self.whole) for s in self.shares]
+
+    @property
+    def weights(self) -> list[Fraction]:
+        """The point as Fractions."""
+        return [n * self.unit for n in self.point]
 
     @property
     def passes(self) -> float:
@@ -77,13 +92,15 @@ class ExactHulls:
         """Start from the rows and multipliers of a search in floats."""
         rows, shares = [int(r) for r in start[0]], np.asarray(start[1], dtype=np.float64)
         shares = np.where(np.isfinite(shares), np.clip(shares, 0.0, 1e9), 0.0)
-        multipliers = [Fraction(round(m * 2**40), 2**40) for m in shares.tolist()]
+        numbers = [max(round(m * 2**40), 1) for m in shares.tolist()]
         if self.kind == "hulls":
             present = set(self._groups(problem, rows).tolist()) if rows else set()
             rows += [int(m[0]) for g, m in enumerate(self._members(problem)) if g not in present]
-            multipliers += [Fraction(0)] * (len(rows) - len(multipliers))
-        state = ExactState(rows=rows, multipliers=multipliers)
-        self._clean(problem, state)
+            numbers += [1] * (len(rows) - len(numbers))
+        block, group = self._block(problem, rows), self._groups(problem, rows)
+        kept = _independent(block, group, self.kind == "hulls")
+        state = ExactState(rows=[rows[i] for i in kept], shares=[numbers[i] for i in kept])
+        self._divide(problem, state, 2**40)
         return state
 
     def advance(self, problem: Problem, state: ExactState, steps: int, log: Log = NO_LOG) -> int:
@@ -111,9 +128,15 @@ class ExactHulls:
     # -- one cycle -----------------------------------------------------------------------------
 
     def _cycle(self, problem: Problem, state: ExactState) -> Status:
-        self._settle(problem, state)
+        """Solve one system: its rows get smaller, or one more is found."""
+        if state.rows:
+            target, whole = self._target(problem, state.rows)
+            if min(target) <= 0:
+                self._retreat(problem, state, target, whole)
+                return Status.RUNNING
+            state.shares, state.whole = target, whole
         self._point(problem, state)
-        if state.squared == 0:
+        if not any(state.point):
             return Status.INSEPARABLE
         row, beyond = self._worst(problem, state)
         state.low = beyond
@@ -122,7 +145,7 @@ class ExactHulls:
         if self.kind == "hulls" and beyond > 0 and (self.tol is None or beyond >= 1 - self.tol):
             return Status.SEPARATED
         state.rows.append(row)
-        state.multipliers.append(Fraction(0))
+        state.shares.append(0)
         state.n_updates += 1
         return Status.RUNNING
 
@@ -138,39 +161,36 @@ class ExactHulls:
             return 1 - problem.label[rows]
         return np.zeros(len(rows), dtype=np.int64)
 
-    def _clean(self, problem: Problem, state: ExactState) -> None:
-        """Drop rows that depend on others exactly, and bring the sums of the shares to 1."""
-        group = self._groups(problem, state.rows)
-        kept = _independent(self._block(problem, state.rows), group, self.kind == "hulls")
+    def _retreat(self, problem: Problem, state: ExactState, target: list[int], whole: int) -> None:
+        """Go toward the target until multipliers are zero, and drop their rows."""
+        now = [s * whole for s in state.shares]  # both over the same denominator
+        goal = [t * state.whole for t in target]
+        above, below = 1, 1  # the step
+        for n, g in zip(now, goal):
+            if g <= 0 and n * below <= above * (n - g):
+                above, below = (n, n - g) if n else (0, 1)
+        mixed = [n * (below - above) + g * above for n, g in zip(now, goal)]
+        kept = [i for i, (m, t) in enumerate(zip(mixed, target)) if m > 0 or t > 0]
+        # mixtures of exact solutions grow ever longer: shorten them
+        down = max(0, max(mixed).bit_length() - _BITS)
         state.rows = [state.rows[i] for i in kept]
-        state.multipliers = [max(state.multipliers[i], Fraction(1, 2**40)) for i in kept]
-        if self.kind == "hulls":
-            self._normalise(problem, state)
+        state.shares = [max(mixed[i] >> down, int(mixed[i] > 0)) for i in kept]
+        self._divide(problem, state, max(state.whole * whole * below >> down, 1))
 
-    def _normalise(self, problem: Problem, state: ExactState) -> None:
+    def _divide(self, problem: Problem, state: ExactState, whole: int) -> None:
+        """Divide by whole; of hulls by the sum of the shares of each group."""
+        state.whole = whole
+        if self.kind == "cone":
+            return
         group = self._groups(problem, state.rows).tolist()
-        total = {g: sum(m for m, h in zip(state.multipliers, group) if h == g) for g in set(group)}
-        state.multipliers = [m / total[g] for m, g in zip(state.multipliers, group)]
+        total = [0] * (max(group) + 1)
+        for s, g in zip(state.shares, group):
+            total[g] += s
+        state.whole = prod(total)
+        state.shares = [s * (state.whole // total[g]) for s, g in zip(state.shares, group)]
 
-    def _settle(self, problem: Problem, state: ExactState) -> None:
-        """Go to the best point of the affine hull (or span); rows that turn negative leave."""
-        while state.rows:
-            target = self._target(problem, state.rows)
-            bad = [i for i, t in enumerate(target) if t <= 0]
-            if not bad:
-                state.multipliers = target
-                return
-            now = state.multipliers
-            step = min(now[i] / (now[i] - target[i]) if now[i] else Fraction(0) for i in bad)
-            now = [m + step * (t - m) for m, t in zip(now, target)]
-            gone = {i for i in bad if now[i] == 0}
-            state.rows = [r for i, r in enumerate(state.rows) if i not in gone]
-            # multipliers of a mixture of exact solutions grow ever longer: shorten them
-            state.multipliers = [_shorter(m) for i, m in enumerate(now) if i not in gone]
-            if self.kind == "hulls":
-                self._normalise(problem, state)
-
-    def _target(self, problem: Problem, rows: list[int]) -> list[Fraction]:
+    def _target(self, problem: Problem, rows: list[int]) -> tuple[list[int], int]:
+        """Multipliers of the best point of the affine hull or span, and their denominator."""
         import flint
 
         block = self._block(problem, rows)
@@ -179,8 +199,7 @@ class ExactHulls:
             table = _plain_integers(np.vstack([block, reflected(problem, self.base)]))
             Z = flint.fmpz_mat(table[:k])
             goal = flint.fmpz_mat([list(self.shares)]) * flint.fmpz_mat(table[k:])
-            solution = (Z * Z.transpose()).solve(Z * goal.transpose() * -1)
-            return [_fraction(v) for v in solution.entries()]
+            return _over_one((Z * Z.transpose()).solve(Z * goal.transpose() * -1))
         Z = flint.fmpz_mat(_plain_integers(block))
         products = (Z * Z.transpose()).table()
         group = self._groups(problem, rows)
@@ -190,26 +209,25 @@ class ExactHulls:
         system = [list(p) + [row[i] for row in member] for i, p in enumerate(products)]
         system += [row + [0] * len(member) for row in member]
         right = [[0]] * k + [[size]] * len(member)
-        solution = flint.fmpz_mat(system).solve(flint.fmpz_mat(right))
-        return [_fraction(v) for v in solution.entries()[:k]]
+        numbers, whole = _over_one(flint.fmpz_mat(system).solve(flint.fmpz_mat(right)))
+        return numbers[:k], whole
 
     def _point(self, problem: Problem, state: ExactState) -> None:
-        """The exact point and its squared length; for a cone what is left of the goal."""
-        rows, shares = state.rows, state.multipliers
-        block = self._block(problem, rows)
+        """The exact point; for a cone what is left of the goal."""
+        block, shares = self._block(problem, state.rows), state.shares
         if self.kind == "cone":
             block = np.vstack([block, reflected(problem, self.base)])
-            shares = [*shares, *(Fraction(s) for s in self.shares)]
-        state.weights = _combine(block, shares)
-        state.squared = sum((w * w for w in state.weights), Fraction(0))
+            shares = [*shares, *(s * state.whole for s in self.shares)]
+        values, low = integer_products(np.ascontiguousarray(block.T), [shares])
+        state.point = [int(v) for v in values[:, 0]]
+        state.unit = Fraction(2) ** low / state.whole
 
     # -- looking for a row that is not beyond the point -------------------------------------------
 
     def _worst(self, problem: Problem, state: ExactState) -> tuple[int | None, float]:
         """A row that sticks out, and the share of the distance that all rows are beyond."""
-        scale = max(map(abs, state.weights))
-        weights = [w / scale for w in state.weights]
-        values, error = _all_values(problem, weights, self._two(problem))
+        top = max(map(abs, state.point))
+        values, error = _all_values(problem, [n / top for n in state.point], self._two(problem))
         found: tuple[Fraction, int] | None = None
         beyond = 0.0
         taken = set(state.rows)
@@ -217,17 +235,25 @@ class ExactHulls:
             inside = [r for r, h in zip(state.rows, self._groups(problem, state.rows)) if h == g]
             edge = Fraction(0)
             if self.kind == "hulls":
-                edge = exact_values(self._block(problem, inside[:1]), weights)[0]
+                edge = self._values(problem, inside[:1], state.point)[0]
             with np.errstate(invalid="ignore"):
                 lowest = values[members] - error[members]
-                limit = _as_float(edge)
+                limit = _as_float(edge / top)
                 below = members[~(lowest >= limit + abs(limit) * 1e-15)]
             beyond += float(np.min(lowest))
             order = below[np.argsort(values[below], kind="stable")]
-            gain = self._look(problem, [r for r in order.tolist() if r not in taken], weights, edge)
+            rest = [r for r in order.tolist() if r not in taken]
+            gain = self._look(problem, rest, state.point, edge)
             if gain is not None and (found is None or gain[0] > found[0]):
                 found = gain
-        return (None if found is None else found[1]), _share(beyond, scale / state.squared)
+        squared = sum(n * n for n in state.point)
+        return (None if found is None else found[1]), _share(beyond, top / (squared * state.unit))
+
+    def _values(self, problem: Problem, rows: list[int], point: list[int]) -> list[Fraction]:
+        """Products of rows with the point, in its unit."""
+        values, low = integer_products(self._block(problem, rows), [point])
+        power = Fraction(2) ** low
+        return [int(v) * power for v in values[:, 0]]
 
     def _members(self, problem: Problem) -> list[NDArray[np.int64]]:
         if self.active is not None:
@@ -237,12 +263,12 @@ class ExactHulls:
         return [np.arange(problem.n_rows)]
 
     def _look(
-        self, problem: Problem, rows: list[int], weights: list[Fraction], edge: Fraction
+        self, problem: Problem, rows: list[int], point: list[int], edge: Fraction
     ) -> tuple[Fraction, int] | None:
         """The row of least value among the first that lie below the edge."""
         for at in range(0, len(rows), _LOOK):
             some = rows[at : at + _LOOK]
-            values = exact_values(self._block(problem, some), weights)
+            values = self._values(problem, some, point)
             least = min(range(len(some)), key=values.__getitem__)
             if values[least] < edge:
                 return edge - values[least], some[least]
@@ -263,16 +289,11 @@ def _share(beyond: float, factor: Fraction) -> float:
     return float(min(Fraction(beyond) * factor, Fraction(2))) * (1 - 1e-12)
 
 
-def _shorter(value: Fraction) -> Fraction:
-    """About the same positive number with some 60 bits."""
-    if value.denominator.bit_length() < 128:
-        return value
-    up = 60 + max(0, value.denominator.bit_length() - value.numerator.bit_length())
-    return Fraction((value.numerator << up) // value.denominator, 1 << up)
-
-
-def _fraction(value: Any) -> Fraction:
-    return Fraction(int(value.p), int(value.q)) if hasattr(value, "p") else Fraction(int(value))
+def _over_one(solution: Any) -> tuple[list[int], int]:
+    """Numerators over one positive denominator."""
+    numerators, denominator = solution.numer_denom()
+    sign = -1 if denominator < 0 else 1
+    return [sign * int(n) for n in numerators.entries()], sign * int(denominator)
 
 
 def _plain_integers(block: NDArray[np.float64]) -> list[list[int]]:
@@ -282,15 +303,8 @@ def _plain_integers(block: NDArray[np.float64]) -> list[list[int]]:
     return [[int(v) << u for v, u in zip(row, up)] for row in table.tolist()]
 
 
-def _combine(block: NDArray[np.float64], shares: list[Fraction]) -> list[Fraction]:
-    """shares @ block."""
-    return exact_values(np.ascontiguousarray(block.T), list(shares))
-
-
 def _independent(block: NDArray[np.float64], group: NDArray[np.int64], hulls: bool) -> list[int]:
     """Rows that are affinely (cone: linearly) independent, earlier ones first."""
-    from linsep.certify.exact import independent_columns
-
     table = to_integers(block).table
     if hulls:
         member = np.asarray(group[:, None] == np.unique(group), dtype=np.int64)
@@ -299,10 +313,10 @@ def _independent(block: NDArray[np.float64], group: NDArray[np.int64], hulls: bo
 
 
 def _all_values(
-    problem: Problem, weights: list[Fraction], two: bool
+    problem: Problem, weights: list[float], two: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Values of all rows in floats with their error bounds."""
-    floats = np.array([float(w) for w in weights])
+    floats = np.array(weights)
     if two or not problem.fit_intercept:
         blocks = floats.reshape(-1, problem.d)
         blocks = np.column_stack([blocks, np.zeros(len(blocks))])
