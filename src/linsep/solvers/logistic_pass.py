@@ -45,7 +45,16 @@ class LogisticReading:
 class LogisticRows:
     """Rows with their costs: all rows of a problem, or a sample of them."""
 
-    def __init__(self, matrix: Any, sign: Array, cost: Array, *, wide: bool = False) -> None:
+    def __init__(
+        self,
+        matrix: Any,
+        sign: Array,
+        cost: Array,
+        *,
+        wide: bool = False,
+        index: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.index = index  # which rows of the problem, None for all
         self.lanes = Lanes(matrix, wide=wide, scatter=scatter)
         self.sign, self.cost = sign, cost
         self.n, self.d = matrix.shape
@@ -79,6 +88,40 @@ class LogisticRows:
             float(sums[loops.TOTAL]),
             curvature if bent else None,
         )
+
+    def gram(self, weight: Array, offset: bool, threads: int | None) -> Array:
+        """sum of weight [x, 1] [x, 1]'."""
+        root = np.sqrt(weight)
+
+        def lane_sum(lane: int) -> Array:
+            total = np.zeros((self.d + 1, self.d + 1))
+            for lo, hi, block in self.lanes.blocks(lane):
+                B = np.empty((hi - lo, self.d + 1), block.dtype)
+                B[:, :-1] = block
+                B[:, -1] = 1.0 if offset else 0.0
+                B *= root[lo:hi, None].astype(block.dtype, copy=False)
+                total += B.T @ B
+            return total
+
+        return np.asarray(sum(self.lanes.each(lane_sum, threads)))
+
+    def combine(self, alpha: Array, offset: bool, threads: int | None) -> Array:
+        """sum of alpha y [x, 1]."""
+        c = alpha * self.sign
+
+        def lane_sum(lane: int) -> Array:
+            total = np.zeros(self.d)
+            for lo, hi, block in self.lanes.blocks(lane):
+                total += c[lo:hi].astype(block.dtype, copy=False) @ block
+            return total
+
+        v = np.asarray(sum(self.lanes.each(lane_sum, threads)))
+        return np.append(v, c.sum() if offset else 0.0)
+
+    def margins(self, a: Array) -> Array:
+        """y (w.x + b)."""
+        w = a[:-1].astype(self.lanes.dtype)
+        return np.asarray(self.sign * ((self.lanes.matrix @ w) + a[-1]), dtype=np.float64)
 
     def _sums(self, bent: bool) -> tuple[Array, Array, Array]:
         size = self.d + 1 if bent else 0
@@ -138,4 +181,4 @@ def some_rows(
 ) -> LogisticRows:
     """About ``size`` rows, long ones more often; see ``sample_rows``."""
     index, cost = sample_rows(problem, lengths, size, seed, level)
-    return LogisticRows(problem.matrix[index], problem.sign[index], cost, wide=wide)
+    return LogisticRows(problem.matrix[index], problem.sign[index], cost, wide=wide, index=index)

@@ -7,7 +7,11 @@ Update    a <- a - H^-1 gradient, H = I + C sum s sigma(m) sigma(-m) [x, 1] [x, 
           minimum along that line if P would go up. First on small samples that hold all long
           rows. On all rows of a large table H stays that of the last sample and is corrected by
           pairs of steps and gradients (L-BFGS); it is computed afresh when that stops helping.
-Stop      (P - D) / P <= tol; D is P less half the squared gradient in w once b is at its best.
+Stop      (P - D) / P <= tol. With alpha = C s sigma(-m) and b at its best P - D is half the
+          squared gradient g in w. That is far more than P - min P where the curvature is large,
+          so on large tables alpha is corrected on the rows of the last sample alone: there
+          alpha_i = c_i sigma(-m_i + z_i.q), z = y [x, 1], with the q for which what is left of g
+          is [q_w, 0]. Newton steps on the sample find q; no pass over all rows is needed.
           C = inf: half the squared Newton decrement instead. Then it stops as well when every
           row is on its own side, SEPARATED, and when the steps no longer shrink, STALLED: the
           signs that there may be no maximum.
@@ -31,7 +35,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.losses.logistic import curvature, probability
+from linsep.losses.logistic import curvature, loss, probability
 from linsep.solvers.logistic_pass import LogisticReading, LogisticRows, all_rows, some_rows
 
 __all__ = ["LogisticState", "NewtonLogistic", "dual_witness", "minimum_along"]
@@ -40,6 +44,7 @@ Array = NDArray[np.float64]
 
 _MEMORY = 12  # pairs of L-BFGS kept before the curvature is computed afresh
 _SAMPLE_STEPS = 12  # on one sample, at most
+_TURNS = 8  # Newton steps for the dual variables of the sample, at most
 _RUNAWAY = 12  # steps without a penalty after which shrinking steps are expected
 
 
@@ -67,6 +72,8 @@ class LogisticState(State):
     """Relative gap as the solver sees it; certify has the last word."""
     best: Array
     best_primal: float = np.inf
+    dual_step: Array
+    """q of the corrected dual point; zero if it is not corrected."""
     decrement: float = np.inf
     slow: int = 0
     """Steps in a row that hardly shrank, without a penalty."""
@@ -140,6 +147,7 @@ class NewtonLogistic:
             steps_s=np.zeros((0, width)),
             steps_y=np.zeros((0, width)),
             best=np.zeros(width),
+            dual_step=np.zeros(width),
             n_rows=problem.n,
             lengths=lengths,
             rows_read=float(problem.n) if sampled else 0.0,
@@ -169,6 +177,8 @@ class NewtonLogistic:
         full = state.level == len(self._sizes(problem))
         a = state.best if full else state.a
         at_hand = full and np.array_equal(a, state.a) and state.m.size == problem.n
+        if at_hand and state.dual_step.any():
+            return self._corrected(problem, state)
         return dual_witness(problem, a, state.m if at_hand else problem.values(a), self.C)
 
     # -- one step -----------------------------------------------------------------------------
@@ -275,7 +285,46 @@ class NewtonLogistic:
             rest = 0.5 * b * b / (self.cost * bend)
         else:
             rest = 0.0
-        return _share(0.5 * float(w @ w) + rest, state.primal)
+        gap = _share(0.5 * float(w @ w) + rest, state.primal)
+        state.dual_step = np.zeros_like(g)
+        if gap > self.tol and state.lengths.size:
+            q, better = self._correction(problem, state)
+            if better < gap:
+                state.dual_step, gap = q, better
+        return gap
+
+    def _correction(self, problem: Problem, state: LogisticState) -> tuple[Array, float]:
+        """q of the corrected dual point, by Newton steps on the sample, and its relative gap."""
+        rows = _row_set(problem, self, state.level - 1, state.lengths)
+        m, cost = state.m[rows.index], self.C * problem.weight[rows.index]
+        alpha, g = cost * probability(m), state.gradient
+        q, gap = np.zeros_like(g), np.inf
+        share = problem.n / max(1, len(m))  # the sample has to make up for all rows
+        decrement = 0.5 * float(g @ self._solved(problem, state.curvature, g))
+        if not (1.0 + share) * decrement <= self.tol * state.primal:
+            return q, gap
+        for turn in range(_TURNS + 1):
+            t = rows.margins(q)
+            moved = cost * probability(m - t)
+            left = g - rows.combine(moved - alpha, problem.fit_intercept, self.threads)
+            excess = float(cost @ (loss(m) - loss(m - t))) + float(moved @ t)
+            wrong = 0.5 * float(left[:-1] @ left[:-1]) + abs(left[-1]) * (1 + abs(state.a[-1]))
+            last, gap = gap, _share(excess + wrong, state.primal)
+            if gap <= self.tol or turn == _TURNS or not gap < 0.7 * last:
+                break
+            G = rows.gram(cost * curvature(m - t), problem.fit_intercept, self.threads)
+            step = left - q
+            step[-1] = left[-1]
+            q = q + self._solved(problem, G / self.cost, step)
+        return q, gap if np.isfinite(gap) else np.inf
+
+    def _corrected(self, problem: Problem, state: LogisticState) -> Witness:
+        rows = _row_set(problem, self, state.level - 1, state.lengths)
+        m = state.m.copy()
+        m[rows.index] -= rows.margins(state.dual_step)
+        alpha = self.C * problem.weight * probability(m)
+        every = np.arange(problem.n)
+        return Witness(a=state.a.copy(), rows=every, multipliers=alpha, claim="dual")
 
     def _watch(self, state: LogisticState) -> None:
         """Without a penalty: the signs that there may be no maximum."""
@@ -302,15 +351,15 @@ class NewtonLogistic:
             t = float(s @ q) / float(s @ y)
             kept.append(t)
             q -= t * y
-        q = self._solved(problem, state, q)
+        q = self._solved(problem, state.curvature, q)
         for s, y, t in zip(state.steps_s, state.steps_y, kept[::-1]):
             q += s * (t - float(y @ q) / float(s @ y))
         return -q
 
-    def _solved(self, problem: Problem, state: LogisticState, q: Array) -> Array:
+    def _solved(self, problem: Problem, curvature: Array, q: Array) -> Array:
         """H^-1 q by Cholesky on scaled columns; columns without curvature stay where they are."""
         width = problem.width
-        H = self.cost * state.curvature[:width, :width]
+        H = self.cost * curvature[:width, :width]
         diagonal = H.diagonal().copy()
         diagonal[: problem.d] += self.ridge
         moving = diagonal > 0
@@ -388,15 +437,16 @@ _kept = threading.local()
 def _row_set(problem: Problem, solver: NewtonLogistic, level: int, lengths: Array) -> LogisticRows:
     """The rows of a level, a function of the problem, the settings and the level alone."""
     held = getattr(_kept, "value", None)
-    key = (problem, solver, level)
-    if held is not None and held[0][0] is problem and held[0][1:] == key[1:]:
-        found: LogisticRows = held[1]
-        return found
-    sizes = solver._sizes(problem)
-    wide = solver.tol < 1e-4
-    if level == len(sizes):
-        made = all_rows(problem, wide=wide)
-    else:
-        made = some_rows(problem, lengths, sizes[level], solver.seed, level, wide=wide)
-    _kept.value = (key, made)
-    return made
+    if held is None or held[0] is not problem or held[1] != solver:
+        held = _kept.value = (problem, solver, {})
+    known: dict[int, LogisticRows] = held[2]
+    if level not in known:
+        sizes = solver._sizes(problem)
+        wide = solver.tol < 1e-4
+        for old in [k for k in known if k < level - 1]:
+            del known[old]  # the last sample stays at hand for the dual point
+        if level == len(sizes):
+            known[level] = all_rows(problem, wide=wide)
+        else:
+            known[level] = some_rows(problem, lengths, sizes[level], solver.seed, level, wide=wide)
+    return known[level]
