@@ -9,9 +9,9 @@ Update    a <- a - H^-1 gradient, H = I + C sum s sigma(m) sigma(-m) [x, 1] [x, 
           pairs of steps and gradients (L-BFGS); it is computed afresh when that stops helping.
 Stop      (P - D) / P <= tol. With alpha = C s sigma(-m) and b at its best P - D is half the
           squared gradient g in w. That is far more than P - min P where the curvature is large,
-          so on large tables alpha is corrected on the rows of the last sample alone: there
-          alpha_i = c_i sigma(-m_i + z_i.q), z = y [x, 1], with the q for which what is left of g
-          is [q_w, 0]. Newton steps on the sample find q; no pass over all rows is needed.
+          so on large tables alpha is corrected on the rows of the last sample alone: there it
+          moves by about its slope times z_i.q, z = y [x, 1], with the q for which what is left
+          of g is [q_w, 0]. Newton steps on the sample find q; no pass over all rows is needed.
           C = inf: half the squared Newton decrement instead. Then it stops as well when every
           row is on its own side, SEPARATED, and when the steps no longer shrink, STALLED: the
           signs that there may be no maximum.
@@ -35,7 +35,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.losses.logistic import curvature, loss, probability
+from linsep.losses.logistic import curvature, entropy, loss, probability
 from linsep.solvers.logistic_pass import LogisticReading, LogisticRows, all_rows, some_rows
 
 __all__ = ["LogisticState", "NewtonLogistic", "dual_witness", "minimum_along"]
@@ -305,14 +305,14 @@ class NewtonLogistic:
             return q, gap
         for turn in range(_TURNS + 1):
             t = rows.margins(q)
-            moved = cost * probability(m - t)
+            moved, bend = _moved(m, cost, t)
             left = g - rows.combine(moved - alpha, problem.fit_intercept, self.threads)
-            excess = float(cost @ (loss(m) - loss(m - t))) + float(moved @ t)
+            excess = float(cost @ (loss(m) - entropy(moved / cost))) + float(moved @ m)
             wrong = 0.5 * float(left[:-1] @ left[:-1]) + abs(left[-1]) * (1 + abs(state.a[-1]))
             last, gap = gap, _share(excess + wrong, state.primal)
             if gap <= self.tol or turn == _TURNS or not gap < 0.7 * last:
                 break
-            G = rows.gram(cost * curvature(m - t), problem.fit_intercept, self.threads)
+            G = rows.gram(bend, problem.fit_intercept, self.threads)
             step = left - q
             step[-1] = left[-1]
             q = q + self._solved(problem, G / self.cost, step)
@@ -320,9 +320,9 @@ class NewtonLogistic:
 
     def _corrected(self, problem: Problem, state: LogisticState) -> Witness:
         rows = _row_set(problem, self, state.level - 1, state.lengths)
-        m = state.m.copy()
-        m[rows.index] -= rows.margins(state.dual_step)
-        alpha = self.C * problem.weight * probability(m)
+        cost, at = self.C * problem.weight, rows.index
+        alpha = cost * probability(state.m)
+        alpha[at] = _moved(state.m[at], cost[at], rows.margins(state.dual_step))[0]
         every = np.arange(problem.n)
         return Witness(a=state.a.copy(), rows=every, multipliers=alpha, claim="dual")
 
@@ -388,6 +388,18 @@ class NewtonLogistic:
 
     def _rows(self, problem: Problem, state: LogisticState) -> LogisticRows:
         return _row_set(problem, self, state.level, state.lengths)
+
+
+def _moved(m: Array, cost: Array, t: Array) -> tuple[Array, Array]:
+    """Dual variables moved by t from those of the margins m, and their derivatives.
+
+    Upwards along the tangent as long as there is room, else along the curve, which stays inside
+    the box whatever t is.
+    """
+    alpha, slope = cost * probability(m), cost * curvature(m)
+    along = (t >= 0) & (slope * t <= 0.5 * (cost - alpha))
+    moved = np.where(along, alpha + slope * t, cost * probability(m - t))
+    return moved, np.where(along, slope, cost * curvature(m - t))
 
 
 def _share(gap: float, primal: float) -> float:
