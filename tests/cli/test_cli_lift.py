@@ -37,7 +37,7 @@ def test_check_and_its_proof_are_about_the_lifted_rows(capsys, tmp_path):
     assert run(capsys, "verify", proof, "xor-01")[0] == 1
 
 
-@pytest.mark.parametrize("algorithm", ["perceptron", "linear-svm"])
+@pytest.mark.parametrize("algorithm", ["perceptron", "kozinec", "linear-svm"])
 def test_fit_predict_verify_with_names(capsys, csv, tmp_path, algorithm):
     model = tmp_path / "m.json"
     text = "`petal width`, b, (`petal width` - b)**2"
@@ -46,7 +46,8 @@ def test_fit_predict_verify_with_names(capsys, csv, tmp_path, algorithm):
         capsys, "fit", csv, "--lift", text, "-a", algorithm, "-o", model, "-q", *more
     )
     assert code == 0
-    assert "inputs      predict yes where 2*`petal width`**2" in out
+    assert "inputs      predict yes where " in out
+    assert "`petal width`**2" in out
     code, out, err = run(capsys, "predict", model, csv)
     assert (code, out.split()) == (0, ["no", "yes", "no", "yes"])
     assert "4 of 4 agree" in err

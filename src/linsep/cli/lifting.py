@@ -70,8 +70,7 @@ def behind(model: Any, data: Table) -> tuple[Any, Table]:
     if not is_pipeline(model):
         return model, data
     rows = framed(data) if hasattr(model, "feature_names_in_") else data.X
-    names = tuple(map(str, model[:-1].get_feature_names_out()))
-    return last_step(model), replace(data, X=model[:-1].transform(rows), feature_names=names)
+    return last_step(model), replace(data, X=model[:-1].transform(rows), feature_names=None)
 
 
 def rule(lift: Any, model: Any) -> str | None:
