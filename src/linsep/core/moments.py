@@ -16,7 +16,7 @@ from linsep.core.problem import Problem
 __all__ = ["Moments", "class_rows", "moments_about"]
 
 Array = NDArray[np.float64]
-_CHUNK = 1 << 20  # elements looked at together
+_CHUNK = 1 << 16  # elements looked at together: they stay in the cache
 
 
 class Moments(NamedTuple):
@@ -42,16 +42,19 @@ def moments_about(problem: Problem, k: int, centre: Array, *, products: bool) ->
     d = problem.d
     first, reach = np.zeros(d), np.zeros(d)
     second = np.zeros((d, d) if products else d)
-    step = max(1, _CHUNK // d)
+    step = max(1, _CHUNK // d, d if products else 1)  # a product as cheap as its operands
+    plain = bool((problem.weight[rows] == 1.0).all())
     for at in range(0, len(rows), step):
         part = rows[at : at + step]
         block = problem.matrix[part]
-        block = np.asarray(block.toarray() if problem.sparse else block, dtype=np.float64) - centre
+        block = np.asarray(block.toarray() if problem.sparse else block, dtype=np.float64)
+        block -= centre  # a copy already: rows of one class, or of a chunk made dense
         weight = problem.weight[part]
         first += weight @ block
-        np.maximum(reach, np.abs(block).max(axis=0), out=reach)
+        np.maximum(reach, np.maximum(block.max(axis=0), -block.min(axis=0)), out=reach)
         if products:
-            block *= np.sqrt(weight)[:, None]
+            if not plain:
+                block *= np.sqrt(weight)[:, None]
             second += block.T @ block
         else:
             second += weight @ np.square(block, out=block)

@@ -10,7 +10,7 @@ import numpy as np
 from linsep.certify.gaussian import GaussianCertificate
 from linsep.core.status import Status
 from linsep.errors import ModelError
-from linsep.formats.linear import _array, _classes_in, _classes_out
+from linsep.formats.linear import _classes_in, _classes_out
 
 __all__ = ["gaussian_from_model", "gaussian_to_model"]
 
@@ -57,9 +57,11 @@ def gaussian_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
         ("covariance", shape),
         ("ridge", (d,)),
     ):
-        array = _array(fields, name, len(wanted))
+        array = np.asarray(fields[name], dtype=np.float64)
         if array.shape != wanted:
             raise ModelError(f"{name} has shape {array.shape} where {wanted} is needed")
+        if not np.isfinite(array).all():
+            raise ModelError(f"{name} holds a number that is not finite")
         setattr(model, f"{name}_", array)
     ignored = np.asarray(fields["ignored"])
     if ignored.ndim != 1 or (ignored.size and not (0 <= ignored.min() <= ignored.max() < d)):

@@ -14,7 +14,7 @@ from linsep.risk.linear_rules import LogisticRule, gaussian_weights, rule_of_sco
 __all__ = ["Densities", "Quadratic"]
 
 Array = NDArray[np.float64]
-_CHUNK = 1 << 20  # elements looked at together
+_CHUNK = 1 << 16  # elements looked at together: they stay in the cache
 _EQUAL = 1e-10  # covariances that differ by less, in their own units, are the same
 _LOG_2PI = float(np.log(2 * np.pi))
 

@@ -152,6 +152,8 @@ class PlugInClassifier(ClassifierMixin, BaseEstimator):
         classes, label = as_labels(y, len(X))
         weight = as_weights(sample_weight, len(X))
         share = np.bincount(label, weight, minlength=len(classes))
+        if not share.any():
+            raise DataError("all sample weights are zero; give some rows a positive weight.")
         if not (share > 0).all():
             raise DataError(
                 f"class {classes.tolist()[int(share.argmin())]!r} has no row of positive weight."
