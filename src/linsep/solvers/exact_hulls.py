@@ -162,20 +162,29 @@ class ExactHulls:
         return np.zeros(len(rows), dtype=np.int64)
 
     def _retreat(self, problem: Problem, state: ExactState, target: list[int], whole: int) -> None:
-        """Go toward the target until multipliers are zero, and drop their rows."""
-        now = [s * whole for s in state.shares]  # both over the same denominator
-        goal = [t * state.whole for t in target]
-        above, below = 1, 1  # the step
-        for n, g in zip(now, goal):
-            if g <= 0 and n * below <= above * (n - g):
-                above, below = (n, n - g) if n else (0, 1)
-        mixed = [n * (below - above) + g * above for n, g in zip(now, goal)]
-        kept = [i for i, (m, t) in enumerate(zip(mixed, target)) if m > 0 or t > 0]
-        # mixtures of exact solutions grow ever longer: shorten them
-        down = max(0, max(mixed).bit_length() - _BITS)
-        state.rows = [state.rows[i] for i in kept]
-        state.shares = [max(mixed[i] >> down, int(mixed[i] > 0)) for i in kept]
-        self._divide(problem, state, max(state.whole * whole * below >> down, 1))
+        """Go toward the target until multipliers are zero, and drop their rows.
+
+        The step is exact. Multipliers on the way need not be, and would grow ever longer.
+        """
+        above, below, gone = 1, 1, set[int]()  # the step is above / below
+        for i, t in enumerate(target):
+            if t <= 0:
+                now = state.shares[i] * whole
+                way = now - t * state.whole if now else 1
+                order = now * below - above * way
+                if order < 0:
+                    above, below, gone = now, way, {i}
+                elif order == 0:
+                    gone.add(i)
+        step = (above << _BITS) // below
+        shares = []
+        for i, (s, t) in enumerate(zip(state.shares, target)):
+            now, goal = (s << _BITS) // state.whole, (t << _BITS) // whole
+            if i not in gone:
+                shares.append(max(now + ((goal - now) * step >> _BITS), int(s > 0)))
+        state.rows = [r for i, r in enumerate(state.rows) if i not in gone]
+        state.shares = shares
+        self._divide(problem, state, 1 << _BITS)
 
     def _divide(self, problem: Problem, state: ExactState, whole: int) -> None:
         """Divide by whole; of hulls by the sum of the shares of each group."""
