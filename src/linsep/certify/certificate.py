@@ -120,10 +120,13 @@ class Certificate:
         return cls(**known)
 
 
-def judge(problem: Problem, witness: Witness) -> Certificate:
-    """Recompute everything that the witness is good for."""
+def judge(
+    problem: Problem, witness: Witness, *, values: NDArray[np.float64] | None = None
+) -> Certificate:
+    """Recompute everything that the witness is good for; values z . a that a certificate has
+    computed already are not computed again."""
     a = witness.a
-    values = problem.values(a)
+    values = problem.values(a) if values is None else values
     wrong = np.flatnonzero(~(values > 0).reshape(problem.n, -1).all(axis=1))
     separable: bool | None = None
     if not wrong.size:  # a claim to separate is decided without rounding

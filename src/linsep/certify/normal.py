@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg.blas
 from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, one_blas_thread
@@ -22,7 +23,17 @@ from linsep.core.rows import CSR
 from linsep.jit import products
 from linsep.jit.scatter import scatter
 
-__all__ = ["Gram", "Totals", "aims", "columns_of", "flat", "gram", "gram_fits", "totals"]
+__all__ = [
+    "Gram",
+    "Totals",
+    "aims",
+    "columns_of",
+    "flat",
+    "gram",
+    "gram_fits",
+    "right_side",
+    "totals",
+]
 
 Array = NDArray[np.float64]
 
@@ -165,25 +176,49 @@ def gram_fits(problem: Problem) -> bool:
     return "_gram" in problem.__dict__ or (min(n, _COLUMNS) >= D and float(n) * D * D <= _WORK)
 
 
+def _add_products(G: Array, rows: Array) -> None:
+    """G += rows' rows in place; the upper triangle alone is kept."""
+    if rows.flags.c_contiguous:
+        scipy.linalg.blas.dsyrk(1.0, rows.T, beta=1.0, c=G, overwrite_c=True)
+    else:
+        G += rows.T @ rows
+
+
+def right_side(problem: Problem) -> Array:
+    """X~' S T; it falls off the Gram matrix, and is kept like that."""
+    found: Array | None = problem.__dict__.get("_right_side")
+    if found is None:
+        zero = np.zeros((problem.width, aims(problem).shape[1]))
+        found = -totals(problem, zero, aims(problem)).gradient
+        problem.__dict__["_right_side"] = found
+    return found
+
+
 def _gram(problem: Problem) -> Gram:
     root = None if (problem.weight == 1).all() else np.sqrt(problem.weight)
     lanes = Lanes(problem.matrix, wide=True, scatter=scatter)
     d = problem.d
+    aim = problem.weight[:, None] * aims(problem)
 
-    def lane_sums(lane: int) -> tuple[Array, Array]:
-        G, sums = np.zeros((d, d)), np.zeros(d)
+    def lane_sums(lane: int) -> tuple[Array, Array, Array]:
+        G = np.zeros((d, d), order="F")
+        sums, right = np.zeros(d), np.zeros((d, aim.shape[1]))
         for lo, hi, block in lanes.blocks(lane):
             rows = block if root is None else block * root[lo:hi, None]
-            G += rows.T @ rows
+            _add_products(G, rows)
             sums += (np.ones(hi - lo) if root is None else root[lo:hi]) @ rows
-        return G, sums
+            right += block.T @ aim[lo:hi]
+        return G, sums, right
 
     with one_blas_thread():
         parts = lanes.each(lane_sums)
     out = np.zeros((problem.width, problem.width))
-    out[:d, :d] = sum((p[0] for p in parts[1:]), start=parts[0][0])
+    upper = sum((p[0] for p in parts[1:]), start=parts[0][0])
+    out[:d, :d] = np.triu(upper) + np.triu(upper, 1).T
     if problem.fit_intercept:
         out[:d, -1] = out[-1, :d] = sum((p[1] for p in parts[1:]), start=parts[0][1])
         out[-1, -1] = problem.weight.sum()
+    right = sum((p[2] for p in parts[1:]), start=parts[0][2])
+    problem.__dict__["_right_side"] = _with_offset(problem, right, aim.sum(axis=0))
     terms = lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 8
     return Gram(out, terms)

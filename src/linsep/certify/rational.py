@@ -57,13 +57,15 @@ def _least_length(N: Any, H: Any) -> Any:
     reduced, rank = N.rref()
     if rank == D:
         return N.solve(H)
+    if rank == 0:
+        return H  # which is zero as well
     lines = reduced.tolist()[:rank]
     pivots = [next(j for j, v in enumerate(line) if v != 0) for line in lines]
     free = sorted(set(range(D)) - set(pivots))
     every = N.tolist()
     part = _of([[every[i][j] for j in pivots] for i in pivots])
     right = H.tolist()
-    solved = part.solve(_of([right[i] for i in pivots])).tolist() if rank else []
+    solved = part.solve(_of([right[i] for i in pivots])).tolist()
     import flint
 
     zero = flint.fmpq(0)

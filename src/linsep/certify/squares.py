@@ -184,9 +184,11 @@ def measure_squares(
     A = columns_of(problem, np.asarray(witness.a, dtype=np.float64))
     T = aims(problem)
     with np.errstate(all="ignore"):
-        plane = judge(problem, Witness(a=witness.a))
-        high, low, reach = _bounds(problem, A, T, totals(problem, A, T), basis)
-        total = float((problem.weight[:, None] * T * T).sum())
+        now = totals(problem, A, T)
+        values = problem.sign * (now.residual + T)[:, 0] if problem.binary else None
+        plane = judge(problem, Witness(a=witness.a), values=values)
+        high, low, reach = _bounds(problem, A, T, now, basis)
+        total = float(_squares(problem, T).sum())
     if known is not None:
         low, reach = _below(known.minimum), np.inf
         high = max(high, low)
@@ -201,7 +203,7 @@ def small_slope(problem: Problem, A: Array, gradient: Array, T: Array, tol: floa
     """
     lengths = column_lengths(problem)
     slope = (np.abs(gradient) / lengths[:, None]).max(axis=0)
-    squares = (problem.weight[:, None] * T * T).sum(axis=0)
+    squares = _squares(problem, T)
     size = np.maximum(np.abs(A).T @ lengths, np.sqrt(squares))
     return bool(2 * (_REACH + 1) * float((slope * size).sum()) <= tol * float(squares.sum()))
 
@@ -240,7 +242,7 @@ def _bounds(
     lengths = _lengths(problem, known)
     spread, high, low, error = _sizes(problem, A, T, now, lengths)
     slope = np.abs(now.gradient) / lengths[:, None] * (1 + 8 * _U) + error
-    size = np.maximum(spread, np.linalg.norm(np.sqrt(problem.weight)[:, None] * T, axis=0))
+    size = np.maximum(spread, np.sqrt(_squares(problem, T)))
     least = low**2 - 2 * (_REACH + 1) * size * slope.max(axis=0)
     reach = _REACH
     better = _by_eigenvalue(problem, known, slope)
@@ -260,13 +262,17 @@ def _sizes(
     problem: Problem, A: Array, T: Array, now: Totals, lengths: Array
 ) -> tuple[Array, Array, Array, Array]:
     """For each column: sum |a_j| c_j, |v| from above and below, and the error of g_j / c_j."""
-    root = np.sqrt(problem.weight)[:, None]
-    size = np.linalg.norm(root * now.residual, axis=0) * (1 + _SUM)
+    size = np.sqrt(_squares(problem, now.residual)) * (1 + _SUM)
     spread = np.abs(A).T @ lengths
     # a residual is off by (d + 6) u (sum |x_ij a_j| + |t_i|); taken together, column by column
-    off = (problem.d + 6) * _U * 1.01 * (spread + np.linalg.norm(root * T, axis=0))
+    off = (problem.d + 6) * _U * 1.01 * (spread + np.sqrt(_squares(problem, T)))
     high, low = size + off, np.maximum(size * (1 - 4 * _SUM) - off, 0.0)
     return spread, high, low, (now.terms + 8) * _U * 1.01 * high + off
+
+
+def _squares(problem: Problem, M: Array) -> Array:
+    """Weighted sums of squares of columns, added by halves."""
+    return np.asarray((M * M * problem.weight[:, None]).sum(axis=0))
 
 
 def _by_eigenvalue(problem: Problem, known: Gram | None, slope: Array) -> Array | None:
@@ -334,6 +340,8 @@ def _basis_eigenvalue(problem: Problem, P: Array, lengths: Array) -> float:
 def _eigenvalue_below(M: Array, terms: int, slack: float = 0.0) -> float:
     """A proved lower bound of the smallest eigenvalue of the matrix that M was rounded from."""
     D = len(M)
+    if not np.isfinite(M).all():
+        return 0.0
     rounding = 1.05 * D * (terms + 16) * _U + 1.1 * (D + 2) * _U * float(np.trace(M))
     rounding += slack
     for shift in (0.99, 0.5, *10.0 ** -np.arange(1.0, 14.0)):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.certify.proof import Proof
 from linsep.certify.rational import rational_squares
 from linsep.certify.squares import Squares, measure_squares, rounded
-from linsep.core import Outcome, Problem, Solver, Status, drive
+from linsep.core import Limits, Outcome, Problem, Solver, Status, Witness, drive
 from linsep.errors import DataError, GapWarning, ModelError, NotSeparatedWarning, SettingError
 from linsep.estimators.base import LinearClassifier, _largest
 from linsep.estimators.callbacks import CallbackBridge
@@ -78,6 +80,9 @@ class LeastSquares(LinearClassifier):
         Show progress on stderr.
     callbacks : list or None, default=None
         Observers of linsep or callbacks of scikit-learn.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
+        has the largest probability.
 
     Attributes
     ----------
@@ -153,6 +158,7 @@ class LeastSquares(LinearClassifier):
         warm_start: bool = False,
         verbose: int = 0,
         callbacks: Any = None,
+        calibrate: str | None = None,
     ) -> None:
         self.solver = solver
         self.targets = targets
@@ -169,6 +175,7 @@ class LeastSquares(LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.callbacks = callbacks
+        self.calibrate = calibrate
 
     def _start(self, problem: Problem) -> Any:
         return self.start
@@ -179,6 +186,10 @@ class LeastSquares(LinearClassifier):
             problem, self.solver, eta=self.eta, decay=self.decay, order=self.order,
             tol=float(self.tol), seed=self._seed(),
         )  # fmt: skip
+
+    def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
+        rows = problem.n if solver.unit == "visit" else 1
+        return Limits(steps=self.max_iter * rows, seconds=self.time_limit)
 
     def _refuse_idle_settings(self) -> None:
         """A setting without effect is a misunderstanding: say so."""
@@ -261,16 +272,17 @@ class LeastSquares(LinearClassifier):
 
     def _decided(self, problem: Problem, certificate: Squares, outcome: Outcome[Any]) -> Squares:
         """On small tables: whether another plane separates where this one does not."""
-        self.proof_ = None
+        self.proof_: Proof | None = None
         if certificate.errors == 0 or problem.n * problem.d > _DECIDE:
             return certificate
         left = _SECONDS
         if self.time_limit is not None:
             left = min(left, max(self.time_limit - outcome.seconds, 0.0))
-        self.proof_ = decide(problem, time_limit=left)
-        return certificate.refuted_by(self.proof_) if self.proof_.separable is False else (
-            certificate
-        )  # fmt: skip
+        with suppress(ArithmeticError):  # numbers at the ends of the range: no verdict then
+            self.proof_ = decide(problem, time_limit=left)
+        if self.proof_ is not None and self.proof_.separable is False:
+            return certificate.refuted_by(self.proof_)
+        return certificate
 
     def _warn(self, problem: Problem) -> None:
         status, found = self.status_, self.certificate_
@@ -305,8 +317,10 @@ class LeastSquares(LinearClassifier):
             words = slow_words(problem, state.rate, self.decay, max(self.outcome_.passes, 2.0))
             if words is not None:
                 return words
-        if self.solver == "exact":
+        if self.solver == "exact" and self.outcome_.status is not Status.STEP_LIMIT:
             return "The columns nearly depend on each other; leave some out, or scale them"
+        if self.solver == "exact":
+            return "Scale the columns, or raise max_iter"
         eigen = spectrum(problem)
         ratio = "" if np.isnan(eigen.smallest) else (
             f" (lambda_max / lambda_min = {eigen.largest / eigen.smallest:.3g})"
@@ -353,13 +367,41 @@ class LeastSquares(LinearClassifier):
                     "give the rows: report(X, y)."
                 )
             return kept
-        problem = self._problem(X, y, sample_weight)
-        problem.check_finite()
+        problem = self._again(X, y, sample_weight)
         if not fits(problem):
             raise SettingError(
                 f"leverages of {problem.n} x {problem.d} data are out of reach; take fewer columns."
             )
         return row_report(problem, problem.join(self.coef_, self.intercept_))
+
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Squares:
+        """What is proved about these weights on the given rows; ``linsep.certify`` calls it."""
+        problem = self._again(X, y, sample_weight)
+        a = problem.join(self.coef_, self.intercept_)
+        basis = None
+        if fits(problem):
+            factors = pseudo_inverse(problem)
+            basis = None if factors.by_rows else factors.half / factors.scale[:, None]
+        known = rational_squares(problem)
+        return measure_squares(problem, Witness(a=a), known=known, basis=basis)
+
+    def _again(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """A problem of rows that fit this model."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        problem = Problem(
+            X,
+            y,
+            sample_weight=self._weights(np.asarray(y), sample_weight),
+            fit_intercept=self.fit_intercept,
+            targets=self.targets,
+        )
+        if not np.array_equal(problem.classes, self.classes_):
+            raise ModelError(
+                f"y holds the classes {problem.classes.tolist()}; the model was trained on "
+                f"{self.classes_.tolist()}."
+            )
+        return problem
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""

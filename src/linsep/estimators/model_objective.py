@@ -177,4 +177,5 @@ _MAKERS = {
     "RidgeClassifierCV": _ridge,
     "Perceptron": _perceptron,
     "Kozinec": _perceptron,
+    "HoKashyap": _perceptron,
 }

@@ -29,6 +29,7 @@ __all__ = ["ConjugateSquares", "ConjugateState"]
 Array = NDArray[np.float64]
 
 _AFRESH = 50  # steps between two gradients that are computed from the rows
+_NOTHING = 1e-12  # of a squared gradient: what is left is rounding of the updates
 _STALL = 20  # fresh gradients without a better one
 
 
@@ -41,6 +42,8 @@ class ConjugateState(State):
     P: Array
     squared: Array
     least: float = np.inf
+    fresh: float = np.inf
+    """Squared length of the last gradient that was computed from the rows."""
     since: int = 0
     until: int = 0
     """Steps left before the gradient is computed afresh."""
@@ -97,12 +100,16 @@ class ConjugateSquares:
 
     def _afresh(self, problem: Problem, state: ConjugateState) -> None:
         A, T = columns_of(problem, state.a), aims(problem)
-        state.G = -totals(problem, A, T).gradient
-        state.P = state.G.copy()
+        gradient = -totals(problem, A, T).gradient
+        if float(state.squared.sum()) <= _NOTHING * state.fresh:
+            state.P = state.G  # nothing is left of the old direction
+        state.P = state.P + (gradient - state.G)  # the direction goes on, without the drift
+        drift = float(np.linalg.norm(gradient - state.G))
+        state.G = gradient
         state.squared = (state.G**2).sum(axis=0)
         state.n_passes += 1
         state.until = _AFRESH
-        size = float(state.squared.sum())
+        size = state.fresh = float(state.squared.sum())
         if not np.isfinite(size):
             state.status = Status.DIVERGED
             return
@@ -111,7 +118,8 @@ class ConjugateSquares:
             state.status = Status.CERTIFIED
         state.since = 0 if size < 0.5 * state.least else state.since + 1
         state.least = min(state.least, size)
-        if state.since >= _STALL:
+        lost = state.n_updates > 0 and drift > 0.5 * np.sqrt(size)  # it is rounding by now
+        if not state.status.done and (lost or state.since >= _STALL):
             state.status = Status.STALLED
 
     def _iterate(self, problem: Problem, state: ConjugateState) -> None:
@@ -119,7 +127,8 @@ class ConjugateSquares:
         state.n_passes += 1
         curvature = now.cost(problem)
         with np.errstate(all="ignore"):
-            alpha = np.where(curvature > 0, state.squared / curvature, 0.0)
+            along = (state.P * state.G).sum(axis=0)  # keeps J falling whatever P has become
+            alpha = np.where(curvature > 0, along / curvature, 0.0)
             A = columns_of(problem, state.a) + alpha * state.P
             state.G = state.G - alpha * now.gradient
             squared = (state.G**2).sum(axis=0)
@@ -128,5 +137,7 @@ class ConjugateSquares:
         state.squared = squared
         state.a = flat(problem, A)
         state.n_updates += 1
+        if float(squared.sum()) <= _NOTHING * state.fresh:
+            state.until = 0
         if small_slope(problem, A, state.G, aims(problem), self.tol / 4):
             state.until = 0  # look at the gradient itself

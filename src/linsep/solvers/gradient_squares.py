@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.normal import aims, columns_of, flat, gram, gram_fits, totals
+from linsep.certify.normal import aims, columns_of, flat, gram, gram_fits, right_side, totals
 from linsep.certify.squares import small_slope
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.order import generator
@@ -214,10 +214,6 @@ class GradientSquares:
         if not (few and gram_fits(problem)):
             now = totals(problem, A, T)
             return now.gradient, float(now.cost(problem).sum())
-        right: Array | None = problem.__dict__.get("_right_side")
-        if right is None:
-            right = -totals(problem, np.zeros_like(A), T).gradient
-            problem.__dict__["_right_side"] = right
-        product = gram(problem).matrix @ A
+        product, right = gram(problem).matrix @ A, right_side(problem)
         total = float((problem.weight[:, None] * T * T).sum())
         return product - right, total + float((A * (product - 2 * right)).sum())

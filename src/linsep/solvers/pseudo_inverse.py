@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from linsep.certify.normal import Totals, gram
 from linsep.core.lanes import one_blas_thread
+from linsep.core.order import generator
 from linsep.core.problem import Problem
 
 __all__ = ["PseudoInverse", "fits", "pseudo_inverse"]
@@ -55,6 +56,8 @@ class PseudoInverse:
 
     def correction(self, problem: Problem, now: Totals) -> Array:
         """What to subtract from A; ``now`` are the sums at A."""
+        if np.isinf(self.condition):
+            return np.full_like(now.gradient, np.nan)
         if self.by_rows:
             root = np.sqrt(problem.weight)[:, None]
             u = self.half @ (self.half.T @ (root * now.residual))
@@ -103,10 +106,11 @@ def _by_columns(problem: Problem) -> PseudoInverse:
     G = gram(problem).matrix
     lengths = np.sqrt(np.diagonal(G))
     scale = np.where(lengths > 0, lengths, 1.0)
-    values, vectors = scipy.linalg.eigh(G / scale / scale[:, None], check_finite=False)
-    top = float(values[-1])
-    if not np.isfinite(top):
+    scaled = G / scale / scale[:, None]
+    if not np.isfinite(scaled).all():  # LAPACK need not come back from such a matrix
         return _overflowed(scale)
+    values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
+    top = float(values[-1])
     good = values > _WELL * top
     if good.all():
         words = "normal equations with refinement"
@@ -130,12 +134,16 @@ def _of(
 
 
 def _vanish(problem: Problem, null: Array, scale: Array) -> bool:
-    """Whether W n is zero up to the rounding of its products."""
-    values = problem.product(np.ascontiguousarray(null[: problem.d]))
+    """Whether W n is zero for all null vectors up to the rounding of its products.
+
+    One random combination of them tells: it is zero by chance with probability zero.
+    """
+    mixed = null @ generator(0, 7).standard_normal(null.shape[1])
+    values = problem.product(np.ascontiguousarray(mixed[: problem.d]))
     if problem.fit_intercept:
-        values += null[-1]
-    values *= np.sqrt(problem.weight)[:, None]
-    return bool((np.linalg.norm(values, axis=0) <= 8 * len(scale) * _EPS).all())
+        values += mixed[-1]
+    size = float(np.linalg.norm(values * np.sqrt(problem.weight)))
+    return bool(size <= 8 * len(scale) * _EPS * np.sqrt(null.shape[1]))
 
 
 def _orthogonal(problem: Problem, scale: Array) -> PseudoInverse:
@@ -189,9 +197,9 @@ def _by_rows(problem: Problem) -> PseudoInverse:
         vectors, squares = left[:, good], values[good] ** 2
     else:
         K = _row_products(problem)
-        squares, vectors = scipy.linalg.eigh(K, check_finite=False)
-        if not np.isfinite(squares[-1]):
+        if not np.isfinite(K).all():
             return _overflowed(ones)
+        squares, vectors = scipy.linalg.eigh(K, check_finite=False)
         good = squares > n * _EPS * squares[-1]
         vectors, squares = vectors[:, good], squares[good]
     words = "fewer rows than weights: the weights of least length, by products of rows"
