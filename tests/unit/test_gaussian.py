@@ -260,7 +260,9 @@ def test_a_constant_column_takes_no_part():
     X, y = clouds()
     for structure in STRUCTURES:
         plain = GaussianClassifier(structure).fit(X, y)
-        with pytest.warns(DegenerateWarning, match="Column x2 has the same value in every row"):
+        with pytest.warns(
+            DegenerateWarning, match="Column x2 has the same value in every row and is left out"
+        ):
             model = GaussianClassifier(structure).fit(np.insert(X, 1, 0.1, axis=1), y)
         assert model.ignored_.tolist() == [1] and not model.ridge_.any()
         moved = np.insert(X, 1, 99.0, axis=1)

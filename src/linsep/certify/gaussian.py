@@ -97,10 +97,10 @@ class GaussianCertificate:
         lines = [
             f"log-likelihood {self.log_likelihood:.6g}; no parameters of this structure are "
             f"better by more than {max(self.gap, 0.0):.2g} nats",
-            f"{self.errors} rows are not given their own class",
+            f"{_rows(self.errors)} not given their own class",
         ]
         if self.rejected:
-            lines.append(f"{self.rejected} rows are rejected")
+            lines.append(f"{_rows(self.rejected)} rejected")
         if self.separable:
             lines.append(f"the plane separates the classes with margin {self.margin:.6g}")
         return "; ".join(lines)
@@ -205,6 +205,10 @@ def judge_gaussian(
         stationarity=gradient,
         total_weight=float(np.sum(weights)),
     )
+
+
+def _rows(count: int) -> str:
+    return "1 row is" if count == 1 else f"{count} rows are"
 
 
 def _each(covariance: Array, shared: bool) -> list[Array]:

@@ -242,8 +242,7 @@ class GaussianClassifier(GaussianRule, ClassifierMixin, BaseEstimator):
                 "posteriors are then close to 0 and 1. Choose a simpler covariance, or give "
                 "regularization=1e-3."
             )
-        ignored = " Such columns take no part." if self.ignored_.size else ""
-        return self.degenerate_ + ignored + added
+        return self.degenerate_ + added
 
     # -- the answer and its words -------------------------------------------------------------
 

@@ -61,9 +61,10 @@ def estimate(problem: Problem, structure: str, regularization: float | None) -> 
     covariance = np.tensordot(share, scatter, axes=1) if shared else scatter
     words = _singular(problem, covariance, used, shared, diagonal)
     constant = [] if used.all() else [_constant(problem, used)]
-    trouble = _sentence([*constant, *words])
-    if trouble and regularization == 0:
-        raise DataError(f"{trouble} {_WAYS}")
+    if (words or constant) and regularization == 0:
+        raise DataError(f"{_sentence([*constant, *words])} {_WAYS}")
+    left_out = "is left out" if np.sum(~used) == 1 else "are left out"
+    trouble = _sentence([*(f"{text} and {left_out}" for text in constant), *words])
     factor = (FLOOR if words else 0.0) if regularization is None else float(regularization)
     ridge = factor * spread
     covariance = covariance + (ridge if diagonal else np.diag(ridge))
@@ -149,11 +150,16 @@ def _singular(
         if rank < used.sum():
             columns = np.flatnonzero(used)[dependent]
             words.append(
-                f"the covariance of {whose} ({count + (problem.K if shared else 1)} rows) has rank "
+                f"the covariance of {whose} ({_rows(problem, k, shared)}) has rank "
                 f"{rank} of {int(used.sum())}: {_names(problem, columns)} no variance of "
                 f"{'its' if len(columns) == 1 else 'their'} own beside the others"
             )
     return words
+
+
+def _rows(problem: Problem, k: int, shared: bool) -> str:
+    n = problem.n if shared else len(class_rows(problem, k))
+    return "1 row" if n == 1 else f"{n} rows"
 
 
 def _rank(C: Array, most: int) -> tuple[int, NDArray[np.intp]]:
