@@ -36,6 +36,7 @@ __all__ = ["NewtonSoftmax", "SoftmaxState"]
 Array = NDArray[np.float64]
 
 _BEYOND = 1e-10  # relative gap that small problems are solved to, whatever the tolerance
+_MEMORY = 1 << 25  # numbers in all pairs
 _SAMPLE_STEPS = 10  # on the sample, at most
 _FIRST_STEPS = 8  # on all rows, before the classes get matrices of their own
 
@@ -64,9 +65,11 @@ class SoftmaxState(State):
     class_scales: Array = field(default_factory=lambda: np.zeros(0))
     """The matrix that directions are taken from and its kind; see softmax_system.py."""
     steps_s: Array
-    """Changes of the weights since, one a row, oldest first."""
+    """Changes of the weights since; pair number i is in row i modulo the number of rows."""
     steps_y: Array
     """Changes of the gradient that went with them."""
+    pairs: int = 0
+    """How many there were; the last ones are kept."""
     idle: int = 0
     tried: float = np.inf
     """Gap that the last shortcut promised."""
@@ -192,7 +195,7 @@ class NewtonSoftmax:
             kind = "classes"
         if kind != state.kind or self._whole(state, rows):
             self._factor(problem, state, rows, kind)
-            state.steps_s, state.steps_y = state.steps_s[:0], state.steps_y[:0]
+            state.pairs = 0
 
     def _whole(self, state: SoftmaxState, rows: SoftmaxRows) -> bool:
         """Whether the matrix is that of the present point and all rows, and new in every step."""
@@ -291,10 +294,14 @@ class NewtonSoftmax:
 
     def _remember(self, state: SoftmaxState, W: Array, G: Array) -> None:
         s, y = state.W[:, :-1] - W[:, :-1], state.gradient - G
-        if float(np.vdot(s, y)) > 0:
-            keep = int(np.clip((1 << 25) // max(1, s.size) // 2, 6, 30)) - 1
-            state.steps_s = np.concatenate([state.steps_s[-keep:], s[None]])
-            state.steps_y = np.concatenate([state.steps_y[-keep:], y[None]])
+        if not float(np.vdot(s, y)) > 0:
+            return
+        if not len(state.steps_s):
+            room = int(np.clip(_MEMORY // max(1, 2 * s.size), 6, 30))
+            state.steps_s, state.steps_y = np.zeros((room, *s.shape)), np.zeros((room, *s.shape))
+        place = state.pairs % len(state.steps_s)
+        state.steps_s[place], state.steps_y[place] = s, y
+        state.pairs += 1
 
     # -- directions ---------------------------------------------------------------------------
 
@@ -334,19 +341,22 @@ class NewtonSoftmax:
     def _direction(self, state: SoftmaxState) -> Array:
         """-H^-1 gradient with H corrected by the pairs, and intercepts to match."""
         dW = np.zeros_like(state.W)
-        if state.kind == "blocks" and not len(state.steps_s):
+        room = max(1, len(state.steps_s))
+        known = range(max(0, state.pairs - room), state.pairs)
+        pairs = [(state.steps_s[i % room], state.steps_y[i % room]) for i in known]
+        if state.kind == "blocks" and not pairs:
             dW[:] = -system.Blocks(state.factors[0], state.scales, len(dW)).solve(state.gradient)
             return dW
         q, kept = state.gradient.copy(), []
-        for s, y in zip(state.steps_s[::-1], state.steps_y[::-1]):
+        for s, y in reversed(pairs):
             t = float(np.vdot(s, q)) / float(np.vdot(s, y))
             kept.append(t)
             q -= t * y
         q = self._solved(state, q)
-        if len(state.steps_s):
-            s, y = state.steps_s[-1], state.steps_y[-1]
+        if pairs:
+            s, y = pairs[-1]
             q *= float(np.vdot(s, y)) / float(np.vdot(y, self._solved(state, y)))
-        for s, y, t in zip(state.steps_s, state.steps_y, kept[::-1]):
+        for (s, y), t in zip(pairs, reversed(kept)):
             q += s * (t - float(np.vdot(y, q)) / float(np.vdot(s, y)))
         dW[:, :-1] = -q
         return dW
@@ -357,9 +367,10 @@ class NewtonSoftmax:
         The gap is half the squared length of the gradient, which is not what the method makes
         small; gradients of past points cancel each other to a good part.
         """
-        if not self.ridge or len(state.steps_s) < 4 or state.gap > 20 * self.tol:
+        count = min(state.pairs, len(state.steps_y))
+        if not self.ridge or count < 4 or state.gap > 20 * self.tol:
             return None
-        Y = state.steps_y.reshape(len(state.steps_y), -1)
+        Y = state.steps_y[:count].reshape(count, -1)
         g = state.gradient.ravel()
         c = np.linalg.lstsq(Y @ Y.T, -(Y @ g), rcond=1e-12)[0]
         rest = g + c @ Y
@@ -368,7 +379,7 @@ class NewtonSoftmax:
             return None
         state.tried = promised
         dW = np.zeros_like(state.W)
-        dW[:, :-1] = np.tensordot(c, state.steps_s, axes=1)
+        dW[:, :-1] = np.tensordot(c, state.steps_s[:count], axes=1)
         return dW
 
     def _minimum_along(
