@@ -17,6 +17,19 @@ _TOKEN = re.compile(
     r"|(?P<quoted>`[^`]*`|'[^']*'|\"[^\"]*\")"
     r"|(?P<sign>\*\*|[-+*/^(),]))"
 )
+# What people write, and what they should.
+_MEANT = {
+    ";": "separate the outputs by commas",
+    "[": "write the outputs side by side, without brackets",
+    "−": "write - for minus",
+    "·": "write * for a product",
+    "×": "write * for a product",
+    "÷": "write / for a quotient",
+    "%": "there are no remainders",
+    "=": "there are no names for outputs and no comparisons",
+    "<": "there are no comparisons; sign(x) tells positive from negative",
+    ">": "there are no comparisons; sign(x) tells positive from negative",
+}
 ALLOWED = (
     "Allowed are columns, numbers, + - * / ** ^ ( ) and the functions "
     + ", ".join(sorted(FUNCTIONS))
@@ -50,6 +63,8 @@ def split(text: str) -> list[Token]:
 def _refuse_character(text: str, at: int) -> NoReturn:
     sign = text[at]
     what, more = f"{sign!r} means nothing here", ALLOWED
+    if sign in _MEANT:
+        what, more = f"{what}; {_MEANT[sign]}", ""
     if sign in "`'\"":
         what, more = f"the name that begins here has no closing {sign}", ""
     elif sign == ".":
