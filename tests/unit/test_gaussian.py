@@ -310,6 +310,18 @@ def test_a_ridge_is_the_maximum_of_its_own_objective():
     assert 0 <= facts.gap < 1e-8
 
 
+@each_structure
+def test_columns_that_vary_by_their_last_digits_are_told(structure):
+    ulp = np.spacing(1e6)
+    X = np.column_stack(
+        [[0.0, 1, 3, 2, 5, 4, 7, 9], 1e6 + ulp * np.array([0, 1, 1, 0, 1, 0, 0, 0])]
+    )
+    with pytest.warns(DegenerateWarning, match=r"column 1 \('x2'\) varies by .* around 1e\+06"):
+        model = GaussianClassifier(structure).fit(X, [0, 0, 0, 0, 1, 1, 1, 1])
+    assert model.status_ is linsep.Status.STALLED
+    assert model.certificate_.gap > 1e-3
+
+
 @pytest.mark.parametrize("size", [1e200, 1e-200, 1.5e308])
 def test_ranges_beyond_float_are_refused_with_the_column(size):
     X, y = clouds()

@@ -174,6 +174,8 @@ class GaussianClassifier(GaussianRule, ClassifierMixin, BaseEstimator):
         self._keep_outcome(problem, time.perf_counter() - begin)
         if self.degenerate_ and self.regularization is None:
             warnings.warn(self._degenerate_words(), DegenerateWarning, stacklevel=3)
+        if not self.status_.ok:
+            warnings.warn(self._rounding_words(problem), DegenerateWarning, stacklevel=3)
         return self
 
     def _forget(self) -> None:
@@ -232,6 +234,21 @@ class GaussianClassifier(GaussianRule, ClassifierMixin, BaseEstimator):
             steps=1,
             unit="pass",
             seconds=seconds,
+        )
+
+    def _rounding_words(self, problem: Problem) -> str:
+        """A column that varies by no more than the last digits of its values."""
+        C = self.covariance_
+        matrices = C.ndim == (2 if self.covariance == "shared" else 3)
+        variance = np.diagonal(C, axis1=-2, axis2=-1) if matrices else C
+        spread = np.sqrt(np.atleast_2d(variance).min(axis=0))
+        size = np.abs(self.means_).max(axis=0)
+        j = int(np.argmax(np.divide(size, spread, out=np.zeros_like(size), where=spread > 0)))
+        return (
+            f"{self.status_.value}: column {j} ({problem.feature_name(j)!r}) varies by "
+            f"{spread[j]:.2g} around {size[j]:.2g}, too little for the digits of its values. Other "
+            f"parameters could gain {self.certificate_.gap:.2g} nats. Subtract a constant from it "
+            "before it is rounded, or leave it out."
         )
 
     def _degenerate_words(self) -> str:
