@@ -233,8 +233,8 @@ class _Parser:
         self.emit(name, "call", (name.text, count))
 
     def name(self, token: Token) -> None:
-        found = self.find(token.text.strip("`'\"") if token.kind == "quoted" else token.text)
-        if found is None and token.kind == "name" and token.text in CONSTANTS:
+        known = token.kind == "name" and token.text in CONSTANTS
+        if known and self.find(token.text) is None:  # a column may be called e
             self.program.append(("number", CONSTANTS[token.text]))
         else:
             self.program.append(("column", self.column(token)))
