@@ -166,12 +166,26 @@ def test_dummies_that_sum_to_one_are_no_obstacle():
 
 def test_columns_dependent_up_to_rounding_are_told():
     rng = np.random.default_rng(0)
-    X = np.eye(3)[rng.integers(0, 3, 100)]
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    X = rng.normal(size=(100, 2))
+    X = np.column_stack([X, X[:, 0] / 3 + X[:, 1] / 7])
     y = rng.integers(0, 2, 100)
     with pytest.warns(GapWarning, match="depend on each other up to rounding"):
         model = linsep.LogisticRegression(C=INF).fit(X, y)
     assert model.status_ is Status.CONVERGED
+
+
+@pytest.mark.parametrize(("C", "shift"), [(INF, 1e6), (1e8, 1e6), (1e8, 1e-6), (1e10, 0.0)])
+def test_columns_far_from_zero_and_huge_C_are_proved(C, shift):
+    X, y = blobs(seed=8)
+    model = linsep.LogisticRegression(C=C).fit(X + shift, y)
+    assert model.status_ is Status.CERTIFIED and model.certificate_.relative_gap < 1e-6
+    plain = linsep.LogisticRegression(C=INF).fit(X, y)
+    assert model.coef_ == pytest.approx(plain.coef_, rel=1e-3)
+
+
+def test_a_cost_beyond_doubles_is_refused():
+    with pytest.raises(SettingError, match="C=inf leaves the penalty out"):
+        linsep.LogisticRegression(C=1e300).fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize("offset", [True, False])

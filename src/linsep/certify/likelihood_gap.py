@@ -32,6 +32,7 @@ Z: what is zero in the others is zero in them. That they depend is checked in in
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +49,7 @@ from linsep.core.parts import rows_of
 from linsep.core.problem import Problem
 from linsep.losses.logistic import curvature, loss, probability
 
-__all__ = ["dependent_columns", "likelihood_bounds", "likelihood_gap"]
+__all__ = ["dependent_columns", "likelihood_bounds", "likelihood_gap", "lower_bound"]
 
 Array = NDArray[np.float64]
 
@@ -95,7 +96,7 @@ def likelihood_bounds(problem: Problem, a: Array) -> tuple[Gap, bool]:
         values = problem.values(a)
         totals = one_pass(problem, a, problem.weight * probability(values))
         high = loss_above(totals.values, problem.weight, a, totals.columns)
-        low = _lower_bound(problem, values)
+        low = lower_bound(problem, values)
         exists = low > 0.0
         if not exists:
             low = _partial_bound(problem, values, high)
@@ -114,20 +115,21 @@ def _partial_bound(problem: Problem, values: Array, high: float) -> float:
         near = np.flatnonzero(values < far[at])
         rest = float(losses[near].sum())
         if len(near) and rest > best:
-            best = max(best, _lower_bound(rows_of(problem, near), values[near]))
+            best = max(best, lower_bound(rows_of(problem, near), values[near]))
         if best > 0.0 and high - best <= 1.1 * (high - rest):
             break
     return best
 
 
-def _lower_bound(problem: Problem, values: Array) -> float:
+def lower_bound(problem: Problem, values: Array) -> float:
     """D of a feasible point near the margins; 0 if none can be shown to be near."""
+    given, problem = problem, _centred(problem)
     s, sign = problem.weight, problem.sign
     alpha = s * probability(values)
     W = s * curvature(values)
     if problem.d > _WIDE or not (np.isfinite(alpha).all() and alpha.min() > 0):
         return 0.0
-    gram = _gram(problem, W)
+    gram = _gram(problem, W, given)
     if gram is None:
         return 0.0
     for _ in range(2):
@@ -147,7 +149,7 @@ def _lower_bound(problem: Problem, values: Array) -> float:
     if tight.any():
         # rows in tight places stay where they are: the others have to make up for them
         W = np.where(tight, 0.0, W)
-        gram = _gram(problem, W)
+        gram = _gram(problem, W, given)
         if gram is None:
             return 0.0
         size = (np.abs(r) + error)[gram.columns] * gram.scale
@@ -163,7 +165,7 @@ def _residual(problem: Problem, alpha: Array) -> tuple[Array, Array]:
     """sum alpha_i z_i, and a bound of its rounding errors."""
     totals = one_pass(problem, np.zeros(problem.d + 1), alpha)
     length = float(np.linalg.norm(alpha)) * 1.001
-    error = totals.terms * _U * length * totals.columns
+    error = (totals.terms + 2) * _U * length * totals.columns  # entries may be rounded, centred
     if not problem.fit_intercept:
         return np.append(totals.v, 0.0), np.append(error, 0.0)
     positive = problem.sign > 0
@@ -171,7 +173,23 @@ def _residual(problem: Problem, alpha: Array) -> tuple[Array, Array]:
     return np.append(totals.v, plus - minus), np.append(error, _SUM * (plus + minus))
 
 
-def _gram(problem: Problem, W: Array) -> _Gram | None:
+def _centred(problem: Problem) -> Problem:
+    """The same rows with columns of mean nearly 0, where there is an intercept to make up for it.
+
+    The columns of Z span the same space. An entry less the mean is rounded once, so columns far
+    from 0 keep all their digits.
+    """
+    if problem.sparse or not problem.fit_intercept or problem.n * problem.d > _EXACT:
+        return problem
+    twin = copy.copy(problem)
+    for name in ("rows", "fingerprint", "row_hashes", "squared_lengths", "_survey"):
+        twin.__dict__.pop(name, None)
+    matrix = problem.matrix.astype(np.float64)
+    twin.matrix = matrix - matrix.mean(axis=0)
+    return twin if np.isfinite(twin.matrix).all() else problem
+
+
+def _gram(problem: Problem, W: Array, given: Problem) -> _Gram | None:
     """The matrix on independent columns; None if they cannot be told."""
     full, unit, terms = _products(problem, W)
     if not np.isfinite(full).all():
@@ -180,7 +198,7 @@ def _gram(problem: Problem, W: Array) -> _Gram | None:
     gram = _scaled(full, unit, columns, terms)
     if gram is not None and gram.least > 0:
         return gram
-    dropped = dependent_columns(problem)
+    dropped = dependent_columns(given)
     if dropped is None:
         return None
     return _scaled(full, unit, np.setdiff1d(columns, dropped), terms)
@@ -231,7 +249,7 @@ def _products(problem: Problem, W: Array) -> tuple[Array, Array, int]:
     out = parts[0]
     for other in parts[1:]:
         out += other
-    return out, unit, lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 8
+    return out, unit, min(problem.n, lanes.rows) + -(-problem.n // lanes.rows) + len(parts) + 12
 
 
 def dependent_columns(problem: Problem) -> NDArray[np.int64] | None:
@@ -248,12 +266,12 @@ def dependent_columns(problem: Problem) -> NDArray[np.int64] | None:
     none = [problem.d] if not problem.fit_intercept else []
     if not len(basis):
         return np.array(none, dtype=np.int64)
-    # prefer to keep the first columns: pivots are looked for from the end
-    table = np.array(basis)[:, ::-1]
-    pivots = independent_columns(np.ascontiguousarray(table))
+    # prefer to keep the intercept, then the first columns
+    order = [*range(problem.d)[::-1], *range(problem.d, problem.width)]
+    pivots = independent_columns(np.ascontiguousarray(np.array(basis)[:, order]))
     if len(pivots) != len(basis):
         return None
-    return np.array(sorted([problem.width - 1 - j for j in pivots] + none), dtype=np.int64)
+    return np.array(sorted([order[j] for j in pivots] + none), dtype=np.int64)
 
 
 def _spanning_rows(problem: Problem) -> NDArray[np.int64]:

@@ -9,11 +9,14 @@ Penalised   P(w, b) = |w|^2 / 2 + sum c_i log(1 + exp(-m_i)),  m = y (w.x + b), 
 Likelihood  C = inf: P = sum s_i log(1 + exp(-m_i)), minus the log likelihood. See
             ``likelihood_gap.py``.
 
-All rounding errors are bounded and taken off, with functions of numpy trusted to 8 ulp.
+Where rounding makes D useless, because C or the numbers in X are huge, C times the bound of the
+likelihood takes its place. All rounding errors are bounded and taken off, with functions of
+numpy trusted to 8 ulp.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -33,6 +36,7 @@ Array = NDArray[np.float64]
 
 _U = 2.0**-53
 _SUM = 64 * _U  # of a sum by numpy, which adds by halves: fewer than 64 roundings in a row
+_POOR, _CHEAP = 1e-6, 20_000_000  # relative gap and work for which another bound is tried
 _FEW = 20_000  # rows up to which the offset is found to the last digit
 
 
@@ -81,11 +85,25 @@ def logistic_gap(
     t = min(1.0, max(gain, 0.0) / pull) if pull > 0 else 1.0
     low = t * gain - 0.5 * t * t * pull * (1 + 8 * _U)
     low -= 8 * _U * (abs(low) + t * abs(gain))
+    if high - low > _POOR * high and problem.n * problem.d * problem.d <= _CHEAP:
+        low = max(low, _without_penalty(problem, totals.values, C))
     free = {"free": "the intercept is not penalised", "none": "no intercept"}.get(
         intercept, f"the intercept is penalised as the weight of a constant feature {constant:g}"
     )
     words = f"|w|^2 / 2 + {C:.6g} x sum of logistic losses; {free}"
     return facts(totals.values, a, high, max(low, 0.0), words)
+
+
+def _without_penalty(problem: Problem, values: Array, C: float) -> float:
+    """C times the least sum of losses is a bound as well, the penalty being no less than 0.
+
+    It is the better one where the penalty hardly matters, and rounding spoils the other: a huge
+    C, or huge numbers in X.
+    """
+    from linsep.certify.likelihood_gap import lower_bound
+
+    with np.errstate(all="ignore"):
+        return C * lower_bound(problem, values) * (1 - 8 * _U)
 
 
 def best_shift(values: Array, sign: Array, cost: Array) -> float:
@@ -129,7 +147,7 @@ def loss_above(values: Array, cost: Array, a: Array, columns: Array) -> float:
     step = (len(a) + 3) * _U
     reach = float(np.abs(a[:-1]) @ columns)
     off = step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * abs(float(a[-1])))
-    return total * (1 + _SUM + 32 * _U) + 1.001 * off + 1e-300
+    return total * (1 + _SUM + 32 * _U) + 1.001 * off + len(values) * 5e-324
 
 
 def _losses(values: Array, cost: Array) -> Array:
@@ -182,9 +200,11 @@ def facts(values: Array, a: Array, high: float, low: float, words: str) -> Gap:
 def _balanced(problem: Problem, alpha: Array) -> tuple[Array, float]:
     """The heavier class scaled down until sum alpha_i y_i = 0; the relative error of that."""
     positive = problem.sign > 0
-    plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
+    few = problem.n <= _FEW  # then sums are rounded once
+    add = math.fsum if few else np.sum
+    plus, minus = float(add(alpha[positive])), float(add(alpha[~positive]))
     if min(plus, minus) == 0.0:
         return np.zeros_like(alpha), 0.0
     factor = min(plus, minus) / max(plus, minus)
     out = np.where(positive == (plus > minus), alpha * factor, alpha)
-    return out, 2 * _SUM + 4 * _U
+    return out, (0.0 if few else 2 * _SUM) + 6 * _U

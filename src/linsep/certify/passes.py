@@ -68,7 +68,7 @@ def _dense_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array
     v = parts[0]
     for other in parts[1:]:
         v += other
-    return v, lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 4
+    return v, min(problem.n, lanes.rows) + -(-problem.n // lanes.rows) + len(parts) + 4
 
 
 def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int]:

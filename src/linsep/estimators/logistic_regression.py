@@ -178,6 +178,10 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
                 f"{name}={getattr(self, name)!r} has no effect here: only solver='gradient' has "
                 "a rate."
             )
+        if 1e100 < self._cost < np.inf:
+            raise SettingError(
+                f"C={self.C:g} is too large to compute with; C=inf leaves the penalty out."
+            )
         tol = 0.7 * float(self.tol)
         if is_small(problem) and self.solver != "gradient":
             tol = min(tol, _LAST_DIGITS)
