@@ -23,14 +23,19 @@ _HOMES = {
     "WeightSpaceDisplay": "linsep.display.weight_space",
     "GaussianClassifier": "linsep.estimators.gaussian",
     "HoKashyap": "linsep.estimators.ho_kashyap",
+    "Kesler": "linsep.multiclass",
     "Kozinec": "linsep.estimators.kozinec",
     "LeastSquares": "linsep.estimators.least_squares",
     "Linear": "linsep.estimators.linear",
     "Lift": "linsep.lift",
     "LinearSVM": "linsep.estimators.linear_svm",
     "LogisticRegression": "linsep.estimators.logistic_regression",
+    "OneVsOne": "linsep.multiclass",
+    "OneVsRest": "linsep.multiclass",
     "Perceptron": "linsep.estimators.perceptron",
+    "Regions": "linsep.multiclass",
     "Trace": "linsep.tracing",
+    "regions": "linsep.multiclass",
     "load": "linsep.formats",
     "save": "linsep.formats",
     "Choice": "linsep.choosing",
@@ -43,7 +48,7 @@ _HOMES = {
     "drive": "linsep.core",
     "separability": "linsep.verdict",
 }
-_MODULES = ("certify", "core", "data", "errors", "lift", "risk")
+_MODULES = ("certify", "core", "data", "errors", "lift", "losses", "multiclass", "risk")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -20,17 +20,18 @@ MAY_IMPORT = {
     "data": {"core", "jit"},
     "formats": {"core", "certify", "data"},
     "solvers": {"core", "jit", "losses", "kernels", "certify"},
-    "multiclass": {"core", "jit", "losses", "kernels", "certify", "solvers"},
     "separating": {"core", "certify", "solvers"},
     "verdict": {"core", "certify", "solvers", "separating"},
     "risk": {"core", "certify", "solvers", "separating", "verdict"},
     "estimators": {
-        "core", "jit", "losses", "kernels", "certify", "solvers", "multiclass", "verdict",
+        "core", "jit", "losses", "kernels", "certify", "solvers", "verdict",
         "formats", "risk",
     },
+    # Schemes of many classes wrap any estimator, so they stand above them.
+    "multiclass": {"core", "certify", "formats", "estimators"},
     "lift": {"core", "estimators", "risk", "verdict", "display"},
     "choosing": {"core", "lift", "risk", "display"},
-    "display": {"core", "certify", "data", "estimators", "risk", "solvers", "verdict"},
+    "display": {"core", "certify", "data", "estimators", "losses", "multiclass", "risk", "solvers", "verdict"},
     "tracing": {"core", "certify", "solvers", "estimators", "display"},
     "cli": {
         "core", "certify", "data", "formats", "solvers", "verdict", "risk", "estimators",

@@ -1,4 +1,4 @@
-"""What a perceptron descends: the number of errors and the perceptron criterion."""
+"""What is descended: the number of errors, the perceptron criterion, the squared errors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.validate import as_targets
 from linsep.display.geometry import box_around
 from linsep.display.look import COLOURS, INK, axes, frame, wrapped
 from linsep.display.reflect import (
@@ -19,11 +20,17 @@ from linsep.display.reflect import (
 )
 from linsep.display.weight_space import draw_path
 from linsep.errors import SettingError
+from linsep.losses.squared import value as squared_error
 
 __all__ = ["CostDisplay"]
 
 Array = NDArray[np.float64]
 _GRID = 241
+_NAMES = {
+    "criterion": "perceptron criterion J_p",
+    "errors": "number of errors J",
+    "squares": "sum of squared errors J_s",
+}
 
 
 class CostDisplay:
@@ -31,7 +38,8 @@ class CostDisplay:
 
     J(a) counts the rows with z_i . a <= 0; it is constant between jumps, so its gradient
     says nothing. J_p(a) = sum of -z_i . a over these rows is piecewise linear and can be
-    descended; it is 0 at a = 0, which is no solution.
+    descended; it is 0 at a = 0, which is no solution. Over a plane there is also the sum of
+    squared errors J_s(a) = sum of (z_i . a - b_i)^2, a bowl with one minimum.
 
     Parameters
     ----------
@@ -44,6 +52,8 @@ class CostDisplay:
         J. Along a line: of each piece, one fewer than x. Over a plane: of shape (y, x).
     criterion : array
         J_p at x, or of shape (y, x).
+    squares : array of shape (y, x), optional
+        Over a plane: J_s.
     names : pair of str
         Labels of the axes.
     path : array of shape (T, 2), optional
@@ -54,7 +64,7 @@ class CostDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib axes and figure
-    errors_, criterion_ : artists or None
+    errors_, criterion_, squares_ : artists or None
         Stairs and line, or filled contours.
     twin_ : axes or None
         Along a line: the axes of the criterion.
@@ -75,6 +85,7 @@ class CostDisplay:
         errors: Array,
         criterion: Array,
         *,
+        squares: Array | None = None,
         names: Sequence[str] = ("t", ""),
         path: Array | None = None,
         title: str = "",
@@ -83,6 +94,7 @@ class CostDisplay:
         self.y = y
         self.errors = errors
         self.criterion = criterion
+        self.squares = squares
         self.names = list(names)
         self.path = path
         self.title = title
@@ -146,6 +158,7 @@ class CostDisplay:
         fit_intercept: bool = True,
         weights: Sequence[int] | None = None,
         at: Any = None,
+        targets: Any = None,
         path: Any = None,
         box: Any = None,
         ax: Any = None,
@@ -164,6 +177,8 @@ class CostDisplay:
             are two.
         at : array or (coef, intercept), optional
             All weights; those that do not vary keep these values. Zero without it.
+        targets : array, optional
+            b of the squared errors; ones without it.
         path : array of shape (T, d + 1), optional
             Weights to draw as a path.
         box : ((low, low), (high, high)), optional
@@ -183,14 +198,18 @@ class CostDisplay:
         corners = _corners(path, at, plane.chosen, np.shape(X)[1]) if box is None else box
         (x0, y0), (x1, y1) = np.asarray(corners, dtype=np.float64)
         gx, gy = np.linspace(x0, x1, _GRID), np.linspace(y0, y1, _GRID)
-        errors, criterion = np.zeros((_GRID, _GRID)), np.zeros((_GRID, _GRID))
-        for normal, offset in zip(plane.normals, plane.offsets):
+        errors, criterion, squares = (np.zeros((_GRID, _GRID)) for _ in range(3))
+        b = as_targets(targets, len(plane.normals))
+        b = np.ones(len(plane.normals)) if b is None else b
+        for normal, offset, target in zip(plane.normals, plane.offsets, b):
             value = normal[0] * gx + normal[1] * gy[:, None] + offset
             errors += value <= 0
             criterion += np.maximum(-value, 0.0)
+            squares += squared_error(value, target)
         note = f"   ({plane.note})" if plane.note else ""
         names = (plane.names[0] + note, plane.names[1])
-        return cls(gx, gy, errors, criterion, names=names, path=path).plot(ax, **options)
+        display = cls(gx, gy, errors, criterion, squares=squares, names=names, path=path)
+        return display.plot(ax, **options)
 
     @classmethod
     def from_trace(
@@ -214,6 +233,8 @@ class CostDisplay:
         CostDisplay
         """
         path = np.array([step_weights(step) for step in trace])
+        if trace.algorithm == "LeastSquares":
+            options.setdefault("what", "squares")
         return cls.from_plane(
             trace.X, trace.y, fit_intercept=trace_has_offset(trace), weights=weights,
             at=path[-1], path=path, ax=ax, **options,
@@ -233,8 +254,9 @@ class CostDisplay:
         ----------
         ax : matplotlib axes, optional
             Where to draw; a new figure without it.
-        what : {"criterion", "errors"}, default="criterion"
-            Over a plane: which cost to draw. A line shows both.
+        what : {"criterion", "errors", "squares"}, default="criterion"
+            Over a plane: which cost to draw; a trace of LeastSquares has "squares". A line
+            shows errors and criterion.
         legend, title : bool, default=True
             Whether to draw them.
 
@@ -242,19 +264,19 @@ class CostDisplay:
         -------
         self
         """
-        if what not in ("criterion", "errors"):
-            raise SettingError(f'what is {what!r}; give "criterion" or "errors".')
+        if what not in _NAMES or (what == "squares" and self.squares is None):
+            raise SettingError(f'what is {what!r}; give "criterion" or "errors", or over a plane '
+                               '"squares".')  # fmt: skip
         self.ax_ = ax = axes(ax, size=(6.4, 3.6) if self.y is None else (6.4, 5.2))
         self.figure_ = ax.figure
-        self.errors_ = self.criterion_ = self.twin_ = None
+        self.errors_ = self.criterion_ = self.squares_ = self.twin_ = None
         if self.y is None:
             self._draw_line(legend)
         else:
             self._draw_plane(what, legend)
         ax.set_xlabel(self.names[0])
         if title:
-            names = {"criterion": "perceptron criterion J_p", "errors": "number of errors J"}
-            ax.set_title(wrapped(self.title or names[what]), fontsize="medium")
+            ax.set_title(wrapped(self.title or _NAMES[what]), fontsize="medium")
         return self
 
     # -- inside ---------------------------------------------------------------------------
@@ -287,6 +309,13 @@ class CostDisplay:
             self.errors_ = ax.contourf(self.x, self.y, self.errors, levels, cmap="Blues")
             bar = self.figure_.colorbar(self.errors_, ax=ax, label="errors J")
             bar.set_ticks(np.arange(0, most + 1, max(1, most // 10)))
+        elif what == "squares":
+            assert self.squares is not None
+            low, high = float(self.squares.min()), float(self.squares.max())
+            levels = low + (high - low) * np.linspace(0, 1, 15) ** 2  # even steps in the weights
+            self.squares_ = ax.contourf(self.x, self.y, self.squares, levels, cmap="Blues")
+            self.figure_.colorbar(self.squares_, ax=ax, label="squared errors J_s")
+            ax.contour(self.x, self.y, self.squares, levels, colors=INK, linewidths=0.4)
         else:
             self.criterion_ = ax.contourf(self.x, self.y, self.criterion, 14, cmap="Blues")
             self.figure_.colorbar(self.criterion_, ax=ax, label="criterion J_p")

@@ -1,0 +1,94 @@
+"""The laws of the solver protocol for the least-squares family."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from tests.laws.test_laws import run, same
+from tests.tables import LAYOUTS, PROBLEMS, problem
+
+from linsep.core import Limits, Problem, drive, new_log
+from linsep.core.checkpoint import load_checkpoint, save_checkpoint
+from linsep.core.status import Status
+from linsep.solvers.conjugate_squares import ConjugateSquares
+from linsep.solvers.gradient_squares import GradientSquares
+from linsep.solvers.ho_kashyap import HoKashyap
+from linsep.solvers.least_squares import ExactSquares
+from linsep.solvers.schedule import Schedule
+from linsep.solvers.widrow_hoff import WidrowHoff
+
+STEPS = 150
+SOLVERS = {
+    "exact": ExactSquares(),
+    "conjugate": ConjugateSquares(),
+    "gradient": GradientSquares(),
+    "gradient, inverse": GradientSquares(Schedule(1.0, "inverse")),
+    "gradient, too fast": GradientSquares(Schedule(10.0), auto=False),
+    "widrow-hoff": WidrowHoff(),
+    "widrow-hoff, shuffle": WidrowHoff(order="shuffle", seed=3),
+    "widrow-hoff, constant": WidrowHoff(slow=False),
+    "widrow-hoff, inverse": WidrowHoff(Schedule(1.0, "inverse"), slow=False),
+    "ho-kashyap": HoKashyap(),
+}
+TWO = [name for name in PROBLEMS if "classes" not in name]
+pairs = pytest.mark.parametrize(
+    ("solver", "name"),
+    [(s, p) for s in SOLVERS for p in PROBLEMS if s != "ho-kashyap" or p in TWO],
+)
+
+
+@pairs
+def test_splits_logs_copies_files_and_the_driver_change_nothing(solver, name, tmp_path):
+    solver, data = SOLVERS[solver], problem(name)
+    with np.errstate(all="ignore"):
+        whole = run(solver, data, STEPS)
+        same(whole, run(solver, data, chunks=[1] * STEPS))
+        half = run(solver, data, 40)
+        kept = half.copy()
+        first, second = solver.witness(data, half), solver.witness(data, half)
+        np.testing.assert_array_equal(first.a, second.a)
+        save_checkpoint(tmp_path / "run.npz", data, solver, half)
+        again = load_checkpoint(tmp_path / "run.npz", problem(name), solver)
+        same(half, again)
+        same(whole, run(solver, problem(name), STEPS - 40, again))
+        same(half, kept)
+        state, log, taken = solver.init(data), new_log(1), 0
+        while taken < STEPS:
+            step = solver.advance(data, state, STEPS - taken, log)
+            taken += step
+            log.used[:] = 0
+            if step == 0:
+                break
+        same(whole, state)
+    same(whole, drive(problem(name), solver, limits=Limits(steps=STEPS)).state)
+
+
+@pairs
+def test_a_finished_state_takes_no_step(solver, name):
+    solver, data = SOLVERS[solver], problem(name)
+    with np.errstate(all="ignore"):
+        state = run(solver, data, 2000)
+        if solver.status(state).done:
+            assert solver.advance(data, state, 10) == 0
+
+
+@pairs
+@pytest.mark.parametrize("layout", ["F float64", "CSR"])
+def test_every_layout_ends_alike(solver, name, layout):
+    X, y = PROBLEMS[name]()
+    ends = [
+        drive(Problem(LAYOUTS[key](X), y), SOLVERS[solver], limits=Limits(steps=60))
+        for key in ("C float64", layout)
+    ]
+    if ends[0].status is not Status.DIVERGED:
+        np.testing.assert_allclose(ends[0].witness.a, ends[1].witness.a, rtol=1e-7, atol=1e-9)
+
+
+def test_states_hold_arrays_and_numbers_only():
+    for solver in SOLVERS.values():
+        state = solver.init(problem("five points"))
+        for field in dataclasses.fields(state):
+            value = getattr(state, field.name)
+            assert isinstance(value, np.ndarray | int | float | Status), field.name
