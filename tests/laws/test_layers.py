@@ -31,7 +31,10 @@ MAY_IMPORT = {
     "multiclass": {"core", "certify", "formats", "estimators"},
     "lift": {"core", "estimators", "risk", "verdict", "display"},
     "choosing": {"core", "lift", "risk", "display"},
-    "display": {"core", "certify", "data", "estimators", "losses", "multiclass", "risk", "solvers", "verdict"},
+    "display": {
+        "core", "certify", "data", "estimators", "losses", "multiclass", "risk", "solvers",
+        "verdict",
+    },
     "tracing": {"core", "certify", "solvers", "estimators", "display"},
     "cli": {
         "core", "certify", "data", "formats", "solvers", "verdict", "risk", "estimators",
