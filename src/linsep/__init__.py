@@ -45,6 +45,7 @@ _HOMES = {
     "Problem": "linsep.core",
     "Proof": "linsep.certify.proof",
     "Status": "linsep.core",
+    "descend": "linsep.solvers.descent",
     "drive": "linsep.core",
     "separability": "linsep.verdict",
 }

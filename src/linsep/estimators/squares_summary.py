@@ -51,7 +51,8 @@ def _sides(model: Any) -> str:
     if found.separable:
         return f"yes: every row is on its own side, margin {found.margin:.6g}"
     rows = ", ".join(map(str, found.wrong_rows[:8])) + (", ..." if found.errors > 8 else "")
-    text = f"no: {count(found.errors, 'row')} not on their own side ({rows})"
+    whose = "its" if found.errors == 1 else "their"
+    text = f"no: {count(found.errors, 'row')} not on {whose} own side ({rows})"
     if found.separable is False:
         return f"{text}; no plane separates, rows {', '.join(map(str, found.rows))} prove it"
     if proof is not None and proof.separable:

@@ -50,17 +50,9 @@ class ExactState(State):
 
 @dataclass(frozen=True)
 class ExactSquares:
-    """Least squares by a factorisation of the rows.
-
-    Parameters
-    ----------
-    seed : int
-        Not used; nothing here is random.
-    """
+    """Least squares by a factorisation of the rows; there is nothing to set."""
 
     unit: ClassVar[str] = "correction"
-
-    seed: int = 0
 
     def init(self, problem: Problem, *, start: Any = None) -> ExactState:
         """Weights zero: a start would not change the answer."""

@@ -1,0 +1,214 @@
+"""Gradient descent on any function, with its gradient or without.
+
+Problem   minimise f(x)
+Update    x <- x - eta(k) grad f(x)
+Stop      |grad f(x)| <= tol: a stationary point; or f grows without bound
+Paper     Cauchy 1847
+
+The test is on the gradient, not on eta(k) times it, which a falling rate makes small anywhere.
+Only for convex functions is a stationary point surely the minimum; otherwise it depends on the
+start, and a rate that is too large leads away from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linsep.core.drive import drive
+from linsep.core.limits import Limits
+from linsep.core.log import NO_LOG, Log
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+from linsep.errors import SettingError
+from linsep.losses.gradients import numerical_gradient
+from linsep.solvers.schedule import CONSTANT, Schedule
+
+__all__ = ["Descent", "DescentState", "GradientDescent", "descend"]
+
+Array = NDArray[np.float64]
+
+_WITHOUT_BOUND = 1e8  # growth of |f| that is called divergence
+
+
+@dataclass(kw_only=True)
+class DescentState(State):
+    """The point, the points before it, and their values."""
+
+    x: Array
+    path: Array
+    values: Array
+    gradient: Array
+    bound: float = np.inf
+
+    @property
+    def passes(self) -> float:
+        """Gradients computed so far."""
+        return float(self.steps)
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    """Gradient descent; without a gradient by central differences.
+
+    Parameters
+    ----------
+    function, gradient : callable
+        Of an array; gradient may be None.
+    schedule : Schedule
+        Rates.
+    tol : float
+        Length of the gradient to reach.
+    """
+
+    unit: ClassVar[str] = "step"
+
+    function: Callable[[Array], float]
+    gradient: Callable[[Array], ArrayLike] | None = None
+    schedule: Schedule = CONSTANT
+    tol: float = 1e-6
+
+    def init(self, problem: Any, *, start: Any = None) -> DescentState:
+        """The first point."""
+        x = np.array(0.0 if start is None else start, dtype=np.float64)
+        value = float(self.function(x.copy()))
+        state = DescentState(
+            x=x, path=x[None].copy(), values=np.array([value]), gradient=self._slope(x)
+        )
+        state.bound = _WITHOUT_BOUND * (1.0 + abs(value))
+        self._judge(state)
+        return state
+
+    def advance(self, problem: Any, state: DescentState, steps: int, log: Log = NO_LOG) -> int:
+        """Up to ``steps`` steps."""
+        taken, path, values = 0, [], []
+        while taken < steps and not state.status.done:
+            rate = float(self.schedule.rates(state.n_updates)[0])
+            state.x = state.x - rate * state.gradient
+            taken += 1
+            state.steps += 1
+            state.n_updates += 1
+            path.append(state.x)
+            values.append(float(self.function(state.x.copy())))
+            state.gradient = self._slope(state.x)
+            self._judge(state, values[-1])
+        if taken:
+            state.path = np.concatenate([state.path, np.stack(path)])
+            state.values = np.append(state.values, values)
+        return taken
+
+    def status(self, state: DescentState) -> Status:
+        """Why the run stands where it stands."""
+        return state.status
+
+    def witness(self, problem: Any, state: DescentState) -> Witness:
+        """The point."""
+        return Witness(a=np.ravel(state.x).copy())
+
+    def _slope(self, x: Array) -> Array:
+        if self.gradient is None:
+            return numerical_gradient(self.function, x)
+        slope = np.asarray(self.gradient(x.copy()), dtype=np.float64)
+        if slope.shape != x.shape:
+            raise SettingError(f"the gradient has shape {slope.shape}, but x has {x.shape}.")
+        return slope
+
+    def _judge(self, state: DescentState, value: float | None = None) -> None:
+        value = float(state.values[-1]) if value is None else value
+        size = float(np.linalg.norm(state.gradient))
+        state.status = Status.RUNNING if state.n_updates else Status.READY
+        if not (np.isfinite(size) and np.isfinite(value) and value <= state.bound):
+            state.status = Status.DIVERGED
+        elif size <= self.tol:
+            state.status = Status.CONVERGED
+
+
+@dataclass(frozen=True)
+class Descent:
+    """A recorded descent."""
+
+    x: Array
+    """The last point."""
+    value: float
+    slope: float
+    """Length of the gradient there."""
+    path: Array
+    """All points, the start first."""
+    values: Array
+    """f along the path."""
+    status: Status
+
+    def __str__(self) -> str:
+        steps = f"{len(self.path) - 1} steps, f = {self.value:.6g}, |gradient| = {self.slope:.3g}"
+        if self.status is Status.CONVERGED:
+            return (
+                f"a stationary point after {steps}: the minimum if f is convex, otherwise perhaps "
+                "a local one"
+            )
+        if self.status is Status.DIVERGED:
+            return f"f grew without bound after {steps}; take a smaller eta"
+        return f"no stationary point yet after {steps}; raise max_iter, or eta"
+
+
+def descend(
+    function: Callable[[Array], float],
+    start: ArrayLike,
+    gradient: Callable[[Array], ArrayLike] | None = None,
+    *,
+    eta: float = 0.1,
+    decay: str | Callable[[int], float] = "constant",
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    time_limit: float | None = None,
+) -> Descent:
+    """Gradient descent from a start, recorded step by step.
+
+    Parameters
+    ----------
+    function : callable
+        Takes an array and gives a number.
+    start : array
+        Where to begin.
+    gradient : callable, optional
+        Of the function; central differences without it.
+    eta : float, default=0.1
+        Rate.
+    decay : {"constant", "inverse"} or callable, default="constant"
+        eta(k) = eta, eta / k, or eta times decay(k).
+    tol : float, default=1e-6
+        Length of the gradient at which to stop.
+    max_iter : int, default=10000
+        Limit of steps.
+    time_limit : float, optional
+        Limit in seconds.
+
+    Returns
+    -------
+    Descent
+
+    Examples
+    --------
+    >>> import linsep
+    >>> run = linsep.descend(lambda x: float((x[0] - 1) ** 2 + 2 * x[1] ** 2), [3.0, 1.0])
+    >>> run.x.round(4) + 0.0, run.status.name
+    (array([1., 0.]), 'CONVERGED')
+    """
+    for name, number in (("eta", eta), ("tol", tol), ("max_iter", max_iter)):
+        if not (np.isfinite(number) and number > 0):
+            raise SettingError(f"{name} is {number!r}; give a number > 0.")
+    first = np.array(start, dtype=np.float64)
+    if not np.isfinite(first).all():
+        raise SettingError(f"start is {start!r}; give finite numbers.")
+    solver = GradientDescent(function, gradient, Schedule(float(eta), decay), float(tol))
+    with np.errstate(all="ignore"):
+        state = solver.init(None, start=first)
+    nothing: Any = None
+    outcome = drive(nothing, solver, state, limits=Limits(steps=int(max_iter), seconds=time_limit))
+    slope = float(np.linalg.norm(state.gradient))
+    return Descent(
+        state.x, float(state.values[-1]), slope, state.path, state.values, outcome.status
+    )
