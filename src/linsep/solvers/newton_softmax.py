@@ -71,6 +71,8 @@ class SoftmaxState(State):
     pairs: int = 0
     """How many there were; the last ones are kept."""
     idle: int = 0
+    slow: bool = False
+    """Whether the last step left more than a third of the gap."""
     tried: float = np.inf
     """Gap that the last shortcut promised."""
     rows_read: float = 0.0
@@ -193,7 +195,9 @@ class NewtonSoftmax:
         late = state.level == 1 and state.rung == _FIRST_STEPS
         if kind == "product" and late and system.room_for_classes(rows.n, rows.d, rows.K):
             kind = "classes"
-        if kind != state.kind or self._whole(state, rows):
+        early = state.rung <= _FIRST_STEPS or state.rung % _FIRST_STEPS == 0
+        stale = kind == "blocks" and state.slow and early
+        if kind != state.kind or stale or self._whole(state, rows):
             self._factor(problem, state, rows, kind)
             state.pairs = 0
 
@@ -242,7 +246,7 @@ class NewtonSoftmax:
         state.status = Status.RUNNING
         if self.ridge:
             state.gap = _share(0.5 * float(np.vdot(state.gradient, state.gradient)), state.primal)
-            small = system.kind_of(problem.n, problem.d, problem.K) == "blocks"
+            small = _small(problem)
             if state.level == 1 and state.gap <= (min(self.tol, _BEYOND) if small else self.tol):
                 state.status = Status.CERTIFIED
         return now
@@ -276,10 +280,11 @@ class NewtonSoftmax:
         primal, gap = before
         lower = state.primal < primal * (1 - 1e-13)
         nearer = state.gap < 0.5 * gap
+        state.slow = not state.gap < 0.3 * gap
         state.idle = 0 if lower or nearer else state.idle + 1
         if state.level < 1:
             return
-        small = system.kind_of(problem.n, problem.d, problem.K) == "blocks"
+        small = _small(problem)
         if state.idle >= (2 if small else 5):
             state.status = Status.CERTIFIED if state.gap <= self.tol else Status.STALLED
         elif not self.ridge and state.gap <= (min(self.tol, _BEYOND**2) if small else self.tol):
@@ -422,6 +427,12 @@ class NewtonSoftmax:
 
 def _share(gap: float, primal: float) -> float:
     return gap / primal if gap > 0 else 0.0
+
+
+def _small(problem: Problem) -> bool:
+    """Whether every step has all second derivatives of all rows: then digits cost little."""
+    n, d, K = problem.n, problem.d, problem.K
+    return system.kind_of(n, d, K) == "blocks" and system.rows_for_blocks(n, d, K) == n
 
 
 def _wide(problem: Problem, solver: NewtonSoftmax) -> bool:

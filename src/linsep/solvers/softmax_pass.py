@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.certify.survey import survey
 from linsep.core.lanes import Lanes, run_all
 from linsep.core.order import generator
 from linsep.core.problem import Problem
@@ -42,7 +43,9 @@ class SoftmaxRows:
         *,
         wide: bool,
         threads: int | None,
+        influence: Array,
     ) -> None:
+        self.influence = influence
         self.matrix, self.label, self.cost, self.K = matrix, label, cost, K
         self.lanes = Lanes(matrix, wide=wide)
         self.n, self.d = matrix.shape
@@ -229,23 +232,54 @@ class SoftmaxRows:
         return np.tril(G) + np.tril(G, -1).T, sums + others
 
 
+def influence(problem: Problem) -> Array:
+    """How much of its columns each row makes up, on average 1: sum_j x_ij^2 / sum_i x_ij^2 n / d.
+
+    A row that alone holds a rare feature has a large one, whatever the units of the columns.
+    Made once and kept with the problem.
+    """
+    kept: Array | None = problem.__dict__.get("_influence")
+    if kept is None:
+        columns = survey(problem).columns
+        usable = (columns > 0) & np.isfinite(columns)
+        share = np.where(usable, 1.0 / np.where(usable, columns, 1.0), 0.0)
+        lanes = Lanes(problem.matrix, wide=True)
+        kept = np.empty(problem.n)
+        if problem.sparse:
+            squares = problem.matrix.copy()
+            squares.data = np.square(squares.data, dtype=np.float64)
+            kept[:] = squares @ share
+        else:
+            out = kept
+
+            def lane_sums(lane: int) -> None:
+                for lo, hi, block in lanes.blocks(lane):
+                    out[lo:hi] = (block * block) @ share
+
+            lanes.each(lane_sums)
+        kept *= problem.n / max(1, problem.d)
+        problem.__dict__["_influence"] = kept
+    return kept
+
+
 def all_rows(problem: Problem, C: float, *, wide: bool, threads: int | None) -> SoftmaxRows:
     """All rows; costs C s."""
     return SoftmaxRows(
-        problem.matrix, problem.label, C * problem.weight, problem.K, wide=wide, threads=threads
-    )
+        problem.matrix, problem.label, C * problem.weight, problem.K, wide=wide, threads=threads,
+        influence=influence(problem) if problem.n * problem.d >= _COMPILED else np.ones(problem.n),
+    )  # fmt: skip
 
 
 def some_rows(
     problem: Problem, C: float, size: int, seed: int, *, wide: bool, threads: int | None
 ) -> SoftmaxRows:
-    """About ``size`` rows; all rows of rare classes."""
-    s = problem.weight
-    chance = size * s / s.sum()
+    """About ``size`` rows, those of rare features and rare classes more often than others."""
+    s, own = problem.weight, influence(problem)
+    chance = size * s * (0.5 + 0.5 * own) / s.sum()
     counts = np.bincount(problem.label, minlength=problem.K)
     chance = np.minimum(np.maximum(chance, 20.0 / np.maximum(counts, 1)[problem.label]), 1.0)
     index = np.flatnonzero(generator(seed, 0).random(problem.n) < chance)
     return SoftmaxRows(
         problem.matrix[index], problem.label[index], C * s[index] / chance[index], problem.K,
-        wide=wide, threads=threads,
+        wide=wide, threads=threads, influence=own[index],
     )  # fmt: skip

@@ -74,7 +74,7 @@ def factor_blocks(
     index, scale = None, rows.cost
     if most < rows.n:
         h = rows.cost * (p * (1.0 - p)).sum(axis=0)
-        index, scale = _picked(h, rows.cost, most, seed)
+        index, scale = _picked(h * (0.5 + 0.5 * rows.influence), rows.cost, most, seed)
     H = rows.second_derivatives(p, index, scale)
     inner = np.arange(D - 1)
     for k in range(K):
@@ -135,7 +135,8 @@ def factor_product(
     p, K = rows.probabilities(now), rows.K
     cost = rows.cost.astype(p.dtype, copy=False)
     h = rows.cost * (p * (1.0 - p)).sum(axis=0) / K
-    index, scale = _picked(h, h, max(4096, 6 * rows.d), seed)
+    doubt = h * (0.5 + 0.5 * rows.influence)
+    index, scale = _picked(doubt, h, max(4096, 6 * rows.d), seed)
     weight = scale[index]
     G, sums = rows.weighted_gram(index, weight)
     if offset and weight.sum() > 0:
@@ -212,7 +213,8 @@ def factor_classes(
 
     def one(k: int) -> None:
         h = rows.cost * (p[k] * (1.0 - p[k]))
-        index, scale = _picked(h, h, max(4096, 5 * d), seed + k)
+        doubt = h * (0.5 + 0.5 * rows.influence)
+        index, scale = _picked(doubt, h, max(4096, 5 * d), seed + k)
         weight = scale[index]
         G, sums = rows.weighted_gram(index, weight)
         if offset and weight.sum() > 0:
