@@ -117,6 +117,8 @@ def decide(
 ) -> Proof:
     """The verdict on a problem that is validated already; begin is when the clock started."""
     begin = time.perf_counter() if begin is None else begin
+    if time_limit is not None:
+        begin += _load_libraries()
     judge = _Judge(problem, exact, begin, time_limit)
     # one BLAS thread: the products are small, and two libraries with two threads each (numpy's
     # and scipy's) make them several times slower on two cores
@@ -131,6 +133,15 @@ def _names(X: Any) -> list[str] | None:
     if columns is None or not all(isinstance(c, str) for c in columns):
         return None
     return list(columns)
+
+
+def _load_libraries() -> float:
+    """Seconds that it took; the first time these are more than most small problems need."""
+    begin = time.perf_counter()
+    import flint  # noqa: F401
+
+    with one_blas_thread():
+        return time.perf_counter() - begin
 
 
 def _by_rows(X: Any) -> Any:

@@ -422,6 +422,22 @@ def test_ctrl_c_stops_the_search(monkeypatch):
         linsep.separability([[0.0], [1.0]], [0, 1])
 
 
+def test_loading_libraries_does_not_count_as_time(monkeypatch):
+    import linsep.verdict as verdict
+
+    now = [0.0]
+
+    def load():
+        now[0] += 10.0
+        return 10.0
+
+    monkeypatch.setattr(verdict.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(verdict, "_load_libraries", load)
+    proof = linsep.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1], time_limit=1.0)
+    assert proof.separable is False
+    assert proof.quasi is False
+
+
 def test_time_limit_during_the_weak_separator(monkeypatch):
     import linsep.verdict as verdict
 
