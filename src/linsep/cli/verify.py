@@ -61,6 +61,8 @@ def _model(args: Namespace) -> int:
     told = model.certificate_
     if hasattr(told, "log_likelihood"):
         found, wrong = _likelihood(framed(data), labels, model, told)
+    elif hasattr(told, "reach"):
+        found, wrong = _squares(framed(data), labels, model, told)
     else:
         is_gap = hasattr(told, "lower_bound")
         found, wrong = (_gap if is_gap else _facts)(problem, model, told)
@@ -126,6 +128,24 @@ def _likelihood(X: Any, labels: Any, model: Any, told: Any) -> tuple[Any, list[s
         wrong += _unequal(found, told, ("margin",))
         if found.separable is not told.separable:
             wrong.append(f"separable: found {found.separable}, stored {told.separable}")
+    return found, wrong
+
+
+def _squares(X: Any, labels: Any, model: Any, told: Any) -> tuple[Any, list[str]]:
+    """Recompute the sum of squared errors and its lower bound."""
+    import linsep
+
+    found = linsep.certify(model, X, labels)
+    wrong = _unequal(found, told, ("total", "errors", "margin"))
+    slack = 1e-9 * found.total
+    if not abs(found.objective - told.objective) <= slack:
+        wrong.append(f"objective: found {found.objective:.8g}, stored {told.objective:.8g}")
+    if not told.lower_bound <= found.lower_bound + slack:
+        wrong.append(f"lower_bound: no more than {found.lower_bound:.8g} can be proved")
+    if told.exact and (found.minimum, found.weights) != (told.minimum, told.weights):
+        wrong.append("minimum: the fractions are not those of these data")
+    if told.separable and not found.separable:
+        wrong.append("separable: this plane does not separate")
     return found, wrong
 
 

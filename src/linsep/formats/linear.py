@@ -91,7 +91,7 @@ def _restore_words(estimator: Any, fields: Mapping[str, Any]) -> None:
         from linsep.certify.squares import Squares
 
         stored = fields["certificate"]
-        kind = Squares if "plane" in stored else Gap if "lower_bound" in stored else Certificate
+        kind = Squares if "reach" in stored else Gap if "lower_bound" in stored else Certificate
         estimator.certificate_ = kind.from_dict(stored)
 
 
