@@ -267,6 +267,22 @@ def test_wide_tables_are_solved():
     assert softmax_gap(problem, out.witness.a, 1.0).relative_gap < 1e-6
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_wide_tables_of_any_scale_are_solved_to_the_last_digits(sparse):
+    rng = np.random.default_rng(1)
+    X = np.exp(3 * rng.normal(size=(40, 2000)))
+    X[:, 7] = X[:, 8]
+    problem = Problem(scipy.sparse.csr_array(X) if sparse else X, np.arange(40) % 3)
+    solver = NewtonSoftmax(C=1e-3)
+    out = drive(problem, solver)
+    assert out.status is Status.CERTIFIED
+    assert softmax_gap(problem, out.witness.a, 1e-3).relative_gap < 1e-6
+    W = out.witness.a.reshape(3, -1)
+    np.testing.assert_allclose(W[:, 7], W[:, 8], rtol=1e-6, atol=1e-12)
+    again = solver.init(problem, start=(W[:, :-1], W[:, -1]))
+    assert again.gap < 1e-6
+
+
 def test_many_sparse_columns_are_solved():
     rng = np.random.default_rng(0)
     X = scipy.sparse.random(300, 4000, density=0.01, format="csr", random_state=0)

@@ -29,7 +29,14 @@ from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.softmax import Shares
 from linsep.solvers import softmax_system as system
-from linsep.solvers.softmax_pass import SoftmaxRows, all_rows, some_rows
+from linsep.solvers.softmax_pass import (
+    SoftmaxRows,
+    all_rows,
+    fold,
+    is_folded,
+    n_columns,
+    some_rows,
+)
 
 __all__ = ["NewtonSoftmax", "SoftmaxState"]
 
@@ -46,7 +53,8 @@ class SoftmaxState(State):
     """An evaluated point, the curvature in use, and the corrections of it."""
 
     W: Array
-    """Weights, one row a class: d of them and the intercept."""
+    """Weights, one row a class: d of them and the intercept (n of them where the rows are few
+    and the columns many, see ``softmax_pass.fold``)."""
     level: int = -1
     """-1 before the first evaluation, 0 on a sample, 1 on all rows."""
     rung: int = 0
@@ -77,11 +85,6 @@ class SoftmaxState(State):
     """Gap that the last shortcut promised."""
     rows_read: float = 0.0
     n_rows: int
-
-    @property
-    def a(self) -> Array:
-        """Weights in one piece, class by class."""
-        return self.W.ravel().copy()
 
     @property
     def passes(self) -> float:
@@ -131,7 +134,7 @@ class NewtonSoftmax:
 
     def init(self, problem: Problem, *, start: Any = None) -> SoftmaxState:
         """Zero weights, or (coef, intercept) with one row a class to start from."""
-        K, d = problem.K, problem.d
+        K, d = problem.K, n_columns(problem)
         dtype = np.float64 if _wide(problem, self) else problem.matrix.dtype
         state = SoftmaxState(
             W=np.zeros((K, d + 1)),
@@ -144,7 +147,8 @@ class NewtonSoftmax:
         )
         if start is not None:
             coef, intercept = start
-            state.W[:, :-1] = np.asarray(coef, dtype=np.float64).reshape(K, d)
+            coef = np.asarray(coef, dtype=np.float64).reshape(K, problem.d)
+            state.W[:, :-1] = coef @ fold(problem)[1] if is_folded(problem) else coef
             state.W[:, -1] = np.ravel(np.asarray(intercept, dtype=np.float64))
             if self.reference is not None:
                 state.W -= state.W[self.reference].copy()
@@ -169,7 +173,10 @@ class NewtonSoftmax:
 
     def witness(self, problem: Problem, state: SoftmaxState) -> Witness:
         """The weights, K blocks of d + 1 numbers; their probabilities are the dual point."""
-        return Witness(a=state.W.ravel().copy())
+        W = state.W
+        if is_folded(problem):
+            W = np.column_stack([W[:, :-1] @ fold(problem)[1].T, W[:, -1]])
+        return Witness(a=W.ravel().copy())
 
     # -- one step -----------------------------------------------------------------------------
 
@@ -191,7 +198,7 @@ class NewtonSoftmax:
 
     def _refresh(self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows) -> None:
         """See that there is a matrix to take directions from."""
-        kind = state.kind or system.kind_of(problem.n, problem.d, problem.K)
+        kind = state.kind or system.kind_of(problem.n, n_columns(problem), problem.K)
         late = state.level == 1 and state.rung == _FIRST_STEPS
         if kind == "product" and late and system.room_for_classes(rows.n, rows.d, rows.K):
             kind = "classes"
@@ -431,13 +438,13 @@ def _share(gap: float, primal: float) -> float:
 
 def _small(problem: Problem) -> bool:
     """Whether every step has all second derivatives of all rows: then digits cost little."""
-    n, d, K = problem.n, problem.d, problem.K
+    n, d, K = problem.n, n_columns(problem), problem.K
     return system.kind_of(n, d, K) == "blocks" and system.rows_for_blocks(n, d, K) == n
 
 
 def _wide(problem: Problem, solver: NewtonSoftmax) -> bool:
     """Whether to calculate in float64: where accuracy is asked for or costs little."""
-    small = system.kind_of(problem.n, problem.d, problem.K) == "blocks"
+    small = system.kind_of(problem.n, n_columns(problem), problem.K) == "blocks"
     return solver.tol < 1e-4 or small or problem.n * problem.d < 1 << 20
 
 

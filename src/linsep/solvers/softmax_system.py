@@ -149,7 +149,8 @@ def factor_product(
     A *= K / max(float(np.trace(A)), 1e-300)
     big, U = scipy.linalg.eigh(G, check_finite=False)
     small, V = scipy.linalg.eigh(A, check_finite=False)
-    return U, np.maximum(big, 1e-7 * max(big[-1], 1e-300)), V, np.maximum(small, 1e-3)
+    blur = 1e-7 if rows.dtype == np.float32 else 1e-13
+    return U, np.maximum(big, blur * max(big[-1], 1e-300)), V, np.maximum(small, 1e-3)
 
 
 def solve_product(parts: tuple[Array, Array, Array, Array], ridge: float, G: Array) -> Array:
@@ -221,7 +222,7 @@ def factor_classes(
             G -= np.outer(sums, sums / weight.sum())
         typical = max(float(np.trace(G)) / d, 1e-300)
         G.flat[:: d + 1] += ridge
-        jitter = 1e-6
+        jitter = 1e-6 if rows.dtype == np.float32 else 1e-12
         while True:
             G.flat[:: d + 1] += jitter * typical
             try:
