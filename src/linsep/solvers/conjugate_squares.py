@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.normal import aims, columns_of, flat, totals
-from linsep.certify.squares import small_slope
+from linsep.certify.squares_bounds import small_slope
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness

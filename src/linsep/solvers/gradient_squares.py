@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.normal import aims, columns_of, flat, gram, gram_fits, right_side, totals
-from linsep.certify.squares import small_slope
+from linsep.certify.squares_bounds import small_slope
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem
