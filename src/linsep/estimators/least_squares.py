@@ -6,22 +6,22 @@ import math
 import warnings
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.certify.proof import Proof
 from linsep.certify.rational import rational_squares
 from linsep.certify.squares import Squares, measure_squares, rounded
-from linsep.core import Limits, Outcome, Problem, Solver, Status, Witness, drive
-from linsep.errors import DataError, GapWarning, ModelError, NotSeparatedWarning, SettingError
+from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
+from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.estimators.base import LinearClassifier, _largest
 from linsep.estimators.callbacks import CallbackBridge
 from linsep.estimators.influence import RowReport, row_report
 from linsep.estimators.params import Check, either, function, none, number, one_of
 from linsep.estimators.squares_choice import choose_squares, slow_words, too_fast_words
+from linsep.estimators.squares_facts import SquaresFacts
 from linsep.estimators.squares_summary import squares_summary
 from linsep.solvers.gradient_squares import spectrum
 from linsep.solvers.pseudo_inverse import PseudoInverse, fits, pseudo_inverse
@@ -34,7 +34,7 @@ _DECIDE = 20_000  # entries up to which a plane that does not separate is looked
 _SECONDS = 0.25  # for that
 
 
-class LeastSquares(LinearClassifier):
+class LeastSquares(SquaresFacts, LinearClassifier):
     """Minimum squared error: Y a = b as well as it can be done.
 
     Minimises J(a) = sum_i s_i (y_i (w.x_i + b_0) - b_i)^2 for targets b_i > 0; with several
@@ -330,78 +330,6 @@ class LeastSquares(LinearClassifier):
     def _settle(self, status: Status) -> Status:
         """For traces: a claimed minimum is called that."""
         return status
-
-    # -- the answer -----------------------------------------------------------------------
-
-    def exact_coefficients(self) -> tuple[Any, Any]:
-        """The minimiser of least length in fractions: coefficients and offset.
-
-        With several classes lists of them, one for each class. Raises ModelError where the table
-        was too large for fractions.
-        """
-        check_is_fitted(self)
-        weights = self.certificate_.weights
-        if not weights:
-            raise ModelError(
-                "this model has no exact coefficients: fractions are computed for tables of at "
-                "most 3000 entries and 20 columns. coef_ and intercept_ are correct up to the "
-                "relative_gap of certificate_."
-            )
-        zero = Fraction(0)
-        coef = [list(column[: self.n_features_in_]) for column in weights]
-        offset = [column[-1] if self.fit_intercept else zero for column in weights]
-        return (coef[0], offset[0]) if len(weights) == 1 else (coef, offset)
-
-    def report(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> RowReport:
-        """Value, residual, leverage and influence of every row.
-
-        Without arguments of the rows of the last fit; large data have to be given again. After
-        ``linsep.load`` they have to be given as well.
-        """
-        check_is_fitted(self)
-        if X is None:
-            kept: RowReport | None = getattr(self, "_report", None)
-            if kept is None:
-                raise SettingError(
-                    "the report was not computed in fit (a large table, or a model from a file); "
-                    "give the rows: report(X, y)."
-                )
-            return kept
-        problem = self._again(X, y, sample_weight)
-        if not fits(problem):
-            raise SettingError(
-                f"leverages of {problem.n} x {problem.d} data are out of reach; take fewer columns."
-            )
-        return row_report(problem, problem.join(self.coef_, self.intercept_))
-
-    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Squares:
-        """What is proved about these weights on the given rows; ``linsep.certify`` calls it."""
-        problem = self._again(X, y, sample_weight)
-        a = problem.join(self.coef_, self.intercept_)
-        basis = None
-        if fits(problem):
-            factors = pseudo_inverse(problem)
-            basis = None if factors.by_rows else factors.half / factors.scale[:, None]
-        known = rational_squares(problem)
-        return measure_squares(problem, Witness(a=a), known=known, basis=basis)
-
-    def _again(self, X: Any, y: Any, sample_weight: Any) -> Problem:
-        """A problem of rows that fit this model."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        problem = Problem(
-            X,
-            y,
-            sample_weight=self._weights(np.asarray(y), sample_weight),
-            fit_intercept=self.fit_intercept,
-            targets=self.targets,
-        )
-        if not np.array_equal(problem.classes, self.classes_):
-            raise ModelError(
-                f"y holds the classes {problem.classes.tolist()}; the model was trained on "
-                f"{self.classes_.tolist()}."
-            )
-        return problem
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""
