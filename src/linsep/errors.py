@@ -13,6 +13,7 @@
 
     LinsepWarning (UserWarning)
     ├── DegenerateWarning               an estimate does not exist and was made up
+    ├── EmptyRegionWarning              a class of a linear machine that is never predicted
     ├── GapWarning                      a fit ended before the gap was as small as asked
     ├── NoMaximumWarning                the likelihood has no maximum: (quasi-)separable data
     └── NotSeparatedWarning             a fit ended without an answer
@@ -37,6 +38,7 @@ __all__ = [
     "CheckpointError",
     "DataError",
     "DegenerateWarning",
+    "EmptyRegionWarning",
     "FormatError",
     "GapWarning",
     "LabelError",
@@ -98,6 +100,10 @@ class LinsepWarning(UserWarning):
 
 class DegenerateWarning(LinsepWarning):
     """A covariance was singular, so the estimate needed something added, which is named."""
+
+
+class EmptyRegionWarning(LinsepWarning):
+    """A class has nowhere the largest score, so it is never predicted."""
 
 
 class GapWarning(LinsepWarning):

@@ -74,20 +74,25 @@ class Calibrated:
         n = len(y)
         weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         weight = np.broadcast_to(weight, (n,))
-        held, scores = self._out_of_fold(X, y, weight, sample_weight is not None)
-        weight = np.broadcast_to(self._weights(y, weight), (n,))  # type: ignore[attr-defined]
+        total = np.broadcast_to(self._weights(y, weight), (n,))  # type: ignore[attr-defined]
+        if hasattr(X, "tocsr"):
+            X = X.tocsr()
+        elif not hasattr(X, "iloc") and not isinstance(X, list):
+            X = np.asarray(X)
+        used = np.flatnonzero(total > 0)
+        given = None if sample_weight is None else weight
+        held, scores = self._out_of_fold(X, y, used, given)
         labels = np.searchsorted(self.classes_, y[held])
-        self.calibration_ = fit_calibration(method, scores, labels, weight[held])
+        self.calibration_ = fit_calibration(method, scores, labels, total[held])
         return self
 
     def _out_of_fold(
-        self, X: Any, y: NDArray[Any], weight: NDArray[np.float64], weighted: bool
+        self, X: Any, y: NDArray[Any], used: NDArray[np.intp], weight: Any
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Numbers of the rows held out, and their scores by models that have not seen them.
 
         The only row of a class is never held out: no model would know the class.
         """
-        used = np.flatnonzero(weight > 0)
         _, group, count = np.unique(y[used], return_inverse=True, return_counts=True)
         usable = used[count[group] > 1]
         if not len(usable):
@@ -106,7 +111,7 @@ class Calibrated:
                 out = usable[test]
                 train = np.setdiff1d(np.arange(len(y)), out)
                 model = self._copy_for(train)
-                given = (weight[train],) if weighted else ()
+                given = () if weight is None else (weight[train],)
                 model.fit(_safe_indexing(X, train), y[train], *given)
                 held.append(out)
                 scores.append(model._scores(_safe_indexing(X, out)))

@@ -1,0 +1,221 @@
+"""What the schemes for many classes share: checks, weights, files and words."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import _safe_indexing, assert_all_finite, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from linsep.core.validate import as_labels, as_weights
+from linsep.errors import DataError, LabelError
+from linsep.estimators.calibrated import Calibrated
+from linsep.estimators.params import Check, check_params, either, none, number
+from linsep.multiclass.certificates import put_together, renumbered, worst
+from linsep.multiclass.files import machines_from_model, machines_to_model
+from linsep.multiclass.machines import is_ours, refuse_unusable
+
+__all__ = ["ManyClasses"]
+
+
+class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Base of OneVsRest, OneVsOne and Kesler."""
+
+    _checks: ClassVar[dict[str, Check]] = {}
+    _common_checks: ClassVar[dict[str, Check]] = {
+        "n_jobs": either(none, number(-1, whole=True)),
+    }
+
+    _needs_numbers: ClassVar[bool] = False
+    """Whether X must be a matrix of numbers even for classifiers that would take something else."""
+
+    _index: NDArray[np.intp] | None = None  # rows used, if not all
+
+    estimator: Any
+    class_weight: Any
+    n_jobs: int | None
+
+    # -- to be given by each scheme ---------------------------------------------------------
+
+    def _fit_machines(self, X: Any, label: NDArray[np.int64], weight: Any) -> list[Any]:
+        """Fit all binary machines: a list of (machine, certificate)."""
+        raise NotImplementedError
+
+    def _default(self) -> Any:
+        """The estimator that None stands for."""
+        from linsep.estimators.linear_svm import LinearSVM
+
+        return LinearSVM()
+
+    def _more_to_model(self) -> dict[str, Any]:
+        """Fields of the model file beyond the machines."""
+        return {}
+
+    def _more_from_model(self, fields: dict[str, Any]) -> None:
+        """Take these fields back and check that the machines fit the classes."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores; the largest is the class predicted."""
+        raise NotImplementedError
+
+    # -- fit --------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train all binary machines.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            float32 and float64 are used as they are.
+        y : array of shape (n_samples,)
+            Any labels, two classes or more.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; a row of weight zero takes no part.
+
+        Returns
+        -------
+        self
+        """
+        check_params(self, self._common_checks | self._checks | self._calibration_check())
+        if y is None:
+            name = type(self).__name__
+            raise LabelError(f"{name} requires y to be passed, but the target y is None.")
+        rows = self._rows(X, reset=True)
+        y = all_labels = _labels(y)
+        n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+        as_labels(y, n)
+        weight: NDArray[np.float64] | None = None
+        self._index = None
+        if sample_weight is not None or self.class_weight is not None:
+            weight = as_weights(self._weights(y, sample_weight), n)
+            if not weight.any():
+                raise DataError("all sample weights are zero; give some a positive weight.")
+            keep = np.isin(y, np.unique(y[weight > 0]))  # a class without weight is none
+            if not keep.all():
+                self._index = np.flatnonzero(keep)
+                rows = _safe_indexing(rows, self._index)
+                y, weight = y[keep], weight[keep]
+        refuse_unusable(self._inner(), weight is not None)
+        self.classes_, label = as_labels(y, len(y))
+        self._keep(self._fit_machines(rows, label, weight))
+        return self._calibrate(X, all_labels, sample_weight)
+
+    def _inner(self) -> Any:
+        return self._default() if self.estimator is None else self.estimator
+
+    def _rows(self, X: Any, reset: bool = False) -> Any:
+        """X checked: as numbers for our own machines, as it is for those of others."""
+        own = self._needs_numbers or is_ours(self._inner())
+        if not own and not _is_numbers(X):  # frames and texts are for the machines to read
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        rules: dict[str, Any] = {"dtype": [np.float64, np.float32]}
+        if not own:
+            allow_nan = self.__sklearn_tags__().input_tags.allow_nan
+            rules = {"dtype": None, "ensure_all_finite": "allow-nan" if allow_nan else True}
+        try:
+            return validate_data(self, X, reset=reset, accept_sparse="csr", **rules)
+        except TypeError:
+            raise
+        except ValueError as error:
+            raise DataError(str(error)) from error
+
+    def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
+        """Sample weights times class weights."""
+        if self.class_weight is None:
+            return sample_weight
+        classes = np.unique(y)
+        by_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+        weight = by_class[np.searchsorted(classes, y)]
+        return weight if sample_weight is None else weight * np.asarray(sample_weight)
+
+    def _keep(self, fitted: list[Any]) -> None:
+        self.estimators_ = [machine for machine, _ in fitted]
+        self.certificates_ = [renumbered(c, self._index) for _, c in fitted]
+        self.certificate_ = put_together(self.certificates_)
+        self.status_ = worst(self.estimators_)
+        inner = self._inner()
+        reason = getattr(self.estimators_[0], "solver_used_", type(inner).__name__)
+        self.solver_used_ = f"{self._scheme()}, by {reason}"
+
+    def _scheme(self) -> str:
+        """The scheme in words."""
+        raise NotImplementedError
+
+    # -- the answer -------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Classes of the rows; of equal scores the first class, of two classes the last."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.asarray(self.classes_[(scores >= 0).astype(int)])
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def _problem_names(self) -> list[str]:
+        """One line of words for each binary problem."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """What was fitted, and what is proved about each binary problem, in words."""
+        check_is_fitted(self)
+        lines = [f"{type(self).__name__}: {self.certificate_}"]
+        if self.status_ is not None:
+            lines.append(f"  status      {self.status_.value}")
+        lines.append(f"  algorithm   {self.solver_used_}")
+        if hasattr(self, "calibration_"):
+            lines.append(f"  calibrated  {self.calibration_}")
+        names = self._problem_names()
+        width = max(map(len, names))
+        for name, certificate in zip(names, self.certificates_):
+            words = "no certificate" if certificate is None else str(certificate)
+            lines.append(f"  {name:<{width}}  {words}")
+        return "\n".join(lines)
+
+    # -- model files ------------------------------------------------------------------------
+
+    def to_model(self) -> dict[str, Any]:
+        """Fields of the model file; see ``linsep.save``."""
+        return self._calibration_out(machines_to_model(self))
+
+    @classmethod
+    def from_model(cls, fields: dict[str, Any]) -> Self:
+        """The estimator of a model file; see ``linsep.load``."""
+        model: Self = machines_from_model(cls, fields)
+        return model._calibration_in(fields)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._inner())
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+
+def _is_numbers(X: Any) -> bool:
+    """Whether X is a matrix, or becomes one, of numbers."""
+    if hasattr(X, "tocsr"):
+        return True
+    if hasattr(X, "iloc"):
+        return False
+    try:
+        return np.asarray(X).dtype.kind in "biufc"
+    except (TypeError, ValueError):
+        return False
+
+
+def _labels(y: Any) -> NDArray[Any]:
+    try:
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind not in "biu":
+            assert_all_finite(y, input_name="y")
+            check_classification_targets(y)
+    except (TypeError, ValueError) as error:
+        raise LabelError(str(error)) from error
+    return np.asarray(y)

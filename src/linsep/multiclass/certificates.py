@@ -1,0 +1,94 @@
+"""The certificates of several binary problems, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from linsep.core.status import Status
+
+__all__ = ["Certificates", "put_together", "renumbered", "worst"]
+
+# The first of these that one of the machines ended with is the status of all.
+_WORST = [status for status in Status if not status.ok] + [
+    Status.BOUND_EXCEEDED, Status.INSEPARABLE, Status.NO_MAXIMUM, Status.CONVERGED,
+    Status.CERTIFIED, Status.SEPARATED,
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """What is proved about all binary problems together; each has its own certificate."""
+
+    problems: int
+    """Number of binary problems."""
+    proved: int
+    """Those with a certificate."""
+    errors: tuple[int, ...]
+    """Rows on the wrong side, for each problem with a certificate."""
+    separated: int
+    """Problems whose plane separates their two sides."""
+    inseparable: int
+    """Problems that are proved to have no separating plane."""
+    relative_gap: float | None
+    """The largest proved gap, where the machines minimise something."""
+
+    def __str__(self) -> str:
+        words = [f"{self.problems} binary problems"]
+        if self.proved < self.problems:
+            words.append(f"{self.problems - self.proved} of them without a certificate")
+        if self.proved:
+            words.append(f"{self.separated} separated, {sum(self.errors)} errors in all")
+        if self.inseparable:
+            words.append(f"{self.inseparable} proved to have no separating plane")
+        if self.relative_gap is not None:
+            words.append(f"each within {100 * self.relative_gap:.3g} % of its best objective")
+        return "; ".join(words)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers."""
+        return asdict(self) | {"errors": list(self.errors)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The summary behind ``to_dict``."""
+        return cls(**{**data, "errors": tuple(data["errors"])})
+
+
+def put_together(certificates: Sequence[Any]) -> Certificates:
+    """The summary of certificates, None for those that are missing."""
+    known = [c for c in certificates if c is not None]
+    errors = tuple(int(c.errors) for c in known if hasattr(c, "errors"))
+    gaps = [float(c.relative_gap) for c in known if hasattr(c, "relative_gap")]
+    verdicts = [getattr(c, "separable", None) for c in known]
+    return Certificates(
+        problems=len(certificates),
+        proved=len(known),
+        errors=errors,
+        separated=sum(e == 0 for e in errors),
+        inseparable=sum(v is False for v in verdicts),
+        relative_gap=max(gaps) if gaps and len(gaps) == len(known) else None,
+    )
+
+
+def renumbered(certificate: Any, index: NDArray[Any] | None) -> Any:
+    """The certificate of some of the rows, with their numbers among all rows."""
+    if index is None or not is_dataclass(certificate) or isinstance(certificate, type):
+        return certificate
+    changed: dict[str, Any] = {}
+    for name in (field.name for field in fields(certificate)):
+        value = getattr(certificate, name)
+        if name in ("wrong_rows", "rows"):
+            changed[name] = tuple(int(index[row]) for row in value)
+        elif is_dataclass(value):
+            changed[name] = renumbered(value, index)
+    return replace(certificate, **changed)
+
+
+def worst(machines: Sequence[Any]) -> Status | None:
+    """The status that says least; None if a machine of another library has none."""
+    found: list[Any] = [getattr(machine, "status_", None) for machine in machines]
+    return None if None in found else min(found, key=lambda status: _WORST.index(status))

@@ -1,0 +1,197 @@
+"""Kesler's construction: any homogeneous binary learner trains one linear machine."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.certify.certificate import Certificate, judge
+from linsep.core import Problem, Witness
+from linsep.errors import CapabilityError, ModelError
+from linsep.estimators.kozinec import Kozinec
+from linsep.estimators.params import Check, boolean
+from linsep.estimators.perceptron import Perceptron
+from linsep.multiclass.base import ManyClasses
+from linsep.multiclass.blocks import blocks_of
+from linsep.multiclass.certificates import renumbered
+from linsep.multiclass.machines import fit_machine
+
+__all__ = ["Kesler"]
+
+_NATIVE = (Perceptron, Kozinec)  # they reach Kesler's vectors without writing them out
+
+
+class Kesler(ManyClasses):
+    """One linear machine for all classes, trained by a binary learner on Kesler's vectors.
+
+    The machine gives a row to the class of the largest score w_k . x + b_k. Its weights
+    w = [w_1, b_1; ...; w_K, b_K] are those of a plane through the origin that has all vectors
+    with [x, 1] in block i and -[x, 1] in block j, j other than the class i of x, on its positive
+    side.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        A linear binary classifier of linsep or scikit-learn; None is Perceptron(). Its
+        ``fit_intercept`` is set here, for the plane must go through the origin.
+    fit_intercept : bool, default=True
+        Whether the machine has offsets b_k; they are weights like the others.
+    explicit : bool, default=False
+        Write the vectors out, as a sparse matrix, also for Perceptron and Kozinec, which need
+        only the K (d + 1) weights otherwise. The result is the same.
+    class_weight : dict, "balanced" or None, default=None
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
+        has the largest probability.
+    n_jobs : int or None, default=None
+        Taken so that all schemes have it.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of shape (n_classes,)
+    estimators_ : list of one machine
+        The binary learner, fitted.
+    certificates_ : list of one certificate
+        That of the learner, about Kesler's vectors.
+    certificate_ : Certificate
+        What is proved about the linear machine: whether it separates all classes, its margin.
+    status_ : Status or None
+
+    See Also
+    --------
+    linsep.separability : Decides whether any linear machine separates the classes, with a proof.
+
+    Notes
+    -----
+    Which machine this is depends on the learner: with LinearSVM it is that of Weston and Watkins
+    (the hinge loss against every other class, offsets penalised), with LeastSquares all K - 1
+    differences of scores aim at 1, with LogisticRegression they are pairwise likelihoods.
+    A tie counts as an error in training; ``predict`` gives the first of equal scores.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> X = [[0, 2], [1, 3], [3, 0], [4, 1], [-3, -1], [-2, -3]]
+    >>> model = linsep.Kesler(linsep.Perceptron()).fit(X, [1, 1, 2, 2, 3, 3])
+    >>> model.coef_.astype(int).tolist(), model.intercept_.astype(int).tolist()
+    ([[0, 3], [3, -2], [-3, -1]], [-1, 0, 1])
+    """
+
+    _judgement: Certificate | None = None
+    _needs_numbers: ClassVar[bool] = True
+    _checks: ClassVar[dict[str, Check]] = {"fit_intercept": boolean, "explicit": boolean}
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        fit_intercept: bool = True,
+        explicit: bool = False,
+        class_weight: Any = None,
+        calibrate: str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.fit_intercept = fit_intercept
+        self.explicit = explicit
+        self.class_weight = class_weight
+        self.calibrate = calibrate
+        self.n_jobs = n_jobs
+
+    def _default(self) -> Any:
+        return Perceptron()
+
+    def _fit_machines(self, X: Any, label: NDArray[np.int64], weight: Any) -> list[Any]:
+        inner, K = clone(self._inner()), len(self.classes_)
+        if isinstance(inner, _NATIVE) and not self.explicit and K > 2:
+            inner.set_params(fit_intercept=self.fit_intercept)
+            fitted = fit_machine(inner, X, label, weight)
+            self.coef_, self.intercept_ = fitted[0].coef_, fitted[0].intercept_
+            self._judgement = fitted[1]
+        else:
+            fitted = self._fit_blocks(inner, X, label, weight, K)
+            self._judgement = self._judged(X, label, weight, fitted[1])
+        return [fitted]
+
+    def _fit_blocks(
+        self, inner: Any, X: Any, label: NDArray[np.int64], weight: Any, K: int
+    ) -> tuple[Any, Any]:
+        """Every second vector is turned round and called negative; nothing else changes."""
+        if "fit_intercept" in inner.get_params(deep=False):
+            inner.set_params(fit_intercept=False)
+        vectors = blocks_of(X, label, K, self.fit_intercept)
+        sign = np.where(np.arange(vectors.shape[0]) % 2 == 0, 1, -1)
+        vectors.data *= np.repeat(sign, np.diff(vectors.indptr)).astype(vectors.dtype)
+        repeated = None if weight is None else np.repeat(weight, K - 1)
+        machine, certificate = fit_machine(inner, vectors, sign, repeated)
+        if not hasattr(machine, "coef_") or np.any(getattr(machine, "intercept_", 0.0)):
+            raise CapabilityError(
+                f"{type(inner).__name__} is no linear classifier through the origin, so it cannot "
+                "learn from Kesler's vectors; take Perceptron, Kozinec, LeastSquares, LinearSVM "
+                "or a linear one of scikit-learn with the parameter fit_intercept."
+            )
+        coef = machine.coef_.toarray() if hasattr(machine.coef_, "toarray") else machine.coef_
+        blocks = np.asarray(coef, dtype=np.float64).reshape(K, -1)
+        if K == 2:
+            blocks = blocks[1:] - blocks[:1]
+        d = X.shape[1]
+        self.coef_ = blocks[:, :d].copy()
+        self.intercept_ = blocks[:, d].copy() if self.fit_intercept else np.zeros(len(blocks))
+        return machine, certificate
+
+    def _judged(self, X: Any, label: NDArray[np.int64], weight: Any, own: Any) -> Certificate:
+        """What is true of the machine, whoever trained it, with the learner's proof, if it has
+        one, that no machine separates the classes."""
+        problem = Problem(X, label, sample_weight=weight, fit_intercept=self.fit_intercept)
+        rows: Any = getattr(own, "rows", ())
+        a = problem.join(self.coef_, self.intercept_)
+        witness = Witness(a=a)
+        refuted = getattr(own, "separable", None) is False
+        if refuted and len(rows) and problem.row_index is None:
+            shares = np.array([float(m) for m in own.multipliers])
+            witness = Witness(a=a, rows=np.array(rows), multipliers=shares, claim="origin")
+        with np.errstate(all="ignore"):
+            return judge(problem, witness)
+
+    def _keep(self, fitted: list[Any]) -> None:
+        super()._keep(fitted)
+        self.certificate_: Any = renumbered(self._judgement, self._index)
+
+    def _scheme(self) -> str:
+        return f"one linear machine of {len(self.classes_)} classes by Kesler's construction"
+
+    def _problem_names(self) -> list[str]:
+        return ["Kesler's vectors"]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores w_k . x + b_k: (n, K); for two classes (n,), their difference."""
+        check_is_fitted(self)
+        X = self._rows(X)
+        scores = np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    # -- model files ------------------------------------------------------------------------
+
+    def _more_to_model(self) -> dict[str, Any]:
+        return {
+            "coef": np.asarray(self.coef_),
+            "intercept": np.asarray(self.intercept_),
+            "certificate": self.certificate_.to_dict(),
+        }
+
+    def _more_from_model(self, fields: dict[str, Any]) -> None:
+        K = len(self.classes_)
+        coef, offset = np.asarray(fields["coef"], float), np.asarray(fields["intercept"], float)
+        wanted = (1 if K == 2 else K, self.n_features_in_)
+        if coef.shape != wanted or offset.shape != wanted[:1]:
+            raise ModelError(f"coef has shape {coef.shape} for {K} classes")
+        if not (np.isfinite(coef).all() and np.isfinite(offset).all()):
+            raise ModelError("coef or intercept is not finite")
+        self.coef_, self.intercept_ = coef, offset
+        self.certificate_ = Certificate.from_dict(fields["certificate"])
