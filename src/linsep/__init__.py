@@ -19,6 +19,7 @@ _HOMES = {
     "HullDisplay": "linsep.display.hull",
     "LogisticCurveDisplay": "linsep.display.logistic_curve",
     "ProbabilityDisplay": "linsep.display.probability",
+    "RegionsDisplay": "linsep.display.regions",
     "TraceDisplay": "linsep.display.trace",
     "WeightSpaceDisplay": "linsep.display.weight_space",
     "GaussianClassifier": "linsep.estimators.gaussian",

@@ -8,6 +8,7 @@ from linsep.display.lift import LiftDisplay
 from linsep.display.lift_frames import LiftFramesDisplay
 from linsep.display.logistic_curve import LogisticCurveDisplay
 from linsep.display.probability import ProbabilityDisplay
+from linsep.display.regions import RegionsDisplay
 from linsep.display.trace import TraceDisplay
 from linsep.display.triptych import TriptychDisplay
 from linsep.display.weight_space import WeightSpaceDisplay
@@ -21,6 +22,7 @@ __all__ = [
     "LiftFramesDisplay",
     "LogisticCurveDisplay",
     "ProbabilityDisplay",
+    "RegionsDisplay",
     "TraceDisplay",
     "TriptychDisplay",
     "WeightSpaceDisplay",

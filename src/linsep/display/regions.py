@@ -1,0 +1,301 @@
+"""The regions of several classes, and the zones that a scheme leaves undecided."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from linsep.display.areas import draw_areas
+from linsep.display.geometry import box_around
+from linsep.display.look import (
+    COLOURS,
+    INK,
+    axes,
+    draw_line,
+    draw_points,
+    draw_polygon,
+    frame,
+    pyplot,
+    wrapped,
+)
+from linsep.display.view import class_numbers, feature_names
+from linsep.errors import DataError, EmptyRegionWarning
+from linsep.multiclass import Kesler, OneVsOne, OneVsRest, Regions
+from linsep.multiclass.regions import regions
+
+__all__ = ["RegionsDisplay"]
+
+_HATCH = {-1: ("//", "no class"), -2: ("xx", "several classes")}
+_TITLES = {
+    "unanimous": "one against all, exactly one accepts",
+    "votes": "pairwise votes",
+    "argmax": "largest score",
+}
+
+
+class RegionsDisplay:
+    """What each class gets of the plane, and what nobody or several claim.
+
+    Usually made by ``from_estimator``, or by ``compare`` for all schemes side by side.
+
+    Parameters
+    ----------
+    found : Regions
+        What ``linsep.regions(model, box=...)`` gave.
+    points : array of shape (n, 2)
+        Rows to draw.
+    labels : array of int
+        Class number of each row.
+    class_names : sequence of str
+        Names for the legend.
+    names : pair of str
+        Names of the two features.
+    title : str
+        The words above the picture.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    regions_ : list of polygon or image
+        The pieces of the plane, coloured by class.
+    undecided_ : list of polygon or contour set
+        The hatched pieces.
+    boundaries_ : dict of line
+        Common boundaries of a linear machine by pair of classes.
+    points_ : list of scatter, one for each class
+    displays_ : list of RegionsDisplay
+        After ``compare``: one for each scheme.
+
+    See Also
+    --------
+    linsep.regions : The same in numbers.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> X = [[0, 2], [1, 3], [3, 0], [4, 1], [-3, -1], [-2, -3]]
+    >>> model = linsep.OneVsRest(decide="unanimous").fit(X, list("aabbcc"))
+    >>> display = linsep.RegionsDisplay.from_estimator(model, X, list("aabbcc"))
+    >>> len(display.undecided_) > 0, display.found.exact
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        found: Regions,
+        points: NDArray[np.float64],
+        labels: NDArray[np.intp],
+        class_names: Sequence[str],
+        *,
+        names: Sequence[str] = ("x1", "x2"),
+        title: str = "",
+    ) -> None:
+        self.found = found
+        self.points = points
+        self.labels = labels
+        self.class_names = list(class_names)
+        self.names = list(names)
+        self.title = title
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        *,
+        scheme: str | None = None,
+        box: Any = None,
+        class_names: Sequence[str] | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw a fitted classifier of two features.
+
+        Parameters
+        ----------
+        model : classifier
+            OneVsRest, OneVsOne, Kesler, or any with ``decision_function``.
+        X : array or data frame of shape (n, 2)
+            The rows to draw.
+        y : array of shape (n,)
+            Their classes.
+        scheme : {"unanimous", "votes", "argmax"}, optional
+            As in ``linsep.regions``; None is that of the model.
+        box : ((x_low, y_low), (x_high, y_high)), optional
+            What to show; None is a box around the rows.
+        class_names : sequence of str, optional
+            Names of the classes, in the order of model.classes_.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure without it.
+        **options
+            Passed to ``plot``.
+
+        Returns
+        -------
+        RegionsDisplay
+        """
+        names = feature_names(X, np.shape(X)[1], None, model)
+        points = _plane(X)
+        box = box_around(points) if box is None else np.asarray(box, dtype=np.float64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyRegionWarning)  # the title says it
+            found = regions(model, box=box, scheme=scheme)
+        labels = class_numbers(y, found.classes, len(points))
+        shown = [str(c) for c in (found.classes if class_names is None else class_names)]
+        display = cls(found, points, labels, shown, names=names, title=title_of(found))
+        return display.plot(ax, **options)
+
+    @classmethod
+    def compare(cls, X: Any, y: Any, *, estimator: Any = None, box: Any = None) -> Self:
+        """Fit one estimator in every scheme and draw the four pictures side by side.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, 2)
+        y : array of shape (n,)
+        estimator : classifier or None, default=None
+            A linear binary classifier; None is LinearSVM().
+        box : ((x_low, y_low), (x_high, y_high)), optional
+
+        Returns
+        -------
+        RegionsDisplay
+            Of the first picture; ``displays_`` holds all.
+        """
+        copy = (lambda: None) if estimator is None else (lambda: clone(estimator))
+        rest = OneVsRest(copy()).fit(X, y)
+        kesler = Kesler(copy()) if estimator is not None else Kesler()
+        models = [
+            (rest, "unanimous"), (rest, "argmax"), (OneVsOne(copy()).fit(X, y), "votes"),
+            (kesler.fit(X, y), "argmax"),
+        ]  # fmt: skip
+        figure, panels = pyplot().subplots(2, 2, figsize=(11.4, 9.4), layout="constrained")
+        displays = [
+            cls.from_estimator(model, X, y, scheme=scheme, box=box, ax=ax, legend=k == 0)
+            for k, (ax, (model, scheme)) in enumerate(zip(panels.ravel(), models))
+        ]
+        heads = ("one against all: exactly one accepts", "one against all: largest value",
+                 "pairwise: most votes", "one linear machine (Kesler): largest score")  # fmt: skip
+        for display, head in zip(displays, heads):
+            display.ax_.set_title(head + "\n" + wrapped(_shares(display.found), 60), fontsize=9.5)
+        displays[0].displays_ = displays
+        displays[0].figure_ = figure
+        return displays[0]
+
+    def plot(self, ax: Any = None, *, legend: bool = True, title: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; a new figure without it.
+        legend, title : bool, default=True
+            Whether to draw them.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_ = ax = axes(ax)
+        self.figure_ = ax.figure
+        box = self.found.box
+        if box is None:
+            raise DataError("these regions are of rows; a picture needs those of a box.")
+        self.displays_: list[Self] = [self]
+        self.regions_, self.undecided_ = [], []
+        if self.found.exact:
+            self._draw_pieces()
+        else:
+            self._draw_grid(box)
+        self.boundaries_ = {
+            pair: draw_line(ax, ends, color=INK, linewidth=1.6, zorder=3)
+            for pair, ends in self.found.boundaries.items()
+        }
+        self.points_ = draw_points(ax, self.points, self.labels, self.class_names)
+        frame(ax, box, equal=False)
+        ax.set_xlabel(self.names[0])
+        ax.set_ylabel(self.names[1])
+        if legend:
+            self._legend()
+        if title:
+            ax.set_title(wrapped(self.title, 74), fontsize="medium")
+        return self
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _draw_pieces(self) -> None:
+        """Convex pieces; the lines between them are those of the machines."""
+        edge = self.found.scheme != "argmax"
+        for number, polygon in self.found.polygons:
+            rule = {"edgecolor": (INK, 0.55), "linewidth": 0.8 if edge else 0.0}
+            if number >= 0:
+                colour = (COLOURS[number % len(COLOURS)], 0.16)
+                piece = draw_polygon(self.ax_, polygon, facecolor=colour, zorder=0, **rule)
+                self.regions_.append(piece)
+            else:
+                style = {"facecolor": "white", "hatch": _HATCH[number][0], "zorder": 1}
+                self.undecided_.append(draw_polygon(self.ax_, polygon, **style, **rule))
+
+    def _draw_grid(self, box: NDArray[np.float64]) -> None:
+        """Colours of the points of a grid, hatched where they are not decided."""
+        found = self.found
+        side = round(len(found.points) ** 0.5)
+        grid = found.decided.reshape(side, side)
+        image = draw_areas(
+            self.ax_, lambda rows: grid.ravel(), box, len(found.classes), points=side
+        )
+        self.regions_.append(image)
+        x, y = np.linspace(*box[:, 0], side), np.linspace(*box[:, 1], side)
+        for number, (hatch, _) in _HATCH.items():
+            own = (grid == number).astype(float)
+            if own.any():
+                style = {"levels": [0.5, 1.5], "hatches": [hatch], "colors": "none"}
+                self.undecided_.append(self.ax_.contourf(x, y, own, **style, zorder=1))
+
+    def _legend(self) -> None:
+        from matplotlib.patches import Patch
+
+        handles, _ = self.ax_.get_legend_handles_labels()
+        for number, (hatch, words) in _HATCH.items():
+            share = self.found.none if number == -1 else self.found.several
+            if share > 0:
+                style = {"facecolor": "white", "edgecolor": INK, "hatch": hatch}
+                handles.append(Patch(label=f"{words}, {100 * share:.3g} %", **style))
+        self.ax_.legend(handles=handles, fontsize="small", framealpha=0.92)
+
+
+def title_of(found: Regions) -> str:
+    """Scheme and shares."""
+    return f"{_TITLES[found.scheme]}: {_shares(found)}"
+
+
+def _shares(found: Regions) -> str:
+    about = "" if found.exact else "about "
+    if found.scheme != "argmax":
+        if not found.undecided:
+            return "nothing of this box is undecided"
+        return f"{about}{100 * found.undecided:.3g} % of this box is undecided"
+    words = "regions are convex" if found.contiguous is not None else "every point is decided"
+    if found.apart:
+        pairs = ", ".join(f"{a} and {b}" for a, b in found.apart[:4])
+        more = ", ..." if len(found.apart) > 4 else ""
+        words += f"; no common boundary: {pairs}{more}"
+    if found.empty:
+        words += f"; never predicted: {', '.join(map(str, found.empty))}"
+    return words
+
+
+def _plane(X: Any) -> NDArray[np.float64]:
+    points = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise DataError(
+            f"X has shape {points.shape}; a picture of regions needs two features. "
+            "linsep.regions(model, X) counts the rows for any number."
+        )
+    return np.asarray(points, dtype=np.float64)
