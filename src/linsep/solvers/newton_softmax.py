@@ -15,6 +15,7 @@ Paper     Boehning 1992, Multinomial logistic regression algorithm; Liu and Noce
 
 from __future__ import annotations
 
+import copy
 import threading
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.certify.survey import survey
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
@@ -45,6 +47,7 @@ Array = NDArray[np.float64]
 _BEYOND = 1e-10  # relative gap that small problems are solved to, whatever the tolerance
 _MEMORY = 1 << 25  # numbers in all pairs
 _SAMPLE_STEPS = 10  # on the sample, at most
+_PATIENCE = 40  # steps of a small problem before it is approached from small costs
 _FIRST_STEPS = 8  # on all rows, before the classes get matrices of their own
 
 
@@ -79,6 +82,8 @@ class SoftmaxState(State):
     pairs: int = 0
     """How many there were; the last ones are kept."""
     idle: int = 0
+    share: float = 1.0
+    """Part of C in force: less than 1 on the way up from small costs."""
     slow: bool = False
     """Whether the last step left more than a third of the gap."""
     tried: float = np.inf
@@ -187,7 +192,9 @@ class NewtonSoftmax:
         if state.level == 0 and self._enough(state):
             self._enter(problem, state, 1)
             return
-        rows = self._rows(problem, state.level)
+        rows = self._rows(problem, state.level, state.share)
+        if self._turned_back(problem, state):
+            return
         self._refresh(problem, state, rows)
         shortcut = self._shortcut(state) if state.level == 1 else None
         if shortcut is not None:
@@ -195,6 +202,27 @@ class NewtonSoftmax:
         else:
             self._move(problem, state, rows, self._direction(state))
         state.rung += 1
+
+    def _turned_back(self, problem: Problem, state: SoftmaxState) -> bool:
+        """Whether to go on at another share of C.
+
+        Where columns or rows differ by orders of magnitude, rows far on their own side have no
+        curvature and yet stand in the way of long steps. From small costs up, ten times a turn,
+        each answer is close to the next.
+        """
+        if state.level < 1 or not self.ridge:
+            return False
+        if state.share < 1.0 and (state.gap <= 1e-2 or state.idle >= 2):
+            state.share = min(1.0, 10.0 * state.share)
+        elif state.share == 1.0 and state.rung == _PATIENCE and _small(problem):
+            steep = self.C * float(problem.weight.sum()) * float(survey(problem).rows.max())
+            state.share = 10.0 ** -float(np.clip(np.ceil(np.log10(steep + 1.0)), 0.0, 30.0))
+            state.W = np.zeros_like(state.W)
+        else:
+            return False
+        self._enter(problem, state, 1)
+        state.rung = _PATIENCE + 1
+        return True
 
     def _refresh(self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows) -> None:
         """See that there is a matrix to take directions from."""
@@ -219,7 +247,7 @@ class NewtonSoftmax:
 
     def _enter(self, problem: Problem, state: SoftmaxState, level: int) -> None:
         """Go on with another set of rows."""
-        rows = self._rows(problem, level)
+        rows = self._rows(problem, level, state.share)
         state.level, state.rung, state.idle = level, 0, 0
         state.kind = ""
         S = rows.forward(state.W[:, :-1]) + state.W[:, -1:].astype(rows.dtype)
@@ -254,7 +282,8 @@ class NewtonSoftmax:
         if self.ridge:
             state.gap = _share(0.5 * float(np.vdot(state.gradient, state.gradient)), state.primal)
             small = _small(problem)
-            if state.level == 1 and state.gap <= (min(self.tol, _BEYOND) if small else self.tol):
+            whole = state.level == 1 and state.share == 1.0
+            if whole and state.gap <= (min(self.tol, _BEYOND) if small else self.tol):
                 state.status = Status.CERTIFIED
         return now
 
@@ -289,7 +318,7 @@ class NewtonSoftmax:
         nearer = state.gap < 0.5 * gap
         state.slow = not state.gap < 0.3 * gap
         state.idle = 0 if lower or nearer else state.idle + 1
-        if state.level < 1:
+        if state.level < 1 or state.share < 1.0:
             return
         small = _small(problem)
         if state.idle >= (2 if small else 5):
@@ -428,8 +457,12 @@ class NewtonSoftmax:
         size = max(6144, 8 * problem.d)
         return size if 4 * size <= problem.n else 0
 
-    def _rows(self, problem: Problem, level: int) -> SoftmaxRows:
-        return _row_set(problem, self, level)
+    def _rows(self, problem: Problem, level: int, share: float = 1.0) -> SoftmaxRows:
+        rows = _row_set(problem, self, level)
+        if share < 1.0:
+            rows = copy.copy(rows)
+            rows.cost = share * rows.cost
+        return rows
 
 
 def _share(gap: float, primal: float) -> float:
