@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+import scipy.sparse
 from tests.laws.test_laws import run, same
 from tests.tables import LAYOUTS, PROBLEMS, problem
 
 from linsep.core import Limits, Problem, drive, new_log
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
 from linsep.core.status import Status
+from linsep.jit import compile as compiling
+from linsep.jit import widrow_hoff as loops
 from linsep.solvers.conjugate_squares import ConjugateSquares
 from linsep.solvers.gradient_squares import GradientSquares
 from linsep.solvers.ho_kashyap import HoKashyap
@@ -92,3 +97,30 @@ def test_states_hold_arrays_and_numbers_only():
         for field in dataclasses.fields(state):
             value = getattr(state, field.name)
             assert isinstance(value, np.ndarray | int | float | Status), field.name
+
+
+@pytest.mark.parametrize("kind", ["dense", "CSR", "three classes", "float32"])
+def test_python_and_machine_code_agree_in_every_bit(kind, monkeypatch):
+    X, y = PROBLEMS["three classes" if kind == "three classes" else "overlapping"]()
+    X = scipy.sparse.csr_array(X) if kind == "CSR" else X
+    data = Problem(X.astype(np.float32) if kind == "float32" else X, y)
+    ends = []
+    for limit in (2**62, 0):  # never compiled, always compiled
+        with monkeypatch.context() as patch:
+            patch.setattr(compiling, "_LARGE", limit)
+            patch.setattr(compiling, "_PATIENCE", limit)
+            patch.setattr(loops.visit, "_ready", set())
+            solver = SOLVERS["widrow-hoff, shuffle"]
+            ends.append(run(solver, data, 200))
+    same(*ends)
+    assert ends[0].n_updates == 200
+
+
+def test_tiny_problems_do_not_load_numba():
+    code = (
+        "import sys, linsep; t = linsep.data.load('mse-1'); "
+        "linsep.LeastSquares().fit(t.X, t.y); linsep.HoKashyap().fit(t.X, t.y); "
+        "linsep.LeastSquares(solver='widrow-hoff', tol=10).fit(t.X, t.y); "
+        "sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False).returncode == 0
