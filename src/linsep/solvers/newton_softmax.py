@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,74 +27,29 @@ from linsep.certify.survey import survey
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.losses.softmax import Shares
 from linsep.solvers import softmax_system as system
-from linsep.solvers.softmax_pass import (
-    SoftmaxRows,
+from linsep.solvers.softmax_direction import direction, refactor, remember, shortcut
+from linsep.solvers.softmax_pass import SoftmaxRows
+from linsep.solvers.softmax_rows import (
     all_rows,
     fold,
     is_folded,
     n_columns,
     some_rows,
 )
+from linsep.solvers.softmax_state import SoftmaxState, share_of
 
 __all__ = ["NewtonSoftmax", "SoftmaxState"]
 
 Array = NDArray[np.float64]
 
 _BEYOND = 1e-10  # relative gap that small problems are solved to, whatever the tolerance
-_MEMORY = 1 << 25  # numbers in all pairs
 _SAMPLE_STEPS = 10  # on the sample, at most
 _PATIENCE = 40  # steps of a small problem before it is approached from small costs
 _FIRST_STEPS = 8  # on all rows, before the classes get matrices of their own
-
-
-@dataclass(kw_only=True)
-class SoftmaxState(State):
-    """An evaluated point, the curvature in use, and the corrections of it."""
-
-    W: Array
-    """Weights, one row a class: d of them and the intercept (n of them where the rows are few
-    and the columns many, see ``softmax_pass.fold``)."""
-    level: int = -1
-    """-1 before the first evaluation, 0 on a sample, 1 on all rows."""
-    rung: int = 0
-    """Steps at this level."""
-    S: NDArray[Any]
-    """Scores of the rows of the level, shape (K, n)."""
-    gradient: Array
-    """By the weights, shape (K, d); that by the intercepts is zero."""
-    primal: float = np.inf
-    gap: float = np.inf
-    """Relative gap as the solver sees it; certify has the last word."""
-    kind: str = ""
-    factors: NDArray[Any]
-    scales: Array = field(default_factory=lambda: np.zeros(0))
-    class_factors: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    class_scales: Array = field(default_factory=lambda: np.zeros(0))
-    """The matrix that directions are taken from and its kind; see softmax_system.py."""
-    steps_s: Array
-    """Changes of the weights since; pair number i is in row i modulo the number of rows."""
-    steps_y: Array
-    """Changes of the gradient that went with them."""
-    pairs: int = 0
-    """How many there were; the last ones are kept."""
-    idle: int = 0
-    share: float = 1.0
-    """Part of C in force: less than 1 on the way up from small costs."""
-    slow: bool = False
-    """Whether the last step left more than a third of the gap."""
-    tried: float = np.inf
-    """Gap that the last shortcut promised."""
-    rows_read: float = 0.0
-    n_rows: int
-
-    @property
-    def passes(self) -> float:
-        """Rows read divided by the number of rows."""
-        return self.rows_read / self.n_rows
 
 
 @dataclass(frozen=True)
@@ -120,8 +75,8 @@ class NewtonSoftmax:
     >>> from linsep.solvers.newton_softmax import NewtonSoftmax
     >>> problem = Problem([[0.0], [1.0], [2.0]], ["a", "b", "c"])
     >>> out = drive(problem, NewtonSoftmax())
-    >>> out.status.name, out.witness.a.reshape(3, 2)[:, 0].round(4).tolist()
-    ('CERTIFIED', [-0.5, 0.0, 0.5])
+    >>> out.status.name, (out.witness.a.reshape(3, 2)[:, 0].round(4) + 0.0).tolist()
+    ('CERTIFIED', [-0.6234, 0.0, 0.6234])
     """
 
     C: float = 1.0
@@ -196,11 +151,11 @@ class NewtonSoftmax:
         if self._turned_back(problem, state):
             return
         self._refresh(problem, state, rows)
-        shortcut = self._shortcut(state) if state.level == 1 else None
-        if shortcut is not None:
-            self._move(problem, state, rows, shortcut, 1.0)
+        jump = shortcut(state, self.tol) if state.level == 1 and self.ridge else None
+        if jump is not None:
+            self._move(problem, state, rows, jump, 1.0)
         else:
-            self._move(problem, state, rows, self._direction(state))
+            self._move(problem, state, rows, direction(state, self.ridge, self.reference))
         state.rung += 1
 
     def _turned_back(self, problem: Problem, state: SoftmaxState) -> bool:
@@ -233,7 +188,10 @@ class NewtonSoftmax:
         early = state.rung <= _FIRST_STEPS or state.rung % _FIRST_STEPS == 0
         stale = kind == "blocks" and state.slow and early
         if kind != state.kind or stale or self._whole(state, rows):
-            self._factor(problem, state, rows, kind)
+            refactor(
+                state, rows, kind, ridge=self.ridge, offset=problem.fit_intercept,
+                fixed=self.reference, seed=self.seed * 1000003 + state.steps,
+            )  # fmt: skip
             state.pairs = 0
 
     def _whole(self, state: SoftmaxState, rows: SoftmaxRows) -> bool:
@@ -280,7 +238,7 @@ class NewtonSoftmax:
             return now
         state.status = Status.RUNNING
         if self.ridge:
-            state.gap = _share(0.5 * float(np.vdot(state.gradient, state.gradient)), state.primal)
+            state.gap = share_of(0.5 * float(np.vdot(state.gradient, state.gradient)), state.primal)
             small = _small(problem)
             whole = state.level == 1 and state.share == 1.0
             if whole and state.gap <= (min(self.tol, _BEYOND) if small else self.tol):
@@ -302,13 +260,13 @@ class NewtonSoftmax:
         before_W, before_G, before = state.W, state.gradient, (state.primal, state.gap)
         if not self.ridge:
             decrement = abs(float(np.vdot(state.gradient, dW[:, :-1])))
-            state.gap = _share(decrement, state.primal)
+            state.gap = share_of(decrement, state.primal)
         S = state.S + rows.dtype.type(t) * dS
         self._take(problem, state, rows, state.W + t * dW, S)
         if state.status.done:
             return
         if not self._whole(state, rows):
-            self._remember(state, before_W, before_G)
+            remember(state, before_W, before_G)
         self._judge(problem, state, before)
 
     def _judge(self, problem: Problem, state: SoftmaxState, before: tuple[float, float]) -> None:
@@ -333,95 +291,7 @@ class NewtonSoftmax:
         own = state.S[problem.label, np.arange(problem.n)]
         return bool(((own <= state.S).sum(axis=0) == 1).all())
 
-    def _remember(self, state: SoftmaxState, W: Array, G: Array) -> None:
-        s, y = state.W[:, :-1] - W[:, :-1], state.gradient - G
-        if not float(np.vdot(s, y)) > 0:
-            return
-        if not len(state.steps_s):
-            room = int(np.clip(_MEMORY // max(1, 2 * s.size), 6, 30))
-            state.steps_s, state.steps_y = np.zeros((room, *s.shape)), np.zeros((room, *s.shape))
-        place = state.pairs % len(state.steps_s)
-        state.steps_s[place], state.steps_y[place] = s, y
-        state.pairs += 1
-
-    # -- directions ---------------------------------------------------------------------------
-
-    def _factor(self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows, kind: str) -> None:
-        now = rows.shares(state.S)
-        seed = self.seed * 1000003 + state.steps
-        offset, fixed = problem.fit_intercept, self.reference
-        state.kind = kind
-        found: NDArray[Any]
-        if kind == "blocks":
-            found, state.scales = system.factor_blocks(rows, now, self.ridge, offset, fixed, seed)
-        elif kind == "product":
-            found, state.scales, state.class_factors, state.class_scales = system.factor_product(
-                rows, now, offset, fixed, seed
-            )
-        elif kind == "classes":
-            found = system.factor_classes(rows, now, self.ridge, offset, seed)
-        else:
-            found = system.factor_diagonal(rows, now, self.ridge)[None]
-        state.factors = np.atleast_3d(found.T).T.astype(rows.dtype, copy=False)
-
-    def _solved(self, state: SoftmaxState, G: Array) -> Array:
-        """H^-1 G by the matrix at hand."""
-        if state.kind == "blocks":
-            return system.Blocks(state.factors[0], state.scales, len(G)).solve(G)[:, :-1]
-        if state.kind == "product":
-            parts = (state.factors[0], state.scales, state.class_factors, state.class_scales)
-            out = system.solve_product(parts, self.ridge, G)
-        elif state.kind == "classes":
-            out = system.solve_classes(state.factors, G)
-        else:
-            out = G / state.factors[0, 0]
-        if self.reference is not None:
-            out[self.reference] = 0.0
-        return out
-
-    def _direction(self, state: SoftmaxState) -> Array:
-        """-H^-1 gradient with H corrected by the pairs, and intercepts to match."""
-        dW = np.zeros_like(state.W)
-        room = max(1, len(state.steps_s))
-        known = range(max(0, state.pairs - room), state.pairs)
-        pairs = [(state.steps_s[i % room], state.steps_y[i % room]) for i in known]
-        if state.kind == "blocks" and not pairs:
-            dW[:] = -system.Blocks(state.factors[0], state.scales, len(dW)).solve(state.gradient)
-            return dW
-        q, kept = state.gradient.copy(), []
-        for s, y in reversed(pairs):
-            t = float(np.vdot(s, q)) / float(np.vdot(s, y))
-            kept.append(t)
-            q -= t * y
-        q = self._solved(state, q)
-        if pairs:
-            s, y = pairs[-1]
-            q *= float(np.vdot(s, y)) / float(np.vdot(y, self._solved(state, y)))
-        for (s, y), t in zip(pairs, reversed(kept)):
-            q += s * (t - float(np.vdot(y, q)) / float(np.vdot(s, y)))
-        dW[:, :-1] = -q
-        return dW
-
-    def _shortcut(self, state: SoftmaxState) -> Array | None:
-        """The combination of past steps that leaves the shortest gradient, if that is enough.
-
-        The gap is half the squared length of the gradient, which is not what the method makes
-        small; gradients of past points cancel each other to a good part.
-        """
-        count = min(state.pairs, len(state.steps_y))
-        if not self.ridge or count < 4 or state.gap > 20 * self.tol:
-            return None
-        Y = state.steps_y[:count].reshape(count, -1)
-        g = state.gradient.ravel()
-        c = np.linalg.lstsq(Y @ Y.T, -(Y @ g), rcond=1e-12)[0]
-        rest = g + c @ Y
-        promised = _share(0.5 * float(rest @ rest), state.primal)
-        if promised > 0.8 * self.tol or promised > 0.7 * state.tried:
-            return None
-        state.tried = promised
-        dW = np.zeros_like(state.W)
-        dW[:, :-1] = np.tensordot(c, state.steps_s[:count], axes=1)
-        return dW
+    # -- along a line -------------------------------------------------------------------------
 
     def _minimum_along(
         self, state: SoftmaxState, rows: SoftmaxRows, dW: Array, dS: NDArray[Any]
@@ -463,10 +333,6 @@ class NewtonSoftmax:
             rows = copy.copy(rows)
             rows.cost = share * rows.cost
         return rows
-
-
-def _share(gap: float, primal: float) -> float:
-    return gap / primal if gap > 0 else 0.0
 
 
 def _small(problem: Problem) -> bool:
