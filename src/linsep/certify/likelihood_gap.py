@@ -33,6 +33,7 @@ Z: what is zero in the others is zero in them. That they depend is checked in in
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,8 +90,11 @@ def likelihood_gap(problem: Problem, a: Array) -> Gap:
     return likelihood_bounds(problem, a)[0]
 
 
-def likelihood_bounds(problem: Problem, a: Array) -> tuple[Gap, bool]:
-    """The same, and whether it is proved that the likelihood has a maximum."""
+def likelihood_bounds(problem: Problem, a: Array, *, part: bool = True) -> tuple[Gap, bool]:
+    """The same, and whether it is proved that the likelihood has a maximum.
+
+    part says whether to try bounds of some rows where there is none of all.
+    """
     a = np.asarray(a, dtype=np.float64)
     with one_blas_thread(), np.errstate(all="ignore"):
         values = problem.values(a)
@@ -98,7 +102,7 @@ def likelihood_bounds(problem: Problem, a: Array) -> tuple[Gap, bool]:
         high = loss_above(totals.values, problem.weight, a, totals.columns)
         low = lower_bound(problem, values)
         exists = low > 0.0
-        if not exists:
+        if part and not exists:
             low = _partial_bound(problem, values, high)
     free = "with an intercept" if problem.fit_intercept else "no intercept"
     words = f"minus the log likelihood (no penalty); {free}"
@@ -111,7 +115,8 @@ def _partial_bound(problem: Problem, values: Array, high: float) -> float:
     far = np.sort(values[values > _FAR])
     steps = np.diff(far, prepend=max(float(values[values <= _FAR].max(initial=0.0)), 0.0))
     best = 0.0
-    for at in np.argsort(-steps, kind="stable")[:_TRIES]:
+    tries = _TRIES if problem.n * problem.d <= 100_000 else 2
+    for at in np.argsort(-steps, kind="stable")[:tries]:
         near = np.flatnonzero(values < far[at])
         rest = float(losses[near].sum())
         if len(near) and rest > best:
@@ -182,7 +187,7 @@ def _centred(problem: Problem) -> Problem:
     if problem.sparse or not problem.fit_intercept or problem.n * problem.d > _EXACT:
         return problem
     twin = copy.copy(problem)
-    for name in ("rows", "fingerprint", "row_hashes", "squared_lengths", "_survey"):
+    for name in ("rows", "fingerprint", "row_hashes", "squared_lengths", "_survey", "_dependent"):
         twin.__dict__.pop(name, None)
     matrix = problem.matrix.astype(np.float64)
     twin.matrix = matrix - matrix.mean(axis=0)
@@ -257,11 +262,20 @@ def dependent_columns(problem: Problem) -> NDArray[np.int64] | None:
 
     Column d stands for the intercept. What is left when they are dropped spans the same space.
     """
+    if "_dependent" not in problem.__dict__:
+        problem.__dict__["_dependent"] = _dependent(problem)
+    found: NDArray[np.int64] | None = problem.__dict__["_dependent"]
+    return found
+
+
+def _dependent(problem: Problem) -> NDArray[np.int64] | None:
     if problem.n * problem.width > _EXACT:
         return None
-    few = _spanning_rows(problem)
-    basis = null_space(reflected(problem, few))
-    if not orthogonal(problem, np.arange(problem.n), basis):
+    for rows in _candidates(problem):
+        basis = null_space(reflected(problem, _spanning_rows(problem, rows)))
+        if orthogonal(problem, np.arange(problem.n), basis):
+            break
+    else:
         return None
     none = [problem.d] if not problem.fit_intercept else []
     if not len(basis):
@@ -274,11 +288,21 @@ def dependent_columns(problem: Problem) -> NDArray[np.int64] | None:
     return np.array(sorted([order[j] for j in pivots] + none), dtype=np.int64)
 
 
-def _spanning_rows(problem: Problem) -> NDArray[np.int64]:
+def _candidates(problem: Problem) -> Iterator[NDArray[np.int64]]:
+    """Rows among which to look for some that span all: first a few, then all."""
+    n, few = problem.n, 20 * problem.width
+    if 4 * few < n:
+        longest = abs(problem.matrix).argmax(axis=0)  # so that no column is left without entry
+        spread = np.linspace(0, n - 1, few).astype(np.int64)
+        yield np.union1d(np.ravel(longest), spread)
+    yield np.arange(n)
+
+
+def _spanning_rows(problem: Problem, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rows that look as if they span all rows, by QR with pivoting on scaled columns."""
-    block = reflected(problem, np.arange(problem.n))
+    block = reflected(problem, rows)
     size = np.abs(block).max(axis=0)
     block /= np.where(size > 0, size, 1.0)
-    count = min(problem.n, problem.width)
+    count = min(len(rows), problem.width)
     _, order = scipy.linalg.qr(block.T, mode="r", pivoting=True)
-    return np.sort(order[:count])
+    return np.sort(rows[order[:count]])

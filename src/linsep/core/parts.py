@@ -26,7 +26,15 @@ def against_rest(problem: Problem, k: int) -> Problem:
 def rows_of(problem: Problem, index: NDArray[np.int64]) -> Problem:
     """The problem of some rows alone; the classes stay, though one may have no row left."""
     part = copy.copy(problem)
-    fresh = ("sign", "rows", "fingerprint", "row_hashes", "squared_lengths", "_survey")
+    fresh = (
+        "sign",
+        "rows",
+        "fingerprint",
+        "row_hashes",
+        "squared_lengths",
+        "_survey",
+        "_dependent",
+    )
     for name in (*fresh, "_each_against_rest"):
         part.__dict__.pop(name, None)
     part.matrix = problem.matrix[index]

@@ -28,6 +28,8 @@ __all__ = ["LogisticRegression"]
 Array = NDArray[np.float64]
 
 _LIMITS = (Status.STEP_LIMIT, Status.TIME_LIMIT, Status.STOPPED)
+_FAR = 20.0  # margin from which a row may be running away
+_VERDICT = 10.0  # seconds for the verdict where a maximum is likely
 _LAST_DIGITS = 1e-22  # relative gap that small tables are solved to: half the digits of weights
 
 
@@ -276,7 +278,7 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
             gap = softmax_gap(problem, a, C, reference=self._reference(problem))
             return gap, bool(np.isfinite(C)) or gap.lower_bound > 0
         if np.isinf(C):
-            return likelihood_bounds(problem, a)
+            return likelihood_bounds(problem, a, part=witness is None)
         alpha = None
         if witness is not None and len(witness.rows) == problem.n:
             wide = problem.matrix.dtype == np.float64
@@ -290,15 +292,20 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
         """No penalty and no proof of a maximum: decide whether there is one."""
         from linsep.verdict import decide
 
-        if outcome.status is Status.CERTIFIED:  # the steps shrank as they do near a maximum
+        settled = outcome.status is Status.CERTIFIED  # the steps shrank as near a maximum
+        if settled and float(problem.values(self._answer).max()) < _FAR:  # no row runs away
             return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
-        proof = decide(plain_problem(problem), time_limit=limits.seconds)
+        patience = _VERDICT if limits.seconds is None else min(limits.seconds, _VERDICT)
+        proof = decide(plain_problem(problem), time_limit=patience if settled else limits.seconds)
         if proof.separable or proof.quasi:
             self.proof_ = proof
             self.separation_ = separating_words(problem, proof)
             self._answer = limit_weights(problem, proof, self.tol, limits)
             gap, _ = self._measure(problem, self._answer)
             return outcome, gap, Status.NO_MAXIMUM
+        if settled:
+            self._undecided = proof.separable is None or proof.quasi is None
+            return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
         if proof.separable is False and hasattr(solver, "patient"):
             from dataclasses import replace
 
@@ -355,10 +362,17 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
             return
         hint = "Raise max_iter or time_limit, or scale the columns."
         if status is Status.CONVERGED:
-            hint = (
-                "The columns depend on each other up to rounding, so that more cannot be proved: "
-                "drop one of them, or set a finite C."
+            why = (
+                f"{problem.d} columns are too many for a proof"
+                if problem.d > 3000
+                else "The columns depend on each other up to rounding"
             )
+            hint = f"{why}, so that more cannot be proved: drop some, or set a finite C."
+            if self.__dict__.pop("_undecided", False):
+                hint = (
+                    "Whether a maximum exists was not decided in time: some margins are large. "
+                    "linsep.separability(X, y) decides; a finite C has a maximum always."
+                )
         warnings.warn(
             f"{status.value} ({status.name}, {self.n_iter_} passes). The objective "
             f"{gap.objective:.6g} is proved to be within {100 * gap.relative_gap:.3g} % of the "

@@ -72,7 +72,7 @@ def trace(
     if not hasattr(solver, "current"):
         raise CapabilityError(
             f"{type(estimator).__name__} cannot be traced: {type(solver).__name__} moves many "
-            "weights at once. Perceptron and Kozinec can be."
+            "weights at once. Perceptron, Kozinec and solver='gradient' can be."
         )
     if max_steps is not None and hasattr(solver, "cycles"):
         solver = replace(solver, cycles=False)
