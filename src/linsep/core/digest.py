@@ -22,7 +22,8 @@ def row_hashes(matrix: Any, d: int) -> NDArray[np.uint64]:
     keys = (keys ^ (keys >> np.uint64(27))) | np.uint64(1)
 
     def mixed(values: NDArray[Any], key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        bits = np.add(values, 0.0, dtype=np.float64).view(np.uint64)  # turns -0.0 into 0.0
+        plain: NDArray[np.float64] = np.add(values, 0.0, dtype=np.float64)  # -0.0 becomes 0.0
+        bits = plain.view(np.uint64)
         bits ^= bits >> np.uint64(32)
         bits *= np.uint64(0x94D049BB133111EB)
         bits ^= bits >> np.uint64(29)
