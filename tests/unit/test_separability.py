@@ -467,3 +467,16 @@ def test_forged_names_of_columns_are_refused():
     stored["feature_names"] = ["innocent", "age"]
     with pytest.raises(linsep.errors.ProofError, match="names the columns"):
         linsep.Proof.from_dict(stored).check(frame, [0, 0, 1, 1])
+
+
+def test_shares_too_small_for_160_bits_do_not_vanish():
+    X = [
+        [1e-160, 1e-300, 0.1],
+        [1, 0.1, 0],
+        [1e-160, 1e-160, 0.1],
+        [-1, 0.1, 1e8],
+        [0.1, 1, 1e-8],
+    ]
+    y = [0, 1, 0, 1, 1]
+    proof = linsep.separability(X, y)
+    assert proof.separable and proof.check(X, y)

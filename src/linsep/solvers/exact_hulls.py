@@ -180,8 +180,9 @@ class ExactHulls:
         shares = []
         for i, (s, t) in enumerate(zip(state.shares, target)):
             now, goal = (s << _BITS) // state.whole, (t << _BITS) // whole
-            if i not in gone:
-                shares.append(max(now + ((goal - now) * step >> _BITS), int(s > 0)))
+            if i not in gone:  # a share above zero stays so, however small
+                some = s > 0 or (t > 0 and above > 0)
+                shares.append(max(now + ((goal - now) * step >> _BITS), int(some)))
         state.rows = [r for i, r in enumerate(state.rows) if i not in gone]
         state.shares = shares
         self._divide(problem, state, 1 << _BITS)
