@@ -176,10 +176,11 @@ def sample_rows(
     with rare features are always in; a row of weight s counts as s rows.
     """
     s = problem.weight
-    total = float(s @ lengths)
-    chance = s / s.sum()
-    if total > 0:
-        chance = (chance + s * lengths / total) / 2
-    chance = np.minimum(1.0, size * chance)
+    total, mass = float(s @ lengths), float(s.sum())
+    share = 0.5 * size if total > 0 else float(size)
+    chance = lengths * (share / total if total > 0 else 0.0)
+    chance += share / mass
+    if s.min() != s.max() or s[0] != 1.0:
+        chance *= s
     index = np.flatnonzero(generator(seed, level).random(problem.n) < chance)
-    return index, s[index] / chance[index]
+    return index, s[index] / np.minimum(1.0, chance[index])
