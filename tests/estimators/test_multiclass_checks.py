@@ -18,10 +18,8 @@ ESTIMATORS = [
     linsep.OneVsRest(),
     linsep.OneVsOne(),
     linsep.Kesler(linsep.Perceptron(max_iter=100)),
-    linsep.Kesler(linsep.LinearSVM()),
     linsep.OneVsRest(LogisticRegression()),
-    linsep.OneVsOne(linsep.LeastSquares(), calibrate="sigmoid"),
-    linsep.LinearSVM(calibrate="isotonic"),
+    linsep.OneVsOne(calibrate="sigmoid"),
 ]
 
 

@@ -420,3 +420,19 @@ def test_hostile_tables(data, n, which):
     assert len(model.certificates_) == len(model.estimators_)
     if which is linsep.OneVsOne:
         assert len(model.estimators_) == len(list(combinations(model.classes_, 2)))
+
+
+@pytest.mark.parametrize("inner", [linsep.LinearSVM(), linsep.Perceptron(), LinearSVC()])
+@every
+def test_certify_proves_the_machines_again(scheme, inner):
+    model = scheme(inner, class_weight={0: 1, 1: 2, 2: 1}).fit(X, y)
+    report = linsep.certify(model, X, y)
+    if scheme is linsep.Kesler:
+        assert report.separable is True and report.margin == model.certificate_.margin
+        return
+    assert report.problems == report.proved == 3
+    assert report.errors == model.certificate_.errors
+    if not isinstance(inner, linsep.Perceptron):
+        assert report.relative_gap <= 1e-3
+    if model.outcome_ is not None:
+        assert model.outcome_.passes > 0 and not model.outcome_.interrupted

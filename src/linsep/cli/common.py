@@ -28,6 +28,9 @@ ALGORITHMS = {
     "kozinec": ("Kozinec", "nearest points of the hulls: the maximum margin, with bounds"),
     "gaussian": ("GaussianClassifier", "Bayes rule of Gaussian classes, linear or quadratic"),
     "linear-svm": ("LinearSVM", "soft or hard margin, with a proved duality gap"),
+    "one-vs-rest": ("OneVsRest", "a machine for each class, with rejection if asked for"),
+    "one-vs-one": ("OneVsOne", "a machine for each pair of classes, which vote"),
+    "kesler": ("Kesler", "one linear machine by a perceptron on Kesler's vectors"),
     "logistic-regression": ("LogisticRegression", "probabilities, with a proved duality gap"),
 }
 
@@ -62,12 +65,18 @@ def estimator(args: Namespace, **settings: Any) -> Any:
         )
     cls = getattr(linsep, ALGORITHMS[name][0])
     known = cls().get_params()
+    inside: dict[str, Any] = {}
     for item in args.set:
         key, sep, text = item.partition("=")
+        if "estimator" in known and sep and key.startswith("estimator__"):
+            inside[key] = _value(text)
+            continue
         if not sep or key not in known:
             what = "has no '='" if not sep else f"is no setting of {name}"
             raise SettingError(f"--set {item}: {key!r} {what}; known: {', '.join(sorted(known))}.")
         settings[key] = _value(text)
+    if "estimator" in known:
+        return _scheme(cls, known, settings, inside, getattr(args, "no_intercept", False))
     if getattr(args, "no_intercept", False):
         settings["fit_intercept"] = False
     for key in [key for key in settings if key not in known]:
@@ -75,6 +84,31 @@ def estimator(args: Namespace, **settings: Any) -> Any:
             raise SettingError(f"{name} has no {_OPTIONS[key]}: {_NO_RUN}.")
         del settings[key]  # a closed form has no run to watch
     return cls(**settings)
+
+
+def _scheme(
+    cls: Any, known: dict[str, Any], settings: dict[str, Any], inside: dict[str, Any], bare: bool
+) -> Any:
+    """A scheme for many classes around the algorithm that --set estimator=NAME names."""
+    import linsep
+
+    inner = settings.pop("estimator", None)
+    if inner is not None and inner not in ALGORITHMS:
+        raise SettingError(f"--set estimator={inner}: known are {', '.join(ALGORITHMS)}.")
+    if settings.pop("callbacks", None):
+        raise SettingError("schemes for many classes have no --checkpoint and --resume.")
+    settings.pop("verbose", None)
+    own = {key: value for key, value in settings.items() if key in known}
+    made = cls(**own)
+    made.estimator = made._default() if inner is None else getattr(linsep, ALGORITHMS[inner][0])()
+    if "time_limit" in settings:
+        inside["estimator__time_limit"] = settings["time_limit"]
+    if bare:
+        inside["fit_intercept" if "fit_intercept" in known else "estimator__fit_intercept"] = False
+    try:
+        return made.set_params(**inside)
+    except ValueError as error:
+        raise SettingError(f"--set: {error}") from error
 
 
 _OPTIONS = {

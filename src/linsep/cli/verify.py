@@ -57,15 +57,11 @@ def _model(args: Namespace) -> int:
         )
     if not hasattr(model, "certificate_"):
         raise ModelError(f"{args.model} holds no certificate; there is nothing to verify.")
-    problem = Problem(data.X, labels, fit_intercept=bool(model.fit_intercept))
     told = model.certificate_
-    if hasattr(told, "log_likelihood"):
-        found, wrong = _likelihood(framed(data), labels, model, told)
-    elif hasattr(told, "reach"):
-        found, wrong = _squares(framed(data), labels, model, told)
+    if hasattr(told, "problems"):
+        found, wrong = _machines(framed(data), labels, model)
     else:
-        is_gap = hasattr(told, "lower_bound")
-        found, wrong = (_gap if is_gap else _facts)(problem, model, told)
+        found, wrong = _compared(framed(data), data.X, labels, model)
     lines = [f"found   {found}", f"stored  {told}"]
     lines += [f"DIFFERS {line}" for line in wrong]
     lines.append("they DIFFER: forged, or made for other data" if wrong else "they agree")
@@ -77,6 +73,32 @@ def _model(args: Namespace) -> int:
     }
     emit(report if args.json else "\n".join(lines), args.json)
     return 1 if wrong else 0
+
+
+def _compared(X: Any, matrix: Any, labels: Any, model: Any) -> tuple[Any, list[str]]:
+    """The certificate of one model, recomputed, and what differs from the stored one."""
+    told = model.certificate_
+    if hasattr(told, "log_likelihood"):
+        return _likelihood(X, labels, model, told)
+    if hasattr(told, "reach"):
+        return _squares(X, labels, model, told)
+    problem = Problem(matrix, labels, fit_intercept=bool(model.fit_intercept))
+    return (_gap if hasattr(told, "lower_bound") else _facts)(problem, model, told)
+
+
+def _machines(X: Any, labels: Any, model: Any) -> tuple[Any, list[str]]:
+    """Every machine of a scheme for many classes, each on its own rows."""
+    if model.class_weight is not None:
+        raise ModelError("machines with class_weight are checked by linsep.certify(model, X, y).")
+    wrong = []
+    matrix = X.to_numpy() if hasattr(X, "to_numpy") else X
+    for number, (machine, rows, own) in enumerate(model.binary_problems(labels)):
+        part = matrix[rows]
+        _, differs = _compared(part, part, own, machine)
+        wrong += [f"machine {number}: {line}" for line in differs]
+    import linsep
+
+    return linsep.certify(model, X, labels), wrong
 
 
 def _facts(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:

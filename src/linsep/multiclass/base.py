@@ -15,9 +15,9 @@ from linsep.core.validate import as_labels, as_weights
 from linsep.errors import DataError, LabelError
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.params import Check, check_params, either, none, number
-from linsep.multiclass.certificates import put_together, renumbered, worst
+from linsep.multiclass.certificates import Certificates, Runs, put_together, renumbered, worst
 from linsep.multiclass.files import machines_from_model, machines_to_model
-from linsep.multiclass.machines import is_ours, refuse_unusable
+from linsep.multiclass.machines import certified, is_ours, refuse_unusable
 
 __all__ = ["ManyClasses"]
 
@@ -139,6 +139,8 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self.certificates_ = [renumbered(c, self._index) for _, c in fitted]
         self.certificate_ = put_together(self.certificates_)
         self.status_ = worst(self.estimators_)
+        runs = [getattr(machine, "outcome_", None) for machine in self.estimators_]
+        self.outcome_ = None if None in runs else Runs(tuple(runs))
         inner = self._inner()
         reason = getattr(self.estimators_[0], "solver_used_", type(inner).__name__)
         self.solver_used_ = f"{self._scheme()}, by {reason}"
@@ -175,6 +177,22 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             words = "no certificate" if certificate is None else str(certificate)
             lines.append(f"  {name:<{width}}  {words}")
         return "\n".join(lines)
+
+    def binary_problems(self, y: Any) -> list[tuple[Any, NDArray[np.intp], NDArray[np.int64]]]:
+        """Machine, rows and labels 0 and 1 of each binary problem of a table."""
+        raise NotImplementedError
+
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Certificates:
+        """What is proved about the machines on these rows; ``linsep.certify`` calls it."""
+        check_is_fitted(self)
+        rows, y = self._rows(X), _labels(y)
+        weight = self._weights(y, sample_weight)
+        found = []
+        for machine, index, labels in self.binary_problems(y):
+            own = None if weight is None else np.asarray(weight)[index]
+            certificate = certified(machine, _safe_indexing(rows, index), labels, own)
+            found.append(renumbered(certificate, index))
+        return put_together(found)
 
     # -- model files ------------------------------------------------------------------------
 

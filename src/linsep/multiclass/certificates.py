@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linsep.core.status import Status
 
-__all__ = ["Certificates", "put_together", "renumbered", "worst"]
+__all__ = ["Certificates", "Runs", "put_together", "renumbered", "worst"]
 
 # The first of these that one of the machines ended with is the status of all.
 _WORST = [status for status in Status if not status.ok] + [
@@ -56,6 +56,33 @@ class Certificates:
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The summary behind ``to_dict``."""
         return cls(**{**data, "errors": tuple(data["errors"])})
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of several machines: their outcomes, and the work of all."""
+
+    parts: tuple[Any, ...]
+
+    @property
+    def passes(self) -> float:
+        """Passes over the data, of all machines together."""
+        return float(sum(part.passes for part in self.parts))
+
+    @property
+    def steps(self) -> int:
+        """Steps of all machines."""
+        return int(sum(part.steps for part in self.parts))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all machines, which may have run at the same time."""
+        return float(sum(part.seconds for part in self.parts))
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether one of them was stopped."""
+        return any(part.interrupted for part in self.parts)
 
 
 def put_together(certificates: Sequence[Any]) -> Certificates:

@@ -169,6 +169,13 @@ class Kesler(ManyClasses):
     def _problem_names(self) -> list[str]:
         return ["Kesler's vectors"]
 
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """What is true of the machine on these rows; ``linsep.certify`` calls it."""
+        check_is_fitted(self)
+        y = np.asarray(y)
+        weight = self._weights(y, sample_weight)
+        return self._judged(self._rows(X), np.searchsorted(self.classes_, y), weight, None)
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores w_k . x + b_k: (n, K); for two classes (n,), their difference."""
         check_is_fitted(self)

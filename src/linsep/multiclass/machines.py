@@ -11,12 +11,14 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from linsep.certify.certificate import judge
+from linsep.core import Problem, Witness
 from linsep.core.lanes import run_all
-from linsep.errors import CapabilityError, LinsepError, SettingError
+from linsep.errors import CapabilityError, LinsepError, ModelError, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.certify_model import certify_model
 
-__all__ = ["fit_machine", "is_ours", "refuse_unusable", "run_machines", "values"]
+__all__ = ["certified", "fit_machine", "is_ours", "refuse_unusable", "run_machines", "values"]
 
 _CERTIFIED = 200_000  # entries up to which machines of other libraries are certified in fit
 
@@ -51,6 +53,17 @@ def fit_machine(estimator: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[A
     if certificate is None and not is_ours(machine):
         certificate = _certified(machine, X, y, weight)
     return machine, certificate
+
+
+def certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
+    """What can be proved about a fitted machine: its gap, or which rows it has right."""
+    try:
+        return certify_model(machine, X, y, sample_weight=weight)
+    except ModelError:  # it minimises nothing
+        if not is_ours(machine):
+            return None
+    problem = Problem(X, y, sample_weight=weight, fit_intercept=machine.fit_intercept)
+    return judge(problem, Witness(a=problem.join(machine.coef_, machine.intercept_)))
 
 
 def _certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:

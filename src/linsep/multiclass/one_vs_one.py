@@ -102,6 +102,14 @@ class OneVsOne(ManyClasses):
         classes = self.classes_.tolist()
         return [f"{classes[j]!r} against {classes[i]!r}" for i, j in self.pairs_]
 
+    def binary_problems(self, y: Any) -> list[tuple[Any, NDArray[np.intp], NDArray[np.int64]]]:
+        """Machine, rows and labels 0 and 1 of each binary problem of a table."""
+        out = []
+        for machine, (i, j) in zip(self.estimators_, self.pairs_):
+            rows = np.flatnonzero((y == self.classes_[i]) | (y == self.classes_[j]))
+            out.append((machine, rows, (y[rows] == self.classes_[j]).astype(np.int64)))
+        return out
+
     # -- the answer -------------------------------------------------------------------------
 
     def pairwise_decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -128,6 +128,12 @@ class OneVsRest(ManyClasses):
             return [f"{classes[1]!r} against {classes[0]!r}"]
         return [f"{c!r} against the rest" for c in classes]
 
+    def binary_problems(self, y: Any) -> list[tuple[Any, NDArray[np.intp], NDArray[np.int64]]]:
+        """Machine, rows and labels 0 and 1 of each binary problem of a table."""
+        own = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        rows = np.arange(len(y))
+        return [(m, rows, (y == c).astype(np.int64)) for m, c in zip(self.estimators_, own)]
+
     # -- the answer -------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -1,0 +1,70 @@
+"""Pictures of regions: what is drawn is what the numbers say."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.svm import SVC
+
+import linsep
+from linsep.errors import DataError
+from linsep.multiclass.cells import area
+
+X, y = make_blobs(60, centers=4, cluster_std=1.6, random_state=4)
+names = np.array(list("abcd"))[y]
+
+
+@pytest.fixture(autouse=True)
+def no_windows():
+    mpl.use("Agg")
+    yield
+    mpl.pyplot.close("all")
+
+
+def test_undecided_zones_are_hatched_with_their_area():
+    model = linsep.OneVsRest(decide="unanimous").fit(X, names)
+    display = linsep.RegionsDisplay.from_estimator(model, X, names)
+    box = display.found.box
+    whole = np.prod(box[1] - box[0])
+    hatched = sum(area(p.get_xy()[:-1]) for p in display.undecided_) / whole
+    assert hatched == pytest.approx(display.found.undecided, rel=1e-9)
+    assert {p.get_hatch() for p in display.undecided_} == {"//", "xx"}
+    assert f"{100 * display.found.undecided:.3g} %" in display.title
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend[:4] == list("abcd") and any("no class" in words for words in legend)
+    display.figure_.canvas.draw()
+
+
+def test_all_schemes_side_by_side():
+    display = linsep.RegionsDisplay.compare(X, names, estimator=linsep.LinearSVM())
+    schemes = [d.found.scheme for d in display.displays_]
+    assert schemes == ["unanimous", "argmax", "votes", "argmax"]
+    assert display.displays_[1].boundaries_ and not display.displays_[0].boundaries_
+    assert not display.displays_[1].undecided_ and display.displays_[0].undecided_
+    display.figure_.canvas.draw()
+
+
+def test_boundaries_of_a_machine_are_those_of_its_pairs():
+    model = linsep.LinearSVM().fit(X, names)
+    display = linsep.RegionsDisplay.from_estimator(model, X, names)
+    for (a, b), line in display.boundaries_.items():
+        ends = np.column_stack(line.get_data())
+        scores = model.decision_function(ends.mean(axis=0)[None])[0]
+        i, j = model.classes_.tolist().index(a), model.classes_.tolist().index(b)
+        assert scores[i] == pytest.approx(scores[j], abs=1e-9)
+
+
+def test_curved_regions_come_from_a_grid():
+    model = linsep.OneVsRest(SVC(gamma=0.3), decide="unanimous").fit(X, names)
+    display = linsep.RegionsDisplay.from_estimator(model, X, names)
+    assert not display.found.exact and "about" in display.title and display.undecided_
+    display.figure_.canvas.draw()
+
+
+def test_other_than_two_features_is_refused():
+    rows, labels = load_iris(return_X_y=True)
+    model = linsep.LinearSVM().fit(rows, labels)
+    with pytest.raises(DataError, match="two features"):
+        linsep.RegionsDisplay.from_estimator(model, rows, labels)
