@@ -19,7 +19,8 @@ def run(args: Namespace) -> int:
         if args.json:
             emit({name: {"class": c, "what": what} for name, (c, what) in ALGORITHMS.items()}, True)
             return 0
-        lines = [f"{name:<14}{what}" for name, (_, what) in ALGORITHMS.items()]
+        wide = max(map(len, ALGORITHMS)) + 2
+        lines = [f"{name:<{wide}}{what}" for name, (_, what) in ALGORITHMS.items()]
         lines += ["", "linsep algorithms NAME shows the settings for --set."]
         emit("\n".join(lines), False)
         return 0

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linsep.core.digest import row_hashes
-from linsep.core.lanes import run_all
+from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.rows import CSR, BinaryRows, KeslerRows, Rows
 from linsep.core.validate import as_labels, as_matrix, as_targets, as_weights, require_finite
 from linsep.errors import DataError, LabelError
@@ -215,8 +215,12 @@ class Problem:
             block = self.matrix[at : at + step].astype(np.float64, copy=False)
             np.matmul(block, w, out=out[at : at + step])
 
-        starts = range(0, self.n, step)
-        run_all([partial(part, at) for at in starts], 1 if self.n * self.d < _CHUNK else None)
+        jobs = [partial(part, at) for at in range(0, self.n, step)]
+        if self.n * self.d < _CHUNK:
+            run_all(jobs, 1)
+        else:
+            with one_blas_thread():  # or its threads and ours fight for the cores
+                run_all(jobs)
         return out
 
     def check_finite(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from linsep.estimators.summary import count, rule_text
+from linsep.estimators.summary import count, misplaced, rule_text
 from linsep.losses.logistic import loss, probability
 
 __all__ = ["LogisticFacts", "logistic_summary"]
@@ -98,7 +98,7 @@ def logistic_summary(model: Any) -> str:
         lines.append(f"  proved      within {100 * gap.relative_gap:.2g} % of the best possible")
     full, null = model.log_likelihood_, model.null_log_likelihood_
     lines.append(f"  likelihood  logarithm {full:.8g}; {null:.8g} for the classes' shares alone")
-    lines.append(f"  errors      {count(gap.errors, 'row')} not on their own side")
+    lines.append(f"  errors      {misplaced(gap.errors)}")
     if outcome is not None:  # a model read from a file has weights and certificate only
         work = f"{count(outcome.steps, outcome.unit)}, {outcome.passes:.4g} passes"
         lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")

@@ -18,7 +18,7 @@ def summary(model: Any) -> str:
         f"{type(model).__name__}: {model.status_.value}",
         f"  algorithm   {model.solver_used_}",
         f"  work        {_work(model)}",
-        f"  errors      {count(certificate.errors, 'row')} not on their own side",
+        f"  errors      {misplaced(certificate.errors)}",
     ]
     if certificate.separable:
         lines.append(f"  margin      {certificate.margin:.6g} (one side, in the units of X)")
@@ -43,6 +43,11 @@ def summary(model: Any) -> str:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """1 row, 2 rows; 1 pass, 2 passes."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def misplaced(errors: int) -> str:
+    """1 row not on its own side, 2 rows not on their own side."""
+    return f"{count(errors, 'row')} not on {'its' if errors == 1 else 'their'} own side"
 
 
 def _work(model: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.estimators.summary import count, rule_text
+from linsep.estimators.summary import count, misplaced, rule_text
 
 __all__ = ["svm_summary"]
 
@@ -21,7 +21,7 @@ def svm_summary(model: Any) -> str:
         f"  algorithm   {model.solver_used_}",
         f"  minimised   {gap.words}",
         *_proved(model),
-        f"  errors      {count(gap.errors, 'row')} not on their own side, {gap.inside} inside the "
+        f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the "
         "street or wrong",
         f"  street      {', '.join(f'{w:.6g}' for w in width[:6])} wide (2 / |w|)",
     ]

@@ -63,7 +63,8 @@ def trace(
     estimator, X = _behind_steps(estimator, X, y)
     if not hasattr(estimator, "_solver"):
         raise CapabilityError(
-            f"{type(estimator).__name__} cannot be traced; give an estimator of linsep."
+            f"{type(estimator).__name__} cannot be traced: it takes no steps that could be shown. "
+            "Perceptron, Kozinec, LeastSquares(solver='gradient') and others of linsep can be."
         )
     model = clone(estimator)
     problem = model._problem(X, y)
