@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import linsep
-from linsep.certify.likelihood_gap import dependent_columns, likelihood_bounds
+from linsep.certify.dependent import dependent_columns
+from linsep.certify.likelihood_gap import likelihood_bounds
 from linsep.certify.logistic_gap import best_shift, logistic_gap
 from linsep.core import Problem, Status, drive
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
@@ -451,3 +452,18 @@ def test_a_saved_model_answers_alike(tmp_path):
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again.certificate_ == model.certificate_ and again.summary()
     assert again.log_likelihood_ == model.log_likelihood_
+
+
+def test_the_commands_fit_predict_and_verify(tmp_path, capsys):
+    from linsep.cli.main import main
+
+    data, model = tmp_path / "exam.csv", tmp_path / "exam.json"
+    data.write_text("hours,passed\n1,no\n2,no\n3,yes\n4,no\n5,yes\n6,yes\n")
+    fit = ["fit", str(data), "--algorithm", "logistic-regression", "--set", "C=inf", "--quiet"]
+    assert main([*fit, "-o", str(model)]) == 0
+    capsys.readouterr()
+    assert main(["predict", str(model), str(data), "--proba"]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.strip().splitlines()]
+    assert all(float(p) + float(q) == pytest.approx(1) for _, p, q in lines)
+    assert [("no", "yes")[float(q) >= float(p)] for _, p, q in lines] == [c for c, _, _ in lines]
+    assert main(["verify", str(model), str(data)]) == 0

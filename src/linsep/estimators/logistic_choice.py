@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from linsep.core import Problem, Solver
 from linsep.solvers.gradient_ascent import GradientAscent
 from linsep.solvers.logistic_cg import LogisticCG
@@ -76,8 +74,3 @@ def _shape(problem: Problem) -> str:
         share = 100 * problem.matrix.nnz / max(1, n * d)
         return f"sparse, {n} x {d} with {share:.2g} % of the entries"
     return f"{'tall' if n >= 2 * d else 'wide'}, {n} x {d}"
-
-
-def infinite(C: float, penalty: Any) -> float:
-    """C, or inf where there is no penalty."""
-    return float(C) if penalty is not None else np.inf
