@@ -24,7 +24,8 @@ from linsep.display.look import (
     wrapped,
 )
 from linsep.display.view import class_numbers, feature_names
-from linsep.errors import DataError, EmptyRegionWarning
+from linsep.errors import DataError, EmptyRegionWarning, require
+from linsep.estimators.linear_svm import LinearSVM
 from linsep.multiclass import Kesler, OneVsOne, OneVsRest, Regions
 from linsep.multiclass.regions import regions
 
@@ -168,13 +169,11 @@ class RegionsDisplay:
         RegionsDisplay
             Of the first picture; ``displays_`` holds all.
         """
-        copy = (lambda: None) if estimator is None else (lambda: clone(estimator))
-        rest = OneVsRest(copy()).fit(X, y)
-        kesler = Kesler(copy()) if estimator is not None else Kesler()
-        models = [
-            (rest, "unanimous"), (rest, "argmax"), (OneVsOne(copy()).fit(X, y), "votes"),
-            (kesler.fit(X, y), "argmax"),
-        ]  # fmt: skip
+        inner = LinearSVM() if estimator is None else estimator
+        rest, pairs, machine = (
+            scheme(clone(inner)).fit(X, y) for scheme in (OneVsRest, OneVsOne, Kesler)
+        )
+        models = [(rest, "unanimous"), (rest, "argmax"), (pairs, "votes"), (machine, "argmax")]
         figure, panels = pyplot().subplots(2, 2, figsize=(11.4, 9.4), layout="constrained")
         displays = [
             cls.from_estimator(model, X, y, scheme=scheme, box=box, ax=ax, legend=k == 0)
@@ -251,7 +250,7 @@ class RegionsDisplay:
             self.ax_, lambda rows: grid.ravel(), box, len(found.classes), points=side
         )
         self.regions_.append(image)
-        x, y = np.linspace(*box[:, 0], side), np.linspace(*box[:, 1], side)
+        x, y = (np.linspace(box[0, j], box[1, j], side) for j in range(2))
         for number, (hatch, _) in _HATCH.items():
             own = (grid == number).astype(float)
             if own.any():
@@ -259,14 +258,13 @@ class RegionsDisplay:
                 self.undecided_.append(self.ax_.contourf(x, y, own, **style, zorder=1))
 
     def _legend(self) -> None:
-        from matplotlib.patches import Patch
-
+        patches = require("matplotlib.patches", extra="plot")
         handles, _ = self.ax_.get_legend_handles_labels()
         for number, (hatch, words) in _HATCH.items():
             share = self.found.none if number == -1 else self.found.several
             if share > 0:
                 style = {"facecolor": "white", "edgecolor": INK, "hatch": hatch}
-                handles.append(Patch(label=f"{words}, {100 * share:.3g} %", **style))
+                handles.append(patches.Patch(label=f"{words}, {100 * share:.3g} %", **style))
         self.ax_.legend(handles=handles, fontsize="small", framealpha=0.92)
 
 
