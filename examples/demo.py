@@ -53,7 +53,19 @@ def main() -> None:
     pocket = linsep.Perceptron(keep="pocket", start=([1, 1], 1)).fit(five.X, five.y)
     print(pocket.summary())
 
-    heading("5. A picture")
+    heading("5. The fewest errors of any line, and the probabilities of logistic regression")
+    print(linsep.risk.minimum_errors(five.X, five.y))
+    logistic = linsep.LogisticRegression(C=1.0).fit(five.X, five.y)
+    print(logistic.summary())
+
+    heading("6. XOR: nothing separates it, until it is lifted")
+    xor = linsep.data.load("xor-01")
+    print(linsep.separability(xor.X, xor.y))
+    lift = linsep.Lift("x1, x2, (x1 - x2)**2")
+    lifted = linsep.LinearSVM(C=np.inf).fit(lift.fit_transform(xor.X), xor.y)
+    print(lift.pullback(lifted).text())
+
+    heading("7. A picture")
     display = linsep.DecisionDisplay.from_estimator(model, points.X, points.y)
     display.figure_.savefig(OUT / "decision.png", dpi=150, bbox_inches="tight")
     print("written: " + ", ".join(sorted(f"demo/{p.name}" for p in OUT.iterdir())))
