@@ -207,7 +207,8 @@ class RegionsDisplay:
         if box is None:
             raise DataError("these regions are of rows; a picture needs those of a box.")
         self.displays_: list[Self] = [self]
-        self.regions_, self.undecided_ = [], []
+        self.regions_: list[Any] = []
+        self.undecided_: list[Any] = []
         if self.found.exact:
             self._draw_pieces()
         else:
