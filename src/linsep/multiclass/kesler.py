@@ -169,6 +169,16 @@ class Kesler(ManyClasses):
     def _problem_names(self) -> list[str]:
         return ["Kesler's vectors"]
 
+    def stepper(self) -> Any:
+        """The learner that takes the steps, where it needs no vectors; ``linsep.trace`` shows it."""
+        inner = clone(self._inner())
+        if not isinstance(inner, _NATIVE):
+            raise CapabilityError(
+                f"Kesler of {type(inner).__name__} cannot be traced; of Perceptron and Kozinec it "
+                "can."
+            )
+        return inner.set_params(fit_intercept=self.fit_intercept)
+
     def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """What is true of the machine on these rows; ``linsep.certify`` calls it."""
         check_is_fitted(self)

@@ -61,6 +61,7 @@ def trace(
     from sklearn.base import clone
 
     estimator, X = _behind_steps(estimator, X, y)
+    estimator = estimator.stepper() if hasattr(estimator, "stepper") else estimator
     if not hasattr(estimator, "_solver"):
         raise CapabilityError(
             f"{type(estimator).__name__} cannot be traced: it takes no steps that could be shown. "
