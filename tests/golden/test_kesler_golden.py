@@ -54,7 +54,7 @@ def test_the_native_perceptron_is_the_same():
 
 def test_the_trace_shows_every_step():
     trace = linsep.trace(linsep.Kesler(), X, y)
-    assert len(trace) == 4 and trace[-1].errors == 0
+    assert len(trace) == 4 and len(trace[-1].errors) == 0
     np.testing.assert_array_equal(trace[-1].coef, linsep.Kesler().fit(X, y).coef_)
     with pytest.raises(linsep.errors.CapabilityError, match="cannot be traced"):
         linsep.trace(linsep.Kesler(linsep.LinearSVM()), X, y)

@@ -244,8 +244,12 @@ def test_files_refuse_what_they_cannot_hold(scheme, tmp_path):
 def test_errors_are_clear(scheme):
     with pytest.raises(LabelError, match="one class"):
         scheme().fit(X, np.zeros(6))
-    with pytest.raises(SettingError, match=r"must be a classifier\. Got LinearRegression"):
+    with pytest.raises(SettingError, match=r"must be a classifier.*Got LinearRegression"):
         scheme(LinearRegression()).fit(X, y)
+    with pytest.raises(SettingError, match=r"Got 'perceptron' instead"):
+        scheme("perceptron").fit(X, y)
+    with pytest.raises(SettingError, match=r"Got <class .*LinearSVM'> instead"):
+        scheme(linsep.LinearSVM).fit(X, y)
     with pytest.raises(DataError, match=r"NaN|nan"):
         scheme().fit(np.where(X == 4, np.nan, X), y)
     with pytest.raises(DataError, match="all sample weights are zero"):
@@ -436,3 +440,14 @@ def test_certify_proves_the_machines_again(scheme, inner):
         assert report.relative_gap <= 1e-3
     if model.outcome_ is not None:
         assert model.outcome_.passes > 0 and not model.outcome_.interrupted
+
+
+@pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne])
+def test_pipelines_and_schemes_inside_carry_their_certificates(scheme):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = scheme(make_pipeline(StandardScaler(), linsep.LinearSVM())).fit(X, y)
+    assert model.certificate_.proved == 3 and model.status_ is Status.CERTIFIED
+    nested = scheme(linsep.OneVsRest(linsep.LinearSVM())).fit(X, y)
+    assert nested.predict(X).tolist() == y.tolist() and nested.certificate_.relative_gap < 1e-3

@@ -17,7 +17,13 @@ from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.params import Check, check_params, either, none, number
 from linsep.multiclass.certificates import Certificates, Runs, put_together, renumbered, worst
 from linsep.multiclass.files import machines_from_model, machines_to_model
-from linsep.multiclass.machines import certified, is_ours, refuse_unusable
+from linsep.multiclass.machines import (
+    certified,
+    is_ours,
+    last_step,
+    refuse_others,
+    refuse_unusable,
+)
 
 __all__ = ["ManyClasses"]
 
@@ -82,6 +88,7 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self
         """
         check_params(self, self._common_checks | self._checks | self._calibration_check())
+        refuse_others(self._inner())
         if y is None:
             name = type(self).__name__
             raise LabelError(f"{name} requires y to be passed, but the target y is None.")
@@ -138,11 +145,12 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self.estimators_ = [machine for machine, _ in fitted]
         self.certificates_ = [renumbered(c, self._index) for _, c in fitted]
         self.certificate_ = put_together(self.certificates_)
-        self.status_ = worst(self.estimators_)
-        runs = [getattr(machine, "outcome_", None) for machine in self.estimators_]
+        inside = [last_step(machine) for machine in self.estimators_]
+        self.status_ = worst(inside)
+        runs = [getattr(machine, "outcome_", None) for machine in inside]
         self.outcome_ = None if None in runs else Runs(tuple(runs))
         inner = self._inner()
-        reason = getattr(self.estimators_[0], "solver_used_", type(inner).__name__)
+        reason = getattr(inside[0], "solver_used_", type(inner).__name__)
         self.solver_used_ = f"{self._scheme()}, by {reason}"
 
     def _scheme(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.status import Status
@@ -88,8 +89,9 @@ class Runs:
 def put_together(certificates: Sequence[Any]) -> Certificates:
     """The summary of certificates, None for those that are missing."""
     known = [c for c in certificates if c is not None]
-    errors = tuple(int(c.errors) for c in known if hasattr(c, "errors"))
-    gaps = [float(c.relative_gap) for c in known if hasattr(c, "relative_gap")]
+    errors = tuple(int(np.sum(c.errors)) for c in known if hasattr(c, "errors"))
+    found = [getattr(c, "relative_gap", None) for c in known]
+    gaps = [float(gap) for gap in found if gap is not None]
     verdicts = [getattr(c, "separable", None) for c in known]
     return Certificates(
         problems=len(certificates),

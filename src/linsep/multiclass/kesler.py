@@ -170,7 +170,7 @@ class Kesler(ManyClasses):
         return ["Kesler's vectors"]
 
     def stepper(self) -> Any:
-        """The learner that takes the steps, where it needs no vectors; ``linsep.trace`` shows it."""
+        """The learner that takes the steps without vectors written out, for ``linsep.trace``."""
         inner = clone(self._inner())
         if not isinstance(inner, _NATIVE):
             raise CapabilityError(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
@@ -18,9 +19,23 @@ from linsep.errors import CapabilityError, LinsepError, ModelError, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.certify_model import certify_model
 
-__all__ = ["certified", "fit_machine", "is_ours", "refuse_unusable", "run_machines", "values"]
+__all__ = [
+    "certified",
+    "fit_machine",
+    "is_ours",
+    "last_step",
+    "refuse_others",
+    "refuse_unusable",
+    "run_machines",
+    "values",
+]
 
 _CERTIFIED = 200_000  # entries up to which machines of other libraries are certified in fit
+
+
+def last_step(machine: Any) -> Any:
+    """The classifier itself, at the end of a pipeline."""
+    return machine[-1] if isinstance(machine, Pipeline) else machine
 
 
 def is_ours(estimator: Any) -> bool:
@@ -28,11 +43,20 @@ def is_ours(estimator: Any) -> bool:
     return isinstance(estimator, LinearClassifier)
 
 
+def refuse_others(estimator: Any) -> None:
+    """Only a classifier, and one that is made already, can be wrapped."""
+    made = hasattr(estimator, "fit") and not isinstance(estimator, type)
+    if not made or not is_classifier(estimator):
+        shown = type(estimator).__name__ if made else repr(estimator)
+        raise SettingError(
+            f"The 'estimator' parameter must be a classifier, such as linsep.LinearSVM(). Got "
+            f"{shown} instead."
+        )
+
+
 def refuse_unusable(estimator: Any, weighted: bool) -> None:
     """Say now what would fail in the middle of the work."""
     name = type(estimator).__name__
-    if not is_classifier(estimator):
-        raise SettingError(f"The 'estimator' parameter must be a classifier. Got {name} instead.")
     if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
         raise CapabilityError(
             f"{name} has neither decision_function nor predict_proba, so its answers cannot be "
@@ -49,7 +73,7 @@ def fit_machine(estimator: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[A
     """A fitted copy, and its certificate: its own, or for other libraries one made here."""
     machine = clone(estimator)
     machine.fit(X, y) if weight is None else machine.fit(X, y, sample_weight=weight)
-    certificate = getattr(machine, "certificate_", None)
+    certificate = getattr(last_step(machine), "certificate_", None)
     if certificate is None and not is_ours(machine):
         certificate = _certified(machine, X, y, weight)
     return machine, certificate
