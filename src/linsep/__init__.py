@@ -50,7 +50,7 @@ _HOMES = {
     "drive": "linsep.core",
     "separability": "linsep.verdict",
 }
-_MODULES = ("certify", "core", "data", "errors", "lift", "losses", "multiclass", "risk")
+_MODULES = ("certify", "core", "data", "errors", "kernels", "lift", "losses", "multiclass", "risk")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

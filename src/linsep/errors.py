@@ -16,6 +16,7 @@
     ├── EmptyRegionWarning              a class of a linear machine that is never predicted
     ├── GapWarning                      a fit ended before the gap was as small as asked
     ├── NoMaximumWarning                the likelihood has no maximum: (quasi-)separable data
+    ├── NotPositiveWarning              a kernel that is not positive semidefinite
     └── NotSeparatedWarning             a fit ended without an answer
 
 A message says what is wrong, names the value and its place, and says what to do.
@@ -47,6 +48,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "NoMaximumWarning",
+    "NotPositiveWarning",
     "NotSeparatedWarning",
     "ProofError",
     "SettingError",
@@ -112,6 +114,10 @@ class GapWarning(LinsepWarning):
 
 class NoMaximumWarning(LinsepWarning):
     """The likelihood has no maximum, since a plane has no row strictly on its wrong side."""
+
+
+class NotPositiveWarning(LinsepWarning):
+    """A kernel is not positive semidefinite, so a fit can only end in a stationary point."""
 
 
 class NotSeparatedWarning(LinsepWarning):

@@ -1,0 +1,183 @@
+"""Functions f(x) = sum_k h_k(x_k), h_k(x) = sum_s c_s kappa(x, v_s): additive kernel models.
+
+One coefficient for every slot, a pair of a feature and a value, is all there is to a model;
+several functions (classes) share the slots. Evaluation costs a search in a sorted list, or a
+few products, for every entry of X that is not zero: nothing depends on the number of support
+vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from linsep.jit import additive as loops
+from linsep.kernels.additive_nodes import ERROR, Nodes, mean_table, nodes_of
+
+__all__ = ["AdditiveFunction", "by_columns", "kappa"]
+
+Array = NDArray[np.float64]
+
+_TABLE = 1 << 22  # numbers in the tables of the features worked on together
+_U = 2.0**-53
+
+
+@dataclass(frozen=True)
+class AdditiveFunction:
+    """Slots and coefficients.
+
+    Parameters
+    ----------
+    power : float
+        p <= 0 of the power mean; -inf is the minimum.
+    start : array of shape (d + 1,)
+        Feature k has the slots start[k] ... start[k + 1].
+    values : array of shape (slots,)
+        Sorted within a feature, all positive.
+    coef : array of shape (slots, m)
+        One column for each function.
+    """
+
+    power: float
+    start: NDArray[np.int64]
+    values: Array
+    coef: Array
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return len(self.start) - 1
+
+    def scores(self, X: Any) -> Array:
+        """Values of all functions at the rows of X, shape (n, m), without an offset."""
+        columns = by_columns(X)
+        return self._evaluate(columns.indptr, columns.indices, columns.data, columns.shape[0])
+
+    def at_slots(self) -> Array:
+        """h_k(v) of every slot, shape (slots, m)."""
+        rows = np.arange(len(self.values), dtype=np.int32)
+        return self._evaluate(self.start, rows, self.values, len(rows))
+
+    def reach(self, X: Any) -> Array:
+        """The same sums with absolute coefficients and, but for the minimum, the geometric mean,
+        which is no less than any other of these kernels: errors are a small share of it."""
+        if np.isneginf(self.power):
+            return self.absolute().scores(X)
+        columns = by_columns(X)
+        root = scipy.sparse.csc_array(
+            (np.sqrt(columns.data), columns.indices, columns.indptr), shape=columns.shape
+        )
+        return np.asarray(root @ self._roots())
+
+    def reach_at_slots(self) -> Array:
+        """``reach`` feature by feature, at the slots."""
+        if np.isneginf(self.power):
+            return self.absolute().at_slots()
+        feature = np.repeat(np.arange(self.d), np.diff(self.start))
+        return np.asarray(np.sqrt(self.values)[:, None] * self._roots()[feature])
+
+    def _roots(self) -> Array:
+        weighed = np.abs(self.coef) * np.sqrt(self.values)[:, None]
+        total = np.vstack([np.zeros(weighed.shape[1]), np.cumsum(weighed, axis=0)])
+        return np.asarray(total[self.start[1:]] - total[self.start[:-1]])
+
+    def error(self, longest: int) -> float:
+        """Share of ``reach`` that bounds rounding, and the error of tables, of a score.
+
+        longest is the largest number of entries of a row.
+        """
+        levels = int(np.diff(self.start).max(initial=0))
+        table = 0.0 if np.isneginf(self.power) else ERROR
+        return float(table + (2 * levels + longest + 64) * _U)
+
+    def absolute(self) -> AdditiveFunction:
+        """The function with absolute coefficients."""
+        return AdditiveFunction(self.power, self.start, self.values, np.abs(self.coef))
+
+    # -- evaluation -------------------------------------------------------------------------
+
+    def _evaluate(self, indptr: Any, rows: Any, data: Array, n: int) -> Array:
+        out = np.zeros((n, self.coef.shape[1]))
+        if not len(self.values) or not len(data):
+            return out
+        if np.isneginf(self.power):
+            most = int(np.diff(self.start).max()) + 1
+            scratch = np.empty((2, most, self.coef.shape[1]))
+            loops.intersection_columns(
+                indptr, rows, data, self.start, self.values, self.coef, scratch[0], scratch[1],
+                0, self.d, out, size=len(data), work=20 * len(data) * out.shape[1],
+            )  # fmt: skip
+            return out
+        source = nodes_of(self.values, self.power)
+        target = nodes_of(data, self.power)
+        if source.too_many or target.too_many:
+            return self._one_by_one(indptr, rows, data, out)
+        return self._by_nodes(source, target, indptr, rows, data, out)
+
+    def _by_nodes(
+        self, source: Nodes, target: Nodes, indptr: Any, rows: Any, data: Array, out: Array
+    ) -> Array:
+        table = mean_table(self.power, target.position, source.position)
+        here, there = source.places(self.values), target.places(data)
+        m = self.coef.shape[1]
+        weight = np.empty(len(source.points))
+        other = np.empty(len(target.points))
+        step = max(1, _TABLE // (m * max(table.shape)))
+        for lo in range(0, self.d, step):
+            hi = min(self.d, lo + step)
+            sums = np.zeros((hi - lo, table.shape[1], m))
+            used = int(self.start[hi] - self.start[lo])
+            if used == 0:
+                continue
+            loops.moments(
+                self.start, lo, hi, here.base, here.t, here.root, self.coef, source.points,
+                source.signs, weight, sums, size=len(self.values), work=3 * used * len(weight),
+            )  # fmt: skip
+            levels = np.matmul(table, sums)
+            entries = int(indptr[hi] - indptr[lo])
+            loops.add_nodes(
+                indptr, rows, there.base, there.t, there.root, levels, target.points,
+                target.signs, other, lo, hi, out, size=len(data), work=3 * entries * len(other),
+            )  # fmt: skip
+        return out
+
+    def _one_by_one(self, indptr: Any, rows: Any, data: Array, out: Array) -> Array:
+        """Every pair of a value and a slot, where no table of nodes is small enough."""
+        for k in range(self.d):
+            own = slice(self.start[k], self.start[k + 1])
+            v, c = self.values[own], self.coef[own]
+            for at in range(indptr[k], indptr[k + 1], 1024):
+                part = slice(at, min(at + 1024, indptr[k + 1]))
+                out[rows[part]] += kappa(self.power, data[part, None], v) @ c
+        return out
+
+
+def kappa(power: float, x: Any, z: Any) -> Array:
+    """The power mean of two positive numbers, elementwise."""
+    if np.isneginf(power):
+        return np.asarray(np.minimum(x, z))
+    s, t = np.log(x), np.log(z)
+    u = np.abs(s - t) * (abs(power) / 2)
+    root = np.sqrt(x) * np.sqrt(z)
+    if power == 0.0:
+        return np.asarray(root)
+    return np.asarray(root * np.exp(-(u + np.log1p(np.exp(-2.0 * u)) - np.log(2.0)) / abs(power)))
+
+
+def by_columns(X: Any) -> Any:
+    """The positive entries of X by columns, in float64."""
+    if isinstance(X, np.ndarray):
+        out = scipy.sparse.csc_array(X)
+    else:
+        out = scipy.sparse.csc_array(X.tocsc())
+    if not (out.data > 0).all():
+        if out.data is getattr(X, "data", None):
+            out = out.copy()
+        out.eliminate_zeros()
+    if out.data.dtype != np.float64:
+        out = out.astype(np.float64)
+    return out

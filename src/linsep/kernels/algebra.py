@@ -1,0 +1,293 @@
+"""Sums, products and multiples of kernels, which are kernels again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.errors import SettingError
+from linsep.kernels.base import Kernel, number
+from linsep.kernels.rows import Rows
+
+__all__ = ["Constant", "Product", "Scaled", "Sum", "add", "multiply"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Constant(Kernel):
+    """K(x, z) = value >= 0: one more coordinate of the feature map, sqrt(value).
+
+    Parameters
+    ----------
+    value : float >= 0, default=1.0
+
+    Examples
+    --------
+    >>> from linsep.kernels import Linear
+    >>> (Linear() + 1).gram([[2.0], [3.0]])
+    array([[ 5.,  7.],
+           [ 7., 10.]])
+    """
+
+    value: float = 1.0
+
+    def _check_settings(self) -> None:
+        number(self, "value", low=0)
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """The value, everywhere."""
+        return np.full((A.n, B.n), self.value, A.dtype)
+
+    def _diagonal(self, rows: Rows) -> Array:
+        return np.full(rows.n, self.value, rows.dtype)
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """The value."""
+        from flint import arb
+
+        return arb(float(self.value))
+
+    def _features(self, X: Any, like: Any) -> Any:
+        return np.full((X.shape[0], 1), np.sqrt(float(self.value)))
+
+
+@dataclass(frozen=True, repr=False)
+class _Pair(Kernel):
+    """Two kernels, ``left`` and ``right``."""
+
+    left: Kernel
+    right: Kernel
+
+    def _check_settings(self) -> None:
+        for name in ("left", "right"):
+            if not isinstance(getattr(self, name), Kernel):
+                raise SettingError(
+                    f"The {name!r} parameter of {type(self).__name__} must be a kernel. "
+                    f"Got {getattr(self, name)!r} instead."
+                )
+
+    @property
+    def positive(self) -> bool | None:
+        """True if both are; otherwise it is not known."""
+        return True if self.left.positive and self.right.positive else None
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether one of them needs rows without negative entries."""
+        return self.left.nonnegative or self.right.nonnegative
+
+    @property
+    def resolved(self) -> bool:
+        """Whether both have numbers for all parameters."""
+        return self.left.resolved and self.right.resolved
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both are."""
+        return self.left.symmetric and self.right.symmetric
+
+    def resolve(self, X: Any) -> Kernel:
+        """Give the same of the resolved parts."""
+        return self if self.resolved else type(self)(self.left.resolve(X), self.right.resolve(X))
+
+    def prepare(self, rows: Rows) -> None:
+        """Prepare both parts."""
+        self.left.prepare(rows)
+        self.right.prepare(rows)
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(_Pair):
+    """K(x, z) = left(x, z) + right(x, z), written ``left + right``.
+
+    Parameters
+    ----------
+    left, right : Kernel
+
+    Examples
+    --------
+    >>> from linsep.kernels import RBF, Linear
+    >>> Linear() + 2 * RBF(gamma=0.5)
+    Linear() + 2 * RBF(gamma=0.5)
+    """
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """Sums."""
+        values = self.left.block(A, B)
+        values += self.right.block(A, B)
+        return values
+
+    def _diagonal(self, rows: Rows) -> Array:
+        return np.asarray(self.left._diagonal(rows) + self.right._diagonal(rows))
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """The sum of both."""
+        return self.left.ball(x, z) + self.right.ball(x, z)
+
+    def _features(self, X: Any, like: Any) -> Any:
+        parts = [k._features(X, like) for k in (self.left, self.right)]
+        return np.hstack([_dense(part) for part in parts])
+
+    def __repr__(self) -> str:
+        right = f"({self.right!r})" if isinstance(self.right, Sum) else repr(self.right)
+        return f"{self.left!r} + {right}"
+
+
+@dataclass(frozen=True, repr=False)
+class Product(_Pair):
+    """K(x, z) = left(x, z) right(x, z), written ``left * right`` (Schur's product theorem).
+
+    Parameters
+    ----------
+    left, right : Kernel
+
+    Examples
+    --------
+    >>> from linsep.kernels import Linear
+    >>> (Linear() * Linear()).gram([[1.0], [3.0]])
+    array([[ 1.,  9.],
+           [ 9., 81.]])
+    """
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """Products."""
+        values = self.left.block(A, B)
+        values *= self.right.block(A, B)
+        return values
+
+    def _diagonal(self, rows: Rows) -> Array:
+        return np.asarray(self.left._diagonal(rows) * self.right._diagonal(rows))
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """The product of both."""
+        return self.left.ball(x, z) * self.right.ball(x, z)
+
+    def _features(self, X: Any, like: Any) -> Any:
+        a, b = (_dense(k._features(X, like)) for k in (self.left, self.right))
+        return (a[:, :, None] * b[:, None, :]).reshape(a.shape[0], -1)
+
+    def __repr__(self) -> str:
+        left = f"({self.left!r})" if isinstance(self.left, Sum) else repr(self.left)
+        right = repr(self.right)
+        return (
+            f"{left} * ({right})" if isinstance(self.right, _Pair | Scaled) else f"{left} * {right}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Scaled(Kernel):
+    """K(x, z) = factor kernel(x, z) with factor >= 0, written ``factor * kernel``.
+
+    Parameters
+    ----------
+    factor : float >= 0
+    kernel : Kernel
+
+    Examples
+    --------
+    >>> from linsep.kernels import Linear
+    >>> (0.5 * Linear()).gram([[2.0]])
+    array([[2.]])
+    """
+
+    factor: float
+    kernel: Kernel
+
+    def _check_settings(self) -> None:
+        if not isinstance(self.kernel, Kernel):
+            raise SettingError(
+                f"The 'kernel' parameter of Scaled must be a kernel. Got {self.kernel!r} instead."
+            )
+        if isinstance(self.factor, Real) and float(self.factor) < 0:
+            raise SettingError(
+                f"{self.factor!r} times {self.kernel!r} is not a kernel: a negative factor makes "
+                "every positive eigenvalue negative. Factors are >= 0."
+            )
+        number(self, "factor", low=0)
+
+    @property
+    def positive(self) -> bool | None:
+        """As the kernel inside; zero times anything is positive semidefinite."""
+        return True if self.factor == 0 else self.kernel.positive
+
+    @property
+    def nonnegative(self) -> bool:
+        """As the kernel inside."""
+        return self.kernel.nonnegative
+
+    @property
+    def resolved(self) -> bool:
+        """As the kernel inside."""
+        return self.kernel.resolved
+
+    @property
+    def symmetric(self) -> bool:
+        """As the kernel inside."""
+        return self.kernel.symmetric
+
+    def resolve(self, X: Any) -> Kernel:
+        """Give the same multiple of the resolved kernel."""
+        return self if self.resolved else Scaled(self.factor, self.kernel.resolve(X))
+
+    def prepare(self, rows: Rows) -> None:
+        """Prepare the kernel inside."""
+        self.kernel.prepare(rows)
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """Multiples."""
+        values = self.kernel.block(A, B)
+        values *= values.dtype.type(self.factor)
+        return values
+
+    def _diagonal(self, rows: Rows) -> Array:
+        values = self.kernel._diagonal(rows)
+        return np.asarray(values * values.dtype.type(self.factor))
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """The multiple."""
+        return self.kernel.ball(x, z) * float(self.factor)
+
+    def _features(self, X: Any, like: Any) -> Any:
+        return self.kernel._features(X, like) * np.sqrt(float(self.factor))
+
+    def __repr__(self) -> str:
+        inside = repr(self.kernel)
+        if isinstance(self.kernel, _Pair | Scaled):
+            inside = f"({inside})"
+        return f"{self.factor} * {inside}"
+
+
+def add(left: Any, right: Any) -> Kernel:
+    """A sum of kernels; a number stands for a constant kernel."""
+    return Sum(*(_as_part(part) for part in (left, right)))
+
+
+def multiply(left: Any, right: Any) -> Kernel:
+    """A product of kernels, or a multiple of one."""
+    if isinstance(left, Kernel) and isinstance(right, Kernel):
+        return Product(left, right)
+    kernel, factor = (left, right) if isinstance(left, Kernel) else (right, left)
+    if not isinstance(factor, Real) or isinstance(factor, bool):
+        return NotImplemented
+    return Scaled(factor if isinstance(factor, int) else float(factor), kernel)
+
+
+def _as_part(part: Any) -> Kernel:
+    if isinstance(part, Kernel):
+        return part
+    if isinstance(part, Real) and not isinstance(part, bool):
+        if float(part) < 0:
+            raise SettingError(
+                f"adding {part!r} to a kernel can make eigenvalues negative; constants are >= 0."
+            )
+        return Constant(part if isinstance(part, int) else float(part))
+    raise SettingError(f"{part!r} is neither a kernel nor a number; kernels add to these only.")
+
+
+def _dense(features: Any) -> Array:
+    return np.asarray(features.toarray() if hasattr(features, "toarray") else features)

@@ -1,0 +1,352 @@
+"""What all kernels share: parameters, algebra, Gram matrices, words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from linsep.errors import CapabilityError, DataError, SettingError
+from linsep.kernels.rows import Rows, as_rows
+from linsep.kernels.tiles import fill
+
+if TYPE_CHECKING:
+    from linsep.kernels.check import Mercer
+    from linsep.kernels.diagnose import Diagnosis
+
+__all__ = ["Kernel", "number"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Kernel:
+    """A function K(x, z) of two rows: the inner product of their images in a feature space.
+
+    Kernels are values: two with the same parameters are equal, ``get_params`` and
+    ``set_params`` work as in scikit-learn, so a grid search reaches into sums and products
+    (``kernel__left__gamma``). Sums, products and multiples by a number >= 0 are kernels again.
+    """
+
+    def __post_init__(self) -> None:
+        self._check_settings()
+
+    # -- what a kernel defines ------------------------------------------------------------
+
+    @property
+    def positive(self) -> bool | None:
+        """True: positive semidefinite on all rows. False: it is not. None: not known."""
+        return True
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether rows must have no negative entry (kernels of histograms)."""
+        return False
+
+    @property
+    def resolved(self) -> bool:
+        """Whether every parameter is a number, or some wait for the data (``resolve``)."""
+        return True
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether K(x, z) = K(z, x) by its formula."""
+        return True
+
+    def resolve(self, X: Any) -> Kernel:
+        """Give the kernel with numbers in place of parameters that depend on the data."""
+        del X
+        return self
+
+    def prepare(self, rows: Rows) -> None:
+        """Compute what ``block`` will need of rows, before threads share them."""
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """K of all rows of A with all rows of B, as a new array; nothing is checked."""
+        raise NotImplementedError
+
+    def _diagonal(self, rows: Rows) -> Array:
+        raise NotImplementedError
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """K(x, z) as a flint ``arb``: an interval that holds the true value."""
+        raise CapabilityError(f"{self!r} has no interval arithmetic.")
+
+    def _features(self, X: Any, like: Any) -> Any:
+        del X, like
+        raise CapabilityError(f"{self!r} has no explicit feature map of finite size.")
+
+    def _check_settings(self) -> None:
+        """Raise SettingError for a parameter that is not allowed."""
+
+    # -- values ---------------------------------------------------------------------------
+
+    def gram(self, X: Any, Z: Any = None, dtype: DTypeLike = None) -> Array:
+        """Give the Gram (kernel) matrix: K(x_i, z_j) for all rows of X and Z.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        Z : array or sparse matrix of shape (m, d), optional
+            X itself without it; the result is then exactly symmetric.
+        dtype : {float64, float32}, optional
+            In which arithmetic; float64 without it, also for float32 rows. float32 is about
+            twice as fast; entries are then right to about 1e-6 of the largest one (RBF: 1e-3
+            at worst, and where products of rows would lose more, differences are used).
+
+        Returns
+        -------
+        array of shape (n, m)
+        """
+        A = self.rows(X, dtype)
+        if Z is None:
+            kernel = self if self.resolved else self.resolve(A.matrix)
+            return fill(kernel, A, None)
+        self._require_resolved("gram(X, Z)")
+        return fill(self, A, self.rows(Z, dtype, like=A))
+
+    def __call__(self, X: Any, Z: Any = None) -> Array:
+        """Give the Gram matrix, as ``gram``."""
+        return self.gram(X, Z)
+
+    def diagonal(self, X: Any, dtype: DTypeLike = None) -> Array:
+        """K(x_i, x_i) for every row."""
+        rows = self.rows(X, dtype)
+        kernel = self if self.resolved else self.resolve(rows.matrix)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = kernel._diagonal(rows)
+        if not np.isfinite(values).all():
+            at = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise DataError(
+                f"{self!r} of row {at} with itself is too large for {values.dtype}; scale X."
+            )
+        return values
+
+    def rows(self, X: Any, dtype: DTypeLike = None, *, like: Rows | None = None) -> Rows:
+        """Rows checked against the domain of the kernel, ready for ``block``."""
+        rows = as_rows(X, dtype, like=like)
+        if self.nonnegative and rows is not X:
+            _require_nonnegative(self, rows.matrix, X)
+        return rows
+
+    def features(self, X: Any, like: Any = None) -> Any:
+        """Give the explicit feature map, phi with K(x, z) = phi(x) . phi(z), where there is one.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        like : array or sparse matrix, optional
+            Rows whose values fix the map where it depends on data (Intersection): the
+            training rows when X are new ones.
+
+        Returns
+        -------
+        array or sparse matrix of shape (n, D)
+        """
+        rows = self.rows(X)
+        other = None if like is None else self.rows(like).matrix
+        kernel = self if self.resolved else self.resolve(rows.matrix if like is None else other)
+        return kernel._features(rows.matrix, other)
+
+    # -- verdicts -------------------------------------------------------------------------
+
+    def check(self, X: Any, *, sample: int = 1000, random_state: int = 0) -> Mercer:
+        """Mercer's condition on rows: is their Gram matrix symmetric, without negative eigenvalue?
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        sample : int, default=1000
+            Most rows to look at; of more, so many are drawn, and the answer says so.
+        random_state : int, default=0
+            Seed of the draw.
+
+        Returns
+        -------
+        Mercer
+            With ``psd``, ``smallest`` (eigenvalue), ``witness`` (v with v'Kv < 0) and words.
+        """
+        from linsep.kernels.check import mercer
+
+        return mercer(self, X, sample=sample, random_state=random_state)
+
+    def diagnose(self, X: Any, *, sample: int = 1000, random_state: int = 0) -> Diagnosis:
+        """Say whether the Gram matrix of these rows can teach anything, and what to change.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        sample : int, default=1000
+            Most rows to look at.
+        random_state : int, default=0
+            Seed of the draw.
+
+        Returns
+        -------
+        Diagnosis
+        """
+        from linsep.kernels.diagnose import diagnose
+
+        return diagnose(self, X, sample=sample, random_state=random_state)
+
+    # -- parameters -----------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; those of parts as ``part__name``."""
+        found: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            found[field.name] = value
+            if deep and isinstance(value, Kernel):
+                found |= {f"{field.name}__{key}": v for key, v in value.get_params().items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters in place, as scikit-learn's searches do, and give the kernel back."""
+        own = {field.name for field in fields(self)}
+        before = {name: getattr(self, name) for name in own}
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in own or (rest and not isinstance(params.get(name, before[name]), Kernel)):
+                raise SettingError(
+                    f"Invalid parameter {key!r} for kernel {self!r}. Valid parameters are: "
+                    f"{sorted(self.get_params())!r}."
+                )
+            if rest:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                object.__setattr__(self, name, value)
+        try:
+            self._after_set({key for key in params if "__" not in key})
+            self._check_settings()
+        except SettingError:
+            for name, value in before.items():
+                object.__setattr__(self, name, value)
+            raise
+        for name, inner in nested.items():
+            getattr(self, name).set_params(**inner)
+        return self
+
+    def _after_set(self, names: set[str]) -> None:
+        """Settle parameters that exclude each other after some were set."""
+
+    def clone(self) -> Self:
+        """Give a kernel with the same parameters that shares no part with this one."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return type(self)(
+            **{k: v.clone() if isinstance(v, Kernel) else v for k, v in values.items()}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a model file; ``linsep.kernels.from_dict`` reads them."""
+        out: dict[str, Any] = {"type": type(self).__name__}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.generic):
+                value = value.item()
+            out[field.name] = value.to_dict() if isinstance(value, Kernel) else value
+        return out
+
+    @staticmethod
+    def from_dict(values: dict[str, Any]) -> Kernel:
+        """Give the kernel behind ``to_dict``."""
+        from linsep.kernels.spec import from_dict
+
+        return from_dict(values)
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{field.name}={_plain(getattr(self, field.name))!r}"
+            for field in fields(self)
+            if not _same(getattr(self, field.name), field.default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    # -- algebra --------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Kernel:
+        from linsep.kernels import algebra
+
+        return algebra.add(self, other)
+
+    def __radd__(self, other: Any) -> Kernel:
+        from linsep.kernels import algebra
+
+        return algebra.add(other, self)
+
+    def __mul__(self, other: Any) -> Kernel:
+        from linsep.kernels import algebra
+
+        return algebra.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Kernel:
+        from linsep.kernels import algebra
+
+        return algebra.multiply(other, self)
+
+    def __sub__(self, other: Any) -> Kernel:
+        raise SettingError(
+            f"{self!r} minus {other!r} is not a kernel in general: a difference can have negative "
+            "eigenvalues. Sums, products and multiples by numbers >= 0 stay kernels."
+        )
+
+    def __neg__(self) -> Kernel:
+        return self * -1.0
+
+    def _require_resolved(self, what: str) -> None:
+        if not self.resolved:
+            raise SettingError(
+                f"{self!r} takes a parameter from the data and {what} has two matrices; fix it "
+                "first with kernel.resolve(X_train)."
+            )
+
+
+def number(
+    kernel: Kernel, name: str, *, low: float = -math.inf, above: bool = False, whole: bool = False
+) -> None:
+    """Raise SettingError unless a parameter is a finite number >= low (above it, whole)."""
+    value = getattr(kernel, name)
+    good = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    if good:
+        at = float(value)
+        good = math.isfinite(at) and (at > low if above else at >= low)
+    if not good:
+        bound = "" if low == -math.inf else f" {'>' if above else '>='} {low:g}"
+        kind = "a whole number" if whole else "a finite number"
+        raise SettingError(
+            f"The {name!r} parameter of {type(kernel).__name__} must be {kind}{bound}. "
+            f"Got {value!r} instead."
+        )
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _require_nonnegative(kernel: Kernel, matrix: Any, X: ArrayLike) -> None:
+    """Raise DataError at the first negative entry, with its place."""
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    if not values.size or values.min() >= 0:
+        return
+    if isinstance(matrix, np.ndarray):
+        row, column = (int(k) for k in np.argwhere(matrix < 0)[0])
+        value, count = matrix[row, column], int((matrix < 0).sum())
+    else:
+        places = np.flatnonzero(values < 0)
+        row = int(np.searchsorted(matrix.indptr, places[0], side="right") - 1)
+        column, value, count = int(matrix.indices[places[0]]), values[places[0]], places.size
+    name = f" ('{X.columns[column]}')" if hasattr(X, "columns") else ""
+    others = "" if count == 1 else f", {count} negative values in all"
+    raise DataError(
+        f"{kernel!r} compares histograms, whose entries are >= 0, but X is {value:g} at row {row}, "
+        f"column {column}{name}{others}; give counts or frequencies, or use RBF."
+    )

@@ -1,0 +1,146 @@
+"""The Gaussian kernel, by one matrix product for each tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.errors import CapabilityError, SettingError
+from linsep.kernels.base import Kernel, number
+from linsep.kernels.rows import Rows, dense_pair, inner_products
+from linsep.kernels.scale import WORDS, require_scale, scale_of
+
+__all__ = ["RBF"]
+
+Array = NDArray[Any]
+
+# Largest gamma |x|^2 for which |x|^2 + |z|^2 - 2 x . z is used: the exponent is then right to about
+# 1e-9 in float64 and 1e-3 in float32. Beyond it differences of the entries are taken.
+_SAFE = {np.dtype(np.float64): 1e6, np.dtype(np.float32): 2e3}
+_PIECE = 128  # rows of a sparse block whose differences are taken together
+
+
+@dataclass(frozen=True, repr=False)
+class RBF(Kernel):
+    """K(x, z) = exp(-|x - z|^2 / (2 sigma^2)) = exp(-gamma |x - z|^2).
+
+    Parameters
+    ----------
+    sigma : float > 0, optional
+        Width in the units of X; gamma = 1 / (2 sigma^2). Give sigma or gamma, not both.
+    gamma : float > 0 or {"scale", "auto"}, default="scale"
+        "scale" means 1 / (d var(X)) and "auto" 1 / d, of the training rows.
+
+    Examples
+    --------
+    >>> from linsep.kernels import RBF
+    >>> RBF(sigma=1).gram([[0, 0], [1, 1]]).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    >>> RBF(gamma=0.5) == RBF(gamma=0.5)
+    True
+    """
+
+    sigma: float | None = None
+    gamma: float | str = "scale"
+
+    def _check_settings(self) -> None:
+        require_scale(self, "gamma")
+        if self.sigma is None:
+            return
+        number(self, "sigma", low=0, above=True)
+        if self.gamma != "scale":
+            raise SettingError(
+                f"RBF has both sigma={self.sigma!r} and gamma={self.gamma!r}; give one of them: "
+                "gamma = 1 / (2 sigma^2)."
+            )
+
+    def _after_set(self, names: set[str]) -> None:
+        # A search over one of the two replaces the other.
+        if "gamma" in names and "sigma" not in names and self.gamma != "scale":
+            object.__setattr__(self, "sigma", None)
+        if "sigma" in names and "gamma" not in names and self.sigma is not None:
+            object.__setattr__(self, "gamma", "scale")
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the width is a number."""
+        return self.sigma is not None or self.gamma not in WORDS
+
+    def resolve(self, X: Any) -> Kernel:
+        """Give the kernel with gamma as a number."""
+        return self if self.resolved else RBF(gamma=scale_of(self.gamma, X))
+
+    @property
+    def rate(self) -> float:
+        """The number gamma, from sigma too."""
+        if not self.resolved:
+            raise SettingError(f"{self!r} takes gamma from the data; call resolve(X) first.")
+        return float(self.gamma) if self.sigma is None else 0.5 / self.sigma / self.sigma
+
+    @property
+    def width(self) -> float:
+        """The number sigma, from gamma too."""
+        return float(self.sigma) if self.sigma is not None else sqrt(0.5 / self.rate)
+
+    def prepare(self, rows: Rows) -> None:
+        """Squared norms."""
+        _ = rows.squares
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """Exponentials of distances, from one matrix product where that is accurate."""
+        largest = max(float(A.squares.max()), float(B.squares.max()))
+        rate = self.rate
+        if not (largest * rate <= _SAFE[A.dtype] and isfinite(largest)) or rate == 0:
+            return self._by_differences(A, B)
+        kind = A.dtype.type
+        values = inner_products(A.centred, B.centred)
+        values *= kind(2 * rate)
+        values -= kind(rate) * A.squares[:, None]
+        values -= kind(rate) * B.squares
+        np.minimum(values, 0, out=values)
+        return np.asarray(np.exp(values, out=values))
+
+    def _by_differences(self, A: Rows, B: Rows) -> Array:
+        """The same from differences of entries, scaled so that nothing overflows."""
+        from scipy.spatial.distance import cdist
+
+        out = np.empty((A.n, B.n), A.dtype)
+        step = _PIECE if A.sparse or B.sparse else max(A.n, B.n)
+        for lo in range(0, A.n, step):
+            for at in range(0, B.n, step):
+                a, b = dense_pair(A.matrix[lo : lo + step], B.matrix[at : at + step])
+                # Columns that are zero in both may be gone; no column at all: all rows are zero.
+                top = max(float(abs(a).max(initial=0)), float(abs(b).max(initial=0))) or 1.0
+                if a.shape[1] == 0:
+                    out[lo : lo + step, at : at + step] = 1
+                    continue
+                far = cdist(a.astype(np.float64) / top, b.astype(np.float64) / top, "sqeuclidean")
+                ratio = top / self.width
+                far *= -0.5 * ratio
+                far *= ratio
+                far[np.isnan(far)] = 0.0  # equal rows, whose distance 0 was multiplied by inf
+                out[lo : lo + step, at : at + step] = np.exp(far)
+        return out
+
+    def _diagonal(self, rows: Rows) -> Array:
+        return np.ones(rows.n, rows.dtype)
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """The exponential of the exact distance."""
+        from flint import arb
+
+        far = sum(((arb(a) - arb(b)) ** 2 for a, b in zip(x, z, strict=True)), arb(0))
+        if self.sigma is None:
+            return (-far * self.rate).exp()
+        return (-far / (2 * arb(float(self.sigma)) ** 2)).exp()
+
+    def _features(self, X: Any, like: Any) -> Any:
+        raise CapabilityError(
+            f"the feature space of {self!r} has infinitely many dimensions; approximate it with "
+            "sklearn.kernel_approximation.Nystroem or RBFSampler."
+        )

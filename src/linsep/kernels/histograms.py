@@ -1,0 +1,220 @@
+"""Kernels of histograms: sums over the columns of a mean of two numbers >= 0."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.errors import CapabilityError, SettingError
+from linsep.jit.histograms import harmonic_means, intersections
+from linsep.kernels.base import Kernel
+from linsep.kernels.rows import Rows, dense_pair, inner_products
+from linsep.kernels.unary import unary
+
+__all__ = ["Additive", "ChiSquared", "Hellinger", "Intersection", "PowerMean"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Additive(Kernel):
+    """A sum over columns of a mean of x_k and z_k, the power mean of exponent ``power``."""
+
+    @property
+    def power(self) -> float:
+        """Exponent of the power mean: -inf is the minimum, -1 harmonic, 0 geometric."""
+        raise NotImplementedError
+
+    @property
+    def nonnegative(self) -> bool:
+        """True: histograms have no negative entry."""
+        return True
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """Sums of means."""
+        a, b = dense_pair(A.matrix, B.matrix)
+        return power_means(a, b, self.power)
+
+    def _diagonal(self, rows: Rows) -> Array:
+        # Every mean of a number with itself is the number.
+        return np.asarray(rows.matrix.sum(axis=1)).ravel().astype(rows.dtype, copy=False)
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """The sum of means, each as an interval."""
+        from flint import arb
+
+        means = (ball_mean(a, b, self.power) for a, b in zip(x, z, strict=True))
+        return sum(means, arb(0))
+
+    def _features(self, X: Any, like: Any) -> Any:
+        raise CapabilityError(
+            f"{self!r} has no exact feature map of finite size; AdditiveSVM needs none, and "
+            "sklearn.kernel_approximation.AdditiveChi2Sampler approximates it."
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Intersection(Additive):
+    """K(x, z) = sum over k of min(x_k, z_k), for x, z >= 0 (histogram intersection).
+
+    Its feature map on whole numbers is the unary code: 3 of 5 is 1 1 1 0 0.
+
+    Examples
+    --------
+    >>> from linsep.kernels import Intersection
+    >>> Intersection().gram([[3, 0], [1, 2]])
+    array([[3., 1.],
+           [1., 3.]])
+    >>> Intersection().features([[3, 0], [1, 2]])
+    array([[1., 1., 1., 0., 0.],
+           [1., 0., 0., 1., 1.]])
+    """
+
+    @property
+    def power(self) -> float:
+        """The power mean of exponent -inf."""
+        return -math.inf
+
+    def _features(self, X: Any, like: Any) -> Any:
+        return unary(X, X if like is None else like)
+
+
+@dataclass(frozen=True, repr=False)
+class ChiSquared(Additive):
+    """K(x, z) = sum over k of 2 x_k z_k / (x_k + z_k), with 0 / 0 = 0, for x, z >= 0.
+
+    scikit-learn's ``additive_chi2_kernel`` is -sum (x - z)^2 / (x + z) = 2 K - sum (x + z).
+
+    Examples
+    --------
+    >>> from linsep.kernels import ChiSquared
+    >>> ChiSquared().gram([[3, 0], [1, 2]])
+    array([[3. , 1.5],
+           [1.5, 3. ]])
+    """
+
+    @property
+    def power(self) -> float:
+        """The power mean of exponent -1."""
+        return -1.0
+
+
+@dataclass(frozen=True, repr=False)
+class Hellinger(Additive):
+    """K(x, z) = sum over k of sqrt(x_k z_k), for x, z >= 0; phi(x) = sqrt(x).
+
+    Examples
+    --------
+    >>> from linsep.kernels import Hellinger
+    >>> Hellinger().gram([[4, 0], [1, 9]])
+    array([[ 4.,  2.],
+           [ 2., 10.]])
+    """
+
+    @property
+    def power(self) -> float:
+        """The power mean of exponent 0."""
+        return 0.0
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """Inner products of square roots."""
+        return inner_products(np.sqrt(A.matrix), np.sqrt(B.matrix))
+
+    def _features(self, X: Any, like: Any) -> Any:
+        return np.sqrt(X)
+
+
+@dataclass(frozen=True, repr=False)
+class PowerMean(Additive):
+    """K(x, z) = sum over k of ((x_k^p + z_k^p) / 2)^(1/p), for x, z >= 0 and p <= 0.
+
+    p = -inf is Intersection, p = -1 ChiSquared, p = 0 (the limit) Hellinger. A zero on either
+    side adds nothing. For p > 0 the function is not positive semidefinite.
+
+    Parameters
+    ----------
+    p : float <= 0, default=-1.0
+
+    Examples
+    --------
+    >>> from linsep.kernels import PowerMean
+    >>> PowerMean(-2).gram([[1, 1], [7, 0]]).round(4)
+    array([[2.  , 1.4],
+           [1.4, 7.  ]])
+    """
+
+    p: float = -1.0
+
+    def _check_settings(self) -> None:
+        good = isinstance(self.p, Real) and not isinstance(self.p, bool)
+        if not good or not float(self.p) <= 0:
+            raise SettingError(
+                f"The 'p' parameter of PowerMean must be a number <= 0 (-inf too): for p > 0 the "
+                f"power mean is not positive semidefinite. Got {self.p!r} instead."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; -inf as text, which JSON can hold."""
+        return {"type": "PowerMean", "p": "-inf" if self.p == -math.inf else float(self.p)}
+
+    def __repr__(self) -> str:
+        if self.p == -math.inf:
+            return "PowerMean(p=float('-inf'))"
+        return super().__repr__()
+
+    @property
+    def power(self) -> float:
+        """The exponent p."""
+        return float(self.p)
+
+    def _features(self, X: Any, like: Any) -> Any:
+        same = {-math.inf: Intersection(), 0.0: Hellinger()}.get(self.power)
+        return super()._features(X, like) if same is None else same._features(X, like)
+
+
+def power_means(a: Array, b: Array, power: float) -> Array:
+    """Sums over columns of the power means of two dense matrices."""
+    if power == 0:
+        return inner_products(np.sqrt(a), np.sqrt(b))
+    out = np.zeros((a.shape[0], b.shape[0]), a.dtype)
+    if power in (-1.0, -math.inf):
+        form = harmonic_means if power == -1.0 else intersections
+        columns = np.ascontiguousarray(b.T)
+        size = a.size * b.shape[0]
+        # A tiny problem is done by numpy, one call for each entry, so few entries are cheap.
+        form(np.ascontiguousarray(a), columns, out, size=size // 16, work=size // 16)
+        return out
+    for k in np.flatnonzero(a.any(axis=0) & b.any(axis=0)):
+        out += _one_power_mean(a[:, k, None], b[None, :, k], -power)
+    return out
+
+
+def _one_power_mean(x: Array, z: Array, q: float) -> Array:
+    """The mean of exponent -q < 0: m ((1 + (m / M)^q) / 2)^(-1/q), m the smaller, M the larger.
+
+    Written with logarithms near one, it is right for q near 0 as for large q.
+    """
+    small, large = np.minimum(x, z), np.maximum(x, z)
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+        log = np.log(small) - np.log(large)
+        mean = small * np.exp(-np.log1p(np.expm1(q * log) / 2) / q)
+    return np.where(small > 0, np.minimum(mean, large), x.dtype.type(0))
+
+
+def ball_mean(x: float, z: float, power: float) -> Any:
+    """One power mean as a flint ``arb``."""
+    from flint import arb
+
+    if x <= 0 or z <= 0:
+        return arb(0)
+    if power == -math.inf:
+        return arb(min(x, z))
+    if power == 0:
+        return (arb(x) * arb(z)).sqrt()
+    p = arb(power)
+    return ((arb(x) ** p + arb(z) ** p) / 2) ** (1 / p)

@@ -1,0 +1,194 @@
+"""Kernels of the inner product: linear, polynomial, sigmoid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.kernels.base import Kernel, number
+from linsep.kernels.monomials import monomials
+from linsep.kernels.rows import Rows, inner_products
+from linsep.kernels.scale import WORDS, require_scale, scale_of
+
+__all__ = ["Linear", "Polynomial", "Sigmoid"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Linear(Kernel):
+    """K(x, z) = x . z, whose feature map is the row itself.
+
+    Examples
+    --------
+    >>> from linsep.kernels import Linear
+    >>> Linear().gram([[1, 2], [3, 4]])
+    array([[ 5., 11.],
+           [11., 25.]])
+    """
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """Inner products."""
+        return inner_products(A.matrix, B.matrix)
+
+    def _diagonal(self, rows: Rows) -> Array:
+        return row_squares(rows.matrix)
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """The exact sum."""
+        return ball_product(x, z)
+
+    def _features(self, X: Any, like: Any) -> Any:
+        return X
+
+
+@dataclass(frozen=True, repr=False)
+class Polynomial(Kernel):
+    """K(x, z) = (gamma x . z + coef0) ** degree.
+
+    Positive semidefinite for coef0 >= 0. Its feature map are the monomials up to the degree, those
+    of exactly the degree for coef0 = 0.
+
+    Parameters
+    ----------
+    degree : int >= 1, default=3
+    coef0 : float, default=1.0
+        0 gives the homogeneous kernel. Below zero the kernel is not positive semidefinite.
+    gamma : float > 0 or {"scale", "auto"}, default=1.0
+        "scale" means 1 / (d var(X)) and "auto" 1 / d, of the training rows.
+
+    Examples
+    --------
+    >>> from linsep.kernels import Polynomial
+    >>> Polynomial(degree=2).gram([[1, -1], [1, 1]])
+    array([[9., 1.],
+           [1., 9.]])
+    """
+
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: float | str = 1.0
+
+    def _check_settings(self) -> None:
+        number(self, "degree", low=1, whole=True)
+        number(self, "coef0")
+        require_scale(self, "gamma")
+
+    @property
+    def positive(self) -> bool | None:
+        """True for coef0 >= 0."""
+        return self.coef0 >= 0
+
+    @property
+    def resolved(self) -> bool:
+        """Whether gamma is a number."""
+        return self.gamma not in WORDS
+
+    def resolve(self, X: Any) -> Kernel:
+        """Give the kernel with gamma as a number."""
+        if self.resolved:
+            return self
+        return Polynomial(self.degree, self.coef0, scale_of(self.gamma, X))
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """Powers of the inner products."""
+        return self._power(inner_products(A.matrix, B.matrix))
+
+    def _power(self, values: Array) -> Array:
+        values *= values.dtype.type(self.gamma)
+        values += values.dtype.type(self.coef0)
+        return whole_power(values, int(self.degree))
+
+    def _diagonal(self, rows: Rows) -> Array:
+        return self._power(row_squares(rows.matrix))
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """The exact sum and power."""
+        return (ball_product(x, z) * float(self.gamma) + float(self.coef0)) ** int(self.degree)
+
+    def _features(self, X: Any, like: Any) -> Any:
+        return monomials(X, int(self.degree), float(self.coef0), float(self.gamma))
+
+
+@dataclass(frozen=True, repr=False)
+class Sigmoid(Kernel):
+    """K(x, z) = tanh(k x . z + c), which is not positive semidefinite in general.
+
+    Estimators accept it with a warning; ``check`` finds rows that show the negative eigenvalue.
+
+    Parameters
+    ----------
+    k : float or {"scale", "auto"}, default=1.0
+        "scale" means 1 / (d var(X)) and "auto" 1 / d, of the training rows.
+    c : float, default=0.0
+
+    Examples
+    --------
+    >>> from linsep.kernels import Sigmoid
+    >>> Sigmoid(1, 0).gram([[1, 0], [2, 0]]).round(4)
+    array([[0.7616, 0.964 ],
+           [0.964 , 0.9993]])
+    """
+
+    k: float | str = 1.0
+    c: float = 0.0
+
+    def _check_settings(self) -> None:
+        require_scale(self, "k", any_sign=True)
+        number(self, "c")
+
+    @property
+    def positive(self) -> bool | None:
+        """False; only the constants tanh(c) with c >= 0 (k = 0) are kernels."""
+        return bool(self.k == 0 and self.c >= 0)
+
+    @property
+    def resolved(self) -> bool:
+        """Whether k is a number."""
+        return self.k not in WORDS
+
+    def resolve(self, X: Any) -> Kernel:
+        """Give the kernel with k as a number."""
+        return self if self.resolved else Sigmoid(scale_of(self.k, X), self.c)
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """Tanh of the inner products."""
+        return self._tanh(inner_products(A.matrix, B.matrix))
+
+    def _tanh(self, values: Array) -> Array:
+        values *= values.dtype.type(self.k)
+        values += values.dtype.type(self.c)
+        return np.asarray(np.tanh(values, out=values))
+
+    def _diagonal(self, rows: Rows) -> Array:
+        return self._tanh(row_squares(rows.matrix))
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """Tanh of the exact sum."""
+        return (ball_product(x, z) * float(self.k) + float(self.c)).tanh()
+
+
+def row_squares(matrix: Any) -> Array:
+    """Squared norms of rows, dense or sparse."""
+    if isinstance(matrix, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", matrix, matrix))
+    return np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel().astype(matrix.dtype)
+
+
+def whole_power(values: Array, degree: int) -> Array:
+    """Powers by repeated squaring, in place: a general power costs ten times as much."""
+    if degree == 1:
+        return values
+    if degree % 2:
+        return np.multiply(whole_power(values.copy(), degree - 1), values, out=values)
+    return whole_power(np.multiply(values, values, out=values), degree // 2)
+
+
+def ball_product(x: list[float], z: list[float]) -> Any:
+    """x . z as a flint ``arb``."""
+    from flint import arb
+
+    return sum((arb(a) * arb(b) for a, b in zip(x, z, strict=True)), arb(0))

@@ -1,0 +1,181 @@
+"""Rows as kernels see them: the matrix, and what is computed from it once.
+
+A kernel is evaluated on two ``Rows``. Squared norms and the centred matrix, which distances
+need, are computed when first asked for and go along when some of the rows are taken out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from linsep.core.validate import as_matrix, require_finite
+from linsep.errors import DataError, SettingError
+
+__all__ = ["Rows", "as_dtype", "as_rows", "dense_pair", "inner_products"]
+
+Array = NDArray[Any]
+
+_FAR = 0.75  # share of the mean in the squared norms from which rows are centred
+_DENSE_WIDTH = 32  # columns for each stored entry of a row up to which dense products are faster
+_DENSE_BYTES = 64 << 20  # a sparse block is never written out densely beyond this
+
+
+class Rows:
+    """Validated rows with squared norms; ``take`` and ``slice`` give some of them.
+
+    Parameters
+    ----------
+    matrix : array or CSR matrix of float32 or float64
+    like : Rows, optional
+        Rows of the other side: distances are taken from the same origin.
+    index : array of int, optional
+        Numbers of these rows in the whole matrix.
+    """
+
+    def __init__(self, matrix: Any, *, like: Rows | None = None, index: Any = None) -> None:
+        self.matrix = matrix
+        self.n, self.d = matrix.shape
+        self.sparse = not isinstance(matrix, np.ndarray)
+        self.dtype = matrix.dtype
+        self.index = index
+        self._like = like
+        self._origin: tuple[Array | None] | None = None
+        self._centred: Array | None = None
+        self._squares: Array | None = None
+
+    @property
+    def origin(self) -> Array | None:
+        """The point that distances are measured from; None: zero is as good as any."""
+        if self._like is not None:
+            return self._like.origin
+        if self._origin is None:
+            self._origin = (None if self.sparse else _far_mean(self.matrix),)
+        return self._origin[0]
+
+    @property
+    def centred(self) -> Any:
+        """The rows minus the origin; the matrix itself where that is zero."""
+        if self._centred is None:
+            origin = self.origin
+            if origin is None:
+                return self.matrix
+            if self.sparse:
+                self._centred = (self.matrix.toarray() - origin).astype(self.dtype)
+            else:
+                self._centred = (self.matrix - origin).astype(self.dtype)
+        return self._centred
+
+    @property
+    def squares(self) -> Array:
+        """Squared norms of the centred rows."""
+        if self._squares is None:
+            centred = self.centred
+            with np.errstate(over="ignore"):
+                if isinstance(centred, np.ndarray):
+                    self._squares = np.einsum("ij,ij->i", centred, centred)
+                else:
+                    self._squares = _sparse_squares(centred)
+        return self._squares
+
+    def take(self, which: ArrayLike) -> Self:
+        """Some rows, by number or mask, as ``Rows`` of their own."""
+        chosen = np.asarray(which)
+        if chosen.dtype == bool:
+            chosen = np.flatnonzero(chosen)
+        return self._part(chosen)
+
+    def slice(self, lo: int, hi: int) -> Self:
+        """Rows lo to hi - 1; of a dense matrix without a copy."""
+        return self._part(slice(lo, hi))
+
+    def _part(self, which: Any) -> Self:
+        whole = np.arange(self.n) if self.index is None else self.index
+        part = type(self)(self.matrix[which], like=self._like or self, index=whole[which])
+        if self._centred is not None:
+            part._centred = self._centred[which]
+        if self._squares is not None:
+            part._squares = self._squares[which]
+        return part
+
+
+def as_rows(X: Any, dtype: DTypeLike = None, *, like: Rows | None = None) -> Rows:
+    """Rows of anything that is a matrix: checked, finite, in float64 or the type asked for."""
+    if isinstance(X, Rows):
+        return X
+    names = [str(c) for c in X.columns] if hasattr(X, "columns") else None
+    matrix = as_matrix(X)
+    require_finite(matrix, names)
+    kind = as_dtype(dtype)
+    if matrix.dtype != kind:
+        with np.errstate(over="ignore"):
+            matrix = matrix.astype(kind)
+        if kind == np.float32:
+            require_finite(matrix, names)
+    if like is not None and like.d != matrix.shape[1]:
+        raise DataError(
+            f"Z has {matrix.shape[1]} columns but X has {like.d}; a kernel compares rows with "
+            "the same columns."
+        )
+    return Rows(matrix, like=like)
+
+
+def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """float64 without a wish; float32 and float64 are the wishes there are."""
+    kind = np.dtype(np.float64 if dtype is None else dtype)
+    if kind not in (np.float32, np.float64):
+        raise SettingError(f"dtype is {dtype!r}; a Gram matrix is float64 or float32.")
+    return kind
+
+
+def inner_products(A: Any, B: Any) -> Array:
+    """A B' as a new dense array, whatever of the two is sparse."""
+    sparse_A, sparse_B = not isinstance(A, np.ndarray), not isinstance(B, np.ndarray)
+    if sparse_A and _dense_pays(A):
+        A, sparse_A = A.toarray(), False
+    if sparse_B and _dense_pays(B):
+        B, sparse_B = B.toarray(), False
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse_A and sparse_B:
+            return np.asarray((A @ B.T).toarray())
+        if sparse_B:
+            return np.ascontiguousarray((B @ A.T).T)
+        return np.asarray(A @ B.T)
+
+
+def dense_pair(A: Any, B: Any) -> tuple[Array, Array]:
+    """Both matrices densely, without the columns in which sparse rows are all zero."""
+    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
+        return A, B
+    used = [np.unique(M.indices) for M in (A, B) if not isinstance(M, np.ndarray)]
+    if len(used) == 2:
+        columns = np.union1d(*used)
+    else:
+        columns = np.arange(A.shape[1])
+    return _columns(A, columns), _columns(B, columns)
+
+
+def _columns(M: Any, columns: Array) -> Array:
+    if isinstance(M, np.ndarray):
+        return M if columns.size == M.shape[1] else M[:, columns]
+    return np.asarray(M.toarray() if columns.size == M.shape[1] else M[:, columns].toarray())
+
+
+def _dense_pays(M: Any) -> bool:
+    n, d = M.shape
+    return bool(d * n <= _DENSE_WIDTH * M.nnz + 64 * n and n * d * 8 <= _DENSE_BYTES)
+
+
+def _sparse_squares(M: Any) -> Array:
+    return np.asarray(M.multiply(M).sum(axis=1)).ravel().astype(M.dtype)
+
+
+def _far_mean(X: Array) -> Array | None:
+    """The mean of the rows where it is far from zero against their spread, else None."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.mean(axis=0, dtype=np.float64)
+        share = X.shape[0] * float(mean @ mean)
+        total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+    return mean if np.isfinite(total) and share > _FAR * total > 0 else None

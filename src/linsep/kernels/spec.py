@@ -1,0 +1,122 @@
+"""Kernels by name, by function, from a file."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from linsep.errors import ModelError, NotPositiveWarning, SettingError
+from linsep.kernels.algebra import Constant, Product, Scaled, Sum
+from linsep.kernels.base import Kernel
+from linsep.kernels.gaussian import RBF
+from linsep.kernels.histograms import ChiSquared, Hellinger, Intersection, PowerMean
+from linsep.kernels.products import Linear, Polynomial, Sigmoid
+from linsep.kernels.user import Function, Precomputed
+
+__all__ = ["KERNELS", "as_kernel", "from_dict"]
+
+# Names and what they stand for; those of scikit-learn's SVC have its parameters.
+KERNELS: dict[str, Kernel] = {
+    "linear": Linear(),
+    "poly": Polynomial(gamma="scale"),
+    "polynomial": Polynomial(gamma="scale"),
+    "rbf": RBF(),
+    "gaussian": RBF(),
+    "sigmoid": Sigmoid(k="scale"),
+    "intersection": Intersection(),
+    "chi2": ChiSquared(),
+    "hellinger": Hellinger(),
+    "precomputed": Precomputed(),
+}
+
+_CLASSES = {
+    kind.__name__: kind
+    for kind in (
+        ChiSquared, Constant, Hellinger, Intersection, Linear, Polynomial, PowerMean, Precomputed,
+        Product, RBF, Scaled, Sigmoid, Sum,
+    )
+}  # fmt: skip
+
+
+def as_kernel(spec: Any, X: Any = None, *, warn: bool = True) -> Kernel:
+    """Give a kernel for a name, a function or a kernel.
+
+    Parameters
+    ----------
+    spec : str, Kernel or callable
+        "linear", "poly", "rbf", "sigmoid", "intersection", "chi2", "hellinger", "precomputed";
+        a kernel; a function of two rows or of two matrices.
+    X : array or sparse matrix, optional
+        Training rows: parameters that depend on data get their numbers (``Kernel.resolve``).
+    warn : bool, default=True
+        Warn (``NotPositiveWarning``) about a kernel that is not positive semidefinite.
+
+    Returns
+    -------
+    Kernel
+
+    Examples
+    --------
+    >>> from linsep.kernels import as_kernel
+    >>> as_kernel("rbf", [[0.0, 0.0], [2.0, 2.0]])
+    RBF(gamma=0.5)
+    """
+    if isinstance(spec, Kernel):
+        kernel = spec
+    elif isinstance(spec, str):
+        if spec not in KERNELS:
+            names = ", ".join(map(repr, KERNELS))
+            raise SettingError(f"kernel is {spec!r}; give one of {names}, or a kernel object.")
+        kernel = KERNELS[spec].clone()
+    elif isinstance(spec, type) and issubclass(spec, Kernel):
+        raise SettingError(
+            f"kernel is the class {spec.__name__}; give an object: {spec.__name__}()."
+        )
+    elif callable(spec):
+        kernel = Function(spec)
+    else:
+        raise SettingError(f"kernel is {spec!r}; give a name, a kernel object or a function.")
+    if X is not None and not kernel.resolved:
+        kernel = kernel.resolve(_matrix(X))
+    if warn and kernel.positive is False:
+        warnings.warn(
+            f"{kernel!r} is not positive semidefinite in general: an SVM with it has no convex "
+            "problem behind it, and a fit can only end in a stationary point. kernel.check(X) "
+            "tells for given rows.",
+            NotPositiveWarning,
+            stacklevel=2,
+        )
+    return kernel
+
+
+def _matrix(X: Any) -> Any:
+    from linsep.core.validate import as_matrix
+
+    return as_matrix(X)
+
+
+def from_dict(values: Any) -> Kernel:
+    """Give the kernel behind ``Kernel.to_dict``; no code is run.
+
+    Parameters
+    ----------
+    values : dict
+        As ``to_dict`` gives it, or as read from JSON.
+
+    Returns
+    -------
+    Kernel
+    """
+    if not isinstance(values, dict) or not isinstance(values.get("type"), str):
+        raise ModelError(f"a kernel is an object with its name as 'type', not {values!r:.80}.")
+    kind = _CLASSES.get(values["type"])
+    if kind is None:
+        raise ModelError(f"the kernel {values['type']!r:.60} is not known.")
+    rest = {key: value for key, value in values.items() if key != "type"}
+    if kind is PowerMean and rest.get("p") == "-inf":
+        rest["p"] = float("-inf")
+    parts = {k: from_dict(v) if isinstance(v, dict) else v for k, v in rest.items()}
+    try:
+        return kind(**parts)
+    except (TypeError, SettingError) as error:
+        raise ModelError(f"the kernel {values['type']} cannot be read: {error}") from error
