@@ -21,6 +21,7 @@ from linsep.estimators.certify_model import certify_model
 
 __all__ = [
     "certified",
+    "entries",
     "fit_machine",
     "is_ours",
     "last_step",
@@ -30,6 +31,7 @@ __all__ = [
     "values",
 ]
 
+_THREADS = 400_000  # entries of a binary problem from which a thread for each pays
 _CERTIFIED = 200_000  # entries up to which machines of other libraries are certified in fit
 
 
@@ -79,6 +81,11 @@ def fit_machine(estimator: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[A
     return machine, certificate
 
 
+def entries(X: Any) -> int:
+    """Matrix entries that are stored."""
+    return int(X.nnz if hasattr(X, "nnz") else np.size(X))
+
+
 def certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
     """What can be proved about a fitted machine: its gap, or which rows it has right."""
     try:
@@ -92,7 +99,7 @@ def certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
 
 def _certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
     """How far a machine of another library is from its best, if it claims to minimise something."""
-    size = X.nnz if hasattr(X, "nnz") else np.size(X)
+    size = entries(X)
     if not hasattr(machine, "coef_") or size > _CERTIFIED:
         return None
     try:
@@ -102,16 +109,17 @@ def _certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
 
 
 def run_machines(
-    estimator: Any, jobs: Sequence[Callable[[], Any]], n_jobs: int | None
+    estimator: Any, jobs: Sequence[Callable[[], Any]], n_jobs: int | None, size: float
 ) -> list[Any]:
     """All jobs, in threads where the estimator allows it; results in order.
 
-    Fits that show progress or call back go one after the other.
+    Fits that show progress or call back go one after the other, and so do, unless threads are
+    asked for, those of few matrix entries (size): they would wait for each other.
     """
     if is_ours(estimator):
         watched = bool(estimator.verbose) or estimator.callbacks is not None
-        threads = None if n_jobs in (None, -1) else n_jobs
-        return run_all(jobs, 1 if watched else threads)
+        alone = watched or (n_jobs is None and size < _THREADS)
+        return run_all(jobs, 1 if alone else None if n_jobs in (None, -1) else n_jobs)
     if n_jobs in (None, 1):
         return [job() for job in jobs]
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(_call)(job) for job in jobs))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import ModelError
 from linsep.multiclass.base import ManyClasses
 from linsep.multiclass.certificates import renumbered
-from linsep.multiclass.machines import fit_machine, run_machines, values
+from linsep.multiclass.machines import entries, fit_machine, run_machines, values
 
 __all__ = ["OneVsOne"]
 
@@ -33,8 +33,8 @@ class OneVsOne(ManyClasses):
         Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
         has the largest probability.
     n_jobs : int or None, default=None
-        Threads. None: all cores for estimators of linsep, one for others. The result does not
-        depend on it.
+        Threads. None: all cores for large tables and estimators of linsep, else one. The result
+        does not depend on it.
 
     Attributes
     ----------
@@ -93,7 +93,8 @@ class OneVsOne(ManyClasses):
         inner = self._inner()
         self.pairs_ = list(combinations(range(len(self.classes_)), 2))
         jobs = [partial(_fit_pair, inner, X, label, weight, pair) for pair in self.pairs_]
-        return run_machines(inner, jobs, self.n_jobs)
+        share = 2 / len(self.classes_)  # of the rows, in a duel
+        return run_machines(inner, jobs, self.n_jobs, share * entries(X))
 
     def _scheme(self) -> str:
         return f"{len(self.estimators_)} machines, one for each pair of classes"

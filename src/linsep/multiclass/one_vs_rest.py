@@ -13,7 +13,7 @@ from linsep.core.lanes import run_all
 from linsep.errors import ModelError, SettingError
 from linsep.estimators.params import Check, one_of
 from linsep.multiclass.base import ManyClasses
-from linsep.multiclass.machines import fit_machine, run_machines, values
+from linsep.multiclass.machines import entries, fit_machine, run_machines, values
 
 __all__ = ["OneVsRest"]
 
@@ -40,8 +40,8 @@ class OneVsRest(ManyClasses):
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold; with decide="argmax" only.
     n_jobs : int or None, default=None
-        Threads. None: all cores for estimators of linsep, one for others. The result does not
-        depend on it.
+        Threads. None: all cores for large tables and estimators of linsep, else one. The result
+        does not depend on it.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class OneVsRest(ManyClasses):
         own = [1] if K == 2 else range(K)
         self._rejecting()  # an error before the work
         jobs = [partial(fit_machine, inner, X, (label == k).astype(int), weight) for k in own]
-        return run_machines(inner, jobs, self.n_jobs)
+        return run_machines(inner, jobs, self.n_jobs, entries(X))
 
     def _scheme(self) -> str:
         return f"{len(self.estimators_)} machines, one class against the rest"
