@@ -89,7 +89,7 @@ class GradientAscent:
     >>> problem = Problem([[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1])
     >>> out = drive(problem, GradientAscent(tol=1e-9))
     >>> out.status.name, out.witness.a.round(3).tolist()
-    ('CERTIFIED', [0.529, -0.794])
+    ('CERTIFIED', [0.453, -0.679])
     """
 
     C: float = 1.0

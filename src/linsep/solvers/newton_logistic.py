@@ -113,7 +113,7 @@ class NewtonLogistic:
     >>> problem = Problem([[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1])
     >>> out = drive(problem, NewtonLogistic(tol=1e-9))
     >>> out.status.name, out.witness.a.round(4).tolist()
-    ('CERTIFIED', [0.5294, -0.794])
+    ('CERTIFIED', [0.4529, -0.6793])
     """
 
     C: float = 1.0
