@@ -8,6 +8,7 @@ from linsep.core import Problem, Solver
 from linsep.errors import SettingError
 from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.dual_cd import DualCD
+from linsep.solvers.hinge_pass import UNPACKED
 from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.newton_machine import NewtonMachine
 from linsep.solvers.one_vs_rest import OneVsRest
@@ -21,6 +22,7 @@ _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
 _MOST_COLUMNS = 12_000  # and of this width it still fits into memory, a gigabyte
 _MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
+_UNPACKED_DENSE = 0.08  # and from which one small enough to be written out is
 
 
 def is_small(problem: Problem) -> bool:
@@ -84,7 +86,7 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
     few = d <= _FEW_COLUMNS
     if is_small(problem) and d <= 300:
         return "newton", f"a small table, {n} x {d}"
-    if few and n >= 2 * d and share >= _DENSE:
+    if few and n >= 2 * d and share >= (_DENSE if n * d > UNPACKED else _UNPACKED_DENSE):
         kind = "tall" if not problem.sparse else f"tall and {100 * share:.0f} % full"
         return "newton", f"{kind}, {n} x {d}"
     if problem.sparse:

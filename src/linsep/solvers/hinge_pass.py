@@ -20,10 +20,11 @@ from linsep.jit import newton_hinge as loops
 from linsep.jit.hinge_lane import lane as fused
 from linsep.jit.scatter import scatter
 
-__all__ = ["Reading", "RowSet", "leveraged", "sample_rows", "whole"]
+__all__ = ["UNPACKED", "Reading", "RowSet", "leveraged", "sample_rows", "whole"]
 
 Array = NDArray[np.float64]
 
+UNPACKED = 8_000_000  # entries up to which sparse rows are written out
 _COMPILED = 100_000  # entries from which a lane is one compiled call
 
 
@@ -156,7 +157,8 @@ class RowSet:
 
 def whole(problem: Problem, *, wide: bool) -> RowSet:
     """All rows."""
-    return RowSet(problem.matrix, problem.sign, problem.weight, wide=wide)
+    matrix = unpacked(problem.matrix, wide=wide)
+    return RowSet(matrix, problem.sign, problem.weight, wide=wide)
 
 
 def leveraged(
@@ -164,7 +166,20 @@ def leveraged(
 ) -> RowSet:
     """A sample of rows; see ``sample_rows``."""
     index, cost = sample_rows(problem, lengths, size, seed, level)
-    return RowSet(problem.matrix[index], problem.sign[index], cost, wide=wide)
+    matrix = unpacked(problem.matrix[index], wide=wide)
+    return RowSet(matrix, problem.sign[index], cost, wide=wide)
+
+
+def unpacked(matrix: Any, *, wide: bool) -> Any:
+    """Sparse rows that take little room, written out once instead of in every pass.
+
+    In float32 unless ``wide`` asks for more: the weights found are judged on the rows as given.
+    """
+    if isinstance(matrix, np.ndarray) or matrix.shape[0] * matrix.shape[1] > UNPACKED:
+        return matrix
+    size = np.abs(matrix.data[matrix.data != 0])
+    narrow = not wide and size.size and size.min() > 1e-9 and size.max() < 1e9
+    return matrix.astype(np.float32 if narrow else np.float64).toarray()
 
 
 def sample_rows(
