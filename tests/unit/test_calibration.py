@@ -32,14 +32,16 @@ def blobs(n, K, seed=0, **options):
 
 
 @quiet
-@methods
 @pytest.mark.parametrize("K", [2, 4])
-@pytest.mark.parametrize("estimator", CLASSES)
+@pytest.mark.parametrize(
+    ("estimator", "method"),
+    [(linsep.LinearSVM, method) for method in METHODS] + list(zip(CLASSES, METHODS + METHODS)),
+)
 def test_the_class_predicted_has_the_largest_probability(estimator, K, method):
-    X, y = blobs(60, K)
+    X, y = blobs(50, K)
     names = np.array(["d", "a", "c", "b"])[y]
-    plain = estimator(max_iter=50).fit(X, names)
-    model = estimator(max_iter=50, calibrate=method).fit(X, names)
+    plain = estimator(max_iter=30).fit(X, names)
+    model = estimator(max_iter=30, calibrate=method).fit(X, names)
     rows = np.vstack([X, np.zeros((1, 5)), 1e3 * X, 1e-9 * X])
     p = model.predict_proba(rows)
     assert p.shape == (len(rows), K) and (p >= 0).all()
@@ -202,3 +204,16 @@ def test_targets_are_cut_with_the_rows():
         warnings.simplefilter("ignore", linsep.errors.LinsepWarning)
         model = linsep.LeastSquares(targets=np.linspace(1, 2, 60), calibrate="sigmoid").fit(X, y)
     assert model.predict_proba(X).shape == (60, 2)
+
+
+@methods
+@pytest.mark.parametrize("tiny", [5e-324, 1e-300, 1e-155, 1e155, 1e308])
+def test_scores_of_any_size(method, tiny):
+    scores = np.array([[tiny, 0, 0], [0, 0, 0], [0, tiny, 0]])
+    found = fit_calibration(method, scores, np.array([0, 0, 1]), np.full(3, 3.0))
+    for values in (scores, np.array([[0, 1e300, 1e300], [1e-310, 0, 2e-310]])):
+        p = found.probabilities(values)
+        assert np.isfinite(p).all()
+        np.testing.assert_array_equal(p.argmax(axis=1), values.argmax(axis=1))
+    two = fit_calibration(method, scores[:, 0] - scores[:, 1], np.array([1, 0, 0]), np.ones(3))
+    assert two.probabilities(np.array([-tiny, 0.0, tiny])).argmax(axis=1).tolist() == [0, 1, 1]

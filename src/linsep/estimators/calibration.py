@@ -35,7 +35,7 @@ __all__ = ["METHODS", "Calibration", "fit_calibration"]
 Array = NDArray[np.float64]
 
 METHODS = ("sigmoid", "isotonic", "temperature")
-_LARGE = 1e150  # scores beyond it are as good as infinite
+_LARGE = 1e150  # scores and slopes beyond it are as good as infinite; their product is finite
 
 
 @dataclass(frozen=True)
@@ -216,12 +216,12 @@ def _root(slope: Callable[[float], float], unit: float) -> float:
 
     if not unit > 0 or slope(0.0) >= 0:
         return 0.0
-    high = 1.0 / unit
-    for _ in range(200):
+    high = 1.0 / max(unit, 1.0 / _LARGE)
+    while high < _LARGE:
         if slope(high) > 0:
             return float(brentq(slope, 0.0, high, xtol=1e-13 * high, rtol=1e-13))
         high *= 2.0
-    return high
+    return _LARGE
 
 
 def _isotonic(
