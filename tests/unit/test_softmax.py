@@ -348,3 +348,34 @@ def test_the_most_hostile_tables_end_with_a_true_statement(rows, C, offset):
     out = drive(problem, NewtonSoftmax(C=C), limits=Limits(steps=30))
     proof = softmax_gap(problem, out.witness.a, C)
     assert 0.0 <= proof.lower_bound <= proof.objective
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+@pytest.mark.parametrize("far", [2e3, 1e5, 1e8])
+def test_columns_far_from_zero_are_solved_and_proved_like_others(C, far):
+    X, y = table(n=90, noise=3.0)
+    X = np.round(X * 64) / 64  # exact behind any of these offsets
+    near = drive(Problem(X, y), NewtonSoftmax(C=C, tol=1e-12), limits=Limits(steps=50))
+    problem = Problem(X + np.array([far, 0.0, -far]), y)
+    out = drive(problem, NewtonSoftmax(C=C, tol=1e-12), limits=Limits(steps=50))
+    assert out.status in (Status.CERTIFIED, Status.STALLED) and out.steps < 30
+    W, V = (o.witness.a.reshape(3, 4)[:, :-1] for o in (near, out))
+    np.testing.assert_allclose(V, W, rtol=1e-6, atol=1e-8)
+    gap = softmax_gap(problem, out.witness.a, C)
+    least = exact_objective(Problem(X, y), near.witness.a, C)
+    assert gap.relative_gap < 1e-4 and gap.lower_bound <= float(least) * (1 + 1e-12)
+
+
+def test_a_constant_column_gets_no_weight_beside_the_intercept():
+    X, y = table(n=90, noise=3.0)
+    out = drive(Problem(np.column_stack([X, np.full(90, 7.0)]), y), NewtonSoftmax(C=np.inf))
+    assert np.abs(out.witness.a.reshape(3, 5)[:, 3]).max() < 1e-9
+
+
+def test_a_start_is_the_same_point_on_centred_columns():
+    X, y = table(n=90, noise=3.0)
+    problem = Problem(X + np.array([50.0, 0.0, 2000.0]), y)
+    a = drive(problem, NewtonSoftmax(tol=1e-10)).witness.a.reshape(3, 4)
+    again = NewtonSoftmax(tol=1e-10).init(problem, start=(a[:, :-1], a[:, -1]))
+    assert again.status is Status.CERTIFIED
+    np.testing.assert_allclose(NewtonSoftmax().witness(problem, again).a, a.ravel(), atol=1e-6)

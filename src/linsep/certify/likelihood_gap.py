@@ -32,13 +32,13 @@ Z: what is zero in the others is zero in them. That they depend is checked in in
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.certify.centred import centred
 from linsep.certify.dependent import dependent_columns
 from linsep.certify.gap import Gap
 from linsep.certify.logistic_gap import entropy_below, facts, loss_above
@@ -56,7 +56,6 @@ _U = 2.0**-53
 _SUM = 64 * _U  # of a sum by numpy, which adds by halves
 _WIDE = 3000  # columns beyond which no matrix of all pairs is made
 _FAR, _TRIES = 2.0, 8  # margins from which rows may be left out, at the largest steps
-_LARGE = 20_000_000  # entries beyond which no centred copy is made
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def _partial_bound(problem: Problem, values: Array, high: float) -> float:
 
 def lower_bound(problem: Problem, values: Array) -> float:
     """D of a feasible point near the margins; 0 if none can be shown to be near."""
-    given, problem = problem, _centred(problem)
+    given, problem = problem, centred(problem)[0]
     s, sign = problem.weight, problem.sign
     alpha = s * probability(values)
     W = s * curvature(values)
@@ -174,22 +173,6 @@ def _residual(problem: Problem, alpha: Array) -> tuple[Array, Array]:
     positive = problem.sign > 0
     plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
     return np.append(totals.v, plus - minus), np.append(error, _SUM * (plus + minus))
-
-
-def _centred(problem: Problem) -> Problem:
-    """The same rows with columns of mean nearly 0, where there is an intercept to make up for it.
-
-    The columns of Z span the same space. An entry less the mean is rounded once, so columns far
-    from 0 keep all their digits.
-    """
-    if problem.sparse or not problem.fit_intercept or problem.n * problem.d > _LARGE:
-        return problem
-    twin = copy.copy(problem)
-    for name in ("rows", "fingerprint", "row_hashes", "squared_lengths", "_survey", "_dependent"):
-        twin.__dict__.pop(name, None)
-    matrix = problem.matrix.astype(np.float64)
-    twin.matrix = matrix - matrix.mean(axis=0)
-    return twin if np.isfinite(twin.matrix).all() else problem
 
 
 def _gram(problem: Problem, W: Array, given: Problem) -> _Gram | None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.certify.centred import centred
 from linsep.certify.gap import Gap
 from linsep.certify.softmax_limit import likelihood_bound
 from linsep.certify.survey import survey
@@ -34,6 +35,7 @@ Array = NDArray[np.float64]
 _U = 2.0**-53
 _SUM = 64 * _U  # of a sum by numpy, which adds by halves
 _FUNCTION = 16 * _U  # of exp, log and log1p, generously
+_POOR = 1e-6  # relative gap from which another bound is tried
 
 
 def softmax_gap(
@@ -70,12 +72,26 @@ def softmax_gap(
             problem.check_finite()
             return _facts(problem, S, W, np.inf, 0.0, _words(problem, C, reference))
         high, doubt, off = _primal(problem, W, b, S, cost, penalty=not np.isinf(C))
-        if np.isinf(C):
-            low = high - doubt - likelihood_bound(problem, S, cost, reference, off)
-        else:
-            low = _dual(problem, S, b, cost, high, reference, alpha)
+
+        def below(rows: Problem, offsets: Array) -> float:
+            if np.isinf(C):
+                return high - doubt - likelihood_bound(rows, S, cost, reference, off, problem)
+            return _dual(rows, S, offsets, off, cost, high, reference, alpha)
+
+        low = below(problem, b)
+        if not high - low <= _POOR * high and _far_away(problem):
+            twin, means = centred(problem)
+            low = float(np.fmax(low, below(twin, b + W @ means)))
         low = min(low, high) if low > 0 else 0.0
         return _facts(problem, S, W, high, low, _words(problem, C, reference))
+
+
+def _far_away(problem: Problem) -> bool:
+    """Whether a column is so far from 0 that most of its digits are those of its mean."""
+    if problem.sparse:
+        return False
+    means = problem.matrix.mean(axis=0, dtype=np.float64)
+    return bool((problem.n * means * means > 0.9 * survey(problem).columns).any())
 
 
 def _primal(
@@ -103,12 +119,13 @@ def _dual(
     problem: Problem,
     S: Array,
     b: Array,
+    off: float,
     cost: Array,
     high: float,
     reference: int | None,
     alpha: Array | None,
 ) -> float:
-    """A lower bound of the least P."""
+    """A lower bound of the least P. Scores S are right to ``off``."""
     q = _shares(problem, S, cost, reference, alpha)
     Q = q.sum(axis=0)
     gain, slack = _entropy(problem, q, Q, cost)
@@ -117,7 +134,7 @@ def _dual(
     full[problem.label, np.arange(problem.n)] = cost * Q
     V, terms = combination(problem, full)
     lengths = np.sqrt(np.einsum("kn,kn->k", full, full)) * (1 + 1e-9)
-    size = np.abs(V) + (terms + problem.K + 4) * _U * 1.001 * np.outer(
+    size = np.abs(V) + (terms + problem.K + 6) * _U * 1.001 * np.outer(
         lengths, survey(problem).column_lengths()
     )
     if reference is not None:
@@ -127,7 +144,7 @@ def _dual(
     if not problem.fit_intercept:
         return _value(gain, square)
     rest = np.abs(full.sum(axis=1)) + (_SUM + problem.K * _U) * np.abs(full).sum(axis=1)
-    return _with_rest(problem, S, b, cost, high, gain, square, float(rest.sum()))
+    return _with_rest(problem, S, b, off, cost, high, gain, square, float(rest.sum()))
 
 
 def _value(gain: float, square: float) -> float:
@@ -142,6 +159,7 @@ def _with_rest(
     problem: Problem,
     S: Array,
     b: Array,
+    off: float,
     cost: Array,
     high: float,
     gain: float,
@@ -158,7 +176,7 @@ def _with_rest(
     most = min(high, float(cost.sum()) * np.log(problem.K)) * (1 + 1e-9)
     products = S - b[:, None]
     spread = (products.max(axis=0) - products.min(axis=0)) * (1 + 1e-9)
-    spread += 1e-9 * (np.abs(products).max(axis=0) + float(np.abs(b).max()))
+    spread += 1e-9 * (np.abs(products).max(axis=0) + float(np.abs(b).max())) + 8 * off
     low = 0.0
     for turn in range(5):
         if turn == 0:

@@ -38,9 +38,17 @@ _WORK = 1 << 34  # and multiplications for it
 
 
 def likelihood_bound(
-    problem: Problem, S: Array, cost: Array, reference: int | None, off: float
+    problem: Problem,
+    S: Array,
+    cost: Array,
+    reference: int | None,
+    off: float,
+    given: Problem | None = None,
 ) -> float:
-    """A bound of F - min F at scores S of shape (K, n), right to ``off``; inf if there is none."""
+    """A bound of F - min F at scores S of shape (K, n), right to ``off``; inf if there is none.
+
+    ``given`` are the rows before they were centred: there columns depend on each other exactly.
+    """
     K, n, d = problem.K, problem.n, problem.d
     columns = np.arange(d + 1 if problem.fit_intercept else d)
     weights = (K - 1) * len(columns)
@@ -57,7 +65,7 @@ def likelihood_bound(
     last = K - 1 if reference is None else reference
     bound = _bound(problem, X[:, columns], now, cost, last, off)
     if np.isinf(bound):
-        dropped = dependent_columns(against_rest(problem, 0))
+        dropped = dependent_columns(against_rest(given or problem, 0))
         if dropped is not None and np.isin(columns, dropped).any():
             kept = np.setdiff1d(columns, dropped)
             bound = _bound(problem, X[:, kept], now, cost, last, off)

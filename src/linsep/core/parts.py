@@ -1,4 +1,4 @@
-"""Binary problems inside a problem of K classes; the matrix is shared, never copied."""
+"""Problems made of others: a class against the rest, some of the rows, other offsets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 
-__all__ = ["against_rest", "each_against_rest", "rows_of"]
+__all__ = ["against_rest", "each_against_rest", "moved", "rows_of"]
+
+_COMPUTED = ("sign", "rows", "fingerprint", "row_hashes", "squared_lengths")  # once asked for
 
 
 def against_rest(problem: Problem, k: int) -> Problem:
@@ -25,22 +27,26 @@ def against_rest(problem: Problem, k: int) -> Problem:
 
 def rows_of(problem: Problem, index: NDArray[np.int64]) -> Problem:
     """The problem of some rows alone; the classes stay, though one may have no row left."""
-    part = copy.copy(problem)
-    fresh = (
-        "sign",
-        "rows",
-        "fingerprint",
-        "row_hashes",
-        "squared_lengths",
-        "_survey",
-        "_dependent",
-    )
-    for name in (*fresh, "_each_against_rest"):
-        part.__dict__.pop(name, None)
+    part = _twin(problem)
     part.matrix = problem.matrix[index]
     part.label, part.weight = problem.label[index], problem.weight[index]
     part.n = len(index)
     return part
+
+
+def moved(problem: Problem, offsets: NDArray[np.float64]) -> Problem:
+    """The same problem with an offset taken off each column, in float64; dense rows only."""
+    part = _twin(problem)
+    part.matrix = problem.matrix.astype(np.float64) - offsets
+    return part
+
+
+def _twin(problem: Problem) -> Problem:
+    """A copy without anything that was computed from rows or labels."""
+    twin = copy.copy(problem)
+    for name in [name for name in twin.__dict__ if name in _COMPUTED or name.startswith("_")]:
+        del twin.__dict__[name]
+    return twin
 
 
 def each_against_rest(problem: Problem) -> list[Problem]:

@@ -37,6 +37,7 @@ from linsep.solvers.softmax_rows import (
     all_rows,
     fold,
     is_folded,
+    means,
     n_columns,
     some_rows,
 )
@@ -110,6 +111,7 @@ class NewtonSoftmax:
             coef = np.asarray(coef, dtype=np.float64).reshape(K, problem.d)
             state.W[:, :-1] = coef @ fold(problem)[1] if is_folded(problem) else coef
             state.W[:, -1] = np.ravel(np.asarray(intercept, dtype=np.float64))
+            state.W[:, -1] += coef @ means(problem)
             if self.reference is not None:
                 state.W -= state.W[self.reference].copy()
             with one_blas_thread():
@@ -136,6 +138,9 @@ class NewtonSoftmax:
         W = state.W
         if is_folded(problem):
             W = np.column_stack([W[:, :-1] @ fold(problem)[1].T, W[:, -1]])
+        offsets = means(problem)
+        if offsets.any():
+            W = np.column_stack([W[:, :-1], W[:, -1] - W[:, :-1] @ offsets])
         return Witness(a=W.ravel().copy())
 
     # -- one step -----------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""Which rows softmax regression works on: all, a sample, or a wide table made square."""
+"""Which rows softmax regression works on: all, a sample, a wide table made square.
+
+Columns of small tables are centred: a free intercept makes up for it.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,17 @@ from numpy.typing import NDArray
 from linsep.certify.survey import survey
 from linsep.core.lanes import Lanes
 from linsep.core.order import generator
+from linsep.core.parts import moved
 from linsep.core.problem import Problem
 from linsep.solvers.softmax_pass import SoftmaxRows
 
-__all__ = ["all_rows", "fold", "influence", "is_folded", "n_columns", "some_rows"]
+__all__ = ["all_rows", "fold", "influence", "is_folded", "means", "n_columns", "some_rows"]
 
 Array = NDArray[np.float64]
 
 _FOLDED = 1500  # weights up to which a wide table is turned until it is square
 _MANY = 100_000  # entries from which samples are taken
+_CENTRED = 1 << 20  # entries up to which columns are centred
 
 
 def is_folded(problem: Problem) -> bool:
@@ -46,6 +51,15 @@ def fold(problem: Problem) -> tuple[Array, Array]:
         kept = np.ascontiguousarray(R.T), np.asarray(Q)
         problem.__dict__["_folded"] = kept
     return kept
+
+
+def means(problem: Problem) -> Array:
+    """What is taken off the columns; a year or a pressure loses all digits beside its mean."""
+    if problem.sparse or not problem.fit_intercept or is_folded(problem):
+        return np.zeros(problem.d)
+    if problem.n * problem.d > _CENTRED:
+        return np.zeros(problem.d)
+    return np.asarray(problem.matrix.mean(axis=0, dtype=np.float64))
 
 
 def influence(problem: Problem) -> Array:
@@ -85,8 +99,10 @@ def all_rows(problem: Problem, C: float, *, wide: bool, threads: int | None) -> 
             fold(problem)[0], problem.label, C * problem.weight, problem.K, wide=True,
             threads=threads, influence=np.ones(problem.n),
         )  # fmt: skip
+    offsets = means(problem)
+    matrix = moved(problem, offsets).matrix if offsets.any() else problem.matrix
     return SoftmaxRows(
-        problem.matrix, problem.label, C * problem.weight, problem.K, wide=wide, threads=threads,
+        matrix, problem.label, C * problem.weight, problem.K, wide=wide, threads=threads,
         influence=influence(problem) if problem.n * problem.d >= _MANY else np.ones(problem.n),
     )  # fmt: skip
 
@@ -100,7 +116,10 @@ def some_rows(
     counts = np.bincount(problem.label, minlength=problem.K)
     chance = np.minimum(np.maximum(chance, 20.0 / np.maximum(counts, 1)[problem.label]), 1.0)
     index = np.flatnonzero(generator(seed, 0).random(problem.n) < chance)
+    offsets, matrix = means(problem), problem.matrix[index]
+    if offsets.any():
+        matrix = matrix - offsets
     return SoftmaxRows(
-        problem.matrix[index], problem.label[index], C * s[index] / chance[index], problem.K,
+        matrix, problem.label[index], C * s[index] / chance[index], problem.K,
         wide=wide, threads=threads, influence=own[index],
     )  # fmt: skip
