@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -467,3 +468,17 @@ def test_the_commands_fit_predict_and_verify(tmp_path, capsys):
     assert all(float(p) + float(q) == pytest.approx(1) for _, p, q in lines)
     assert [("no", "yes")[float(q) >= float(p)] for _, p, q in lines] == [c for c, _, _ in lines]
     assert main(["verify", str(model), str(data)]) == 0
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_a_class_without_weight_has_no_share_in_the_likelihood(C):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
+    model = linsep.LogisticRegression(C=C)
+    context = (
+        pytest.warns(GapWarning, match="no row of positive weight") if C > 1 else nullcontext()
+    )
+    with context:
+        model.fit(X, y, sample_weight=np.where(y == 2, 0.0, 1.0))
+    assert model.null_log_likelihood_ == pytest.approx(-20 * np.log(2))
+    assert model.predict_proba(X)[:, 2].max() < 1e-6

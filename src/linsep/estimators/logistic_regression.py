@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from linsep.certify.gap import Gap
 from linsep.certify.likelihood_gap import likelihood_bounds
@@ -333,7 +334,7 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
         self.log_likelihood_ = -(gap.objective - penalty) / cost
         totals = np.bincount(problem.label, problem.weight, problem.K)
         share = totals / totals.sum() if self.fit_intercept else np.full(problem.K, 1 / problem.K)
-        self.null_log_likelihood_ = float(totals @ np.log(share))
+        self.null_log_likelihood_ = float(xlogy(totals, share).sum())
 
     def _warn(self, problem: Problem) -> None:
         status, gap = self.status_, self.certificate_
@@ -365,6 +366,12 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
                 else "The columns depend on each other up to rounding"
             )
             hint = f"{why}, so that more cannot be proved: drop some, or set a finite C."
+            idle = np.flatnonzero(np.bincount(problem.label, minlength=problem.K) == 0)
+            if len(idle):
+                hint = (
+                    f"Class {problem.classes[idle[0]]!r} has no row of positive weight, so the "
+                    "likelihood has no maximum: leave its rows out, or set a finite C."
+                )
             if self.__dict__.pop("_undecided", False):
                 hint = (
                     "Whether a maximum exists was not decided in time: some margins are large. "
