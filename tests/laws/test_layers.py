@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "kernels": {"core", "jit"},
     "certify": {"core", "jit", "losses", "kernels"},
     "data": {"core", "jit"},
-    "formats": {"core", "certify", "data"},
+    "formats": {"core", "certify", "data", "kernels"},
     "solvers": {"core", "jit", "losses", "kernels", "certify"},
     "separating": {"core", "certify", "solvers"},
     "verdict": {"core", "certify", "solvers", "separating"},

@@ -46,17 +46,6 @@ CLASSES = dict.fromkeys(
         "Perceptron",
     ),
     "linsep",
-) | dict.fromkeys(
-    (
-        "ChiSquared",
-        "Hellinger",
-        "Intersection",
-        "PowerMean",
-        "Polynomial",
-        "RBF",
-        "Sigmoid",
-    ),
-    "linsep.kernels",
 )
 
 

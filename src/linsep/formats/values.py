@@ -1,8 +1,8 @@
 """Python values as JSON and back, exactly, with no code run on the way.
 
 Plain JSON stays plain. What JSON lacks is an object with one key that starts with ``$``:
-``$float`` (inf, nan), ``$fraction``, ``$tuple``, ``$array``, ``$dict`` (keys that are no text) and
-``$model`` (an estimator inside another one).
+``$float`` (inf, nan), ``$fraction``, ``$tuple``, ``$array``, ``$dict`` (keys that are no text),
+``$kernel`` (a kernel and its parameters) and ``$model`` (an estimator inside another one).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import ModelError
+from linsep.kernels import Kernel, from_dict
 
 __all__ = ["pack", "unpack"]
 
@@ -52,6 +53,8 @@ def pack(value: Any, where: str, nested: Nested) -> Any:
             for key, item in value.items()
         ]
         return {"$dict": pairs}
+    if isinstance(value, Kernel):
+        return {"$kernel": value.to_dict()}
     if hasattr(value, "to_model") and not isinstance(value, type):
         return {"$model": nested(value)}
     what = "a function" if callable(value) else f"of type {type(value).__name__}"
@@ -79,6 +82,8 @@ def unpack(value: Any, where: str, nested: Callable[[Any, str], Any]) -> Any:
         return tuple(unpack(content, where, nested))
     if kind == "$dict" and isinstance(content, list):
         return _unpack_pairs(content, where, nested)
+    if kind == "$kernel":
+        return from_dict(content)
     if kind == "$array" and isinstance(content, dict):
         return _unpack_array(content, where)
     if kind == "$float" and content in ("inf", "-inf", "nan"):

@@ -2,6 +2,8 @@
 
 from linsep.kernels.algebra import Constant, Product, Scaled, Sum
 from linsep.kernels.base import Kernel
+from linsep.kernels.check import Mercer
+from linsep.kernels.diagnose import Diagnosis
 from linsep.kernels.gaussian import RBF
 from linsep.kernels.histograms import Additive, ChiSquared, Hellinger, Intersection, PowerMean
 from linsep.kernels.products import Linear, Polynomial, Sigmoid
@@ -14,11 +16,13 @@ __all__ = [
     "Additive",
     "ChiSquared",
     "Constant",
+    "Diagnosis",
     "Function",
     "Hellinger",
     "Intersection",
     "Kernel",
     "Linear",
+    "Mercer",
     "Polynomial",
     "PowerMean",
     "Precomputed",

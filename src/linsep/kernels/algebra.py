@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import SettingError
-from linsep.kernels.base import Kernel, number
+from linsep.kernels.base import Kernel, is_number, number, plain
 from linsep.kernels.rows import Rows
 
 __all__ = ["Constant", "Product", "Scaled", "Sum", "add", "multiply"]
@@ -64,12 +63,8 @@ class _Pair(Kernel):
     right: Kernel
 
     def _check_settings(self) -> None:
-        for name in ("left", "right"):
-            if not isinstance(getattr(self, name), Kernel):
-                raise SettingError(
-                    f"The {name!r} parameter of {type(self).__name__} must be a kernel. "
-                    f"Got {getattr(self, name)!r} instead."
-                )
+        _require_part(self, "left")
+        _require_part(self, "right")
 
     @property
     def positive(self) -> bool | None:
@@ -199,11 +194,8 @@ class Scaled(Kernel):
     kernel: Kernel
 
     def _check_settings(self) -> None:
-        if not isinstance(self.kernel, Kernel):
-            raise SettingError(
-                f"The 'kernel' parameter of Scaled must be a kernel. Got {self.kernel!r} instead."
-            )
-        if isinstance(self.factor, Real) and float(self.factor) < 0:
+        _require_part(self, "kernel")
+        if is_number(self.factor) and float(self.factor) < 0:
             raise SettingError(
                 f"{self.factor!r} times {self.kernel!r} is not a kernel: a negative factor makes "
                 "every positive eigenvalue negative. Factors are >= 0."
@@ -259,7 +251,19 @@ class Scaled(Kernel):
         inside = repr(self.kernel)
         if isinstance(self.kernel, _Pair | Scaled):
             inside = f"({inside})"
-        return f"{self.factor} * {inside}"
+        return f"{plain(self.factor)!r} * {inside}"
+
+
+def _require_part(whole: Kernel, name: str) -> None:
+    """Raise SettingError unless a part is a kernel with rows of its own."""
+    part = getattr(whole, name)
+    if not isinstance(part, Kernel):
+        raise SettingError(
+            f"The {name!r} parameter of {type(whole).__name__} must be a kernel. "
+            f"Got {part!r} instead."
+        )
+    if part.given:
+        raise SettingError("a precomputed kernel has no parts; combine the Gram matrices instead.")
 
 
 def add(left: Any, right: Any) -> Kernel:
@@ -272,20 +276,20 @@ def multiply(left: Any, right: Any) -> Kernel:
     if isinstance(left, Kernel) and isinstance(right, Kernel):
         return Product(left, right)
     kernel, factor = (left, right) if isinstance(left, Kernel) else (right, left)
-    if not isinstance(factor, Real) or isinstance(factor, bool):
-        return NotImplemented
-    return Scaled(factor if isinstance(factor, int) else float(factor), kernel)
+    if not is_number(factor):
+        raise SettingError(f"{factor!r} is neither a kernel nor a number; kernels multiply these.")
+    return Scaled(factor, kernel)
 
 
 def _as_part(part: Any) -> Kernel:
     if isinstance(part, Kernel):
         return part
-    if isinstance(part, Real) and not isinstance(part, bool):
+    if is_number(part):
         if float(part) < 0:
             raise SettingError(
                 f"adding {part!r} to a kernel can make eigenvalues negative; constants are >= 0."
             )
-        return Constant(part if isinstance(part, int) else float(part))
+        return Constant(part)
     raise SettingError(f"{part!r} is neither a kernel nor a number; kernels add to these only.")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from linsep.kernels.check import Mercer
     from linsep.kernels.diagnose import Diagnosis
 
-__all__ = ["Kernel", "number"]
+__all__ = ["Kernel", "is_number", "number", "plain"]
 
 Array = NDArray[Any]
 
@@ -31,6 +31,8 @@ class Kernel:
     ``set_params`` work as in scikit-learn, so a grid search reaches into sums and products
     (``kernel__left__gamma``). Sums, products and multiples by a number >= 0 are kernels again.
     """
+
+    __array_ufunc__ = None  # numpy's numbers leave a * K to the kernel
 
     def __post_init__(self) -> None:
         self._check_settings()
@@ -51,6 +53,11 @@ class Kernel:
     def resolved(self) -> bool:
         """Whether every parameter is a number, or some wait for the data (``resolve``)."""
         return True
+
+    @property
+    def given(self) -> bool:
+        """Whether rows are rows of a Gram matrix (Precomputed)."""
+        return False
 
     @property
     def symmetric(self) -> bool:
@@ -85,7 +92,7 @@ class Kernel:
 
     # -- values ---------------------------------------------------------------------------
 
-    def gram(self, X: Any, Z: Any = None, dtype: DTypeLike = None) -> Array:
+    def gram(self, X: Any, Z: Any = None, dtype: DTypeLike | None = None) -> Array:
         """Give the Gram (kernel) matrix: K(x_i, z_j) for all rows of X and Z.
 
         Parameters
@@ -113,7 +120,7 @@ class Kernel:
         """Give the Gram matrix, as ``gram``."""
         return self.gram(X, Z)
 
-    def diagonal(self, X: Any, dtype: DTypeLike = None) -> Array:
+    def diagonal(self, X: Any, dtype: DTypeLike | None = None) -> Array:
         """K(x_i, x_i) for every row."""
         rows = self.rows(X, dtype)
         kernel = self if self.resolved else self.resolve(rows.matrix)
@@ -126,7 +133,7 @@ class Kernel:
             )
         return values
 
-    def rows(self, X: Any, dtype: DTypeLike = None, *, like: Rows | None = None) -> Rows:
+    def rows(self, X: Any, dtype: DTypeLike | None = None, *, like: Rows | None = None) -> Rows:
         """Rows checked against the domain of the kernel, ready for ``block``."""
         rows = as_rows(X, dtype, like=like)
         if self.nonnegative and rows is not X:
@@ -247,9 +254,7 @@ class Kernel:
         out: dict[str, Any] = {"type": type(self).__name__}
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, np.generic):
-                value = value.item()
-            out[field.name] = value.to_dict() if isinstance(value, Kernel) else value
+            out[field.name] = value.to_dict() if isinstance(value, Kernel) else plain(value)
         return out
 
     @staticmethod
@@ -261,7 +266,7 @@ class Kernel:
 
     def __repr__(self) -> str:
         shown = [
-            f"{field.name}={_plain(getattr(self, field.name))!r}"
+            f"{field.name}={plain(getattr(self, field.name))!r}"
             for field in fields(self)
             if not _same(getattr(self, field.name), field.default)
         ]
@@ -311,7 +316,7 @@ def number(
 ) -> None:
     """Raise SettingError unless a parameter is a finite number >= low (above it, whole)."""
     value = getattr(kernel, name)
-    good = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    good = is_number(value) and (not whole or isinstance(value, Integral))
     if good:
         at = float(value)
         good = math.isfinite(at) and (at > low if above else at >= low)
@@ -328,7 +333,13 @@ def _same(value: Any, default: Any) -> bool:
     return type(value) is type(default) and bool(value == default)
 
 
-def _plain(value: Any) -> Any:
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number, numpy's too, and not True or False."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def plain(value: Any) -> Any:
+    """A number of numpy as one of Python, with its short repr."""
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError, SettingError
 from linsep.jit.histograms import harmonic_means, intersections
-from linsep.kernels.base import Kernel
+from linsep.kernels.base import Kernel, is_number
 from linsep.kernels.rows import Rows, dense_pair, inner_products
 from linsep.kernels.unary import unary
 
@@ -151,8 +150,7 @@ class PowerMean(Additive):
     p: float = -1.0
 
     def _check_settings(self) -> None:
-        good = isinstance(self.p, Real) and not isinstance(self.p, bool)
-        if not good or not float(self.p) <= 0:
+        if not is_number(self.p) or not float(self.p) <= 0:
             raise SettingError(
                 f"The 'p' parameter of PowerMean must be a number <= 0 (-inf too): for p > 0 the "
                 f"power mean is not positive semidefinite. Got {self.p!r} instead."
@@ -203,7 +201,7 @@ def _one_power_mean(x: Array, z: Array, q: float) -> Array:
     with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
         log = np.log(small) - np.log(large)
         mean = small * np.exp(-np.log1p(np.expm1(q * log) / 2) / q)
-    return np.where(small > 0, np.minimum(mean, large), x.dtype.type(0))
+    return np.asarray(np.where(small > 0, np.minimum(mean, large), x.dtype.type(0)))
 
 
 def ball_mean(x: float, z: float, power: float) -> Any:

@@ -101,7 +101,7 @@ class Rows:
         return part
 
 
-def as_rows(X: Any, dtype: DTypeLike = None, *, like: Rows | None = None) -> Rows:
+def as_rows(X: Any, dtype: DTypeLike | None = None, *, like: Rows | None = None) -> Rows:
     """Rows of anything that is a matrix: checked, finite, in float64 or the type asked for."""
     if isinstance(X, Rows):
         return X
@@ -122,7 +122,7 @@ def as_rows(X: Any, dtype: DTypeLike = None, *, like: Rows | None = None) -> Row
     return Rows(matrix, like=like)
 
 
-def as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+def as_dtype(dtype: DTypeLike | None) -> np.dtype[Any]:
     """float64 without a wish; float32 and float64 are the wishes there are."""
     kind = np.dtype(np.float64 if dtype is None else dtype)
     if kind not in (np.float32, np.float64):

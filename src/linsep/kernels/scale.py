@@ -35,7 +35,7 @@ def scale_of(word: Any, X: Any) -> float:
     matrix = as_matrix(X)
     d = matrix.shape[1]
     if word == "auto":
-        return 1.0 / d
+        return 1.0 / float(d)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if isinstance(matrix, np.ndarray):
             variance = float(matrix.var(dtype=np.float64))

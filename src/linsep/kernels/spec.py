@@ -29,7 +29,7 @@ KERNELS: dict[str, Kernel] = {
     "precomputed": Precomputed(),
 }
 
-_CLASSES = {
+_CLASSES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         ChiSquared, Constant, Hellinger, Intersection, Linear, Polynomial, PowerMean, Precomputed,
@@ -113,10 +113,11 @@ def from_dict(values: Any) -> Kernel:
     if kind is None:
         raise ModelError(f"the kernel {values['type']!r:.60} is not known.")
     rest = {key: value for key, value in values.items() if key != "type"}
-    if kind is PowerMean and rest.get("p") == "-inf":
+    if values["type"] == "PowerMean" and rest.get("p") == "-inf":
         rest["p"] = float("-inf")
     parts = {k: from_dict(v) if isinstance(v, dict) else v for k, v in rest.items()}
     try:
-        return kind(**parts)
+        kernel: Kernel = kind(**parts)
     except (TypeError, SettingError) as error:
         raise ModelError(f"the kernel {values['type']} cannot be read: {error}") from error
+    return kernel

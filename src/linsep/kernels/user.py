@@ -141,11 +141,16 @@ class Precomputed(Kernel):
         return None
 
     @property
+    def given(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def symmetric(self) -> bool:
         """False: the matrix is taken as it is."""
         return False
 
-    def gram(self, X: Any, Z: Any = None, dtype: DTypeLike = None) -> Array:
+    def gram(self, X: Any, Z: Any = None, dtype: DTypeLike | None = None) -> Array:
         """Give X itself, checked; square when it is compared with itself.
 
         Parameters
