@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from linsep.certify.gap import Gap, Objective, measure
 from linsep.certify.multi_gap import measure_machine
+from linsep.certify.survey import survey
+from linsep.core.lanes import run_all
 from linsep.core.parts import against_rest
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 
 __all__ = ["measure_any"]
+
+_SMALL = 300_000  # entries below which threads cost more than they bring
 
 
 def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: str) -> Gap:
@@ -21,11 +27,15 @@ def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: 
         return _machine(problem, witness, objective)
     blocks = witness.a.reshape(problem.K, -1)
     part_of, row = np.divmod(witness.rows, problem.n)
-    parts = []
-    for k in range(problem.K):
+    survey(problem)  # made once, for all parts
+
+    def part(k: int) -> Gap:
         own = part_of == k
-        part = Witness(a=blocks[k], rows=row[own], multipliers=witness.multipliers[own])
-        parts.append(measure(against_rest(problem, k), part, objective))
+        found = Witness(a=blocks[k], rows=row[own], multipliers=witness.multipliers[own])
+        return measure(against_rest(problem, k), found, objective)
+
+    size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
+    parts = run_all([partial(part, k) for k in range(problem.K)], 1 if size < _SMALL else None)
     scores = problem.scores(witness.a)
     own_scores = scores[np.arange(problem.n), problem.label]
     scores[np.arange(problem.n), problem.label] = -np.inf

@@ -28,7 +28,7 @@ from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.jit import proximal_newton as loops
 from linsep.solvers.dual_cd import DualCD, DualState
-from linsep.solvers.dual_point import matrix_of, row_scores, signed_sums
+from linsep.solvers.dual_point import matrix_of, row_lengths, row_scores, signed_sums
 
 __all__ = ["ProximalNewton", "ProximalState", "RowSystem", "conjugate_gradients"]
 
@@ -100,7 +100,7 @@ class ProximalNewton:
         base = self.descent.init(problem, start=start)
         values = {item.name: getattr(base, item.name) for item in fields(base)}
         with np.errstate(divide="ignore"):
-            step = 1.0 / (problem.squared_lengths + base.rho)
+            step = 1.0 / (row_lengths(problem) + base.rho)
         step[~np.isfinite(step)] = 1.0
         return ProximalState(**values, unit_step=step)
 
