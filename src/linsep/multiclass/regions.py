@@ -10,12 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import CapabilityError, DataError, EmptyRegionWarning, SettingError
+from linsep.errors import DataError, EmptyRegionWarning, SettingError
 from linsep.multiclass.cells import area, cells, empty_classes, interval, touching
+from linsep.multiclass.decisions import (
+    NONE,
+    SEVERAL,
+    by_acceptance,
+    by_votes,
+    decided_by,
+    scheme_of,
+)
 from linsep.multiclass.one_vs_one import OneVsOne, count_votes
 from linsep.multiclass.one_vs_rest import OneVsRest
 
-__all__ = ["SCHEMES", "Regions", "decided_by", "regions", "scheme_of"]
+__all__ = ["SCHEMES", "Regions", "regions"]
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -23,7 +31,6 @@ Numbers = NDArray[np.intp]
 SCHEMES = ("unanimous", "votes", "argmax")
 _LINES = 64  # up to which the areas are computed exactly
 _CLASSES = 60  # up to which contiguous pairs are looked for
-NONE, SEVERAL = -1, -2
 
 
 @dataclass(frozen=True)
@@ -156,45 +163,6 @@ def regions(
     return _of_box(model, corners, scheme, points)
 
 
-def scheme_of(model: Any) -> str:
-    """How a model decides."""
-    if isinstance(model, OneVsOne):
-        return "votes"
-    return "unanimous" if getattr(model, "decide", "argmax") == "unanimous" else "argmax"
-
-
-def decided_by(model: Any, X: Any, scheme: str) -> Numbers:
-    """Class number of each row under a scheme; -1 for none, -2 for several."""
-    if scheme == "votes":
-        if not isinstance(model, OneVsOne):
-            raise CapabilityError(f"{type(model).__name__} has no duels to count; take OneVsOne.")
-        return _by_votes(model.votes(X))
-    if scheme == "unanimous":
-        if isinstance(model, OneVsOne):
-            won = model.votes(X) == len(model.classes_) - 1
-            return _by_acceptance(won)
-        scores = np.asarray(model.decision_function(X), dtype=np.float64)
-        return _by_acceptance(_columns(scores) > 0)
-    return np.asarray(_columns(np.asarray(model.decision_function(X), float)).argmax(axis=1))
-
-
-def _columns(scores: Array) -> Array:
-    """One column a class; of two classes equal scores mean the last one."""
-    if scores.ndim == 1:
-        return np.column_stack([-scores, np.where(scores == 0, 1.0, scores)])
-    return scores
-
-
-def _by_acceptance(accepts: NDArray[np.bool_]) -> Numbers:
-    count = accepts.sum(axis=1)
-    return np.where(count == 1, accepts.argmax(axis=1), np.where(count == 0, NONE, SEVERAL))
-
-
-def _by_votes(votes: NDArray[np.int64]) -> Numbers:
-    tied = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    return np.where(tied, SEVERAL, votes.argmax(axis=1))
-
-
 def _of_rows(model: Any, X: Any, scheme: str) -> Regions:
     decided = decided_by(model, X, scheme)
     rows = X if hasattr(X, "shape") else np.asarray(X)
@@ -242,10 +210,10 @@ def _polygons(model: Any, box: Array, scheme: str) -> list[tuple[int, Array]] | 
         flat = ~lines[0].any(axis=1)  # machines without a line have one answer everywhere
         sides[:, flat] = lines[1][flat] >= 0
         votes = count_votes(np.where(sides, 1.0, -1.0), model.pairs_)
-        found = _by_votes(votes) if scheme == "votes" else _by_acceptance(votes == K - 1)
+        found = by_votes(votes) if scheme == "votes" else by_acceptance(votes == K - 1)
     elif scheme == "unanimous":
         accepts = np.column_stack([~sides[:, 0], sides[:, 0]]) if K == 2 else sides
-        found = _by_acceptance(accepts)
+        found = by_acceptance(accepts)
     else:
         coef, offset = _scores(model) or lines
         middle = np.array([polygon.mean(axis=0) for polygon, _ in pieces])
