@@ -32,8 +32,8 @@ MAY_IMPORT = {
     "lift": {"core", "estimators", "risk", "verdict", "display"},
     "choosing": {"core", "lift", "risk", "display"},
     "display": {
-        "core", "certify", "data", "estimators", "losses", "multiclass", "risk", "solvers",
-        "verdict",
+        "core", "certify", "data", "estimators", "kernels", "losses", "multiclass", "risk",
+        "solvers", "verdict",
     },
     "tracing": {"core", "certify", "solvers", "estimators", "display"},
     "cli": {

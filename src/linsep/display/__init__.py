@@ -3,6 +3,7 @@
 from linsep.display.choice import ChoiceDisplay
 from linsep.display.cost import CostDisplay
 from linsep.display.decision import DecisionDisplay
+from linsep.display.gram import GramDisplay
 from linsep.display.hull import HullDisplay
 from linsep.display.lift import LiftDisplay
 from linsep.display.lift_frames import LiftFramesDisplay
@@ -17,6 +18,7 @@ __all__ = [
     "ChoiceDisplay",
     "CostDisplay",
     "DecisionDisplay",
+    "GramDisplay",
     "HullDisplay",
     "LiftDisplay",
     "LiftFramesDisplay",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.lanes import one_blas_thread
 from linsep.errors import DataError, ProofError
 from linsep.kernels.rows import Rows
 from linsep.kernels.sample import look
@@ -136,7 +137,8 @@ def mercer(kernel: Kernel, X: Any, *, sample: int, random_state: int) -> Mercer:
         least = float(np.linalg.eigvalsh(G / 2 + G.T / 2)[0])
         return Mercer(psd=False, smallest=least, proved=True, **facts)
     G = (G / 2 + G.T / 2) / scale
-    values, vectors = eigh(G, subset_by_index=[0, 0])
+    with one_blas_thread():
+        values, vectors = eigh(G, subset_by_index=[0, 0])
     least = float(values[0])
     doubt = np.finfo(float).eps * max(part.n, rows.d, 16) * float(np.linalg.norm(G))
     if kernel.positive or least >= -doubt:

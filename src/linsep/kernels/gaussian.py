@@ -106,26 +106,30 @@ class RBF(Kernel):
         return np.asarray(np.exp(values, out=values))
 
     def _by_differences(self, A: Rows, B: Rows) -> Array:
-        """The same from differences of entries, scaled so that nothing overflows."""
-        from scipy.spatial.distance import cdist
-
+        """The same from differences of entries."""
         out = np.empty((A.n, B.n), A.dtype)
         step = _PIECE if A.sparse or B.sparse else max(A.n, B.n)
         for lo in range(0, A.n, step):
             for at in range(0, B.n, step):
                 a, b = dense_pair(A.matrix[lo : lo + step], B.matrix[at : at + step])
-                # Columns that are zero in both may be gone; no column at all: all rows are zero.
-                top = max(float(abs(a).max(initial=0)), float(abs(b).max(initial=0))) or 1.0
-                if a.shape[1] == 0:
-                    out[lo : lo + step, at : at + step] = 1
-                    continue
-                far = cdist(a.astype(np.float64) / top, b.astype(np.float64) / top, "sqeuclidean")
-                ratio = top / self.width
-                far *= -0.5 * ratio
-                far *= ratio
-                far[np.isnan(far)] = 0.0  # equal rows, whose distance 0 was multiplied by inf
-                out[lo : lo + step, at : at + step] = np.exp(far)
+                out[lo : lo + step, at : at + step] = self._far(a, b)
         return out
+
+    def _far(self, a: Array, b: Array) -> Array:
+        """Exponentials of distances of dense rows, in units of the width so that none overflows."""
+        from scipy.spatial.distance import cdist
+
+        if a.shape[1] == 0:  # sparse rows without any entry
+            return np.ones((a.shape[0], b.shape[0]))
+        a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
+        top = max(float(np.abs(a).max()), float(np.abs(b).max()))
+        if isfinite(top / self.width):
+            far = cdist(a / self.width, b / self.width, "sqeuclidean")
+        else:
+            far = np.zeros((a.shape[0], b.shape[0]))
+            for k in range(a.shape[1]):
+                far += ((a[:, k, None] - b[None, :, k]) / self.width) ** 2
+        return np.asarray(np.exp(-0.5 * far))
 
     def _diagonal(self, rows: Rows) -> Array:
         return np.ones(rows.n, rows.dtype)

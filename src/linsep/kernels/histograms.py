@@ -184,8 +184,7 @@ def power_means(a: Array, b: Array, power: float) -> Array:
         form = harmonic_means if power == -1.0 else intersections
         columns = np.ascontiguousarray(b.T)
         size = a.size * b.shape[0]
-        # A tiny problem is done by numpy, one call for each entry, so few entries are cheap.
-        form(np.ascontiguousarray(a), columns, out, size=size // 16, work=size // 16)
+        form(np.ascontiguousarray(a), columns, out, size=size, work=size)
         return out
     for k in np.flatnonzero(a.any(axis=0) & b.any(axis=0)):
         out += _one_power_mean(a[:, k, None], b[None, :, k], -power)

@@ -44,6 +44,6 @@ def scale_of(word: Any, X: Any) -> float:
             data = matrix.data.astype(np.float64, copy=False)
             mean = float(data.sum()) / size
             # The two-pass formula: zeros that are not stored differ from the mean as well.
-            variance = (float(((data - mean) ** 2).sum()) + (size - data.size) * mean**2) / size
+            variance = (float(((data - mean) ** 2).sum()) + (size - data.size) * mean * mean) / size
     gamma = 1.0 / (d * variance) if variance > 0 and np.isfinite(variance) else 1.0
     return gamma if np.isfinite(gamma) and gamma > 0 else 1.0
