@@ -31,6 +31,7 @@ ALGORITHMS = {
     "one-vs-rest": ("OneVsRest", "a machine for each class, with rejection if asked for"),
     "one-vs-one": ("OneVsOne", "a machine for each pair of classes, which vote"),
     "kesler": ("Kesler", "one linear machine by a perceptron on Kesler's vectors"),
+    "additive-svm": ("AdditiveSVM", "kernels of histograms at linear cost, with a proved gap"),
     "logistic-regression": ("LogisticRegression", "probabilities, with a proved duality gap"),
 }
 

@@ -71,19 +71,22 @@ class AdditiveFunction:
         root = scipy.sparse.csc_array(
             (np.sqrt(columns.data), columns.indices, columns.indptr), shape=columns.shape
         )
-        return np.asarray(root @ self._roots())
+        return np.asarray(root @ self._roots(np.abs(self.coef)))
 
     def reach_at_slots(self) -> Array:
         """``reach`` feature by feature, at the slots."""
         if np.isneginf(self.power):
             return self.absolute().at_slots()
         feature = np.repeat(np.arange(self.d), np.diff(self.start))
-        return np.asarray(np.sqrt(self.values)[:, None] * self._roots()[feature])
+        return np.asarray(np.sqrt(self.values)[:, None] * self._roots(np.abs(self.coef))[feature])
 
-    def _roots(self) -> Array:
-        weighed = np.abs(self.coef) * np.sqrt(self.values)[:, None]
-        total = np.vstack([np.zeros(weighed.shape[1]), np.cumsum(weighed, axis=0)])
-        return np.asarray(total[self.start[1:]] - total[self.start[:-1]])
+    def _roots(self, coef: Array) -> Array:
+        """sum of c sqrt(v) over the slots of each feature."""
+        weighed = coef * np.sqrt(self.values)[:, None]
+        slots = np.arange(len(self.values))
+        shape = (self.d, len(self.values))
+        sums = scipy.sparse.csr_array((np.ones(len(slots)), slots, self.start), shape=shape)
+        return np.asarray(sums @ weighed)
 
     def error(self, longest: int) -> float:
         """Share of ``reach`` that bounds rounding, and the error of tables, of a score.
@@ -112,6 +115,10 @@ class AdditiveFunction:
                 0, self.d, out, size=len(data), work=20 * len(data) * out.shape[1],
             )  # fmt: skip
             return out
+        if self.power == 0.0:  # one number a feature: h_k(x) = w_k sqrt(x)
+            shape = (n, self.d)
+            root = scipy.sparse.csc_array((np.sqrt(data), rows, indptr), shape=shape)
+            return np.asarray(root @ self._roots(self.coef))
         source = nodes_of(self.values, self.power)
         target = nodes_of(data, self.power)
         if source.too_many or target.too_many:

@@ -18,7 +18,7 @@ from linsep.jit import additive as loops
 from linsep.kernels.additive_function import AdditiveFunction, kappa
 from linsep.kernels.additive_nodes import mean_table, nodes_of, ranks_in, table_of
 
-__all__ = ["Levels"]
+__all__ = ["Levels", "levels_of"]
 
 Array = NDArray[np.float64]
 
@@ -97,7 +97,7 @@ class Levels:
 
     def _nodes(self) -> None:
         self.nodes, self.table, self.places = None, np.zeros((0, 0)), None
-        if np.isneginf(self.power) or not len(self.values):
+        if self.power in (-np.inf, 0.0) or not len(self.values):
             return
         nodes = nodes_of(self.values, self.power)
         if not nodes.too_many:
@@ -122,10 +122,11 @@ class Levels:
             return H
         if np.isneginf(self.power):
             self.operations += 2 * len(c)
-            loops.intersection_slots(
-                self.start, self.values, c, H, size=self.nnz, work=4 * len(c)
-            )
+            loops.intersection_slots(self.start, self.values, c, H, size=self.nnz, work=4 * len(c))
             return H
+        if self.power == 0.0:
+            whole = AdditiveFunction(0.0, self.start, self.values, c[:, None])
+            return whole.at_slots()[:, 0]
         if self.nodes is None:
             return self._pairs(c, H)
         nodes, places, G = self.nodes, self.places, len(self.table)
@@ -166,9 +167,7 @@ class Levels:
         half = self.n // 2 if self.nnz > _SERIAL else self.n
 
         def part(lo: int, hi: int) -> None:
-            loops.add_columns(
-                self.indptr, self.slot, H, lo, hi, f, size=self.nnz, work=self.nnz
-            )
+            loops.add_columns(self.indptr, self.slot, H, lo, hi, f, size=self.nnz, work=self.nnz)
 
         run_all([partial(part, 0, half), partial(part, half, self.n)])
 
@@ -188,3 +187,12 @@ class Levels:
         return AdditiveFunction(
             self.power, before[self.start], self.values[used], np.ascontiguousarray(c[used])
         )
+
+
+def levels_of(problem: Any, power: float) -> Levels:
+    """The levels of the rows of a problem; made once and kept with it."""
+    kept: Levels | None = problem.__dict__.get("_additive_levels")
+    if kept is None or kept.power != power:
+        kept = Levels(problem.matrix, power)
+        problem.__dict__["_additive_levels"] = kept
+    return kept

@@ -1,0 +1,111 @@
+"""How AdditiveSVM is trained: working sets, or the linear machine for the Hellinger kernel."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core import Outcome, Problem
+from linsep.core.parts import each_against_rest
+from linsep.errors import GapWarning
+from linsep.estimators.additive_kernel import power_of
+from linsep.kernels.additive_function import AdditiveFunction
+from linsep.kernels.additive_levels import levels_of
+from linsep.solvers.additive_smo import AdditiveSMO
+from linsep.solvers.one_vs_rest import OneVsRest
+
+__all__ = ["Fitted", "fit_hellinger", "fit_smo", "smo_solver"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit leaves: the functions, the offsets and y alpha of all rows."""
+
+    function: AdditiveFunction
+    offsets: Array
+    dual: Array
+    outcome: Outcome[Any]
+    words: str
+
+
+def smo_solver(model: Any, problem: Problem) -> Any:
+    """The solver of a fit."""
+    solver = AdditiveSMO(
+        power_of(model.kernel), float(model.C), 0.99 * float(model.tol), seed=model._seed()
+    )
+    if problem.binary:
+        return solver
+    return OneVsRest(solver, None if model.n_jobs in (None, -1, 0) else model.n_jobs)
+
+
+def fit_smo(
+    model: Any, problem: Problem, power: float, state: Any, limits: Any, observers: Any, drive: Any
+) -> Fitted:
+    """Working sets, with the scores of all rows through the functions of single features."""
+    solver = smo_solver(model, problem)
+    levels = levels_of(problem, power)  # made once, for all classes
+    if state is None:
+        state = solver.init(problem, start=_warm(model, problem))
+    outcome = drive(problem, solver, state, limits=limits, observers=observers)
+    witness = outcome.witness
+    K = 1 if problem.binary else problem.K
+    part, row = np.divmod(witness.rows, problem.n)
+    dual = np.zeros((K, problem.n))
+    signs = [problem.sign] if problem.binary else [p.sign for p in each_against_rest(problem)]
+    dual[part, row] = witness.multipliers
+    dual *= np.array(signs)
+    rows = np.flatnonzero(dual.any(axis=0))
+    function = levels.function(rows, np.ascontiguousarray(dual[:, rows].T))
+    words = (
+        f"working sets of {solver.size if problem.binary else solver.solver.size} rows by pairs, "
+        "scores through functions of single features"
+    )
+    return Fitted(function, witness.a.copy(), dual, outcome, words)
+
+
+def _warm(model: Any, problem: Problem) -> Any:
+    """Dual variables of the last fit, where it had the same rows."""
+    K = 1 if problem.binary else problem.K
+    if not model.warm_start or not hasattr(model, "dual_coef_"):
+        return None
+    if model._n_fitted != problem.n or len(model.dual_coef_) != K:
+        return None
+    support = model.support_
+    if problem.row_index is not None:
+        place = np.searchsorted(problem.row_index, support)
+        if not np.isin(support, problem.row_index).all():
+            return None
+        support = place
+    alpha = np.zeros((K, problem.n))
+    alpha[:, support] = np.abs(model.dual_coef_) * (float(model.C) / model._C_fitted)
+    return alpha[0] if problem.binary else list(alpha)
+
+
+def fit_hellinger(model: Any, problem: Problem, observers: Any) -> Fitted:
+    """sqrt(x z) is the product of square roots: a linear machine, h_k(x) = w_k sqrt(x)."""
+    from linsep.estimators.linear_svm import LinearSVM
+
+    matrix = problem.matrix
+    root = matrix.sqrt() if problem.sparse else np.sqrt(matrix)
+    linear = LinearSVM(
+        float(model.C), tol=0.9 * float(model.tol), max_iter=model.max_iter,
+        time_limit=model.time_limit, random_state=model._seed(), callbacks=list(observers),
+        n_jobs=model.n_jobs,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)  # told by the certificate of this machine
+        linear.fit(root, problem.label, sample_weight=problem.weight)
+    d, K = problem.d, len(linear.coef_)
+    function = AdditiveFunction(
+        0.0, np.arange(d + 1), np.ones(d), np.ascontiguousarray(linear.coef_.T)
+    )
+    dual = np.zeros((K, problem.n))
+    dual[:, linear.support_] = linear.dual_coef_
+    words = f"linear machine on square roots: {linear.solver_used_}"
+    return Fitted(function, linear.intercept_.copy(), dual, linear.outcome_, words)

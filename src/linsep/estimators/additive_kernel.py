@@ -1,0 +1,75 @@
+"""What the parameter ``kernel`` of AdditiveSVM may be, and what its rows must be."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import DataError
+from linsep.estimators.params import Check
+from linsep.kernels import Additive
+
+__all__ = ["kernel_name", "kernel_of", "plain_kernel", "power_of", "require_nonnegative"]
+
+_POWERS = {"intersection": -math.inf, "chi2": -1.0, "hellinger": 0.0}
+_NAMES = {power: name for name, power in _POWERS.items()}
+
+
+def _is_kernel(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in _POWERS
+    if isinstance(value, Additive):
+        return value.power <= 0
+    return isinstance(value, Real) and not isinstance(value, bool) and float(value) <= 0
+
+
+kernel_of = Check(
+    _is_kernel,
+    "'intersection', 'chi2', 'hellinger', a power p <= 0, or one of the kernels Intersection(), "
+    "ChiSquared(), Hellinger() and PowerMean(p) with p <= 0; others have no functions of single "
+    "features, so use KernelSVM",
+)
+
+
+def power_of(kernel: Any) -> float:
+    """The exponent of the power mean."""
+    if isinstance(kernel, str):
+        return _POWERS[kernel]
+    return float(kernel.power if isinstance(kernel, Additive) else kernel)
+
+
+def plain_kernel(kernel: Any) -> str | float:
+    """The kernel as a name or a number."""
+    power = power_of(kernel)
+    return _NAMES.get(power, power)
+
+
+def kernel_name(kernel: Any) -> str:
+    """The kernel in words."""
+    plain = plain_kernel(kernel)
+    return plain if isinstance(plain, str) else f"power mean (p = {plain:g})"
+
+
+def require_nonnegative(matrix: Any, kernel: Any, names: Any, who: str) -> None:
+    """Raise DataError at the first negative entry, with its place."""
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    if not values.size or values.min() >= 0:
+        return
+    places = np.flatnonzero(values.ravel() < 0)
+    at = int(places[0])
+    if isinstance(matrix, np.ndarray):
+        row, column = divmod(at, matrix.shape[1])
+    else:
+        row = int(np.searchsorted(matrix.indptr, at, side="right") - 1)
+        column = int(matrix.indices[at])
+    name = "" if names is None else f" ({names[column]!r})"
+    others = "" if len(places) == 1 else f", {len(places)} negative values in all"
+    raise DataError(
+        f"Negative values in data passed to {who}: X is {values.ravel()[at]:g} at row {row}, "
+        f"column {column}{name}{others}. The {kernel_name(kernel)} kernel compares histograms, "
+        "whose entries are >= 0; shift the column, split it into a positive and a negative part, "
+        "or use KernelSVM with RBF."
+    )

@@ -1,0 +1,267 @@
+"""Inner loops of additive kernels K(x, z) = sum_k kappa(x_k, z_k).
+
+The data are held by levels: every pair of a feature and a value of it that occurs is a slot,
+slots are sorted by feature and value, and an entry of X is the number of its slot. Zeros have
+no slot, for kappa(0, z) = 0. A combination of kernel functions is one coefficient a slot.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+
+from linsep.jit.compile import inner, routine
+
+__all__ = [
+    "add_columns",
+    "add_entries",
+    "add_nodes",
+    "block_dense",
+    "block_sparse",
+    "collect",
+    "intersection_columns",
+    "intersection_slots",
+    "look_up",
+    "moments",
+    "spread",
+]
+
+
+# -- values that occur ------------------------------------------------------------------------
+
+
+@inner
+def _home(bits, mask):
+    """Where the search for a number of 64 bits begins."""
+    return (bits ^ (bits >> 17) ^ (bits >> 35) ^ (bits >> 49)) & mask
+
+
+@routine
+def collect(bits, keys, used, most):
+    """Put numbers into an open hash table; gives back how many it holds, -1 if above most."""
+    mask = len(keys) - 1
+    for p in range(len(bits)):
+        b = bits[p]
+        at = _home(b, mask)
+        while keys[at] != b and keys[at] != -1:
+            at = (at + 1) & mask
+        if keys[at] == -1:
+            if used == most:
+                return -1
+            keys[at] = b
+            used += 1
+    return used
+
+
+@routine
+def look_up(bits, keys, rank, out):
+    """The rank of every number of a table made by ``collect``."""
+    mask = len(keys) - 1
+    for p in range(len(bits)):
+        b = bits[p]
+        at = _home(b, mask)
+        while keys[at] != b:
+            at = (at + 1) & mask
+        out[p] = rank[at]
+
+
+# -- rows and slots ---------------------------------------------------------------------------
+
+
+@routine
+def add_entries(indptr, slot, rows, coef, out):
+    """out[slot] += coef of a row, over all entries of the rows."""
+    for r in range(len(rows)):
+        i, c = rows[r], coef[r]
+        for p in range(indptr[i], indptr[i + 1]):
+            out[slot[p]] += c
+
+
+@routine
+def add_columns(indptr, slot, H, lo, hi, f):
+    """f[i] += sum of H over the slots of row i, for the rows lo ... hi."""
+    for i in range(lo, hi):
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            total += H[slot[p]]
+        f[i] += total
+
+
+# -- the intersection kernel: two running sums ------------------------------------------------
+
+
+@routine
+def intersection_slots(start, values, c, H):
+    """H[s] = sum over the slots t of the same feature of c[t] min(v_s, v_t)."""
+    for k in range(len(start) - 1):
+        above = 0.0
+        for s in range(start[k + 1] - 1, start[k] - 1, -1):
+            H[s] = above * values[s]
+            above += c[s]
+        below = 0.0
+        for s in range(start[k], start[k + 1]):
+            below += c[s] * values[s]
+            H[s] += below
+
+
+@routine
+def intersection_columns(indptr, rows, data, start, values, coef, below, above, lo, hi, out):
+    """out[row] += h_k(x) for all entries x of the columns lo ... hi, several functions at once.
+
+    h_k(x) = sum_{v <= x} c v + x sum_{v > x} c: exact for every x, in and out of the range.
+    """
+    m = coef.shape[1]
+    for k in range(lo, hi):
+        first, last = start[k], start[k + 1]
+        if first == last:
+            continue
+        size = last - first
+        for j in range(m):
+            below[0, j] = 0.0
+            above[size, j] = 0.0
+        for s in range(size):
+            for j in range(m):
+                below[s + 1, j] = below[s, j] + coef[first + s, j] * values[first + s]
+        for s in range(size - 1, -1, -1):
+            for j in range(m):
+                above[s, j] = above[s + 1, j] + coef[first + s, j]
+        for p in range(indptr[k], indptr[k + 1]):
+            x = data[p]
+            a, b = 0, size
+            while a < b:
+                middle = (a + b) >> 1
+                if values[first + middle] <= x:
+                    a = middle + 1
+                else:
+                    b = middle
+            i = rows[p]
+            for j in range(m):
+                out[i, j] += below[a, j] + x * above[a, j]
+
+
+# -- other kernels: values are weights on the nodes of a cell -----------------------------------
+
+
+@inner
+def _lagrange(t, points, signs, weight):
+    """Weights of the values at Chebyshev points that give the polynomial's value at t."""
+    m = len(points)
+    total = 0.0
+    for a in range(m):
+        off = t - points[a]
+        if off == 0.0:
+            for b in range(m):
+                weight[b] = 0.0
+            weight[a] = 1.0
+            return
+        weight[a] = signs[a] / off
+        total += weight[a]
+    for a in range(m):
+        weight[a] = weight[a] / total
+
+
+@routine
+def moments(start, lo, hi, base, t, root, coef, points, signs, weight, out):
+    """out[k - lo, node] = sum of coef root weight over the slots of feature k."""
+    m = len(points)
+    K = coef.shape[1]
+    for k in range(lo, hi):
+        part = out[k - lo]
+        for s in range(start[k], start[k + 1]):
+            at = base[s]
+            if m == 1:
+                for j in range(K):
+                    part[at, j] += coef[s, j] * root[s]
+                continue
+            _lagrange(t[s], points, signs, weight)
+            for a in range(m):
+                w = weight[a] * root[s]
+                for j in range(K):
+                    part[at + a, j] += w * coef[s, j]
+
+
+@routine
+def spread(start, lo, hi, base, t, root, table, points, signs, weight, H):
+    """H[s] = root times the values at the nodes, weighed, for the slots of features lo ... hi."""
+    m = len(points)
+    for k in range(lo, hi):
+        part = table[k - lo]
+        for s in range(start[k], start[k + 1]):
+            at = base[s]
+            if m == 1:
+                H[s] = root[s] * part[at, 0]
+                continue
+            _lagrange(t[s], points, signs, weight)
+            total = 0.0
+            for a in range(m):
+                total += weight[a] * part[at + a, 0]
+            H[s] = root[s] * total
+
+
+@routine
+def add_nodes(indptr, rows, base, t, root, table, points, signs, weight, lo, hi, out):
+    """out[row] += root times the values at the nodes, for the entries of columns lo ... hi."""
+    m = len(points)
+    K = out.shape[1]
+    for k in range(lo, hi):
+        part = table[k - lo]
+        for p in range(indptr[k], indptr[k + 1]):
+            at, i = base[p], rows[p]
+            if m == 1:
+                for j in range(K):
+                    out[i, j] += root[p] * part[at, j]
+                continue
+            _lagrange(t[p], points, signs, weight)
+            for a in range(m):
+                w = weight[a] * root[p]
+                for j in range(K):
+                    out[i, j] += w * part[at + a, j]
+
+
+# -- blocks of the kernel matrix ----------------------------------------------------------------
+
+
+@routine
+def block_dense(indptr, column, slot, values, new, Z, harmonic, scratch, out):
+    """Kernel of rows ``new`` with the rows whose values are the columns of Z.
+
+    The inner loop runs over rows of Z, so that machine code takes several at once.
+    """
+    q = Z.shape[1]
+    for r in range(len(new)):
+        i = new[r]
+        line = out[r]
+        for j in range(q):
+            line[j] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            x = values[slot[p]]
+            z = Z[column[p]]
+            if harmonic:
+                twice = x + x
+                np.add(z, x, scratch)
+                np.divide(z, scratch, scratch)  # the operator would look for zeros one by one
+                for j in range(q):
+                    line[j] += twice * scratch[j]
+            else:
+                for j in range(q):
+                    line[j] += x if x < z[j] else z[j]
+
+
+@routine
+def block_sparse(indptr, column, slot, values, new, of_column, place, entry, harmonic, out):
+    """The same for rows with few entries; of_column, place, entry hold the others by column."""
+    for r in range(len(new)):
+        i = new[r]
+        line = out[r]
+        for j in range(len(line)):
+            line[j] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            x = values[slot[p]]
+            k = column[p]
+            for g in range(of_column[k], of_column[k + 1]):
+                z = entry[g]
+                if harmonic:
+                    line[place[g]] += (x + x) * (z / (x + z))
+                else:
+                    line[place[g]] += x if x < z else z
