@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import frexp, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -123,13 +123,15 @@ class RBF(Kernel):
             return np.ones((a.shape[0], b.shape[0]))
         a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
         top = max(float(np.abs(a).max()), float(np.abs(b).max()))
-        if isfinite(top / self.width):
-            far = cdist(a / self.width, b / self.width, "sqeuclidean")
+        # The width is a number in [1/2, 1) times a power of two, and that is divided out exactly.
+        rest, power = frexp(self.width)
+        if isfinite(float(np.ldexp(top, -power))):
+            far = cdist(np.ldexp(a, -power), np.ldexp(b, -power), "sqeuclidean")
         else:
             far = np.zeros((a.shape[0], b.shape[0]))
             for k in range(a.shape[1]):
-                far += ((a[:, k, None] - b[None, :, k]) / self.width) ** 2
-        return np.asarray(np.exp(-0.5 * far))
+                far += np.ldexp(a[:, k, None] - b[None, :, k], -power) ** 2
+        return np.asarray(np.exp(-0.5 / rest / rest * far))
 
     def _diagonal(self, rows: Rows) -> Array:
         return np.ones(rows.n, rows.dtype)
