@@ -17,16 +17,14 @@ numpy trusted to 8 ulp.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.gap import Gap
 from linsep.certify.passes import one_pass
-from linsep.core.lanes import run_all
+from linsep.core.lanes import sum_of_pieces
 from linsep.core.problem import Problem
 from linsep.losses.logistic import loss, probability
 
@@ -111,7 +109,7 @@ def best_shift(values: Array, sign: Array, cost: Array) -> float:
     low, high, t = -np.inf, np.inf, 0.0
     goal = 1e-15 if len(values) <= _FEW else 1e-7
     for _ in range(60):
-        r, total, bend = _sums(partial(_slopes, t), values, sign, cost)
+        r, total, bend = sum_of_pieces(partial(_slopes, t), values, sign, cost)
         if abs(r) <= goal * total or not np.isfinite(r):
             break
         low, high = (t, high) if r > 0 else (low, t)
@@ -143,7 +141,7 @@ def _slopes(t: float, values: Array, sign: Array, cost: Array) -> Array:
 def loss_above(values: Array, cost: Array, a: Array, columns: Array) -> float:
     """Upper bound of the sum of cost log(1 + exp(-m)); m_i is off by at most
     e_i = (d + 4) u (sum_j |x_ij w_j| + |b|), and sum c_i |x_ij| <= |c| |column j|."""
-    total = float(_sums(_losses, values, cost)[0])
+    total = float(sum_of_pieces(_losses, values, cost)[0])
     step = (len(a) + 3) * _U
     reach = float(np.abs(a[:-1]) @ columns)
     off = step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * abs(float(a[-1])))
@@ -159,7 +157,7 @@ def entropy_below(alpha: Array, cost: Array, slack: float) -> float:
     ``slack`` and alpha / cost was rounded. An error e of q changes H by no more than
     e (|log q| + |log(1 - q)| + 1) as long as it is small against 1 - q; rows nearer to 1 than
     that count as 0."""
-    total, size = _sums(partial(_entropies, slack), alpha, cost)
+    total, size = sum_of_pieces(partial(_entropies, slack), alpha, cost)
     return float(total - (32 * _U + _SUM + 2 * slack) * size)
 
 
@@ -172,15 +170,6 @@ def _entropies(slack: float, alpha: Array, cost: Array) -> Array:
     left, right = -q * log_q, -r * log_r
     size = left + right + q * (2.0 - log_r)
     return np.array([(cost * (left + right)).sum(), (cost * size).sum()])
-
-
-def _sums(function: Callable[..., Array], *arrays: Array) -> Array:
-    """Sums that a function gives for pieces of the arrays, added; pieces depend on n alone."""
-    n = len(arrays[0])
-    pieces = max(1, min(16, n // _FEW))
-    edges = [n * k // pieces for k in range(pieces + 1)]
-    jobs = [partial(function, *(x[lo:hi] for x in arrays)) for lo, hi in pairwise(edges)]
-    return np.asarray(np.sum(run_all(jobs), axis=0))
 
 
 def facts(values: Array, a: Array, high: float, low: float, words: str) -> Gap:

@@ -14,16 +14,18 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Lanes", "one_blas_thread", "run_all"]
+__all__ = ["Lanes", "one_blas_thread", "run_all", "sum_of_pieces"]
 
 T = TypeVar("T")
 
 _BLOCK_BYTES = 448 * 1024  # a block and the sums beside it fit the second-level cache
+_PIECE = 20_000  # numbers in a piece of long vectors, at least
 _SERIAL = 400_000  # entries below which threads cost more than they bring
 
 
@@ -104,6 +106,17 @@ def run_all(jobs: Sequence[Callable[[], T]], threads: int | None = None) -> list
     if pool is None:
         pool = _pools[threads] = ThreadPoolExecutor(threads, "linsep", _enter_worker)
     return list(pool.map(lambda job: job(), jobs))
+
+
+def sum_of_pieces(
+    function: Callable[..., NDArray[np.float64]], *arrays: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Sums that a function gives for pieces of the arrays, added; pieces depend on n alone."""
+    n = len(arrays[0])
+    pieces = max(1, min(16, n // _PIECE))
+    edges = [n * k // pieces for k in range(pieces + 1)]
+    jobs = [partial(function, *(x[lo:hi] for x in arrays)) for lo, hi in pairwise(edges)]
+    return np.asarray(np.sum(run_all(jobs), axis=0))
 
 
 def _enter_worker() -> None:

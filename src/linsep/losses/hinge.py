@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LOSSES", "conjugate", "derivative", "rounded_excess", "value"]
+__all__ = ["LOSSES", "conjugate", "derivative", "rounded_excess", "slopes_along", "value"]
 
 Array = NDArray[np.float64]
 
@@ -49,9 +49,24 @@ def conjugate(loss: str, t: Array) -> Array:
     return np.where(t <= 1.0, 0.0, np.inf)
 
 
-def rounded_excess(u: Array, cost: Array, h: float) -> float:
+def rounded_excess(h: float, u: Array, cost: Array) -> Array:
     """sum of cost (max(u, 0) - z u): the duality gap that rounding the corner by h leaves."""
-    z = derivative("hinge", u, h)
-    z *= u
-    np.subtract(np.maximum(u, 0.0), z, out=z)
-    return float(cost @ z)
+    band = np.flatnonzero(np.abs(u) < h)
+    v = u[band]
+    return np.array([cost[band] @ (np.maximum(v, 0.0) - derivative("hinge", v, h) * v)])
+
+
+def slopes_along(h: float, t: float, u: Array, change: Array, cost: Array, center: Array) -> Array:
+    """First and second derivative of the sum of the losses along u + t change.
+
+    h > 0: the hinge, rounded off around the slopes in center; h = 0: the squared hinge.
+    """
+    v = u + t * change
+    c = cost * change
+    if h > 0:
+        z = np.clip(v * (0.5 / h) + center, 0.0, 1.0)
+        bend = np.where((z > 0.0) & (z < 1.0), 0.5 / h, 0.0)
+    else:
+        z = 2.0 * np.maximum(v, 0.0)
+        bend = np.where(v > 0.0, 2.0, 0.0)
+    return np.array([c @ z, (c * change) @ bend])

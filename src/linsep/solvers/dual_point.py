@@ -58,6 +58,8 @@ def row_lengths(problem: Problem) -> Array:
 
 def row_scores(problem: Problem, w: Array, threads: int | None = None) -> Array:
     """w.x of all rows."""
+    if not problem.sparse:
+        return problem.product(w)
     X, out = matrix_of(problem), np.empty(problem.n)
     size = _size(problem)
     jobs = [

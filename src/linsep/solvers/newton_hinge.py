@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,14 +29,14 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.certify.survey import survey
-from linsep.core.lanes import one_blas_thread
+from linsep.core.lanes import one_blas_thread, sum_of_pieces
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.jit import newton_hinge as loops
 from linsep.jit import products
-from linsep.losses.hinge import derivative
+from linsep.losses.hinge import derivative, rounded_excess, slopes_along
 from linsep.solvers.dual_point import matrix_of
 from linsep.solvers.hinge_pass import Reading, RowSet, leveraged, whole
 
@@ -429,20 +430,18 @@ class NewtonHinge:
         return h
 
     def _leftover(self, state: NewtonState, rows: RowSet, h: float) -> float:
-        n = len(state.u)
-        return self.C * float(loops.excess(state.u, rows.cost, h, size=rows.size, work=n))
+        return self.C * float(sum_of_pieces(partial(rounded_excess, h), state.u, rows.cost)[0])
 
     def _minimum_along(self, state: NewtonState, rows: RowSet, p: Array, u1: Array) -> float:
         """Exact minimum of the rounded objective along p, from the two stored violations."""
         w, q = state.a[:-1], p[:-1]
         wq, qq = float(w @ q), float(q @ q)
-        out = np.zeros(2)
+        change = u1 - state.u
+        center = state.center if state.center.size else np.full(len(u1), 0.5)
         low, high, t = 0.0, 1.0, 0.1
         for _ in range(40):
-            n = len(u1)
-            loops.slope(
-                state.u, u1, rows.cost, state.center, t, state.h, out, size=rows.size, work=2 * n
-            )
+            along = partial(slopes_along, state.h, t)
+            out = sum_of_pieces(along, state.u, change, rows.cost, center)
             first, second = self.C * out[0] + wq + t * qq, self.C * out[1] + qq
             low, high = (low, t) if first > 0 else (t, high)
             new = t - first / second if second > 0 else -1.0
