@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "solvers": {"core", "jit", "losses", "kernels", "certify"},
     "separating": {"core", "certify", "solvers"},
     "verdict": {"core", "certify", "solvers", "separating"},
-    "risk": {"core", "certify", "solvers", "separating", "verdict"},
+    "risk": {"core", "losses", "certify", "solvers", "separating", "verdict"},
     "estimators": {
         "core", "jit", "losses", "kernels", "certify", "solvers", "verdict",
         "formats", "risk",

@@ -19,7 +19,8 @@ from linsep.certify.likelihood_gap import likelihood_bounds
 from linsep.certify.logistic_gap import best_shift, logistic_gap
 from linsep.core import Problem, Status, drive
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
-from linsep.losses.logistic import entropy, expit, logit, loss
+from linsep.losses.logistic import entropy, loss
+from linsep.risk import inverse_logit, logit
 from linsep.solvers.gradient_ascent import GradientAscent, curvature_bound
 from linsep.solvers.logistic_cg import LogisticCG
 from linsep.solvers.newton_logistic import NewtonLogistic
@@ -69,10 +70,10 @@ def test_a_positive_weight_speaks_for_the_positive_class():
 
 def test_logit_and_its_inverse_at_the_limits():
     assert logit([0.0, 0.5, 1.0]).tolist() == [-INF, 0.0, INF]
-    assert expit([-INF, 0.0, INF]).tolist() == [0.0, 0.5, 1.0]
-    assert expit(-800.0) == 0.0 or expit(-800.0) < 1e-300
+    assert inverse_logit([-INF, 0.0, INF]).tolist() == [0.0, 0.5, 1.0]
+    assert inverse_logit(-800.0) == 0.0 or inverse_logit(-800.0) < 1e-300
     p = np.array([1e-300, 1e-17, 0.3, 1 - 1e-16])
-    assert expit(logit(p)) == pytest.approx(p, rel=1e-12)
+    assert inverse_logit(logit(p)) == pytest.approx(p, rel=1e-12)
     assert loss(np.array([-1e308, 1e308])).tolist() == [1e308, 0.0]
     assert entropy(np.array([0.0, 0.5, 1.0])).tolist() == pytest.approx([0, math.log(2), 0])
 
@@ -333,7 +334,7 @@ def test_the_best_shift_balances_the_classes():
     rng = np.random.default_rng(0)
     m, sign = rng.normal(size=50) * 30, np.where(rng.random(50) < 0.1, 1.0, -1.0)
     t = best_shift(m, sign, np.ones(50))
-    p = expit(-(m + t * sign))
+    p = inverse_logit(-(m + t * sign))
     assert abs(p @ sign) <= 1e-12 * p.sum()
 
 

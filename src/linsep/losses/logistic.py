@@ -15,9 +15,9 @@ exp(f) and the log odds f itself.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-__all__ = ["curvature", "entropy", "expit", "logit", "loss", "probability"]
+__all__ = ["curvature", "entropy", "loss", "probability"]
 
 Array = NDArray[np.float64]
 
@@ -51,23 +51,3 @@ def entropy(q: Array) -> Array:
         left = np.where(q > 0, q * np.log(q), 0.0)
         right = np.where(q < 1, (1.0 - q) * np.log1p(-q), 0.0)
     return np.asarray(-left - right)
-
-
-def logit(p: ArrayLike) -> Array:
-    """log(p / (1 - p)): minus infinity at 0, 0 at 1/2, infinity at 1, NaN outside.
-
-    >>> logit([0.0, 0.5, 1.0]).tolist()
-    [-inf, 0.0, inf]
-    """
-    p = np.asarray(p, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log(p) - np.log1p(-p))
-
-
-def expit(t: ArrayLike) -> Array:
-    """exp(t) / (1 + exp(t)) for any t, the inverse of ``logit``.
-
-    >>> expit([-np.inf, 0.0, 1000.0]).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    return probability(-np.asarray(t, dtype=np.float64))

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit as _logit
 
 from linsep.errors import DataError
+from linsep.losses.logistic import probability as of_the_own_class
 
 __all__ = ["inverse_logit", "logistic", "logit", "odds", "probability"]
 
@@ -57,8 +58,7 @@ def inverse_logit(log_odds: ArrayLike) -> float | NDArray[np.float64]:
 
 def logistic(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """1 / (1 + e^-l), also where the result is too small for a normal float."""
-    small = np.exp(-np.abs(values))
-    return np.asarray(np.where(values < 0, small, 1.0) / (1.0 + small))
+    return of_the_own_class(-values)
 
 
 def odds(p: ArrayLike) -> float | NDArray[np.float64]:
