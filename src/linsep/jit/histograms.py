@@ -28,10 +28,12 @@ def intersections(X, ZT, out):
 
 
 @routine
-def harmonic_means(X, ZT, out):
+def harmonic_means(X, ZT, tiny, out):
     """out[i, j] += sum over k of 2 x z / (x + z), with x = X[i, k] and z = ZT[k, j].
 
-    It is computed as z (x / (x / 2 + z / 2)), which does not overflow; a zero adds nothing.
+    With the smaller number s and the larger one m it is computed as s (m / (m / 2 + s / 2)), whose
+    ratio lies between 1 and 2: nothing overflows, and a zero adds nothing. tiny is the least
+    number above zero, half of which is zero.
     """
     n, d = X.shape
     m = ZT.shape[1]
@@ -40,8 +42,9 @@ def harmonic_means(X, ZT, out):
         for k in range(d):
             v = X[i, k]
             if v > 0.0:
-                h = half * v
                 for j in range(m):
                     z = ZT[k, j]
+                    small = v if v < z else z
+                    large = z if v < z else v
                     # Not /, whose test for zero in compiled code keeps the loop out of SIMD.
-                    out[i, j] += z * np.divide(v, h + half * z)
+                    out[i, j] += small * np.divide(large, half * large + half * small + tiny)

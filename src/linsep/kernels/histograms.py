@@ -181,10 +181,13 @@ def power_means(a: Array, b: Array, power: float) -> Array:
         return inner_products(np.sqrt(a), np.sqrt(b))
     out = np.zeros((a.shape[0], b.shape[0]), a.dtype)
     if power in (-1.0, -math.inf):
-        form = harmonic_means if power == -1.0 else intersections
-        columns = np.ascontiguousarray(b.T)
         size = a.size * b.shape[0]
-        form(np.ascontiguousarray(a), columns, out, size=size, work=size)
+        a, columns = np.ascontiguousarray(a), np.ascontiguousarray(b.T)
+        if power == -1.0:
+            tiny = np.finfo(a.dtype).smallest_subnormal
+            harmonic_means(a, columns, tiny, out, size=size, work=size)
+        else:
+            intersections(a, columns, out, size=size, work=size)
         return out
     for k in np.flatnonzero(a.any(axis=0) & b.any(axis=0)):
         out += _one_power_mean(a[:, k, None], b[None, :, k], -power)

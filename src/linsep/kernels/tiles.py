@@ -50,18 +50,19 @@ def fill(kernel: Kernel, A: Rows, B: Rows | None) -> Array:
 
 def _tile(kernel: Kernel, A: Rows, B: Rows, lo: int, at: int, mirror: bool, out: Array) -> None:
     hi, end = min(A.n, lo + _STEP), min(B.n, at + _STEP)
+    rows = A.slice(lo, hi)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        values = kernel.block(A.slice(lo, hi), B.slice(at, end))
+        values = kernel.block(rows, B.slice(at, end))
+        if mirror and lo == at:
+            low = np.tril_indices(hi - lo, -1)
+            values[low] = values.T[low]
+            np.fill_diagonal(values, kernel._diagonal(rows))
     if not np.isfinite(values).all():
         i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
         raise DataError(
             f"{kernel!r} of rows {lo + i} and {at + j} is too large for {out.dtype}; scale X, "
             "for example with sklearn.preprocessing.MaxAbsScaler."
         )
-    if mirror and lo == at:
-        low = np.tril_indices(hi - lo, -1)
-        values[low] = values.T[low]
-        np.fill_diagonal(values, kernel._diagonal(A.slice(lo, hi)))
     out[lo:hi, at:end] = values
     if mirror and lo != at:
         out[at:end, lo:hi] = values.T
