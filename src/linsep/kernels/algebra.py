@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import SettingError
-from linsep.kernels.base import Kernel, is_number, number, plain
+from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows
+from linsep.kernels.values import is_number, number, plain
 
 __all__ = ["Constant", "Product", "Scaled", "Sum", "add", "multiply"]
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from linsep.errors import CapabilityError, DataError, SettingError
+from linsep.kernels.domain import require_nonnegative
 from linsep.kernels.rows import Rows, as_rows
 from linsep.kernels.tiles import fill
+from linsep.kernels.values import Value
 
 if TYPE_CHECKING:
     from linsep.kernels.check import Mercer
     from linsep.kernels.diagnose import Diagnosis
 
-__all__ = ["Kernel", "is_number", "number", "plain"]
+__all__ = ["Kernel"]
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, repr=False)
-class Kernel:
+class Kernel(Value):
     """A function K(x, z) of two rows: the inner product of their images in a feature space.
 
     Kernels are values: two with the same parameters are equal, ``get_params`` and
@@ -33,9 +33,6 @@ class Kernel:
     """
 
     __array_ufunc__ = None  # numpy's numbers leave a * K to the kernel
-
-    def __post_init__(self) -> None:
-        self._check_settings()
 
     # -- what a kernel defines ------------------------------------------------------------
 
@@ -87,9 +84,6 @@ class Kernel:
         del X, like
         raise CapabilityError(f"{self!r} has no explicit feature map of finite size.")
 
-    def _check_settings(self) -> None:
-        """Raise SettingError for a parameter that is not allowed."""
-
     # -- values ---------------------------------------------------------------------------
 
     def gram(self, X: Any, Z: Any = None, dtype: DTypeLike | None = None) -> Array:
@@ -137,7 +131,7 @@ class Kernel:
         """Rows checked against the domain of the kernel, ready for ``block``."""
         rows = as_rows(X, dtype, like=like)
         if self.nonnegative and rows is not X:
-            _require_nonnegative(self, rows.matrix, X)
+            require_nonnegative(self, rows.matrix, X)
         return rows
 
     def features(self, X: Any, like: Any = None) -> Any:
@@ -200,77 +194,12 @@ class Kernel:
 
         return diagnose(self, X, sample=sample, random_state=random_state)
 
-    # -- parameters -----------------------------------------------------------------------
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; those of parts as ``part__name``."""
-        found: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            found[field.name] = value
-            if deep and isinstance(value, Kernel):
-                found |= {f"{field.name}__{key}": v for key, v in value.get_params().items()}
-        return found
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters in place, as scikit-learn's searches do, and give the kernel back."""
-        own = {field.name for field in fields(self)}
-        before = {name: getattr(self, name) for name in own}
-        nested: dict[str, dict[str, Any]] = {}
-        for key, value in params.items():
-            name, _, rest = key.partition("__")
-            if name not in own or (rest and not isinstance(params.get(name, before[name]), Kernel)):
-                raise SettingError(
-                    f"Invalid parameter {key!r} for kernel {self!r}. Valid parameters are: "
-                    f"{sorted(self.get_params())!r}."
-                )
-            if rest:
-                nested.setdefault(name, {})[rest] = value
-            else:
-                object.__setattr__(self, name, value)
-        try:
-            self._after_set({key for key in params if "__" not in key})
-            self._check_settings()
-        except SettingError:
-            for name, value in before.items():
-                object.__setattr__(self, name, value)
-            raise
-        for name, inner in nested.items():
-            getattr(self, name).set_params(**inner)
-        return self
-
-    def _after_set(self, names: set[str]) -> None:
-        """Settle parameters that exclude each other after some were set."""
-
-    def clone(self) -> Self:
-        """Give a kernel with the same parameters that shares no part with this one."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return type(self)(
-            **{k: v.clone() if isinstance(v, Kernel) else v for k, v in values.items()}
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a model file; ``linsep.kernels.from_dict`` reads them."""
-        out: dict[str, Any] = {"type": type(self).__name__}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            out[field.name] = value.to_dict() if isinstance(value, Kernel) else plain(value)
-        return out
-
     @staticmethod
     def from_dict(values: dict[str, Any]) -> Kernel:
         """Give the kernel behind ``to_dict``."""
         from linsep.kernels.spec import from_dict
 
         return from_dict(values)
-
-    def __repr__(self) -> str:
-        shown = [
-            f"{field.name}={plain(getattr(self, field.name))!r}"
-            for field in fields(self)
-            if not _same(getattr(self, field.name), field.default)
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
 
     # -- algebra --------------------------------------------------------------------------
 
@@ -309,55 +238,3 @@ class Kernel:
                 f"{self!r} takes a parameter from the data and {what} has two matrices; fix it "
                 "first with kernel.resolve(X_train)."
             )
-
-
-def number(
-    kernel: Kernel, name: str, *, low: float = -math.inf, above: bool = False, whole: bool = False
-) -> None:
-    """Raise SettingError unless a parameter is a finite number >= low (above it, whole)."""
-    value = getattr(kernel, name)
-    good = is_number(value) and (not whole or isinstance(value, Integral))
-    if good:
-        at = float(value)
-        good = math.isfinite(at) and (at > low if above else at >= low)
-    if not good:
-        bound = "" if low == -math.inf else f" {'>' if above else '>='} {low:g}"
-        kind = "a whole number" if whole else "a finite number"
-        raise SettingError(
-            f"The {name!r} parameter of {type(kernel).__name__} must be {kind}{bound}. "
-            f"Got {value!r} instead."
-        )
-
-
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and bool(value == default)
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a real number, numpy's too, and not True or False."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def plain(value: Any) -> Any:
-    """A number of numpy as one of Python, with its short repr."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _require_nonnegative(kernel: Kernel, matrix: Any, X: ArrayLike) -> None:
-    """Raise DataError at the first negative entry, with its place."""
-    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
-    if not values.size or values.min() >= 0:
-        return
-    if isinstance(matrix, np.ndarray):
-        row, column = (int(k) for k in np.argwhere(matrix < 0)[0])
-        value, count = matrix[row, column], int((matrix < 0).sum())
-    else:
-        places = np.flatnonzero(values < 0)
-        row = int(np.searchsorted(matrix.indptr, places[0], side="right") - 1)
-        column, value, count = int(matrix.indices[places[0]]), values[places[0]], places.size
-    name = f" ('{X.columns[column]}')" if hasattr(X, "columns") else ""
-    others = "" if count == 1 else f", {count} negative values in all"
-    raise DataError(
-        f"{kernel!r} compares histograms, whose entries are >= 0, but X is {value:g} at row {row}, "
-        f"column {column}{name}{others}; give counts or frequencies, or use RBF."
-    )

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError, SettingError
-from linsep.kernels.base import Kernel, number
+from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows, dense_pair, inner_products
 from linsep.kernels.scale import WORDS, require_scale, scale_of
+from linsep.kernels.values import number
 
 __all__ = ["RBF"]
 

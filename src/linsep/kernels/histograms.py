@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError, SettingError
 from linsep.jit.histograms import harmonic_means, intersections
-from linsep.kernels.base import Kernel, is_number
+from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows, dense_pair, inner_products
 from linsep.kernels.unary import unary
+from linsep.kernels.values import is_number
 
 __all__ = ["Additive", "ChiSquared", "Hellinger", "Intersection", "PowerMean"]
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.kernels.base import Kernel, number
+from linsep.kernels.base import Kernel
 from linsep.kernels.monomials import monomials
 from linsep.kernels.rows import Rows, inner_products
 from linsep.kernels.scale import WORDS, require_scale, scale_of
+from linsep.kernels.values import number
 
 __all__ = ["Linear", "Polynomial", "Sigmoid"]
 

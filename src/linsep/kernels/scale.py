@@ -8,7 +8,8 @@ import numpy as np
 
 from linsep.core.validate import as_matrix
 from linsep.errors import SettingError
-from linsep.kernels.base import Kernel, number
+from linsep.kernels.base import Kernel
+from linsep.kernels.values import number
 
 __all__ = ["WORDS", "require_scale", "scale_of"]
 
