@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import pairwise
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC
 
 from linsep.kernels import RBF, ChiSquared, Intersection, Linear, Polynomial, Sigmoid, as_kernel
@@ -70,3 +71,15 @@ def test_svc_takes_our_kernels():
     np.testing.assert_allclose(
         ours.decision_function(rows), theirs.decision_function(rows), atol=1e-6
     )
+
+
+def test_searches_reach_into_sums():
+    rows, y = load_iris(return_X_y=True)
+    kernel = RBF(gamma=1.0) + 0.1 * Linear()
+    grid = {"kernel__left__gamma": [1e-3, 0.1, 100.0], "kernel__right__factor": [0.0, 1.0]}
+    search = GridSearchCV(SVC(kernel=kernel), grid, cv=3).fit(rows, y)
+    assert kernel == RBF(gamma=1.0) + 0.1 * Linear()  # the search works on copies
+    best = search.best_estimator_.kernel
+    assert best.left.gamma == search.best_params_["kernel__left__gamma"] != 100.0
+    scores = cross_val_score(SVC(kernel=lambda A, B: best.gram(A, B)), rows, y, cv=3)
+    assert search.best_score_ == pytest.approx(scores.mean())

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from linsep.errors import DataError
+from linsep.jit import compile as compiling
+from linsep.jit import histograms
 from linsep.kernels import (
     RBF,
     ChiSquared,
@@ -86,3 +88,21 @@ def test_integers_booleans_and_single_rows(kernel):
         np.testing.assert_allclose(kernel.gram(form), want, rtol=1e-12)
     assert kernel.gram(X[:1]).shape == (1, 1)
     assert kernel.resolve(X).gram(X[:1], X).shape == (1, 2)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_python_and_machine_code_agree_in_every_bit(kind, monkeypatch):
+    rng = np.random.default_rng(1)
+    X = (rng.random((9, 7)) * 10.0 ** rng.integers(-40, 30, (9, 7))).astype(kind)
+    X[rng.random(X.shape) < 0.3] = 0
+    for kernel, routine in (
+        (Intersection(), histograms.intersections),
+        (ChiSquared(), histograms.harmonic_means),
+    ):
+        grams = []
+        for limit in (0, 2**62):
+            monkeypatch.setattr(compiling, "_LARGE", limit)
+            monkeypatch.setattr(compiling, "_PATIENCE", limit)
+            monkeypatch.setattr(routine, "_ready", set())
+            grams.append(kernel.gram(X, dtype=kind))
+        assert np.array_equal(*grams)
