@@ -12,6 +12,7 @@
     └── MissingExtraError (ImportError) an optional package is not installed
 
     LinsepWarning (UserWarning)
+    ├── CostWarning                     a fit that will take long, and the cheaper route
     ├── DegenerateWarning               an estimate does not exist and was made up
     ├── EmptyRegionWarning              a class of a linear machine that is never predicted
     ├── GapWarning                      a fit ended before the gap was as small as asked
@@ -37,6 +38,7 @@ from types import ModuleType
 __all__ = [
     "CapabilityError",
     "CheckpointError",
+    "CostWarning",
     "DataError",
     "DegenerateWarning",
     "EmptyRegionWarning",
@@ -98,6 +100,10 @@ class MissingExtraError(LinsepError, ImportError):
 
 class LinsepWarning(UserWarning):
     """Base of the warnings below."""
+
+
+class CostWarning(LinsepWarning):
+    """A fit is about to take long; the message says what it costs and what is cheaper."""
 
 
 class DegenerateWarning(LinsepWarning):

@@ -1,0 +1,187 @@
+"""The duality gap of a kernel machine, recomputed from (alpha, b) and the kernel alone.
+
+The model is f(x) = sum alpha_i y_i K(x_i, x) + b; with |w|^2 = sum alpha_i alpha_j y_i y_j K_ij
+
+    P = |w|^2 / 2 + sum c_i max(0, 1 - y_i f(x_i)),   D = sum alpha_i - |w|^2 / 2,
+
+and D is a lower bound of the best P there is, for every alpha in its box with sum alpha_i y_i = 0,
+if the kernel is positive semidefinite. alpha is put into the box and balanced first; kernel
+values are computed again in float64, and all rounding errors are bounded by |K_ij|^2 <= K_ii K_jj.
+For other kernels nothing bounds P from below, and none is claimed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.gap import Gap
+from linsep.certify.kernel_values import KernelValues
+from linsep.core.status import Status
+
+__all__ = ["KernelGap", "measure_pair", "measure_pairs"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_U = 2.0**-53
+_SUM = 64 * _U  # of a sum by numpy, which adds by halves: fewer than 64 roundings in a row
+
+
+@dataclass(frozen=True)
+class KernelGap(Gap):
+    """What is proved about a kernel machine; margin and width are those of the feature space."""
+
+    violation: float = 0.0
+    """Largest violation of the conditions of optimality by two rows."""
+    convex: bool = True
+    """Whether the kernel is positive semidefinite; if not, there is no lower bound."""
+
+    def settle(self, status: Status, tol: float = np.inf) -> Status:
+        """The status that the facts support."""
+        if not self.convex:
+            return Status.CONVERGED if self.violation <= tol else _unproved(status)
+        return super().settle(status, tol)
+
+    def __str__(self) -> str:
+        if self.convex or not np.isfinite(self.objective):
+            return super().__str__()
+        return (
+            f"objective {self.objective:.6g} at a stationary point: no two variables violate the "
+            f"conditions of optimality by more than {self.violation:.2g}. The kernel is not "
+            f"positive semidefinite, so nothing bounds the objective from below; {self.errors} "
+            f"errors ({self.words})"
+        )
+
+
+def _unproved(status: Status) -> Status:
+    return Status.STALLED if status in (Status.CONVERGED, Status.CERTIFIED) else status
+
+
+def measure_pair(
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
+    *, free: bool = True, convex: bool = True, words: str = "",
+) -> KernelGap:  # fmt: skip
+    """Bounds of one binary machine on the rows ``ids``; any alpha will do."""
+    alpha = np.clip(np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0), 0.0, cost)
+    some = np.flatnonzero(alpha)
+    s = values.combine(ids[some], (alpha * y)[some], ids)
+    root = np.sqrt(np.maximum(values.diagonal(ids), 0.0))
+    mass = float(alpha @ root)
+    share = _entry_error(values) + (len(alpha) + 8) * _U  # of sqrt(K_ii K_jj), in each product
+    quad = float((alpha * y) @ s)
+    high_quad = max(quad + (share + _SUM) * mass * mass, 0.0)
+    score = y * (s + b)
+    off = share * mass * root + 4 * _U * (np.abs(s) + abs(b) + 1)
+    hard = bool(np.isinf(cost).any())
+    if hard:
+        least = float((score - off).min(initial=np.inf))
+        high = 0.5 * high_quad / least**2 * (1 + 16 * _U) if least > 0 else np.inf
+    else:
+        loss = float((cost * np.maximum(0.0, 1.0 - score + off)).sum())
+        high = (0.5 * high_quad + loss * (1 + _SUM)) * (1 + 8 * _U)
+    low = -np.inf
+    if convex:
+        low = _lower(values, ids, y, alpha, quad, root, share, free, hard)
+    length = np.sqrt(max(quad, 0.0))
+    worst = float(score.min(initial=np.inf))
+    return KernelGap(
+        objective=high,
+        lower_bound=min(low, high),
+        errors=int((score <= 0).sum()),
+        margin=worst / length if length > 0 else -np.inf,
+        width=2.0 / length if length > 0 else np.inf,
+        inside=int((score < 1.0 - 1e-9).sum()),
+        words=words,
+        violation=_violation(y, cost, alpha, s - y, free),
+        convex=convex,
+    )  # fmt: skip
+
+
+def measure_pairs(parts: list[KernelGap], errors: int) -> KernelGap:
+    """All machines of a scheme of pairs together; errors are those of the votes."""
+    if len(parts) == 1:
+        return parts[0]
+    convex = all(part.convex for part in parts)
+    return KernelGap(
+        objective=sum(part.objective for part in parts),
+        lower_bound=sum(part.lower_bound for part in parts),
+        errors=errors,
+        margin=min(part.margin for part in parts),
+        width=min(part.width for part in parts),
+        inside=sum(part.inside for part in parts),
+        words=f"{len(parts)} machines, one for each pair of classes, each {parts[0].words}",
+        parts=tuple(parts),
+        violation=max(part.violation for part in parts),
+        convex=convex,
+    )
+
+
+def _balanced(alpha: Array, y: Array) -> tuple[Array, float]:
+    """The heavier class scaled down until sum alpha y vanishes; the relative error of that."""
+    plus, minus = float(alpha[y > 0].sum()), float(alpha[y < 0].sum())
+    if min(plus, minus) == 0.0:
+        return np.zeros_like(alpha), 0.0
+    factor = np.where(y > 0, min(1.0, minus / plus), min(1.0, plus / minus))
+    return alpha * factor, 2 * _SUM + 4 * _U
+
+
+def _lower(
+    values: KernelValues, ids: Index, y: Array, alpha: Array, quad: float, root: Array,
+    share: float, free: bool, hard: bool,
+) -> float:  # fmt: skip
+    """Lower bound of D at the feasible point next to alpha; at least 0, that of alpha = 0."""
+    point, slack = _balanced(alpha, y) if free else (alpha, 0.0)
+    total, mass = float(point.sum()) * (1 - slack - _SUM), float(alpha @ root)
+    moved = float(np.abs(point - alpha) @ root)
+    more = 2 * moved * mass + moved * moved  # |w|^2 cannot grow by more on the way to the point
+    if more > 1e-7 * total:  # far away: then it is computed for the point itself
+        some = np.flatnonzero(point)
+        signed = (point * y)[some]
+        quad = float(signed @ values.combine(ids[some], signed, ids[some]))
+        mass, more = float(point @ root), 0.0
+    quad += more + (share + 3 * slack + 2 * _SUM) * mass * mass
+    quad = max(quad, 0.0) * (1 + 8 * _U)
+    if hard:  # a multiple of the point is as feasible: the best one
+        bound = total * total / (2 * quad) if quad > 0 else 0.0
+    else:
+        bound = total - 0.5 * quad
+    return max(bound - 16 * _U * abs(bound), 0.0)
+
+
+def _violation(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> float:
+    grows, falls, positive = alpha < cost, alpha > 0, y > 0
+    up, low = f[np.where(positive, grows, falls)], f[np.where(positive, falls, grows)]
+    if not free:
+        return max(-float(up.min(initial=0.0)), float(low.max(initial=0.0)))
+    if not len(up) or not len(low):
+        return 0.0
+    return max(float(low.max() - up.min()), 0.0)
+
+
+def _entry_error(values: KernelValues) -> float:
+    """Rounding of one kernel value in float64, as a share of sqrt(K_ii K_jj)."""
+    kernel = values.kernel
+    if kernel is None:
+        return 0.0  # the numbers given are the kernel
+    d = values.matrix.shape[1]
+    params = kernel.get_params()
+    power = sum(abs(float(v)) for k, v in params.items() if k.endswith("degree"))
+    error = 8 * (d + 16) * (1 + power) * _U
+    return error + sum(_exponent_error(part, values, d) for part in _leaves(kernel))
+
+
+def _leaves(kernel: Any) -> list[Any]:
+    parts = [v for v in kernel.get_params(deep=False).values() if hasattr(v, "gram")]
+    return [leaf for part in parts for leaf in _leaves(part)] if parts else [kernel]
+
+
+def _exponent_error(kernel: Any, values: KernelValues, d: int) -> float:
+    """Of gamma |x - z|^2 by |x|^2 + |z|^2 - 2 x.z; beyond 1e6 differences are taken instead."""
+    if type(kernel).__name__ != "RBF":
+        return 0.0
+    largest = float(values._rows(np.float64).squares.max(initial=0.0)) * float(kernel.rate)
+    return 4 * (d + 8) * _U * min(largest, 1e6) if np.isfinite(largest) else 8 * (d + 8) * _U

@@ -1,0 +1,144 @@
+"""Values of a kernel between the rows of a problem, by blocks."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import one_blas_thread, run_all
+from linsep.core.problem import Problem
+from linsep.errors import DataError
+
+__all__ = ["KernelValues"]
+
+_TILE = 512  # rows and columns computed together: one product, one pass of the function
+_SERIAL = 300_000  # entries below which threads cost more than they bring
+
+Rows = Any  # an array of row numbers, or a slice
+
+
+class KernelValues:
+    """K(x_i, x_j) for the rows of a problem, in an order of their own.
+
+    Parameters
+    ----------
+    problem : Problem
+    kernel : kernel object or None
+        None: the matrix of the problem is the Gram matrix itself.
+    order : array of row numbers, optional
+        Row i here is row ``order[i]`` of the problem.
+    """
+
+    def __init__(
+        self, problem: Problem, kernel: Any, order: NDArray[np.int64] | None = None
+    ) -> None:
+        self.kernel = kernel
+        self.n = problem.n
+        matrix = problem.matrix
+        same = order is None or bool(np.array_equal(order, np.arange(problem.n)))
+        self.order = np.arange(problem.n) if order is None else order
+        self.columns = self.order if problem.row_index is None else problem.row_index[self.order]
+        self.matrix = matrix if same else matrix[self.order]
+        self._prepared: dict[Any, Any] = {}
+        if kernel is None and matrix.shape[1] <= int(self.columns.max()):
+            raise DataError(
+                "a precomputed Gram matrix has as many columns as rows; this one is "
+                f"{matrix.shape[0]} x {matrix.shape[1]}."
+            )
+
+    def _rows(self, dtype: Any) -> Any:
+        """The rows with what the kernel needs of them, computed once for each format."""
+        kind = np.dtype(dtype)
+        if kind not in self._prepared:
+            rows = self.kernel.rows(self.matrix, kind)
+            self.kernel.prepare(rows)
+            self._prepared[kind] = rows
+        return self._prepared[kind]
+
+    def block(self, rows: Rows, columns: Rows, dtype: Any = np.float64) -> NDArray[Any]:
+        """The values between some rows and some others."""
+        if self.kernel is None:
+            picked = self.matrix[rows][:, self.columns[columns]]
+            picked = picked.toarray() if hasattr(picked, "toarray") else picked
+            return np.asarray(picked, dtype=dtype)
+        whole = self._rows(dtype)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            values = self.kernel.block(_some(whole, rows), _some(whole, columns))
+        if not np.isfinite(values).all():
+            i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
+            at = [int(self.columns[part][k]) for part, k in ((rows, i), (columns, j))]
+            raise DataError(
+                f"{self.kernel!r} of rows {at[0]} and {at[1]} is too large for "
+                f"{np.dtype(dtype)}; scale X, for example with sklearn.preprocessing.MaxAbsScaler."
+            )
+        return np.asarray(values, dtype=dtype)
+
+    def diagonal(self, rows: Rows = slice(None)) -> NDArray[np.float64]:
+        """K(x_i, x_i)."""
+        if self.kernel is None:
+            at = np.arange(self.n)[rows]
+            picked = self.matrix[at, self.columns[at]]
+            return np.asarray(picked, dtype=np.float64).ravel()
+        return np.asarray(self.kernel.diagonal(self._rows(np.float64)), dtype=np.float64)[rows]
+
+    def fill(self, G: NDArray[Any], ids: NDArray[np.int64], have: int = 0) -> None:
+        """The Gram matrix of the rows ``ids`` into G, of which the first ``have`` are there."""
+        m = len(ids)
+        edges = [*range(0, have, _TILE), *range(have, m, _TILE), m]
+        tiles = list(pairwise(edges))
+
+        def tile(a: tuple[int, int], b: tuple[int, int]) -> None:
+            values = self.block(_run(ids[a[0] : a[1]]), _run(ids[b[0] : b[1]]), G.dtype)
+            if a == b:
+                low = np.tril_indices(len(values), -1)
+                values[low] = values.T[low]  # symmetric to the last bit
+            G[a[0] : a[1], b[0] : b[1]] = values
+            if a != b:
+                G[b[0] : b[1], a[0] : a[1]] = values.T
+
+        jobs = [
+            partial(tile, a, b) for at, a in enumerate(tiles) for b in tiles[at:] if b[0] >= have
+        ]
+        with one_blas_thread():
+            run_all(jobs, 1 if m * m < _SERIAL else None)
+
+    def combine(
+        self,
+        rows: NDArray[np.int64],
+        coef: NDArray[np.float64],
+        ids: NDArray[np.int64],
+        dtype: Any = np.float64,
+    ) -> NDArray[np.float64]:
+        """sum_r coef_r K(x_r, x_i) for every i in ids; never more than a few blocks at once."""
+        out = np.zeros(len(ids))
+        if not len(rows):
+            return out
+        step = int(np.clip((1 << 22) // len(rows), 64, 4096))
+
+        def part(at: int) -> None:
+            some = _run(ids[at : at + step])
+            total = np.zeros(len(out[at : at + step]))
+            for r in range(0, len(rows), 4096):  # sums of bounded length in the short format
+                values = self.block(some, _run(rows[r : r + 4096]), dtype)
+                total += values @ coef[r : r + 4096].astype(dtype)
+            out[at : at + step] = total
+
+        jobs = [partial(part, at) for at in range(0, len(ids), step)]
+        with one_blas_thread():
+            run_all(jobs, 1 if len(rows) * len(ids) < _SERIAL else None)
+        return out
+
+
+def _some(whole: Any, rows: Rows) -> Any:
+    return whole.slice(rows.start, rows.stop) if isinstance(rows, slice) else whole.take(rows)
+
+
+def _run(ids: NDArray[np.int64]) -> Rows:
+    """A slice where the numbers follow one another: no rows are copied then."""
+    if len(ids) and int(ids[-1]) - int(ids[0]) == len(ids) - 1 and (np.diff(ids) == 1).all():
+        return slice(int(ids[0]), int(ids[-1]) + 1)
+    return ids

@@ -1,0 +1,183 @@
+"""Facts around a kernel machine: convexity, cost, conflicts, the proof, votes."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.kernel_gap import KernelGap, measure_pair, measure_pairs
+from linsep.certify.kernel_values import KernelValues
+from linsep.core import Problem
+from linsep.errors import CostWarning, DataError
+
+__all__ = [
+    "certify_pairs",
+    "convexity",
+    "cost_words",
+    "hard_conflict",
+    "pair_columns",
+    "votes_and_sums",
+    "words_of",
+]
+
+Array = NDArray[np.float64]
+
+_SAMPLE = 1000  # rows of a kernel of unknown kind whose eigenvalues are looked at
+_LONG = 60_000  # rows from which a fit may take minutes
+_NEGATIVE = 1e-10  # eigenvalues below this share of the largest are no rounding
+
+
+def convexity(problem: Problem, kernel: Any) -> tuple[bool, str]:
+    """Whether the Gram matrix may be taken as positive semidefinite, and how that is known."""
+    known = None if kernel is None else kernel.positive
+    if known:
+        return True, ""
+    values = KernelValues(problem, kernel)
+    n, whole = problem.n, problem.n <= _SAMPLE
+    some = np.arange(n) if whole else np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLE])
+    K = values.block(some, some)
+    scale = float(np.abs(K).max(initial=0.0))
+    lopsided = np.abs(K - K.T)
+    if known is None and not lopsided.max(initial=0.0) <= 1e-6 * scale:
+        i, j = np.unravel_index(int(lopsided.argmax()), K.shape)
+        a, b = int(values.columns[some[i]]), int(values.columns[some[j]])
+        raise DataError(
+            f"the kernel is not symmetric: K[{a}, {b}] = {K[i, j]:.6g} but "
+            f"K[{b}, {a}] = {K[j, i]:.6g}; use (K + K.T) / 2."
+        )
+    least = float(np.linalg.eigvalsh((K + K.T) / 2)[0])
+    if least < -_NEGATIVE * scale * len(K):
+        return False, f"; the kernel is not positive semidefinite (eigenvalue {least:.3g})"
+    if whole:
+        return True, ""
+    if known is False:
+        return False, "; the kernel is not positive semidefinite in general"
+    return True, f"; no negative eigenvalue on a sample of {_SAMPLE} rows"
+
+
+def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> None:
+    """Before a long fit: what it will cost, and the cheaper routes."""
+    n = problem.n
+    if n < 5000 or not (verbose or n >= _LONG):
+        return
+    need = 4e-6 * n * n
+    how = "all of it fits" if need <= memory else f"{memory:.0f} MB are allowed (memory=)"
+    words = (
+        f"a kernel machine of {n} rows: up to {n:,} x {n:,} kernel values of {problem.d} features "
+        f"({need:,.0f} MB; {how}), and the time grows with the square of the rows. Cheaper: "
+        f"{_cheaper(kernel)}, or fewer rows."
+    )
+    if verbose:
+        print(words, file=sys.stderr)
+    else:
+        warnings.warn(words, CostWarning, stacklevel=4)
+
+
+def _cheaper(kernel: Any) -> str:
+    name = type(kernel).__name__
+    if name == "Linear":
+        return "LinearSVM, which is the same machine at linear cost"
+    if name in ("Intersection", "ChiSquared", "Hellinger", "PowerMean"):
+        return "AdditiveSVM, which is the same rule at linear cost"
+    return "sklearn.kernel_approximation.Nystroem in a pipeline with LinearSVM"
+
+
+def hard_conflict(problem: Problem) -> tuple[int, int] | None:
+    """Two equal rows of different classes, in the caller's numbers; None if there are none."""
+    hashes, label = problem.row_hashes, problem.label
+    order = np.argsort(hashes, kind="stable")
+    run = np.flatnonzero(np.diff(hashes[order].astype(np.uint64)) == 0)
+    for at in run.tolist():
+        i = int(order[at])
+        later = at + 1
+        while later < len(order) and hashes[order[later]] == hashes[i]:
+            j = int(order[later])
+            if label[i] != label[j] and _equal(problem.matrix, i, j):
+                a, b = problem.sample_of_index(i), problem.sample_of_index(j)
+                return min(a, b), max(a, b)
+            later += 1
+            if later > at + 64:  # the others are compared with rows nearer to them
+                break
+    return None
+
+
+def _equal(matrix: Any, i: int, j: int) -> bool:
+    a, b = matrix[[i]], matrix[[j]]
+    if isinstance(matrix, np.ndarray):
+        return bool(np.array_equal(a, b))
+    return bool(np.array_equal(a.toarray(), b.toarray()))
+
+
+def words_of(C: float, kernel: Any, free: bool) -> str:
+    """The objective as a sentence."""
+    b = "the intercept is not penalised" if free else "no intercept"
+    what = f"in the feature space of {kernel!r}; {b}"
+    if np.isinf(C):
+        return f"|w|^2 / 2 with y f(x) >= 1 for all rows {what}"
+    return f"|w|^2 / 2 + {C:.6g} x sum of hinge losses {what}"
+
+
+def certify_pairs(
+    problem: Problem, pairs: Any, alphas: list[Array], offsets: Array, solver: Any, words: str
+) -> KernelGap:
+    """The proof of all machines, recomputed from their numbers and the kernel."""
+    parts = [
+        measure_pair(
+            pairs.values, pair.ids, pair.y, solver.C * pair.weight, alpha, float(b),
+            free=problem.fit_intercept, convex=solver.convex, words=words,
+        )
+        for pair, alpha, b in zip(pairs.pairs, alphas, offsets)
+    ]  # fmt: skip
+    if len(parts) == 1:
+        return parts[0]
+    return measure_pairs(parts, _vote_errors(problem, pairs, alphas, offsets))
+
+
+def _vote_errors(problem: Problem, pairs: Any, alphas: list[Array], offsets: Array) -> int:
+    """Rows that the votes of all machines give to another class."""
+    used = np.zeros(problem.n, dtype=bool)
+    for pair, alpha in zip(pairs.pairs, alphas):
+        used[pair.ids[alpha > 0]] = True
+    vectors = np.flatnonzero(used)
+    coef = np.zeros((problem.n, len(alphas)))
+    for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
+        coef[pair.ids, k] = alpha * pair.y
+    wrong, step = 0, max(1, (1 << 22) // max(1, len(vectors)))
+    label = problem.label[pairs.order]
+    for at in range(0, problem.n, step):
+        rows = slice(at, min(problem.n, at + step))
+        raw = np.tile(offsets, (rows.stop - at, 1))
+        if len(vectors):
+            raw += pairs.values.block(rows, vectors) @ coef[vectors]
+        scores = votes_and_sums(raw, problem.K)
+        wrong += int((scores.argmax(axis=1) != label[rows]).sum())
+    return wrong
+
+
+def votes_and_sums(raw: Array, K: int) -> Array:
+    """Votes for the classes plus, for equal votes, sums of values squeezed into (-1/3, 1/3)."""
+    votes, sums = np.zeros((len(raw), K)), np.zeros((len(raw), K))
+    for column, (i, j) in enumerate(combinations(range(K), 2)):
+        value = raw[:, column]
+        votes[:, j] += value >= 0
+        votes[:, i] += value < 0
+        sums[:, i] -= value
+        sums[:, j] += value
+    return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
+
+
+def pair_columns(dual: Array, n_support: NDArray[Any]) -> Array:
+    """Coefficients of the support vectors, one column for each pair of classes."""
+    K = len(n_support)
+    edges = np.concatenate([[0], np.cumsum(n_support)])
+    out = np.zeros((dual.shape[1], K * (K - 1) // 2))
+    for column, (i, j) in enumerate(combinations(range(K), 2)):
+        first, second = slice(edges[i], edges[i + 1]), slice(edges[j], edges[j + 1])
+        out[first, column] = dual[j - 1, first]
+        out[second, column] = dual[i, second]
+    return out

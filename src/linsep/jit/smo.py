@@ -1,0 +1,162 @@
+"""Inner loops of kernel machines: pairs of dual variables inside a working set.
+
+f_i = sum_j alpha_j y_j K_ij - y_i. A variable is "up" if y alpha may grow and "low" if it may
+fall. At the optimum no up variable has a smaller f than a low one.
+
+Minima are kept in LANES separate numbers, which machine code compares all at once; the order
+of the comparisons, and so the result, does not depend on it. The arrays are padded to whole
+lanes with entries that are neither up nor low.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.jit.compile import inner, routine
+
+__all__ = ["LANES", "add_rows", "solve_block", "solve_coordinates"]
+
+LANES = 32
+_TINY = 1e-14  # share of K_ii + K_jj below which the curvature of a pair counts as rounding
+_LEAST = 1e-300
+
+Array = NDArray[np.float64]
+
+
+@inner
+def _extremes(v: Any, best: Any) -> Any:
+    """The least entry of v and the first place that has it."""
+    for k in range(LANES):
+        best[k] = np.inf
+    for at in range(0, len(v), LANES):
+        part = v[at : at + LANES]
+        for k in range(LANES):
+            best[k] = part[k] if part[k] < best[k] else best[k]
+    least = best[0]
+    for k in range(1, LANES):
+        least = best[k] if best[k] < least else least
+    place = 0
+    while place < len(v) - 1 and v[place] != least:
+        place += 1
+    return least, place
+
+
+@inner
+def _mark(i: Any, y: Any, a: Any, c: Any, up: Any, low: Any) -> None:
+    """0 where a variable may move, infinity where not."""
+    grows, falls = a[i] < c[i], a[i] > 0.0
+    if y[i] < 0.0:
+        grows, falls = falls, grows
+    up[i] = 0.0 if grows and y[i] != 0.0 else np.inf
+    low[i] = 0.0 if falls and y[i] != 0.0 else np.inf
+
+
+@routine
+def solve_block(
+    K: Array, y: Array, c: Array, a: Array, f: Array, eps: float, limit: int, work: Array
+) -> Any:
+    """Second-order SMO on a working set; changes a and f, gives back the steps taken.
+
+    K is the kernel matrix of the set, y its signs (0 for padding), c the upper bounds of a.
+    Ends when the largest violation is below eps. work has six rows of the length of y.
+    """
+    q = len(y)
+    up, low, value, best = work[0], work[1], work[2], work[3][:LANES]
+    diagonal, curve = work[4], work[5]
+    for i in range(q):
+        _mark(i, y, a, c, up, low)
+        diagonal[i] = K[i, i]
+    for step in range(limit):
+        for k in range(q):
+            value[k] = f[k] + up[k]
+        least, i = _extremes(value, best)
+        for k in range(q):
+            value[k] = low[k] - f[k]
+        most, j = _extremes(value, best)
+        if not -most - least > eps:
+            return step
+        row = K[i]
+        own = diagonal[i]
+        for k in range(q):
+            d = f[k] - low[k] - least
+            d = d if d > 0.0 else 0.0
+            small = _TINY * (own + diagonal[k]) + _LEAST
+            e = own + diagonal[k] - 2.0 * row[k]
+            curve[k] = e if e > small else small
+            value[k] = -(d * d)
+        np.divide(value, curve, value)  # the operator would look for zeros one by one
+        _, j = _extremes(value, best)
+        t = (f[j] - least) / curve[j]
+        room = c[i] - a[i] if y[i] > 0.0 else a[i]
+        other_room = a[j] if y[j] > 0.0 else c[j] - a[j]
+        t = room if room < t else t
+        t = other_room if other_room < t else t
+        a[i] = a[i] + y[i] * t
+        a[j] = a[j] - y[j] * t
+        if t == room:  # exactly on the bound, whatever rounding says
+            a[i] = c[i] if y[i] > 0.0 else 0.0
+        if t == other_room:
+            a[j] = 0.0 if y[j] > 0.0 else c[j]
+        other = K[j]
+        for k in range(q):
+            f[k] = f[k] + t * (row[k] - other[k])
+        _mark(i, y, a, c, up, low)
+        _mark(j, y, a, c, up, low)
+    return limit
+
+
+@routine
+def solve_coordinates(
+    K: Array, y: Array, c: Array, a: Array, f: Array, eps: float, limit: int, work: Array
+) -> Any:
+    """The same without an intercept: one variable at a time, the one that gains most."""
+    q = len(y)
+    value, best, diagonal = work[0], work[1][:LANES], work[2]
+    for i in range(q):
+        diagonal[i] = K[i, i] if K[i, i] > _LEAST else _LEAST
+    for step in range(limit):
+        worst = 0.0
+        for k in range(q):
+            g = y[k] * f[k]  # slope of the dual objective
+            free = (g < 0.0 and a[k] < c[k]) or (g > 0.0 and a[k] > 0.0)
+            g = g if free else 0.0
+            value[k] = -(g * g)
+            g = -g if g < 0.0 else g
+            worst = g if g > worst else worst
+        if not worst > eps:
+            return step
+        np.divide(value, diagonal, value)
+        _, i = _extremes(value, best)
+        old = a[i]
+        new = old - y[i] * f[i] / diagonal[i]
+        new = 0.0 if new < 0.0 else new
+        a[i] = c[i] if new > c[i] else new
+        t = y[i] * (a[i] - old)
+        row = K[i]
+        for k in range(q):
+            f[k] = f[k] + t * row[k]
+    return limit
+
+
+@routine
+def add_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Array, lo: int, hi: int) -> Any:
+    """f += sum of coef times rows of G, of which the columns lo ... hi are taken.
+
+    Pieces of 2048 columns stay in the cache while the rows run over them.
+    """
+    m = len(rows)
+    for at in range(lo, hi, 2048):
+        end = min(hi, at + 2048)
+        part = f[at - lo : end - lo]
+        r = 0
+        while r + 4 <= m:
+            part += (coef[r] * G[rows[r], at:end] + coef[r + 1] * G[rows[r + 1], at:end]) + (
+                coef[r + 2] * G[rows[r + 2], at:end] + coef[r + 3] * G[rows[r + 3], at:end]
+            )
+            r += 4
+        while r < m:
+            part += coef[r] * G[rows[r], at:end]
+            r += 1

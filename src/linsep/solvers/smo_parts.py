@@ -1,0 +1,107 @@
+"""The binary problems of a kernel machine, and the Gram matrices they are solved on.
+
+Rows are sorted by class, so a pair of classes is two runs of rows. One Gram matrix serves all
+pairs if it fits into the memory allowed; otherwise each pair has that of its active rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.kernel_values import KernelValues
+from linsep.core.lanes import run_all
+from linsep.core.problem import Problem
+from linsep.jit.smo import add_rows
+
+__all__ = ["Desk", "Pair", "Pairs", "pairs_of"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_HALVES = 4_000_000  # entries of rows from which two threads share them
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two classes: the places of their rows in the sorted order, signs and costs."""
+
+    classes: tuple[int, int]
+    ids: Index
+    y: Array
+    weight: Array
+    root: Array
+    """sqrt(K_ii)."""
+    runs: tuple[tuple[int, int, int], ...]
+    """(first, end, place): rows first ... end of the pair stand from ``place`` on."""
+
+
+@dataclass
+class Desk:
+    """A Gram matrix of some rows of a pair, and where they are in it."""
+
+    G: NDArray[Any]
+    place: Index
+    runs: tuple[tuple[int, int, int], ...]
+
+    def square(self, some: Index) -> Array:
+        """The matrix of a working set."""
+        at = self.place[some]
+        return np.asarray(self.G[at[:, None], at[None, :]], dtype=np.float64)
+
+    def add(self, f: Array, some: Index, coef: Array) -> None:
+        """f += K[:, some] coef, over all rows of the desk."""
+        at = self.place[some]
+        size = len(at) * len(f)
+        jobs = []
+        for lo, hi, place in self.runs:
+            half = lo + (hi - lo + 1) // 2 if size >= _HALVES else hi
+            for a, b in ((lo, half), (half, hi)):
+                if b > a:
+                    shift = place - lo
+                    args = (f[a:b], self.G, at, coef, a + shift, b + shift)
+                    run = add_rows.choose(*args, size=size, work=size)
+                    jobs.append(partial(run, *args))
+        run_all(jobs, 1 if size < _HALVES else None)
+
+
+@dataclass
+class Pairs:
+    """All pairs of a problem with their kernel values; kept with the problem."""
+
+    values: KernelValues
+    order: Index
+    pairs: list[Pair]
+    G: NDArray[Any] | None = None
+    """The Gram matrix of all rows, once it is made."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """The last desk that was made for one pair alone."""
+
+
+def pairs_of(problem: Problem, kernel: Any) -> Pairs:
+    """Sort the rows by class, once."""
+    stored = problem.__dict__.get("_kernel_pairs")
+    if stored is not None and stored[0] is kernel:
+        pairs: Pairs = stored[1]
+        return pairs
+    order = np.argsort(problem.label, kind="stable").astype(np.int64)
+    label = problem.label[order]
+    edges = np.searchsorted(label, np.arange(problem.K + 1))
+    values, weight = KernelValues(problem, kernel, order), problem.weight[order]
+    root = np.sqrt(np.maximum(values.diagonal(), 0.0))
+    made = []
+    for first, second in combinations(range(problem.K), 2):
+        a, b, c, d = edges[first], edges[first + 1], edges[second], edges[second + 1]
+        ids = np.concatenate([np.arange(a, b), np.arange(c, d)]).astype(np.int64)
+        y = np.where(np.arange(len(ids)) < b - a, -1.0, 1.0)
+        n = int(b - a)
+        runs = ((0, n, int(a)), (n, len(ids), int(c)))
+        made.append(Pair((first, second), ids, y, weight[ids], root[ids], runs))
+    out = Pairs(values, order, made)
+    problem.__dict__["_kernel_pairs"] = (kernel, out)
+    return out
