@@ -46,6 +46,8 @@ def test_a_negative_eigenvalue_comes_with_its_proof(kernel, form):
     v = verdict.witness
     assert v.shape == (30,) and np.array_equal(np.flatnonzero(v), verdict.rows)
     assert v @ G @ v == pytest.approx(verdict.value, rel=1e-6) and verdict.value < 0
+    psd, smallest, witness = verdict
+    assert psd is False and smallest == verdict.smallest_eigenvalue and witness is v
     assert verdict.check(form(X))
     assert "not positive semidefinite" in str(verdict) and "interval arithmetic" in str(verdict)
 

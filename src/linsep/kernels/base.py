@@ -108,7 +108,11 @@ class Kernel(Value):
             kernel = self if self.resolved else self.resolve(A.matrix)
             return fill(kernel, A, None)
         self._require_resolved("gram(X, Z)")
-        return fill(self, A, self.rows(Z, dtype, like=A))
+        try:
+            B = self.rows(Z, dtype, like=A)
+        except DataError as error:
+            raise DataError(f"in Z, the second matrix: {error}") from None
+        return fill(self, A, B)
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """Give the Gram matrix, as ``gram``."""

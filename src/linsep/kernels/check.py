@@ -7,6 +7,7 @@ and not rounding.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,15 @@ class Mercer:
 
     def __bool__(self) -> bool:
         return self.psd is True
+
+    def __iter__(self) -> Iterator[Any]:
+        """Unpack as ``psd, smallest, witness``."""
+        return iter((self.psd, self.smallest, self.witness))
+
+    @property
+    def smallest_eigenvalue(self) -> float:
+        """Another name of ``smallest``."""
+        return self.smallest
 
     def check(self, X: Any) -> bool:
         """Compute v'Kv again from the witness alone; True, or ProofError if it is not below zero.

@@ -116,8 +116,8 @@ def as_rows(X: Any, dtype: DTypeLike | None = None, *, like: Rows | None = None)
             require_finite(matrix, names)
     if like is not None and like.d != matrix.shape[1]:
         raise DataError(
-            f"Z has {matrix.shape[1]} columns but X has {like.d}; a kernel compares rows with "
-            "the same columns."
+            f"it has {matrix.shape[1]} columns but X has {like.d}; a kernel compares rows with the "
+            "same columns."
         )
     return Rows(matrix, like=like)
 
