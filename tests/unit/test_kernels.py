@@ -196,7 +196,7 @@ def test_other_bad_data():
         RBF(gamma=1.0).gram([[1.0]], [[np.nan]])
     with pytest.raises(DataError, match="reshape"):
         RBF(gamma=1.0).gram([1.0, 2.0])
-    with pytest.raises(DataError, match="in Z.*3 columns but X has 2"):
+    with pytest.raises(DataError, match=r"in Z.*3 columns but X has 2"):
         Linear().gram(np.ones((2, 2)), np.ones((2, 3)))
     with pytest.raises(DataError, match="too large for float64; scale X"):
         Polynomial(3).gram([[1.0], [1e200]])
