@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.cli.claims import check_classes, refuted_multipliers, refuted_status
 from linsep.cli.common import check_features, emit, framed, in_order, table
 from linsep.cli.lifting import behind, is_pipeline, lifted, plain
 from linsep.core import Problem, Witness
@@ -78,12 +79,17 @@ def _model(args: Namespace) -> int:
 def _compared(X: Any, matrix: Any, labels: Any, model: Any) -> tuple[Any, list[str]]:
     """The certificate of one model, recomputed, and what differs from the stored one."""
     told = model.certificate_
+    problem = Problem(matrix, labels, fit_intercept=bool(getattr(model, "fit_intercept", True)))
+    check_classes(model, problem)
     if hasattr(told, "log_likelihood"):
-        return _likelihood(X, labels, model, told)
-    if hasattr(told, "reach"):
-        return _squares(X, labels, model, told)
-    problem = Problem(matrix, labels, fit_intercept=bool(model.fit_intercept))
-    return (_gap if hasattr(told, "lower_bound") else _facts)(problem, model, told)
+        found, wrong = _likelihood(X, labels, model, told)
+    elif hasattr(told, "reach"):
+        found, wrong = _squares(X, labels, model, told)
+        if told.separable is False:
+            wrong += refuted_multipliers(problem, told.plane)
+    else:
+        found, wrong = (_gap if hasattr(told, "lower_bound") else _facts)(problem, model, told)
+    return found, wrong + refuted_status(problem, model, found)
 
 
 def _machines(X: Any, labels: Any, model: Any) -> tuple[Any, list[str]]:
@@ -103,10 +109,7 @@ def _machines(X: Any, labels: Any, model: Any) -> tuple[Any, list[str]]:
 
 def _facts(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
     """Recompute the certificate; upper bounds of the margin are compared with a fresh proof."""
-    from fractions import Fraction
-
     from linsep.certify.certificate import judge
-    from linsep.certify.exact import reflected, vanishes
     from linsep.risk import novikoff_bound
     from linsep.verdict import decide
 
@@ -119,12 +122,7 @@ def _facts(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
     if told.separable and not found.separable:
         wrong.append("separable: this plane does not separate")
     if told.separable is False:
-        rows = np.asarray(told.rows, dtype=np.int64)
-        good = problem.binary and len(rows) and min(told.multipliers) >= Fraction(0)
-        if problem.binary and not (good and vanishes(reflected(problem, rows), told.multipliers)):
-            wrong.append("multipliers: they do not combine the rows to zero")
-        elif not problem.binary and decide(problem).separable is not False:
-            wrong.append("separable: the classes are separable")
+        wrong += refuted_multipliers(problem, told)
         return found, wrong
     if math.isfinite(told.margin_high) and told.margin_high < decide(problem).margin[0]:
         wrong.append(f"margin_high: a plane has more than {told.margin_high:.6g}")
@@ -144,6 +142,10 @@ def _likelihood(X: Any, labels: Any, model: Any, told: Any) -> tuple[Any, list[s
     wrong = _unequal(
         found, told, ("log_likelihood", "objective", "lower_bound", "errors", "rejected")
     )
+    if model.priors is None and model.class_weight is None:
+        shares = np.unique(labels, return_counts=True)[1] / len(labels)
+        if not np.allclose(model.priors_, shares, rtol=1e-9, atol=0.0):
+            wrong.append("priors: they are not the shares of the classes")
     if (found.plane is None) != (told.plane is None):
         wrong.append("plane: only one of the two has a plane")
     elif told.plane is not None:

@@ -1,0 +1,70 @@
+"""What a model file claims in words, held against the data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from linsep.core import Problem, Status
+from linsep.errors import ModelError
+
+__all__ = ["check_classes", "refuted_multipliers", "refuted_status"]
+
+_PATIENCE = 60.0  # seconds for the question whether a maximum exists
+
+
+def check_classes(model: Any, problem: Problem) -> None:
+    """Raise unless the model was trained on these classes in this order."""
+    known, here = np.asarray(model.classes_).tolist(), problem.classes.tolist()
+    if known != here:
+        raise ModelError(
+            f"the model knows the classes {', '.join(map(repr, known))}, in this order; the "
+            f"data have {', '.join(map(repr, here))}."
+        )
+
+
+def refuted_multipliers(problem: Problem, told: Any) -> list[str]:
+    """What is wrong with a certificate that says that no plane separates."""
+    from linsep.certify.exact import reflected, vanishes
+    from linsep.verdict import decide
+
+    if not problem.binary:
+        if decide(problem).separable is not False:
+            return ["separable: the classes are separable"]
+        return []
+    rows = np.asarray(told.rows, dtype=np.int64)
+    inside = bool(len(rows)) and 0 <= rows.min() <= rows.max() < problem.n
+    good = inside and len(rows) == len(told.multipliers)
+    good = good and min(told.multipliers) >= Fraction(0) and sum(told.multipliers) > 0
+    if not (good and vanishes(reflected(problem, rows), told.multipliers)):
+        return ["multipliers: they do not combine the rows to zero"]
+    return []
+
+
+def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:
+    """Whether the stored status says more than the recomputed certificate supports."""
+    status = getattr(model, "status_", None)
+    if status is Status.SEPARATED and found.errors:
+        return [f"status: SEPARATED, but {found.errors} rows are not on their own side"]
+    if status is Status.INSEPARABLE and getattr(model.certificate_, "separable", None) is not False:
+        return ["status: INSEPARABLE, but there are no multipliers that prove it"]
+    unpenalised = hasattr(model, "separation_") and np.isinf(model._cost)
+    if status is Status.NO_MAXIMUM and not (unpenalised and _endless(problem)):
+        return ["status: NO_MAXIMUM, but no plane proves it"]
+    if status is Status.CERTIFIED and hasattr(found, "relative_gap"):
+        tol = getattr(model, "tol", np.inf)
+        if found.relative_gap > tol:
+            return [f"status: CERTIFIED, but the gap is {found.relative_gap:.3g}, not {tol:.3g}"]
+        if unpenalised and _endless(problem):
+            return ["status: CERTIFIED, but the likelihood has no maximum"]
+    return []
+
+
+def _endless(problem: Problem) -> bool:
+    """Whether the likelihood of these rows has no maximum."""
+    from linsep.verdict import decide
+
+    proof = decide(problem, time_limit=_PATIENCE)
+    return bool(proof.separable or proof.quasi)
