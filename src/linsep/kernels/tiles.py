@@ -35,10 +35,17 @@ def fill(kernel: Kernel, A: Rows, B: Rows | None) -> Array:
     kernel.prepare(other)
     mirror = B is None and kernel.symmetric
     out: Array = np.empty((A.n, other.n), A.dtype)
+    left = [(lo, A.slice(lo, min(A.n, lo + _STEP))) for lo in range(0, A.n, _STEP)]
+    right = (
+        left
+        if B is None
+        else [(at, B.slice(at, min(B.n, at + _STEP))) for at in range(0, B.n, _STEP)]
+    )
     jobs = [
-        partial(_tile, kernel, A, other, lo, at, mirror, out)
-        for lo in range(0, A.n, _STEP)
-        for at in range(lo if mirror else 0, other.n, _STEP)
+        partial(_tile, kernel, one, two, mirror, out)
+        for one in left
+        for two in right
+        if not mirror or one[0] <= two[0]
     ]
     if len(jobs) == 1:
         jobs[0]()
@@ -48,15 +55,17 @@ def fill(kernel: Kernel, A: Rows, B: Rows | None) -> Array:
     return out
 
 
-def _tile(kernel: Kernel, A: Rows, B: Rows, lo: int, at: int, mirror: bool, out: Array) -> None:
-    hi, end = min(A.n, lo + _STEP), min(B.n, at + _STEP)
-    rows = A.slice(lo, hi)
+def _tile(
+    kernel: Kernel, one: tuple[int, Rows], two: tuple[int, Rows], mirror: bool, out: Array
+) -> None:
+    (lo, A), (at, B) = one, two
+    hi, end = lo + A.n, at + B.n
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        values = kernel.block(rows, B.slice(at, end))
+        values = kernel.block(A, B)
         if mirror and lo == at:
-            low = np.tril_indices(hi - lo, -1)
+            low = np.tril_indices(A.n, -1)
             values[low] = values.T[low]
-            np.fill_diagonal(values, kernel._diagonal(rows))
+            np.fill_diagonal(values, kernel._diagonal(A))
     if not np.isfinite(values).all():
         i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
         raise DataError(
