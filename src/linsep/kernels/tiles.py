@@ -35,24 +35,26 @@ def fill(kernel: Kernel, A: Rows, B: Rows | None) -> Array:
     kernel.prepare(other)
     mirror = B is None and kernel.symmetric
     out: Array = np.empty((A.n, other.n), A.dtype)
-    left = [(lo, A.slice(lo, min(A.n, lo + _STEP))) for lo in range(0, A.n, _STEP)]
-    right = (
-        left
-        if B is None
-        else [(at, B.slice(at, min(B.n, at + _STEP))) for at in range(0, B.n, _STEP)]
-    )
+    left = _cut(A)
+    right = left if B is None else _cut(B)
     jobs = [
         partial(_tile, kernel, one, two, mirror, out)
         for one in left
         for two in right
         if not mirror or one[0] <= two[0]
     ]
-    if len(jobs) == 1:
-        jobs[0]()
+    if len(jobs) == 1 or not kernel.symmetric:  # a user's function may not bear two threads
+        for job in jobs:
+            job()
     else:
         with one_blas_thread():
             run_all(jobs)
     return out
+
+
+def _cut(rows: Rows) -> list[tuple[int, Rows]]:
+    """Pieces of at most _STEP rows, each with the number of its first row."""
+    return [(lo, rows.slice(lo, min(rows.n, lo + _STEP))) for lo in range(0, rows.n, _STEP)]
 
 
 def _tile(
