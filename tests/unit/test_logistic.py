@@ -483,3 +483,28 @@ def test_a_class_without_weight_has_no_share_in_the_likelihood(C):
         model.fit(X, y, sample_weight=np.where(y == 2, 0.0, 1.0))
     assert model.null_log_likelihood_ == pytest.approx(-20 * np.log(2))
     assert model.predict_proba(X)[:, 2].max() < 1e-6
+
+
+def test_the_reference_class_has_no_weights_where_there_is_no_maximum_either():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]), [0, 0, 1, 1, 2, 2]
+    with pytest.warns(NoMaximumWarning):
+        model = linsep.LogisticRegression(C=np.inf, reference=1).fit(X, y)
+    assert model.status_ is Status.NO_MAXIMUM and (model.predict(X) == y).all()
+    assert model.coef_[1].tolist() == [0.0] and model.intercept_[1] == 0.0
+
+
+def test_gradient_steps_of_several_classes_go_on_until_the_gap_is_proved():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    X[np.arange(60), y] += 2.0
+    model = linsep.LogisticRegression(solver="gradient").fit(X, y)
+    assert model.status_ is Status.CERTIFIED and model.certificate_.relative_gap <= model.tol
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [([1, "a", 1, "a"], "types int, str"), ([None, "a", None, "a"], "no label at row 0")],
+)
+def test_labels_without_an_order_are_named(labels, words):
+    with pytest.raises(linsep.errors.LabelError, match=words):
+        linsep.LogisticRegression().fit(np.eye(4), np.array(labels, dtype=object))

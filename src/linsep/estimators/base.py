@@ -145,7 +145,7 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
                 assert_all_finite(y, input_name="y")
                 check_classification_targets(y)
         except (TypeError, ValueError) as error:
-            raise LabelError(str(error)) from error
+            raise LabelError(_label_words(y, error)) from error
         names = getattr(self, "feature_names_in_", None)
         return Problem(
             X,
@@ -282,3 +282,20 @@ def _largest(problem: Problem) -> str:
         at = int(values.argmax())
         column, size = at % problem.d, float(values.flat[at])
     return f"column {column} ({problem.feature_name(column)!r}) reaches {size:.3g}"
+
+
+def _label_words(y: Any, error: Exception) -> str:
+    """What is wrong with labels; the words of scikit-learn unless types are mixed."""
+    labels = np.asarray(y)
+    if labels.dtype != object or labels.ndim != 1:
+        return str(error)
+    missing = [at for at, label in enumerate(labels) if label is None]
+    if missing:
+        return f"y has no label at row {missing[0]}; drop that row or give it a label."
+    kinds = sorted({type(label).__name__ for label in labels})
+    if len(kinds) == 1:
+        return str(error)
+    return (
+        f"y mixes labels of the types {', '.join(kinds)}, which have no order; make them all "
+        "text or all numbers."
+    )

@@ -251,7 +251,8 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
             ended = outcome.status in _LIMITS or outcome.status in (
                 Status.STALLED, Status.DIVERGED, Status.SEPARATED,
             )  # fmt: skip
-            if not short or ended or tol < 1e-13 or self.solver == "gradient":
+            endless = self.solver == "gradient" and not exists  # single steps never prove it
+            if not short or ended or tol < 1e-13 or endless:
                 break
             tol *= 1e-2 if exists else 1e-4
             state = outcome.state
@@ -299,6 +300,10 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
             self.proof_ = proof
             self.separation_ = separating_words(problem, proof)
             self._answer = limit_weights(problem, proof, self.tol, limits)
+            reference = self._reference(problem)
+            if reference is not None:  # only differences of the classes count
+                blocks = self._answer.reshape(problem.K, -1)
+                self._answer = (blocks - blocks[reference]).ravel()
             gap, _ = self._measure(problem, self._answer)
             return outcome, gap, Status.NO_MAXIMUM
         if settled:
