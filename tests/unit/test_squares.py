@@ -490,3 +490,9 @@ def test_interrupted_by_time_keeps_a_model():
     assert model.status_ is Status.TIME_LIMIT
     with pytest.warns(GapWarning):
         linsep.LeastSquares(solver="gradient", max_iter=1).fit(X, y)
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_targets_with_squares_beyond_floats_are_refused(size):
+    with pytest.raises(linsep.errors.DataError, match="only their ratios matter"):
+        linsep.LeastSquares(targets=[size] * 4).fit(np.eye(4), [0, 1, 0, 1])

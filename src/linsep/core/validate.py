@@ -13,6 +13,7 @@ from linsep.errors import DataError, LabelError
 __all__ = ["as_labels", "as_matrix", "as_targets", "as_weights", "require_finite"]
 
 _CHUNK = 1 << 20  # elements looked at together
+_LEAST = 1e-140  # targets below it, or above its inverse, have squares beyond floats
 
 
 def as_matrix(X: Any) -> Any:
@@ -189,5 +190,10 @@ def as_targets(targets: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
         raise DataError(
             f"targets[{at}] is {b[at]}; targets are finite and > 0, since a row is on its own "
             "side when its value is positive."
+        )
+    if not _LEAST <= b.min() <= b.max() <= 1 / _LEAST:
+        raise DataError(
+            f"targets reach from {b.min():.3g} to {b.max():.3g}, and their squares leave the range "
+            f"of floats; keep them between {_LEAST:g} and {1 / _LEAST:g}: only their ratios matter."
         )
     return b
