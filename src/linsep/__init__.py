@@ -26,6 +26,7 @@ _HOMES = {
     "AdditiveSVM": "linsep.estimators.additive_svm",
     "GaussianClassifier": "linsep.estimators.gaussian",
     "HoKashyap": "linsep.estimators.ho_kashyap",
+    "KernelPerceptron": "linsep.estimators.kernel_perceptron",
     "KernelSVM": "linsep.estimators.kernel_svm",
     "Kesler": "linsep.multiclass",
     "Kozinec": "linsep.estimators.kozinec",

@@ -22,7 +22,7 @@ from linsep.certify.gap import Gap
 from linsep.certify.kernel_values import KernelValues
 from linsep.core.status import Status
 
-__all__ = ["KernelGap", "measure_pair", "measure_pairs"]
+__all__ = ["KernelGap", "criterion", "measure_pair", "measure_pairs"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -79,7 +79,7 @@ def measure_pair(
     hard = bool(np.isinf(cost).any())
     if hard:
         least = float((score - off).min(initial=np.inf))
-        high = 0.5 * high_quad / least**2 * (1 + 16 * _U) if least > 0 else np.inf
+        high = 0.5 * (high_quad / least) / least * (1 + 16 * _U) if least > 0 else np.inf
     else:
         loss = float((cost * np.maximum(0.0, 1.0 - score + off)).sum())
         high = (0.5 * high_quad + loss * (1 + _SUM)) * (1 + 8 * _U)
@@ -101,8 +101,34 @@ def measure_pair(
     )  # fmt: skip
 
 
-def measure_pairs(parts: list[KernelGap], errors: int) -> KernelGap:
-    """All machines of a scheme of pairs together; errors are those of the votes."""
+def criterion(
+    values: KernelValues, y: Array, weight: Array, alpha: Array, b: float
+) -> tuple[KernelGap, Array]:
+    """The perceptron criterion of a machine, and its scores; an error is whatever may be one."""
+    ids, some = np.arange(len(y)), np.flatnonzero(alpha)
+    s = values.combine(some, (alpha * y)[some], ids)
+    root = np.sqrt(np.maximum(values.diagonal(), 0.0))
+    share = _entry_error(values) + (len(alpha) + 8) * _U
+    off = share * float(np.abs(alpha) @ root) * root + 4 * _U * (np.abs(s) + abs(b))
+    score, length = y * (s + b), np.sqrt(max(float((alpha * y) @ s), 0.0))
+    gap = KernelGap(
+        objective=float((weight * np.maximum(off - score, 0.0)).sum() * (1 + _SUM))
+        if (score <= off).any()
+        else 0.0,
+        lower_bound=0.0,
+        errors=int((score <= off).sum()),
+        margin=float(score.min(initial=np.inf)) / length if length > 0 else -np.inf,
+        width=2.0 / length if length > 0 else np.inf,
+        inside=int((score < 1.0 - 1e-9).sum()),
+        words="perceptron criterion: sum of -y f(x) over the rows on the wrong side",
+    )
+    return gap, s + b
+
+
+def measure_pairs(
+    parts: list[KernelGap], errors: int, scheme: str = "one for each pair of classes"
+) -> KernelGap:
+    """All machines of a scheme together; errors are those of the whole scheme."""
     if len(parts) == 1:
         return parts[0]
     convex = all(part.convex for part in parts)
@@ -113,7 +139,7 @@ def measure_pairs(parts: list[KernelGap], errors: int) -> KernelGap:
         margin=min(part.margin for part in parts),
         width=min(part.width for part in parts),
         inside=sum(part.inside for part in parts),
-        words=f"{len(parts)} machines, one for each pair of classes, each {parts[0].words}",
+        words=f"{len(parts)} machines, {scheme}, each {parts[0].words}",
         parts=tuple(parts),
         violation=max(part.violation for part in parts),
         convex=convex,
@@ -146,7 +172,7 @@ def _lower(
     quad += more + (share + 3 * slack + 2 * _SUM) * mass * mass
     quad = max(quad, 0.0) * (1 + 8 * _U)
     if hard:  # a multiple of the point is as feasible: the best one
-        bound = total * total / (2 * quad) if quad > 0 else 0.0
+        bound = 0.5 * total * (total / quad) if quad > 0 else 0.0
     else:
         bound = total - 0.5 * quad
     return max(bound - 16 * _U * abs(bound), 0.0)
@@ -171,7 +197,7 @@ def _entry_error(values: KernelValues) -> float:
     params = kernel.get_params()
     power = sum(abs(float(v)) for k, v in params.items() if k.endswith("degree"))
     error = 8 * (d + 16) * (1 + power) * _U
-    return error + sum(_exponent_error(part, values, d) for part in _leaves(kernel))
+    return float(error + sum(_exponent_error(part, values, d) for part in _leaves(kernel)))
 
 
 def _leaves(kernel: Any) -> list[Any]:

@@ -27,6 +27,8 @@ ALGORITHMS = {
     "ho-kashyap": ("HoKashyap", "squares with adapting targets: a separator, or a proof of none"),
     "kozinec": ("Kozinec", "nearest points of the hulls: the maximum margin, with bounds"),
     "gaussian": ("GaussianClassifier", "Bayes rule of Gaussian classes, linear or quadratic"),
+    "kernel-perceptron": ("KernelPerceptron", "the perceptron in the feature space of a kernel"),
+    "kernel-svm": ("KernelSVM", "soft or hard margin with any kernel, with a proved gap"),
     "linear-svm": ("LinearSVM", "soft or hard margin, with a proved duality gap"),
     "one-vs-rest": ("OneVsRest", "a machine for each class, with rejection if asked for"),
     "one-vs-one": ("OneVsOne", "a machine for each pair of classes, which vote"),

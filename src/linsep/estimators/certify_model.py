@@ -16,6 +16,7 @@ from linsep.certify.smooth import ridge_gap
 from linsep.core import Limits, Problem, Witness, drive
 from linsep.core.parts import against_rest
 from linsep.errors import ModelError
+from linsep.estimators.kernel_recheck import certify_svc
 from linsep.estimators.logistic_search import bounded_logistic, bounded_softmax
 from linsep.estimators.model_objective import Claim, claim_of
 from linsep.estimators.svm_choice import choose_solver
@@ -40,7 +41,7 @@ def certify_model(
     Parameters
     ----------
     model : fitted model
-        Of linsep or of scikit-learn: LinearSVC, SVC(kernel="linear"), SGDClassifier,
+        Of linsep or of scikit-learn: LinearSVC, SVC with any kernel, SGDClassifier,
         LogisticRegression (two classes or softmax, with or without a penalty),
         RidgeClassifier, Perceptron; or ``linsep.Linear(coef, intercept)``. Of a pipeline the
         last step is certified, on the rows that it sees.
@@ -76,6 +77,8 @@ def certify_model(
     if hasattr(model, "certificate_for"):  # a likelihood has bounds of its own
         return model.certificate_for(X, y, sample_weight)  # type: ignore[no-any-return]
     y = np.asarray(y)
+    if type(model).__name__ == "SVC" and model.kernel != "linear" and hasattr(model, "support_"):
+        return certify_svc(model, X, y, sample_weight)
     claim = claim_of(model, len(y))
     weight = _weights(claim, y, sample_weight)
     problem = Problem(X, y, sample_weight=weight, fit_intercept=claim.objective.intercept != "none")

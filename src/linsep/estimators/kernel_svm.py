@@ -286,7 +286,7 @@ class KernelSVM(KernelClassifier):
             coef[i, pair.ids[~first]] = signed[~first]
         used = np.flatnonzero(coef.any(axis=0))
         rows = pairs.order[used]
-        self.dual_coef_ = coef[:, used]
+        self.dual_coef_ = np.ascontiguousarray(coef[:, used])
         self.intercept_ = np.array(offsets) if K == 2 else 0.0 - np.asarray(offsets)
         self.n_support_ = np.bincount(problem.label[rows], minlength=K).astype(np.int32)
         index = problem.row_index

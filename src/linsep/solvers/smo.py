@@ -310,8 +310,9 @@ class SMO:
         """Bounds over all rows of the pair, and whether they are good enough."""
         cost = self.C * pair.weight
         part.status = Status.RUNNING
-        if (pair.y > 0).all() or (pair.y < 0).all():  # no row of one class is left
-            part.facts[:] = 0.0, 0.0, float(pair.y.sum() > 0) - float(pair.y.sum() < 0), 0.0
+        if not len(pair.y) or (pair.y == pair.y[0]).all():  # no row of one class is left
+            side = float(np.sign(pair.y.sum()))
+            part.facts[:] = 0.0, 0.0, side * (1 + 2.0**-20), 0.0  # no loss beyond any doubt
             part.status = Status.CERTIFIED
             return
         facts = take_facts(pair.y, cost, part.alpha, part.f, problem.fit_intercept)
@@ -375,7 +376,6 @@ class SMO:
                 room = min(self._limit(), int(1.25 * m) + 512, len(pair.y))
                 kept["G"] = np.empty((max(room, m),) * 2, dtype)
             pairs.values.fill(kept["G"], ids, have)
-            part.read += m - have
             kept["of"], kept["ids"] = pair.classes, ids
         return Desk(kept["G"], np.arange(m), ((0, m, 0),))
 
@@ -400,6 +400,7 @@ class SMO:
         cost = self.C * pair.weight
         safe = np.where(part.alpha <= 0, margin - 1.0, np.where(part.alpha >= cost, 1 - margin, -1))
         part.active, grew = _next_active(safe, part.active, part.generation, self._limit())
+        part.read += len(part.active)
         if idle >= _ROUNDS_IDLE and not grew:
             part.status = Status.STALLED
 

@@ -46,7 +46,7 @@ def take_facts(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Fac
     grows, falls = movable(y, cost, alpha)
     quad = float((alpha * y) @ (f + y))
     total = float(alpha.sum())
-    spread = 4 * quad / total**2 if total > 0 else np.inf
+    spread = 4 * (quad / total) / total if total > 0 else np.inf
     if free:
         up, low = np.where(grows, f, np.inf), np.where(falls, f, -np.inf)
         least, most = float(up.min(initial=np.inf)), float(low.max(initial=-np.inf))
@@ -61,9 +61,11 @@ def take_facts(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Fac
         offset = 0.0
     margin = y * (f + y + offset)
     if np.isinf(cost).any():
-        least_margin = float(margin.min())
-        primal = 0.5 * quad / least_margin**2 if least_margin > 0 and quad > 0 else np.inf
-        dual = total * total / (2 * quad) if quad > 0 else 0.0
+        near = float(margin.min())
+        primal = (
+            0.5 * (quad / least_margin) / least_margin if least_margin > 0 and quad > 0 else np.inf
+        )
+        dual = 0.5 * total * (total / quad) if quad > 0 else 0.0
     else:
         primal = 0.5 * quad + float(cost @ np.maximum(0.0, 1.0 - margin))
         dual = max(total - 0.5 * quad, 0.0)

@@ -85,7 +85,8 @@ def trace(
     limits = model._limits(problem, solver)
     if max_steps is not None:
         limits = Limits(seconds=limits.seconds)
-    outcome = drive(problem, solver, state, limits=limits, observers=[recorder], certifier=judge)
+    judged = getattr(model, "_judge", judge)  # machines with a kernel have no plane to judge
+    outcome = drive(problem, solver, state, limits=limits, observers=[recorder], certifier=judged)
     settle = getattr(model, "_settle", outcome.certificate.settle)
     status = settle(outcome.status)
     if status is Status.STOPPED and recorder.full:
@@ -191,6 +192,10 @@ class _Recorder(Observer):
     def _measure(self, state: Any) -> tuple[NDArray[np.float64], Any, tuple[int, ...]]:
         """Weights and misclassified rows of the present state."""
         problem = self.problem
+        if hasattr(self.solver, "seen"):  # in the feature space of a kernel
+            self._values, coef, intercept = self.solver.seen(problem, state)
+            rows = np.flatnonzero(self._values <= 0).tolist()
+            return coef, intercept, tuple(map(problem.sample_of_index, rows))
         a = self.solver.current(problem, state)
         self._values = problem.values(a)
         wrong = (self._values <= 0).reshape(problem.n, -1).any(axis=1)
