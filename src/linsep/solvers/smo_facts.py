@@ -62,9 +62,7 @@ def take_facts(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Fac
     margin = y * (f + y + offset)
     if np.isinf(cost).any():
         near = float(margin.min())
-        primal = (
-            0.5 * (quad / least_margin) / least_margin if least_margin > 0 and quad > 0 else np.inf
-        )
+        primal = 0.5 * (quad / near) / near if near > 0 and quad > 0 else np.inf
         dual = 0.5 * total * (total / quad) if quad > 0 else 0.0
     else:
         primal = 0.5 * quad + float(cost @ np.maximum(0.0, 1.0 - margin))
