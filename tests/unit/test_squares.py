@@ -496,3 +496,13 @@ def test_interrupted_by_time_keeps_a_model():
 def test_targets_with_squares_beyond_floats_are_refused(size):
     with pytest.raises(linsep.errors.DataError, match="only their ratios matter"):
         linsep.LeastSquares(targets=[size] * 4).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_a_column_twice_up_to_rounding_does_not_ruin_the_answer():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=12) * 1e-6
+    X, y = np.column_stack([x, x * (1 + 1e-15)]), np.arange(12) % 2
+    with pytest.warns(linsep.errors.GapWarning):
+        model = linsep.LeastSquares().fit(X, y)
+    once = linsep.LeastSquares().fit(X[:, :1], y)  # the rounded fractions are worse than zero
+    assert model.certificate_.objective <= once.certificate_.objective * (1 + 1e-9)

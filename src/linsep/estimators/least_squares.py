@@ -232,17 +232,19 @@ class LeastSquares(SquaresFacts, LinearClassifier):
         if self.solver == "exact" and outcome.status is Status.DIVERGED:
             _refuse(problem)
         known = rational_squares(problem) if np.isfinite(witness.a).all() else None
-        if known is not None and self.solver == "exact":
-            a = rounded(problem, known)
-            if np.isfinite(a).all():
-                witness, reason = replace(witness, a=a), "fractions (a small table)"
         basis = None
         if factors is not None and not factors.by_rows:
             basis = factors.half / factors.scale[:, None]
         certificate = measure_squares(problem, witness, known=known, basis=basis)
+        if known is not None and self.solver == "exact":
+            # where columns nearly depend on each other, rounded fractions can be far worse
+            exact = replace(witness, a=rounded(problem, known))
+            better = measure_squares(problem, exact, known=known, basis=basis)
+            if better.relative_gap <= max(self.tol, certificate.relative_gap):
+                witness, certificate, reason = exact, better, "fractions (a small table)"
         if not certificate.finite:
             _refuse(problem)
-        if factors is not None and self.solver == "exact" and known is None:
+        if factors is not None and self.solver == "exact":
             reason = reason.replace("normal equations", factors.words)
         self.rank_ = None if factors is None else factors.rank
         self.condition_ = None if factors is None else factors.condition
