@@ -57,12 +57,12 @@ def measure_additive(
     """
     longest = int(_counts(problem).max(initial=0))
     scores = function.scores(problem.matrix) + offsets
-    off = function.error(longest) * 1.01 * function.reach(problem.matrix)
+    levels = levels_of(problem, function.power)
+    off = function.error(longest, levels.values) * 1.01 * function.reach(problem.matrix)
     off += 8 * _U * (np.abs(scores) + np.abs(offsets) + 1.0)
     squared = _squared(function)
     objective = Objective("hinge", C, "free")
     words = f"{objective.words()}; {kernel} kernel"
-    levels = levels_of(problem, function.power)
     parts = []
     for k in range(len(offsets)):
         part = problem if problem.binary else against_rest(problem, k)
@@ -70,7 +70,7 @@ def measure_additive(
         values = part.sign * scores[:, k]
         loss = np.maximum(0.0, 1.0 - values + off[:, k])
         high = (0.5 * squared[k] + float((cost * loss).sum())) * (1 + _SUM + 16 * _U)
-        low = _bound(part, objective, levels, cost, alpha[k].copy(), longest)
+        low = _bound(part, objective, levels, cost, alpha[k].copy())
         length = float(np.sqrt(squared[k]))
         parts.append(
             Gap(
@@ -109,12 +109,12 @@ def _squared(function: AdditiveFunction) -> Array:
         return np.zeros(function.coef.shape[1])
     value = (function.coef * function.at_slots()).sum(axis=0)
     size = (np.abs(function.coef) * function.reach_at_slots()).sum(axis=0)
-    share = function.error(1) + len(function.values) * _U
+    share = function.error(1, function.values) + len(function.values) * _U
     return np.asarray(np.maximum(value, 0.0) + share * size * 1.01)
 
 
 def _bound(
-    problem: Problem, objective: Objective, levels: Levels, cost: Array, alpha: Array, longest: int
+    problem: Problem, objective: Objective, levels: Levels, cost: Array, alpha: Array
 ) -> float:
     """Lower bound of D(alpha), at least the value 0 of alpha = 0."""
     alpha, slack = _feasible(problem, objective, cost, alpha)
@@ -128,7 +128,7 @@ def _bound(
     value = float((own.coef * own.at_slots()).sum())
     reach = float((size.coef * size.reach_at_slots()).sum())
     # every coefficient of a slot is a sum of at most len(rows) terms
-    share = own.error(1) + (3 * len(rows) + len(own.values)) * _U + 2.1 * slack
+    share = own.error(1, own.values) + (3 * len(rows) + len(own.values)) * _U + 2.1 * slack
     squared = max(value, 0.0) + share * reach * 1.01
     linear = float(alpha.sum()) * (1 - slack - _SUM)
     bound = linear - 0.5 * squared * (1 + 8 * _U)

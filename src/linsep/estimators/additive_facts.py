@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.certify.additive_gap import measure_additive
 from linsep.certify.gap import Gap
 from linsep.core import Problem
 from linsep.errors import ModelError, SettingError
-from linsep.estimators.additive_kernel import kernel_name
+from linsep.estimators.additive_kernel import kernel_name, require_nonnegative
 from linsep.estimators.summary import count, misplaced
 from linsep.kernels.additive_function import AdditiveFunction
 
@@ -78,7 +79,10 @@ class AdditiveFacts:
         """The proof again, from these rows: what ``linsep.certify`` gives."""
         me: Any = self
         check_is_fitted(me)
-        X = validate_data(me, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        if X.shape[1] != me.n_features_in_:
+            raise ModelError(f"X has {X.shape[1]} features, the model {me.n_features_in_}.")
+        require_nonnegative(X, me.kernel, None, type(me).__name__)
         y = np.asarray(y)
         n = X.shape[0]
         problem = Problem(X, y, sample_weight=me._weights(y, sample_weight))

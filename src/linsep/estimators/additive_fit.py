@@ -36,8 +36,16 @@ class Fitted:
 
 def smo_solver(model: Any, problem: Problem) -> Any:
     """The solver of a fit."""
+    entries = problem.matrix.nnz if problem.sparse else problem.n * problem.d
+    parts = 1 if problem.binary else problem.K / 4
+    # the blocks of all working sets take no more than a few times the memory of the data
+    most = int(np.clip(np.sqrt(4 * entries / parts), 2048, 8192))
     solver = AdditiveSMO(
-        power_of(model.kernel), float(model.C), 0.99 * float(model.tol), seed=model._seed()
+        power_of(model.kernel),
+        float(model.C),
+        0.99 * float(model.tol),
+        most=most,
+        seed=model._seed(),
     )
     if problem.binary:
         return solver

@@ -25,6 +25,7 @@ __all__ = [
     "look_up",
     "moments",
     "spread",
+    "sum_entries",
 ]
 
 
@@ -86,6 +87,17 @@ def add_columns(indptr, slot, H, lo, hi, f):
         for p in range(indptr[i], indptr[i + 1]):
             total += H[slot[p]]
         f[i] += total
+
+
+@routine
+def sum_entries(indptr, slot, H, rows, out):
+    """out[r] = sum of H over the slots of row rows[r]."""
+    for r in range(len(rows)):
+        i = rows[r]
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            total += H[slot[p]]
+        out[r] = total
 
 
 # -- the intersection kernel: two running sums ------------------------------------------------

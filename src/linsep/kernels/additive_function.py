@@ -16,7 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linsep.jit import additive as loops
-from linsep.kernels.additive_nodes import ERROR, Nodes, mean_table, nodes_of
+from linsep.kernels.additive_nodes import Nodes, mean_table, nodes_of, table_error
 
 __all__ = ["AdditiveFunction", "by_columns", "kappa"]
 
@@ -88,13 +88,13 @@ class AdditiveFunction:
         sums = scipy.sparse.csr_array((np.ones(len(slots)), slots, self.start), shape=shape)
         return np.asarray(sums @ weighed)
 
-    def error(self, longest: int) -> float:
+    def error(self, longest: int, values: Array) -> float:
         """Share of ``reach`` that bounds rounding, and the error of tables, of a score.
 
-        longest is the largest number of entries of a row.
+        longest is the largest number of entries of a row, values are all that occur in the rows.
         """
         levels = int(np.diff(self.start).max(initial=0))
-        table = 0.0 if np.isneginf(self.power) else ERROR
+        table = 0.0 if np.isneginf(self.power) else table_error(self.values, values)
         return float(table + (2 * levels + longest + 64) * _U)
 
     def absolute(self) -> AdditiveFunction:
@@ -182,8 +182,7 @@ def by_columns(X: Any) -> Any:
     else:
         out = scipy.sparse.csc_array(X.tocsc())
     if not (out.data > 0).all():
-        if out.data is getattr(X, "data", None):
-            out = out.copy()
+        out = out.copy()  # the caller's matrix stays as it is
         out.eliminate_zeros()
     if out.data.dtype != np.float64:
         out = out.astype(np.float64)

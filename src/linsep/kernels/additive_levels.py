@@ -43,7 +43,7 @@ class Levels:
         self.n, self.d = matrix.shape
         rows = scipy.sparse.csr_array(matrix)
         if not (rows.data > 0).all():
-            rows = rows.copy() if rows.data is getattr(matrix, "data", None) else rows
+            rows = rows.copy()  # the caller's matrix stays as it is
             rows.eliminate_zeros()
         self.indptr = rows.indptr.astype(np.int64)
         self.column = rows.indices.astype(np.int32, copy=False)
@@ -170,6 +170,15 @@ class Levels:
             loops.add_columns(self.indptr, self.slot, H, lo, hi, f, size=self.nnz, work=self.nnz)
 
         run_all([partial(part, 0, half), partial(part, half, self.n)])
+
+    def product_at(self, rows: NDArray[np.int64], coef: Array) -> Array:
+        """K_RR coef for some rows R."""
+        H = self.functions(self.collect(rows, coef))
+        out = np.empty(len(rows))
+        work = int((self.indptr[rows + 1] - self.indptr[rows]).sum())
+        self.operations += work
+        loops.sum_entries(self.indptr, self.slot, H, rows, out, size=self.nnz, work=work)
+        return out
 
     def diagonal(self) -> Array:
         """K(x_i, x_i): the sum of the entries, for every one of these kernels."""

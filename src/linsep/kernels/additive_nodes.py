@@ -12,9 +12,11 @@ The error. S is analytic for |Im u| < pi / |p|. On the Bernstein ellipse of a ce
 half-width h with parameter rho, |p Im u / 2| <= |p| h (rho - 1/rho) / 4 = b, and
 |cosh(a + ib)| >= cos b, so |S| <= M = cos(b)^(-1/|p|) there. The polynomial of degree m - 1
 differs from S by at most 4 M rho^(1-m) / (rho - 1) (Trefethen, Approximation Theory and
-Approximation Practice, theorem 8.2); interpolating in the second argument as well adds the
-same times the Lebesgue constant. ``ERROR`` bounds this and the rounding of logarithms, weights
-and tables: the error of a kernel value is at most ERROR sqrt(x z).
+Approximation Practice, theorem 8.2), which is 1.2e-14 here; interpolating in the second
+argument as well adds the same times the Lebesgue constant 2.8. Rounding of weights and tables
+costs about 1e-13, that of a logarithm s at most 4 |s| 2^-53 in each argument, times |S'| <= S / 2
+and twice the Lebesgue constant. ``table_error`` bounds the sum: a kernel value is off by at most
+table_error sqrt(x z).
 """
 
 from __future__ import annotations
@@ -27,12 +29,14 @@ from numpy.typing import NDArray
 
 from linsep.jit import additive as loops
 
-__all__ = ["ERROR", "POINTS", "Nodes", "Places", "distinct", "mean_table", "nodes_of"]
+__all__ = [
+    "POINTS", "Nodes", "Places", "distinct", "mean_table", "nodes_of", "ranks_in", "table_error",
+    "table_of",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 
 POINTS = 16
-ERROR = 4e-12
 _RHO_WIDTH = 8.4  # rho - 1 / rho of the cells
 _MANY = 512  # distinct values from which cells are used
 _HASH = 1 << 13
@@ -119,6 +123,13 @@ def mean_table(power: float, left: Array, right: Array) -> Array:
         return np.ones_like(u)
     u *= abs(power) / 2  # log cosh a = a + log(1 + exp(-2a)) - log 2
     return np.asarray(np.exp(-(u + np.log1p(np.exp(-2.0 * u)) - np.log(2.0)) / abs(power)))
+
+
+def table_error(*values: Array) -> float:
+    """Share of sqrt(x z) that bounds the error of a tabled mean of some of the values."""
+    ends = [v for part in values if len(part) for v in (part.min(), part.max())]
+    extent = max((abs(float(np.log(v))) for v in ends), default=0.0)
+    return 2.5e-13 + 5e-15 * extent
 
 
 def distinct(values: Array, most: int) -> Array | None:

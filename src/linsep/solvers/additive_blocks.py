@@ -7,11 +7,13 @@ of no consequence: scores of all rows are never computed from blocks.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.lanes import run_all
 from linsep.jit import additive as loops
 from linsep.kernels.additive_function import kappa
 from linsep.kernels.additive_levels import Levels
@@ -23,16 +25,34 @@ Array = NDArray[Any]
 _DENSE = 0.08  # share of entries from which rows are laid out densely
 _COLUMNS = 128  # rows of the other side worked on together; they stay in the cache
 _RANK = 1e-9
+_SERIAL = 2_000_000
 
 
-def kernel_block(levels: Levels, new: NDArray[np.int64], rows: NDArray[np.int64]) -> Array:
-    """K(x_i, x_j) for i in new and j in rows."""
+def kernel_block(
+    levels: Levels, new: NDArray[np.int64], rows: NDArray[np.int64], short: bool = False
+) -> Array:
+    """K(x_i, x_j) for i in new and j in rows; short computes it in float32."""
     counts = levels.indptr[rows + 1] - levels.indptr[rows]
     if levels.power not in (-np.inf, -1.0):
         return _by_rank(levels, new, rows)
+    values, scale = _values(levels, short)
     if counts.sum() > _DENSE * len(rows) * levels.d:
-        return _dense(levels, new, rows)
-    return _sparse(levels, new, rows, counts)
+        out = _dense(levels, new, rows, values)
+    else:
+        out = _sparse(levels, new, rows, values)
+    return out if scale == 1.0 else out.astype(np.float64) * scale
+
+
+def _values(levels: Levels, short: bool) -> tuple[Array, float]:
+    """Values of the slots, in float32 if asked for, and what they were divided by."""
+    if not short:
+        return levels.values, 1.0
+    kept: tuple[Array, float] | None = levels.__dict__.get("_short")
+    if kept is None:  # the kernels are homogeneous: a scale keeps float32 in its range
+        scale = float(2.0 ** np.frexp(levels.values.max(initial=1e-300))[1])
+        kept = np.maximum(levels.values / scale, 1e-30).astype(np.float32), scale
+        levels.__dict__["_short"] = kept
+    return kept
 
 
 def _entries(levels: Levels, rows: NDArray[np.int64]) -> tuple[Any, Any]:
@@ -45,36 +65,43 @@ def _entries(levels: Levels, rows: NDArray[np.int64]) -> tuple[Any, Any]:
     return place, at
 
 
-def _dense(levels: Levels, new: NDArray[np.int64], rows: NDArray[np.int64]) -> Array:
-    out = np.empty((len(new), len(rows)))
+def _dense(levels: Levels, new: NDArray[np.int64], rows: NDArray[np.int64], values: Array) -> Array:
+    out = np.empty((len(new), len(rows)), dtype=values.dtype)
     work = int((levels.indptr[new + 1] - levels.indptr[new]).sum())
     harmonic = levels.power == -1.0
-    for lo in range(0, len(rows), _COLUMNS):
-        part = rows[lo : lo + _COLUMNS]
-        place, at = _entries(levels, part)
-        Z = np.zeros((levels.d, len(part)))
-        Z[levels.column[at], place] = levels.values[levels.slot[at]]
-        block = np.empty((len(new), len(part)))
+
+    def part(lo: int) -> None:
+        own = rows[lo : lo + _COLUMNS]
+        place, at = _entries(levels, own)
+        Z = np.zeros((levels.d, len(own)), dtype=values.dtype)
+        Z[levels.column[at], place] = values[levels.slot[at]]
+        block = np.empty((len(new), len(own)), dtype=values.dtype)
         loops.block_dense(
-            levels.indptr, levels.column, levels.slot, levels.values, new, Z, harmonic,
-            np.empty(len(part)), block, size=levels.nnz, work=2 * work * len(part),
+            levels.indptr, levels.column, levels.slot, values, new, Z, harmonic,
+            np.empty(len(own), dtype=values.dtype), block, size=levels.nnz,
+            work=2 * work * len(own),
         )  # fmt: skip
         out[:, lo : lo + _COLUMNS] = block
-        levels.operations += work * len(part)
+
+    jobs = [partial(part, lo) for lo in range(0, len(rows), _COLUMNS)]
+    run_all(jobs, None if work * len(rows) > _SERIAL else 1)
+    levels.operations += work * len(rows)
     return out
 
 
-def _sparse(levels: Levels, new: NDArray[np.int64], rows: NDArray[np.int64], counts: Any) -> Array:
+def _sparse(
+    levels: Levels, new: NDArray[np.int64], rows: NDArray[np.int64], values: Array
+) -> Array:
     place, at = _entries(levels, rows)
     column = levels.column[at]
     order = np.argsort(column, kind="stable")
     of_column = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=levels.d))])
-    out = np.empty((len(new), len(rows)))
-    work = int((levels.indptr[new + 1] - levels.indptr[new]).sum()) * 8
+    out = np.empty((len(new), len(rows)), dtype=values.dtype)
+    entries = (levels.indptr[new + 1] - levels.indptr[new]).sum()
+    work = int(entries * max(1.0, len(at) / levels.d))
     loops.block_sparse(
-        levels.indptr, levels.column, levels.slot, levels.values, new, of_column,
-        place[order], levels.values[levels.slot[at]][order], levels.power == -1.0, out,
-        size=levels.nnz, work=work,
+        levels.indptr, levels.column, levels.slot, values, new, of_column, place[order],
+        values[levels.slot[at]][order], levels.power == -1.0, out, size=levels.nnz, work=2 * work,
     )  # fmt: skip
     levels.operations += work
     return out

@@ -17,6 +17,8 @@ __all__ = ["newton_rounds"]
 
 Array = NDArray[np.float64]
 
+_RIDGES = {8: 1e-14, 4: 1e-6}  # share of the diagonal that rounding may take from the matrix
+
 
 def newton_rounds(K: Array, y: Array, top: Array, a: Array, f: Array, rounds: int) -> int:
     """Steps on the free variables, in place; variables that reach a bound stay there.
@@ -47,18 +49,20 @@ def newton_rounds(K: Array, y: Array, top: Array, a: Array, f: Array, rounds: in
 
 def _direction(K: Array, f: Array) -> Any:
     """d with K d + mu = -f and sum d = 0, or None where rounding spoils it."""
-    n = len(f)
     scale = float(K.diagonal().max())
     if not scale > 0:
         return None
-    system = np.empty((n + 1, n + 1))
-    system[:n, :n] = K / scale
-    system[np.arange(n), np.arange(n)] += 1e-13
-    system[n, :n] = system[:n, n] = 1.0
-    system[n, n] = 0.0
-    right = np.append(-f / scale, 0.0)
-    _, _, found, info = lapack.dsysv(system, right, lower=1, overwrite_a=1)
-    if info != 0:
-        return None
-    step = found[:n] - found[:n].mean()
-    return step if np.isfinite(step).all() else None
+    own = np.arange(len(f))
+    ridge = _RIDGES[K.dtype.itemsize]
+    while ridge < 1e-2:
+        system = K / scale if K.dtype == np.float64 else K.astype(np.float64) / scale
+        system[own, own] += ridge
+        factor, info = lapack.dpotrf(system, lower=1, overwrite_a=1)
+        if info == 0:
+            right = np.column_stack([-f / scale, np.ones(len(f))])
+            found, _ = lapack.dpotrs(factor, right, lower=1)
+            step = found[:, 0] - found[:, 1] * (found[:, 0].sum() / found[:, 1].sum())
+            step -= step.mean()
+            return step if np.isfinite(step).all() else None
+        ridge *= 100.0
+    return None

@@ -26,6 +26,7 @@ from linsep.jit import smo
 from linsep.kernels.additive_levels import Levels, levels_of
 from linsep.solvers.additive_blocks import kernel_block
 from linsep.solvers.additive_newton import newton_rounds
+from linsep.solvers.additive_subspace import subspace_step
 
 __all__ = ["AdditiveSMO", "AdditiveState", "best_offset"]
 
@@ -38,6 +39,11 @@ _ROUNDS = 20
 _NEAR = 1e-3  # largest violation from which a small problem is solved to rounding
 _EXACT = 1e-10
 _SMALL = 512
+_CROWDED = 0.75  # share of a working set that free variables may fill before all of them move
+_USEFUL = 0.7  # share of a working set below which the rest is left out
+_ITERATIONS = 30
+_TURNS = 3
+_COARSE = 1e-4  # gap for which kernel values in float32 will do inside a working set
 
 
 @dataclass(kw_only=True)
@@ -81,7 +87,9 @@ class AdditiveSMO:
     tol : float
         Relative duality gap.
     size : int
-        Rows of the working set.
+        Rows of the first working set, and of the whole problem if it has no more.
+    most : int
+        Rows up to which the working set grows with the free variables.
     seed : int
         Chooses the first working set.
     """
@@ -90,6 +98,7 @@ class AdditiveSMO:
     C: float = 1.0
     tol: float = 1e-3
     size: int = 512
+    most: int = 3072
     seed: int = 0
 
     unit: ClassVar[str] = "working set"
@@ -135,18 +144,17 @@ class AdditiveSMO:
             return
         rows = state.rows
         q = len(rows)
-        padded = -(-q // smo.LANES) * smo.LANES
-        K, values = np.zeros((padded, padded)), np.zeros((4, padded))
-        K[:q, :q] = state.block
+        K = state.block
+        values = np.zeros((4, len(K)))
         values[0, :q], values[1, :q] = y[rows], top[rows]
         values[2, :q], values[3, :q] = state.alpha[rows], f[rows]
         taken = smo.solve_block(
             K, values[0], values[1], values[2], values[3], max(0.1 * width, 1e-13), _STEPS * q,
-            np.zeros((6, padded)), size=padded * padded, work=400 * padded,
+            np.zeros((6, len(K))), size=K.size, work=400 * len(K),
         )  # fmt: skip
-        if taken == _STEPS * q or (q == problem.n and width < _NEAR):
+        if (taken == _STEPS * q and q <= 2 * _SMALL) or (q == problem.n and width < _NEAR):
             part = values[:, :q]
-            taken += newton_rounds(state.block, part[0], part[1], part[2], part[3], _ROUNDS)
+            taken += newton_rounds(K[:q, :q], part[0], part[1], part[2], part[3], _ROUNDS)
         change = values[2, :q] - state.alpha[rows]
         moved = np.flatnonzero(change)
         if taken == 0 or not moved.size:
@@ -158,9 +166,40 @@ class AdditiveSMO:
         if state.age >= _FRESH:
             self._refresh(problem, state)
         else:
-            levels.add_product(rows[moved], (change * y[rows])[moved], state.score)
-            state.work += 1 + len(moved) / problem.n
+            self._add(problem, levels, state, rows[moved], (change * y[rows])[moved])
+            if int(((state.alpha > 0) & (state.alpha < top)).sum()) > _CROWDED * self.most:
+                self._subspace(problem, levels, state, top)
         self._measure(problem, state)
+
+    def _subspace(self, problem: Problem, levels: Levels, state: AdditiveState, top: Array) -> None:
+        """All free variables at once: they are more than a working set holds."""
+        y = problem.sign
+        for _ in range(_TURNS):
+            rows, change, products = subspace_step(
+                levels, y, top, state.alpha, state.score, _ITERATIONS
+            )
+            state.work += 2 * products * len(rows) / problem.n
+            new = np.clip(state.alpha[rows] + y[rows] * change, 0.0, top[rows])
+            change = (new - state.alpha[rows]) * y[rows]
+            state.alpha[rows] = new
+            moved = np.flatnonzero(change)
+            if not moved.size:
+                return
+            state.n_updates += 1
+            self._add(problem, levels, state, rows[moved], change[moved])
+            if ((new > 0) & (new < top[rows])).all():
+                return
+
+    def _add(
+        self,
+        problem: Problem,
+        levels: Levels,
+        state: AdditiveState,
+        rows: NDArray[np.int64],
+        change: Array,
+    ) -> None:
+        levels.add_product(rows, change, state.score)
+        state.work += 1 + len(rows) / problem.n
 
     def _choose(
         self, problem: Problem, levels: Levels, state: AdditiveState, f: Array, top: Array
@@ -169,40 +208,62 @@ class AdditiveSMO:
         a, n = state.alpha, problem.n
         up, low = _movable(problem.sign, top, a)
         least, most = float(f[up].min()), float(f[low].max())
-        size = min(self.size, n)
-        if size == n:
+        if n <= self.size:
             if len(state.rows) != n:
-                state.rows = np.arange(n)
-                state.block = kernel_block(levels, state.rows, state.rows)
+                self._take(levels, state, state.rows[:0], np.arange(n))
             return most - least
-        kept = state.rows[size // 2 :] if len(state.rows) == size else state.rows[:0]
-        free = np.ones(n, dtype=bool)
-        free[kept] = False
-        half = (size - len(kept)) // 2
-        first = state.steps == 1
-        new = _smallest(f, up & free & (f < most), half, self.seed if first else None)
-        free[new] = False
-        more = _smallest(-f, low & free & (f > least), half, self.seed if first else None)
-        new = np.concatenate([new, more])
-        if not len(new) and not len(kept):
+        violates = (up & (f < most)) | (low & (f > least))
+        if most <= least:
             return 0.0
-        rows = np.concatenate([kept, new])
-        block = np.empty((len(rows), len(rows)))
-        k = len(kept)
-        if k:
-            block[:k, :k] = state.block[size - k :, size - k :]
-        fresh = kernel_block(levels, new, rows)
-        block[k:] = fresh
-        block[:k, k:] = fresh[:, :k].T
-        state.rows, state.block = rows, block
+        kept = self._kept(state, (up & low) | violates)
+        free = np.ones(n, dtype=bool)
+        free[state.rows[kept]] = False
+        target = min(max(self.size, 2 * len(kept)), self.most)
+        half = max((target - len(kept)) // 2, self.size // 4)
+        seed = self.seed if state.steps == 1 else None
+        new = _smallest(f, up & free & (f < most), half, seed)
+        free[new] = False
+        more = _smallest(-f, low & free & (f > least), half, seed)
+        self._take(levels, state, kept, np.concatenate([new, more]))
         return most - least
+
+    def _kept(self, state: AdditiveState, useful: Any) -> NDArray[np.int64]:
+        """Places of the last working set that stay: all, until many of them are of no use."""
+        places = np.arange(len(state.rows))
+        room = self.most - self.size // 2
+        own = useful[state.rows]
+        if own.sum() < _USEFUL * len(places) or len(places) > room:
+            places = places[own]
+        return places[max(0, len(places) - room) :]  # the newest ones
+
+    def _take(
+        self, levels: Levels, state: AdditiveState, kept: NDArray[np.int64], new: Any
+    ) -> None:
+        """The working set: some of the last one, by their places in it, and new rows.
+
+        The block is padded to whole lanes with rows that take no part.
+        """
+        short = self.tol >= _COARSE
+        rows = np.concatenate([state.rows[kept], new])
+        q, k = len(rows), len(kept)
+        padded = -(-q // smo.LANES) * smo.LANES
+        block = np.zeros((padded, padded), dtype=np.float32 if short else np.float64)
+        if k == len(state.rows):
+            block[:k, :k] = state.block[:k, :k]
+        elif k:
+            block[:k, :k] = state.block[np.ix_(kept, kept)]
+        if q > k:
+            fresh = kernel_block(levels, new, rows, short=short)
+            block[k:q, :q] = fresh
+            block[:k, k:q] = fresh[:, :k].T
+        state.rows, state.block = rows, block
 
     def _stand_still(self, problem: Problem, state: AdditiveState) -> None:
         """No pair of the working set moves: rounding, or an optimum."""
         if state.age == 0:
             state.idle += 4
         self._refresh(problem, state)
-        state.rows, state.block = state.rows[:0], np.zeros((0, 0))
+        state.rows, state.block = state.rows[:0], state.block[:0, :0]
         self._measure(problem, state)
 
     # -- bookkeeping ------------------------------------------------------------------------

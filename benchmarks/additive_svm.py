@@ -1,0 +1,152 @@
+"""AdditiveSVM against a Gram matrix plus SVC(kernel="precomputed").
+
+Both sides of a row run in one process, one after the other, so that a busy machine spoils ratios
+little; ours counts the whole of fit, validation and proof included, compilation not. The peers'
+Gram matrix is scipy's cdist (intersection) or scikit-learn's additive_chi2_kernel; its machines
+are solved with the default tolerance, one for each class. Give names of rows to run only these.
+
+    python benchmarks/additive_svm.py [--data FOLDER] [--largest ROWS] [row ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import resource
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_svmlight_file
+from sklearn.metrics.pairwise import additive_chi2_kernel
+from sklearn.svm import SVC
+
+import linsep
+
+warnings.simplefilter("ignore", linsep.errors.LinsepWarning)
+
+
+# -- data --------------------------------------------------------------------------------------
+
+
+def surf(folder):
+    parts = [
+        load_svmlight_file(str(folder / "office_caltech_surf" / f"{name}.derived.svm.bz2"), 800)
+        for name in ("amazon", "Caltech10")
+    ]
+    X = scipy.sparse.vstack([part[0] for part in parts]).tocsr()
+    return X.toarray(), np.concatenate([part[1] for part in parts]).astype(int)
+
+
+def mnist(folder, n):
+    with gzip.open(folder / "mnist" / "train-images-idx3-ubyte.gz") as file:
+        X = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 784)[:n]
+    with gzip.open(folder / "mnist" / "train-labels-idx1-ubyte.gz") as file:
+        y = np.frombuffer(file.read(), np.uint8, offset=8)[:n]
+    return X.astype(np.float32) / 255, y
+
+
+def one(load, label):
+    def loaded(folder):
+        X, y = load(folder)
+        return X, np.where(y == label, 1, -1)
+
+    return loaded
+
+
+def images(n):
+    return lambda folder: mnist(folder, n)
+
+
+def real(folder):
+    """Thousands of distinct values in every feature."""
+    rng = np.random.default_rng(0)
+    X = rng.gamma(1.0, 1.0, (5000, 50))
+    return X, np.where(np.sqrt(X[:, :10]).sum(1) > np.sqrt(X[:, 10:20]).sum(1), 1, -1)
+
+
+ROWS = {
+    "surf, one class": (one(surf, 1), "intersection", 1.0),
+    "surf, one class, chi2": (one(surf, 1), "chi2", 1.0),
+    "surf, C=0.01": (one(surf, 1), "intersection", 0.01),
+    "surf, 10 classes": (surf, "intersection", 0.01),
+    "real values": (real, "intersection", 1.0),
+    "real values, chi2": (real, "chi2", 1.0),
+    "mnist 5000, 3 v rest": (one(images(5000), 3), "intersection", 1.0),
+    "mnist 5000, 3 v rest, chi2": (one(images(5000), 3), "chi2", 1.0),
+    "mnist 10000, 3 v rest": (one(images(10000), 3), "intersection", 1.0),
+    "mnist 10000, 10 classes": (images(10000), "intersection", 1.0),
+    "mnist 60000, 3 v rest": (one(images(60000), 3), "intersection", 1.0),
+}
+
+
+# -- measuring ---------------------------------------------------------------------------------
+
+
+def gram(kernel, X):
+    X = np.asarray(X, dtype=np.float64)
+    sums = X.sum(axis=1)
+    if kernel == "intersection":
+        return 0.5 * (sums[:, None] + sums - cdist(X, X, "cityblock"))
+    return 0.5 * (sums[:, None] + sums + additive_chi2_kernel(X))
+
+
+def peer(kernel, C, X, y):
+    """Seconds of the Gram matrix, of all machines, and of predicting as many rows."""
+    begin = time.perf_counter()
+    K = gram(kernel, X)
+    built = time.perf_counter()
+    classes = [y.max()] if len(np.unique(y)) == 2 else np.unique(y)
+    for label in classes:
+        SVC(C=C, kernel="precomputed", cache_size=2000).fit(K, np.where(y == label, 1, -1))
+    return built - begin, time.perf_counter() - built
+
+
+def clock(function, runs):
+    best = np.inf
+    for _ in range(runs):
+        begin = time.perf_counter()
+        function()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+def compare(name, folder, largest):
+    load, kernel, C = ROWS[name]
+    X, y = load(folder)
+    model = linsep.AdditiveSVM(kernel, C=C)
+    model.fit(X[:1500], y[:1500])  # compiles
+    ours = clock(lambda: model.fit(X, y), 1 if len(y) > 20_000 else 3)
+    gap = model.certificate_.relative_gap
+    predict = clock(lambda: model.predict(X), 1)
+    line = f"{name:28} fit {ours:7.3f} s  gap {gap:.1e}  predict {predict:6.3f} s"
+    if len(y) > largest:
+        print(line, f"  (a Gram matrix takes {8e-9 * len(y) ** 2:.0f} GB)", flush=True)
+        return
+    built, solved = peer(kernel, C, X, y)
+    print(line, f"  Gram {built:.2f} + SVC {solved:.2f} s  ratio {(built + solved) / ours:.1f}",
+          flush=True)  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    parser.add_argument("--data", type=Path, default=default)
+    parser.add_argument("--largest", type=int, default=10_000, help="rows up to which peers run")
+    parser.add_argument("rows", nargs="*")
+    options = parser.parse_args()
+    if not options.data.exists():
+        print(f"no data in {options.data}: nothing to measure")
+        return
+    for name in ROWS:
+        if not options.rows or any(word in name for word in options.rows):
+            compare(name, options.data, options.largest)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    print(f"peak memory of this process {peak} MB, the peers' Gram matrices included")
+
+
+if __name__ == "__main__":
+    main()
