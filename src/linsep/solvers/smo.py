@@ -24,91 +24,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Log
-from linsep.core.order import generator
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.jit.smo import LANES, solve_block, solve_coordinates
-from linsep.solvers.smo_facts import Facts, best_offset, offset_of, take_facts
-from linsep.solvers.smo_parts import Desk, Pair, Pairs, pairs_of
-from linsep.solvers.smo_polish import polish
-from linsep.solvers.smo_rescue import interior_point
+from linsep.solvers.smo_active import choose, desk_of, first_active, next_active
+from linsep.solvers.smo_facts import best_offset, offset_of, take_facts
+from linsep.solvers.smo_finish import POLISH, Finishing
+from linsep.solvers.smo_parts import Pair, Pairs, pairs_of
+from linsep.solvers.smo_state import PairState, SMOState
 
 __all__ = ["SMO", "PairState", "SMOState"]
 
 Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _QUIET = 1e-13  # violation, relative to the size of f, that is taken for rounding
 _ROUNDS_IDLE = 3  # rounds without any change before it counts as stalled
 _EXTRA = 40  # steps a row that a small problem may take beyond the tolerance asked for
-_POLISH = 1000  # rows up to which the last digits come from linear equations
-_RESCUE = 2000  # rows up to which an interior point method helps out
-_PATIENCE = 100  # steps a row after which it does
 _HALVING = 4000  # rounds in which the gap must fall to a half; where rescue came, 60
 _FLAT = 1e-13  # squared distance of the hulls over the largest K_ii: nothing between them
 
 
-@dataclass(kw_only=True)
-class PairState(State):
-    """The dual variables of one pair, and f = K (alpha y) - y."""
-
-    alpha: Array
-    f: Array
-    seen: Array
-    """alpha that f of the rows outside the active set belongs to."""
-    active: Index
-    working: Index
-    facts: Array
-    """objective, bound, offset, violation."""
-    inner: int = 0
-    """Pairs of variables moved."""
-    read: int = 0
-    """Rows of kernel values read."""
-    generation: int = 0
-    idle: int = 0
-    bonus: int = -1
-    """Steps at which the tolerance asked for was met."""
-    rescued: int = 0
-    """1 once the interior point method has helped out."""
-    mark: float = np.inf
-    """Gap (or violation) at ``marked`` rounds; it must be halved in time."""
-    marked: int = 0
-
-    @property
-    def passes(self) -> float:
-        """Rows of kernel values read, over the number of rows."""
-        return self.read / max(1, len(self.alpha))
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        primal, dual = float(self.facts[0]), float(self.facts[1])
-        if not np.isfinite(primal):
-            return np.inf
-        return max(primal - dual, 0.0) / primal if primal > dual else 0.0
-
-
-@dataclass(kw_only=True)
-class SMOState(State):
-    """One state for each pair of classes; they are solved one after the other."""
-
-    parts: list[PairState]
-    at: int = 0
-
-    @property
-    def passes(self) -> float:
-        """The passes of all parts together."""
-        return float(sum(part.passes for part in self.parts))
-
-    @property
-    def gap(self) -> float:
-        """The largest relative gap of the parts."""
-        return max(part.gap for part in self.parts)
-
-
 @dataclass(frozen=True)
-class SMO:
+class SMO(Finishing):
     """Settings of the decomposition.
 
     Parameters
@@ -157,7 +95,7 @@ class SMO:
                 alpha=np.zeros(len(pair.y)),
                 f=-pair.y,
                 seen=np.zeros(len(pair.y)),
-                active=self._first(pair, k),
+                active=first_active(pair, k, self._limit(), self.seed),
                 working=np.zeros(0, dtype=np.int64),
                 facts=np.zeros(4),
             )
@@ -208,7 +146,7 @@ class SMO:
         """One working set of the active rows; then, if these are done, a look at all rows."""
         part.status = Status.RUNNING
         part.steps += 1
-        desk = self._desk(pairs, pair, part)
+        desk = desk_of(pairs, pair, part, self._limit(), self.single)
         if self._creeps(part):
             self._rescue(problem, desk, pair, part)
             return
@@ -216,7 +154,7 @@ class SMO:
         y, c = pair.y[active], self.C * pair.weight[active]
         a, f = part.alpha[active], part.f[active]
         facts = take_facts(y, c, a, f, free)
-        some = _choose(facts, part.working, min(self.q, len(active)))
+        some = choose(facts, part.working, min(self.q, len(active)))
         part.working = some
         goal = max(0.1 * facts.violation, self._quiet(f))
         new = self._solve(desk.square(some), y[some], c[some], a[some], f[some], goal, part, free)
@@ -232,47 +170,10 @@ class SMO:
         whole = len(active) == len(pair.y)
         if whole:
             self._judge(problem, pair, part)
-            if part.status is Status.CERTIFIED and self._small(part, _POLISH):
+            if part.status is Status.CERTIFIED and self._small(part, POLISH):
                 self._polish(problem, desk, pair, part)
         elif facts.violation <= self._enough(part) or part.idle >= _ROUNDS_IDLE:
             self._look(problem, pairs, pair, part)
-
-    def _small(self, part: PairState, rows: int) -> bool:
-        return len(part.active) == len(part.alpha) <= rows and self.convex and not self.single
-
-    def _creeps(self, part: PairState) -> bool:
-        """Whether it takes so long that another method is worth its price."""
-        slow = part.inner > _PATIENCE * len(part.alpha) + 1000
-        return slow and not part.rescued and part.bonus < 0 and self._small(part, _RESCUE)
-
-    def _rescue(self, problem: Problem, desk: Desk, pair: Pair, part: PairState) -> None:
-        """The answer of the interior point method, if it is better."""
-        part.rescued = 1
-        K = desk.square(np.arange(len(pair.y)))
-        cost, free = self.C * pair.weight, problem.fit_intercept
-        alpha = interior_point(K, pair.y, cost, free)
-        f = K @ (alpha * pair.y) - pair.y
-        new, old = (take_facts(pair.y, cost, a, g, free) for a, g in (
-            (alpha, f), (part.alpha, part.f)))  # fmt: skip
-        if np.isfinite(f).all() and new.primal - new.dual < old.primal - old.dual:
-            part.alpha, part.f = alpha, f
-        part.read += len(pair.y)
-        self._polish(problem, desk, pair, part)
-        self._judge(problem, pair, part)
-
-    def _polish(self, problem: Problem, desk: Desk, pair: Pair, part: PairState) -> None:
-        """The last digits, where they cost little."""
-        K = desk.square(np.arange(len(pair.y)))
-        cost = self.C * pair.weight
-        better = polish(K, pair.y, cost, part.alpha, part.f, problem.fit_intercept)
-        if better is None:
-            return
-        kept = part.alpha, part.f, part.gap
-        part.alpha, part.f = better
-        self._judge(problem, pair, part)
-        if not part.gap <= kept[2]:
-            part.alpha, part.f = kept[0], kept[1]
-            self._judge(problem, pair, part)
 
     def _solve(
         self,
@@ -342,43 +243,6 @@ class SMO:
         """Rows whose Gram matrix fits into the memory."""
         return max(2, int(np.sqrt(self.memory * 1e6 / (4 if self.single else 8))))
 
-    def _first(self, pair: Pair, k: int) -> Index:
-        """All rows, or a sample with both classes in it."""
-        n, limit = len(pair.y), self._limit()
-        if n <= limit:
-            return np.arange(n)
-        size = int(min(max(0.1 * n, 1000), limit))
-        share = size / n
-        rng = generator(self.seed, k)
-        some = []
-        for lo, hi, _ in pair.runs:
-            count = min(hi - lo, max(1, round(share * (hi - lo))))
-            some.append(lo + rng.permutation(hi - lo)[:count])
-        return np.sort(np.concatenate(some)).astype(np.int64)
-
-    def _desk(self, pairs: Pairs, pair: Pair, part: PairState) -> Desk:
-        dtype = np.float32 if self.single else np.float64
-        n = pairs.values.n
-        if n <= self._limit():
-            if pairs.G is None or pairs.G.dtype != dtype:
-                pairs.G = np.empty((n, n), dtype)
-                pairs.values.fill(pairs.G, np.arange(n))
-            return Desk(pairs.G, pair.ids, pair.runs)
-        m, ids = len(part.active), pair.ids[part.active]
-        kept = pairs.kept
-        if kept.get("of") != pair.classes or not np.array_equal(kept["ids"], ids):
-            have = 0
-            if kept.get("of") == pair.classes and kept["G"].dtype == dtype and m <= len(kept["G"]):
-                old = kept["ids"]
-                have = len(old) if len(old) <= m and np.array_equal(ids[: len(old)], old) else 0
-            if not have:
-                kept.clear()  # its memory first
-                room = min(self._limit(), int(1.25 * m) + 512, len(pair.y))
-                kept["G"] = np.empty((max(room, m),) * 2, dtype)
-            pairs.values.fill(kept["G"], ids, have)
-            kept["of"], kept["ids"] = pair.classes, ids
-        return Desk(kept["G"], np.arange(m), ((0, m, 0),))
-
     def _look(self, problem: Problem, pairs: Pairs, pair: Pair, part: PairState) -> None:
         """f of the rows that are not active, the bounds, and the next active rows."""
         changed = np.flatnonzero(part.alpha != part.seen)
@@ -399,7 +263,7 @@ class SMO:
         margin = pair.y * (part.f + part.facts[2]) + 1.0
         cost = self.C * pair.weight
         safe = np.where(part.alpha <= 0, margin - 1.0, np.where(part.alpha >= cost, 1 - margin, -1))
-        part.active, grew = _next_active(safe, part.active, part.generation, self._limit())
+        part.active, grew = next_active(safe, part.active, part.generation, self._limit())
         part.read += len(part.active)
         if idle >= _ROUNDS_IDLE and not grew:
             part.status = Status.STALLED
@@ -462,44 +326,3 @@ class SMO:
             words = [part.status for part in state.parts]
             order = (Status.DIVERGED, Status.STALLED, Status.CONVERGED, Status.CERTIFIED)
             state.status = next(word for word in order if word in words)
-
-
-def _choose(facts: Facts, last: Index, q: int) -> Index:
-    """A working set: the newer half of the last one, and the worst of the others."""
-    up, low = facts.up.copy(), facts.low.copy()
-    old = last[len(last) // 2 :] if len(last) == q and q >= 64 else last[:0]
-    up[old], low[old] = np.inf, -np.inf
-    share = (q - len(old)) // 2
-    first = _least(up, share)
-    low[first] = -np.inf
-    second = _least(-low, q - len(old) - len(first))
-    out = np.concatenate([old, first, second])
-    if len(out) < q:
-        used = np.zeros(len(up), dtype=bool)
-        used[out] = True
-        more = _least(np.where(used, np.inf, facts.up), q - len(out))
-        out = np.concatenate([out, more])
-    return out.astype(np.int64)
-
-
-def _least(values: Array, count: int) -> Index:
-    """Places of the least entries that are finite."""
-    if count <= 0:
-        return np.zeros(0, dtype=np.int64)
-    count = min(count, len(values))
-    places = np.argpartition(values, count - 1)[:count] if count < len(values) else np.arange(count)
-    return places[values[places] < np.inf].astype(np.int64)
-
-
-def _next_active(safe: Array, active: Index, generation: int, limit: int) -> tuple[Index, bool]:
-    """Rows not safely at a bound: afresh after the first sample, later those that are new."""
-    inside = np.zeros(len(safe), dtype=bool)
-    inside[active] = True
-    if generation > 1:
-        new = np.flatnonzero(~inside & (safe < 0.02))
-        if len(active) + len(new) <= limit:
-            return np.concatenate([active, new]), len(new) > 0
-    some = np.flatnonzero(safe < (0.3 if generation == 1 else 0.05))
-    if len(some) > limit:
-        some = np.sort(some[np.argsort(safe[some], kind="stable")[:limit]])
-    return some, True

@@ -1,0 +1,97 @@
+"""Which rows take part: the active ones of a pair, and the working set among them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.order import generator
+from linsep.solvers.smo_facts import Facts
+from linsep.solvers.smo_parts import Desk, Pair, Pairs
+from linsep.solvers.smo_state import PairState
+
+__all__ = ["choose", "desk_of", "first_active", "next_active"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+def first_active(pair: Pair, k: int, limit: int, seed: int) -> Index:
+    """All rows, or a sample with both classes in it."""
+    n = len(pair.y)
+    if n <= limit:
+        return np.arange(n)
+    size = int(min(max(0.1 * n, 1000), limit))
+    share = size / n
+    rng = generator(seed, k)
+    some = []
+    for lo, hi, _ in pair.runs:
+        count = min(hi - lo, max(1, round(share * (hi - lo))))
+        some.append(lo + rng.permutation(hi - lo)[:count])
+    return np.sort(np.concatenate(some)).astype(np.int64)
+
+
+def desk_of(pairs: Pairs, pair: Pair, part: PairState, limit: int, single: bool) -> Desk:
+    """The Gram matrix to work on: that of all rows, or that of the active ones of a pair."""
+    dtype = np.float32 if single else np.float64
+    n = pairs.values.n
+    if n <= limit:
+        if pairs.G is None or pairs.G.dtype != dtype:
+            pairs.G = np.empty((n, n), dtype)
+            pairs.values.fill(pairs.G, np.arange(n))
+        return Desk(pairs.G, pair.ids, pair.runs)
+    m, ids = len(part.active), pair.ids[part.active]
+    kept = pairs.kept
+    if kept.get("of") != pair.classes or not np.array_equal(kept["ids"], ids):
+        have = 0
+        if kept.get("of") == pair.classes and kept["G"].dtype == dtype and m <= len(kept["G"]):
+            old = kept["ids"]
+            have = len(old) if len(old) <= m and np.array_equal(ids[: len(old)], old) else 0
+        if not have:
+            kept.clear()  # its memory first
+            room = min(limit, int(1.25 * m) + 512, len(pair.y))
+            kept["G"] = np.empty((max(room, m),) * 2, dtype)
+        pairs.values.fill(kept["G"], ids, have)
+        kept["of"], kept["ids"] = pair.classes, ids
+    return Desk(kept["G"], np.arange(m), ((0, m, 0),))
+
+
+def choose(facts: Facts, last: Index, q: int) -> Index:
+    """A working set: the newer half of the last one, and the worst of the others."""
+    up, low = facts.up.copy(), facts.low.copy()
+    old = last[len(last) // 2 :] if len(last) == q and q >= 64 else last[:0]
+    up[old], low[old] = np.inf, -np.inf
+    share = (q - len(old)) // 2
+    first = _least(up, share)
+    low[first] = -np.inf
+    second = _least(-low, q - len(old) - len(first))
+    out = np.concatenate([old, first, second])
+    if len(out) < q:
+        used = np.zeros(len(up), dtype=bool)
+        used[out] = True
+        more = _least(np.where(used, np.inf, facts.up), q - len(out))
+        out = np.concatenate([out, more])
+    return out.astype(np.int64)
+
+
+def _least(values: Array, count: int) -> Index:
+    """Places of the least entries that are finite."""
+    if count <= 0:
+        return np.zeros(0, dtype=np.int64)
+    count = min(count, len(values))
+    places = np.argpartition(values, count - 1)[:count] if count < len(values) else np.arange(count)
+    return places[values[places] < np.inf].astype(np.int64)
+
+
+def next_active(safe: Array, active: Index, generation: int, limit: int) -> tuple[Index, bool]:
+    """Rows not safely at a bound: afresh after the first sample, later those that are new."""
+    inside = np.zeros(len(safe), dtype=bool)
+    inside[active] = True
+    if generation > 1:
+        new = np.flatnonzero(~inside & (safe < 0.02))
+        if len(active) + len(new) <= limit:
+            return np.concatenate([active, new]), len(new) > 0
+    some = np.flatnonzero(safe < (0.3 if generation == 1 else 0.05))
+    if len(some) > limit:
+        some = np.sort(some[np.argsort(safe[some], kind="stable")[:limit]])
+    return some, True

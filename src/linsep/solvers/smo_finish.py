@@ -1,0 +1,66 @@
+"""Small kernel machines: the last digits, and help where steps of two variables creep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linsep.core.problem import Problem
+from linsep.solvers.smo_facts import take_facts
+from linsep.solvers.smo_parts import Desk, Pair
+from linsep.solvers.smo_polish import polish
+from linsep.solvers.smo_rescue import interior_point
+from linsep.solvers.smo_state import PairState
+
+__all__ = ["POLISH", "Finishing"]
+
+POLISH = 1000  # rows up to which the last digits come from linear equations
+_RESCUE = 2000  # rows up to which an interior point method helps out
+_PATIENCE = 100  # steps a row after which it does
+
+
+class Finishing:
+    """Methods over a state of one pair, for a solver with C, convex and single."""
+
+    C: float
+    convex: bool
+    single: bool
+    _judge: Any
+
+    def _small(self, part: PairState, rows: int) -> bool:
+        return len(part.active) == len(part.alpha) <= rows and self.convex and not self.single
+
+    def _creeps(self, part: PairState) -> bool:
+        """Whether it takes so long that another method is worth its price."""
+        slow = part.inner > _PATIENCE * len(part.alpha) + 1000
+        return slow and not part.rescued and part.bonus < 0 and self._small(part, _RESCUE)
+
+    def _rescue(self, problem: Problem, desk: Desk, pair: Pair, part: PairState) -> None:
+        """The answer of the interior point method, if it is better."""
+        part.rescued = 1
+        K = desk.square(np.arange(len(pair.y)))
+        cost, free = self.C * pair.weight, problem.fit_intercept
+        alpha = interior_point(K, pair.y, cost, free)
+        f = K @ (alpha * pair.y) - pair.y
+        new, old = (take_facts(pair.y, cost, a, g, free) for a, g in (
+            (alpha, f), (part.alpha, part.f)))  # fmt: skip
+        if np.isfinite(f).all() and new.primal - new.dual < old.primal - old.dual:
+            part.alpha, part.f = alpha, f
+        part.read += len(pair.y)
+        self._polish(problem, desk, pair, part)
+        self._judge(problem, pair, part)
+
+    def _polish(self, problem: Problem, desk: Desk, pair: Pair, part: PairState) -> None:
+        """The last digits, where they cost little."""
+        K = desk.square(np.arange(len(pair.y)))
+        cost = self.C * pair.weight
+        better = polish(K, pair.y, cost, part.alpha, part.f, problem.fit_intercept)
+        if better is None:
+            return
+        kept = part.alpha, part.f, part.gap
+        part.alpha, part.f = better
+        self._judge(problem, pair, part)
+        if not part.gap <= kept[2]:
+            part.alpha, part.f = kept[0], kept[1]
+            self._judge(problem, pair, part)
