@@ -45,6 +45,7 @@ _HOMES = {
     "save": "linsep.formats",
     "Choice": "linsep.choosing",
     "choose": "linsep.choosing",
+    "approximate": "linsep.estimators.kernel_large",
     "svm_path": "linsep.estimators.svm_path",
     "trace": "linsep.tracing",
     "Problem": "linsep.core",

@@ -339,3 +339,32 @@ def test_the_pocket_is_no_worse_than_the_last_and_the_average_is_the_mean():
         model = linsep.KernelPerceptron("linear", keep="average", max_iter=5).fit(X, y)
     mean = X @ X.T @ (total / 300 * sign) + total_b / 300
     assert model.decision_function(X) == pytest.approx(mean, rel=1e-9)
+
+
+# -- very many rows ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["nystroem", "random-features"])
+def test_the_approximate_route_reports_its_loss(method):
+    X, _ = data(n=400, d=2)
+    y = np.where((X**2).sum(axis=1) > 2, "out", "in")
+    found = linsep.approximate(
+        linsep.KernelSVM(gamma=0.5), X, y, method=method, n_components=80, sample=200
+    )
+    assert found.trained == 200
+    assert found.tested == 133
+    assert found.loss == pytest.approx(found.exact - found.approximate)
+    assert found.agreement > 0.85
+    assert (found.predict(X) == y).mean() > 0.9
+    assert found.model[-1].certificate_.relative_gap <= 1e-3
+    assert "agreeing on" in str(found)
+
+
+def test_the_approximate_route_refuses_what_it_cannot_do():
+    X, y = data()
+    with pytest.raises(SettingError, match="AdditiveSVM"):
+        linsep.approximate(linsep.KernelSVM(kernel="chi2"), abs(X), y)
+    with pytest.raises(SettingError, match="method is 'magic'"):
+        linsep.approximate(linsep.KernelSVM(), X, y, method="magic")
+    with pytest.raises(DataError, match="10 rows"):
+        linsep.approximate(linsep.KernelSVM(), X[:4], y[:4])
