@@ -34,7 +34,9 @@ warnings.simplefilter("ignore", linsep.errors.LinsepWarning)
 
 def surf(folder):
     parts = [
-        load_svmlight_file(str(folder / "office_caltech_surf" / f"{name}.derived.svm.bz2"), 800)
+        load_svmlight_file(
+            str(folder / "office_caltech_surf" / f"{name}.derived.svm.bz2"), n_features=800
+        )
         for name in ("amazon", "Caltech10")
     ]
     X = scipy.sparse.vstack([part[0] for part in parts]).tocsr()

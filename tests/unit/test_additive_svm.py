@@ -19,7 +19,7 @@ from linsep.errors import DataError, GapWarning, LinsepError, ModelError, Settin
 from linsep.kernels.additive_function import AdditiveFunction, kappa
 from linsep.kernels.additive_levels import Levels
 from linsep.kernels.additive_nodes import Nodes, mean_table, nodes_of, table_error
-from linsep.solvers.additive_smo import best_offset
+from linsep.solvers.additive_choice import best_offset
 
 POWERS = [-np.inf, -1.0, -0.25, -3.0, -300.0, 0.0]
 

@@ -56,9 +56,10 @@ def measure_additive(
         Name of the kernel, for the words.
     """
     longest = int(_counts(problem).max(initial=0))
-    scores = function.scores(problem.matrix) + offsets
+    scores, reach = function.scores_and_reach(problem.matrix)
+    scores = scores + offsets
     levels = levels_of(problem, function.power)
-    off = function.error(longest, levels.values) * 1.01 * function.reach(problem.matrix)
+    off = function.error(longest, levels.values) * 1.01 * reach
     off += 8 * _U * (np.abs(scores) + np.abs(offsets) + 1.0)
     squared = _squared(function)
     objective = Objective("hinge", C, "free")
@@ -138,5 +139,5 @@ def _bound(
 def _counts(problem: Problem) -> NDArray[np.int64]:
     """Entries of every row."""
     if problem.sparse:
-        return np.diff(problem.matrix.indptr)
+        return np.asarray(np.diff(problem.matrix.indptr))
     return np.full(1, problem.d)

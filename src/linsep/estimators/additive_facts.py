@@ -134,11 +134,11 @@ class AdditiveFacts:
 def _feature(model: Any, k: Any) -> int:
     names = getattr(model, "feature_names_in_", None)
     if isinstance(k, str):
-        found = [] if names is None else np.flatnonzero(np.asarray(names) == k)
+        found: Any = [] if names is None else np.flatnonzero(np.asarray(names) == k)
         if not len(found):
             raise SettingError(f"there is no feature {k!r}; give its number, or a name of fit.")
         return int(found[0])
-    d = model.n_features_in_
+    d = int(model.n_features_in_)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not -d <= k < d:
         raise SettingError(f"there is no feature {k!r}; give a number from 0 to {d - 1}.")
     return int(k) % d

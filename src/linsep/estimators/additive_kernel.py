@@ -23,7 +23,9 @@ def _is_kernel(value: Any) -> bool:
         return value in _POWERS
     if isinstance(value, Additive):
         return value.power <= 0
-    return isinstance(value, Real) and not isinstance(value, bool) and float(value) <= 0
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return float(value) <= 0
 
 
 kernel_of = Check(

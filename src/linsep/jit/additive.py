@@ -20,12 +20,14 @@ __all__ = [
     "block_dense",
     "block_sparse",
     "collect",
+    "count_positive",
     "intersection_columns",
     "intersection_slots",
     "look_up",
     "moments",
     "spread",
     "sum_entries",
+    "take_positive",
 ]
 
 
@@ -65,6 +67,29 @@ def look_up(bits, keys, rank, out):
         while keys[at] != b:
             at = (at + 1) & mask
         out[p] = rank[at]
+
+
+@routine
+def count_positive(X, indptr):
+    """indptr of the compressed rows of a dense matrix, zeros left out."""
+    for i in range(X.shape[0]):
+        found = 0
+        for k in range(X.shape[1]):
+            if X[i, k] > 0:
+                found += 1
+        indptr[i + 1] = indptr[i] + found
+
+
+@routine
+def take_positive(X, indptr, indices, data):
+    """The entries of these rows, in float64."""
+    for i in range(X.shape[0]):
+        at = indptr[i]
+        for k in range(X.shape[1]):
+            if X[i, k] > 0:
+                indices[at] = k
+                data[at] = X[i, k]
+                at += 1
 
 
 # -- rows and slots ---------------------------------------------------------------------------

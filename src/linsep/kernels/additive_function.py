@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linsep.jit import additive as loops
 from linsep.kernels.additive_nodes import Nodes, mean_table, nodes_of, table_error
 
-__all__ = ["AdditiveFunction", "by_columns", "kappa"]
+__all__ = ["AdditiveFunction", "by_columns", "by_rows", "kappa"]
 
 Array = NDArray[np.float64]
 
@@ -59,22 +59,35 @@ class AdditiveFunction:
 
     def at_slots(self) -> Array:
         """h_k(v) of every slot, shape (slots, m)."""
+        if np.isneginf(self.power):  # no search: the slots are in order
+            out = np.zeros((self.coef.shape[1], len(self.values)))
+            for own, c in zip(out, np.ascontiguousarray(self.coef.T)):
+                loops.intersection_slots(
+                    self.start, self.values, c, own, size=len(c), work=4 * len(c)
+                )
+            return out.T
         rows = np.arange(len(self.values), dtype=np.int32)
         return self._evaluate(self.start, rows, self.values, len(rows))
 
-    def reach(self, X: Any) -> Array:
-        """The same sums with absolute coefficients and, but for the minimum, the geometric mean,
-        which is no less than any other of these kernels: errors are a small share of it."""
-        if np.isneginf(self.power):
-            return self.absolute().scores(X)
+    def scores_and_reach(self, X: Any) -> tuple[Array, Array]:
+        """The scores, and the same sums with absolute coefficients and, but for the minimum, the
+        geometric mean, which is no less than any other of these kernels: errors are a small
+        share of it."""
         columns = by_columns(X)
+        if np.isneginf(self.power):
+            both = np.hstack([self.coef, np.abs(self.coef)])
+            twice = AdditiveFunction(self.power, self.start, self.values, both)
+            out = twice._evaluate(columns.indptr, columns.indices, columns.data, columns.shape[0])
+            m = self.coef.shape[1]
+            return out[:, :m], out[:, m:]
+        scores = self._evaluate(columns.indptr, columns.indices, columns.data, columns.shape[0])
         root = scipy.sparse.csc_array(
             (np.sqrt(columns.data), columns.indices, columns.indptr), shape=columns.shape
         )
-        return np.asarray(root @ self._roots(np.abs(self.coef)))
+        return scores, np.asarray(root @ self._roots(np.abs(self.coef)))
 
     def reach_at_slots(self) -> Array:
-        """``reach`` feature by feature, at the slots."""
+        """The second of these feature by feature, at the slots."""
         if np.isneginf(self.power):
             return self.absolute().at_slots()
         feature = np.repeat(np.arange(self.d), np.diff(self.start))
@@ -89,7 +102,7 @@ class AdditiveFunction:
         return np.asarray(sums @ weighed)
 
     def error(self, longest: int, values: Array) -> float:
-        """Share of ``reach`` that bounds rounding, and the error of tables, of a score.
+        """Share of the reach that bounds rounding, and the error of tables, of a score.
 
         longest is the largest number of entries of a row, values are all that occur in the rows.
         """
@@ -175,15 +188,23 @@ def kappa(power: float, x: Any, z: Any) -> Array:
     return np.asarray(root * np.exp(-(u + np.log1p(np.exp(-2.0 * u)) - np.log(2.0)) / abs(power)))
 
 
-def by_columns(X: Any) -> Any:
-    """The positive entries of X by columns, in float64."""
+def by_rows(X: Any) -> Any:
+    """The positive entries of X by rows, in float64."""
     if isinstance(X, np.ndarray):
-        out = scipy.sparse.csc_array(X)
-    else:
-        out = scipy.sparse.csc_array(X.tocsc())
+        dense = np.ascontiguousarray(X)
+        indptr = np.zeros(X.shape[0] + 1, dtype=np.int64)
+        loops.count_positive(dense, indptr, size=X.size, work=X.size)
+        indices = np.empty(indptr[-1], dtype=np.int32)
+        data = np.empty(indptr[-1])
+        loops.take_positive(dense, indptr, indices, data, size=X.size, work=2 * X.size)
+        return scipy.sparse.csr_array((data, indices, indptr), shape=X.shape)
+    out = scipy.sparse.csr_array(X)
     if not (out.data > 0).all():
         out = out.copy()  # the caller's matrix stays as it is
         out.eliminate_zeros()
-    if out.data.dtype != np.float64:
-        out = out.astype(np.float64)
-    return out
+    return out if out.data.dtype == np.float64 else out.astype(np.float64)
+
+
+def by_columns(X: Any) -> Any:
+    """The positive entries of X by columns, in float64."""
+    return by_rows(X).tocsc()

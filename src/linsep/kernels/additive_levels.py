@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import run_all
 from linsep.jit import additive as loops
-from linsep.kernels.additive_function import AdditiveFunction, kappa
+from linsep.kernels.additive_function import AdditiveFunction, by_rows, kappa
 from linsep.kernels.additive_nodes import mean_table, nodes_of, ranks_in, table_of
 
 __all__ = ["Levels", "levels_of"]
@@ -41,10 +41,7 @@ class Levels:
     def __init__(self, matrix: Any, power: float) -> None:
         self.power = float(power)
         self.n, self.d = matrix.shape
-        rows = scipy.sparse.csr_array(matrix)
-        if not (rows.data > 0).all():
-            rows = rows.copy()  # the caller's matrix stays as it is
-            rows.eliminate_zeros()
+        rows = by_rows(matrix)
         self.indptr = rows.indptr.astype(np.int64)
         self.column = rows.indices.astype(np.int32, copy=False)
         self.nnz = len(rows.data)
@@ -96,7 +93,9 @@ class Levels:
         self.slot += self.start[self.column].astype(np.int32)
 
     def _nodes(self) -> None:
-        self.nodes, self.table, self.places = None, np.zeros((0, 0)), None
+        self.nodes: Any = None
+        self.places: Any = None
+        self.table = np.zeros((0, 0))
         if self.power in (-np.inf, 0.0) or not len(self.values):
             return
         nodes = nodes_of(self.values, self.power)

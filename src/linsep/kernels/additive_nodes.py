@@ -73,7 +73,8 @@ class Nodes:
         """Where values lie on these nodes; they must be among those the nodes were made for."""
         root = np.sqrt(values)
         if self.cells is None:
-            keys = table_of(self.levels, len(self.levels))
+            levels: Any = self.levels
+            keys: Any = table_of(levels, len(levels))
             return Places(ranks_in(values, keys)[1], np.zeros(1), root)
         s = np.log(values)
         width = 2.0 * half_width(self.power)

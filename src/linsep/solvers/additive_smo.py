@@ -25,10 +25,11 @@ from linsep.core.status import Status
 from linsep.jit import smo
 from linsep.kernels.additive_levels import Levels, levels_of
 from linsep.solvers.additive_blocks import kernel_block
+from linsep.solvers.additive_choice import best_offset, edges, feasible, movable, smallest
 from linsep.solvers.additive_newton import newton_rounds
 from linsep.solvers.additive_subspace import subspace_step
 
-__all__ = ["AdditiveSMO", "AdditiveState", "best_offset"]
+__all__ = ["AdditiveSMO", "AdditiveState"]
 
 Array = NDArray[np.float64]
 
@@ -107,7 +108,7 @@ class AdditiveSMO:
         """alpha = 0, or dual variables given, made feasible."""
         state = AdditiveState(alpha=np.zeros(problem.n), score=np.zeros(problem.n))
         if start is not None:
-            state.alpha = _feasible(problem, np.asarray(start, dtype=np.float64), self.C)
+            state.alpha = feasible(problem, np.asarray(start, dtype=np.float64), self.C)
         self._refresh(problem, state)
         self._measure(problem, state)
         return state
@@ -206,7 +207,7 @@ class AdditiveSMO:
     ) -> float:
         """The next working set and its kernel values; gives back the largest violation."""
         a, n = state.alpha, problem.n
-        up, low = _movable(problem.sign, top, a)
+        up, low = movable(problem.sign, top, a)
         least, most = float(f[up].min()), float(f[low].max())
         if n <= self.size:
             if len(state.rows) != n:
@@ -221,9 +222,9 @@ class AdditiveSMO:
         target = min(max(self.size, 2 * len(kept)), self.most)
         half = max((target - len(kept)) // 2, self.size // 4)
         seed = self.seed if state.steps == 1 else None
-        new = _smallest(f, up & free & (f < most), half, seed)
+        new = smallest(f, up & free & (f < most), half, seed)
         free[new] = False
-        more = _smallest(-f, low & free & (f > least), half, seed)
+        more = smallest(-f, low & free & (f > least), half, seed)
         self._take(levels, state, kept, np.concatenate([new, more]))
         return most - least
 
@@ -302,52 +303,5 @@ class AdditiveSMO:
 
     def _exact(self, problem: Problem, state: AdditiveState) -> bool:
         """Small problems are solved until no row violates its condition."""
-        least, most = _edges(problem.sign, self.C * problem.weight, state.alpha, state.score)
+        least, most = edges(problem.sign, self.C * problem.weight, state.alpha, state.score)
         return most - least <= _EXACT
-
-
-def _movable(y: Array, top: Array, a: Array) -> tuple[Any, Any]:
-    """Rows whose y alpha may grow, and those whose y alpha may fall."""
-    grows, falls = a < top, a > 0
-    return np.where(y > 0, grows, falls), np.where(y > 0, falls, grows)
-
-
-def _edges(y: Array, top: Array, a: Array, score: Array) -> tuple[float, float]:
-    """Least f of those that may grow, largest of those that may fall."""
-    up, low = _movable(y, top, a)
-    f = score - y
-    return float(f[up].min()), float(f[low].max())
-
-
-def _smallest(f: Array, allowed: Any, count: int, seed: int | None) -> NDArray[np.int64]:
-    """The rows with the smallest f; at the start, where all are equal, some of them."""
-    rows = np.flatnonzero(allowed)
-    if len(rows) <= count:
-        return rows
-    if seed is not None:
-        return np.sort(np.random.default_rng(seed).choice(rows, count, replace=False))
-    return np.sort(rows[np.argpartition(f[rows], count)[:count]])
-
-
-def best_offset(score: Array, y: Array, cost: Array) -> float:
-    """b that minimises sum cost max(0, 1 - y (score + b)); the middle of an interval of them."""
-    breaks = y - score
-    order = np.argsort(breaks)
-    slope = np.cumsum(cost[order]) - float(cost[y > 0].sum())
-    slack = 1e-12 * float(cost.sum())
-    at = int(np.searchsorted(slope, -slack))
-    at = min(at, len(order) - 1)
-    if slope[at] <= slack and at + 1 < len(order):
-        return 0.5 * float(breaks[order[at]] + breaks[order[at + 1]])
-    return float(breaks[order[at]])
-
-
-def _feasible(problem: Problem, alpha: Array, C: float) -> Array:
-    """In the box, and balanced by scaling the heavier class down."""
-    alpha = np.clip(alpha, 0.0, C * problem.weight)
-    positive = problem.sign > 0
-    plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
-    if min(plus, minus) == 0.0:
-        return np.zeros_like(alpha)
-    alpha[positive if plus > minus else ~positive] *= min(plus, minus) / max(plus, minus)
-    return alpha
