@@ -87,11 +87,14 @@ def next_active(safe: Array, active: Index, generation: int, limit: int) -> tupl
     """Rows not safely at a bound: afresh after the first sample, later those that are new."""
     inside = np.zeros(len(safe), dtype=bool)
     inside[active] = True
+    some = np.flatnonzero(safe < (0.3 if generation == 1 else 0.05))
     if generation > 1:
         new = np.flatnonzero(~inside & (safe < 0.02))
-        if len(active) + len(new) <= limit:
+        # more rows cost more in every round: stay with them only while most of them matter
+        if len(active) + len(new) <= min(limit, 1.5 * len(some) + 500):
             return np.concatenate([active, new]), len(new) > 0
-    some = np.flatnonzero(safe < (0.3 if generation == 1 else 0.05))
+    if generation == 1:  # what a sample says is rough: the worst rows only
+        limit = min(limit, max(4000, len(safe) // 8))
     if len(some) > limit:
         some = np.sort(some[np.argsort(safe[some], kind="stable")[:limit]])
     return some, True
