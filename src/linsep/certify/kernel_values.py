@@ -16,6 +16,7 @@ from linsep.errors import DataError
 __all__ = ["KernelValues"]
 
 _TILE = 512  # rows and columns computed together: one product, one pass of the function
+_STEP, _STRIP = 256, 1024  # rows and columns of a product that is not kept: 1 MB in float32
 _SERIAL = 300_000  # entries below which threads cost more than they bring
 
 Rows = Any  # an array of row numbers, or a slice
@@ -117,20 +118,31 @@ class KernelValues:
         out = np.zeros(len(ids))
         if not len(rows):
             return out
-        step = int(np.clip((1 << 22) // len(rows), 64, 4096))
+        right, short = self._picked(rows, dtype), coef.astype(dtype)
 
         def part(at: int) -> None:
-            some = _run(ids[at : at + step])
-            total = np.zeros(len(out[at : at + step]))
-            for r in range(0, len(rows), 4096):  # sums of bounded length in the short format
-                values = self.block(some, _run(rows[r : r + 4096]), dtype)
-                total += values @ coef[r : r + 4096].astype(dtype)
-            out[at : at + step] = total
+            left = self._picked(ids[at : at + _STEP], dtype)
+            total = np.zeros(len(out[at : at + _STEP]))
+            for r in range(0, len(rows), _STRIP):  # sums of bounded length in the short format
+                values = self._strip(left, right, slice(r, min(r + _STRIP, len(rows))), dtype)
+                total += values @ short[r : r + _STRIP]
+            out[at : at + _STEP] = total
 
-        jobs = [partial(part, at) for at in range(0, len(ids), step)]
-        with one_blas_thread():
+        jobs = [partial(part, at) for at in range(0, len(ids), _STEP)]
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", under="ignore"):
             run_all(jobs, 1 if len(rows) * len(ids) < _SERIAL else None)
+        if not np.isfinite(out).all() and np.isfinite(coef).all():
+            self.block(_run(ids), _run(rows), dtype)  # names the place, if it is the kernel
         return out
+
+    def _picked(self, rows: NDArray[np.int64], dtype: Any) -> Any:
+        """Some rows, taken out once for many strips."""
+        return rows if self.kernel is None else _some(self._rows(dtype), _run(rows))
+
+    def _strip(self, left: Any, right: Any, some: slice, dtype: Any) -> NDArray[Any]:
+        if self.kernel is None:
+            return self.block(left, right[some], dtype)
+        return np.asarray(self.kernel.block(left, right.slice(some.start, some.stop)))
 
 
 def _some(whole: Any, rows: Rows) -> Any:
