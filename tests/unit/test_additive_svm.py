@@ -216,19 +216,25 @@ def test_weights_count_as_rows_and_zero_takes_none_part():
     assert again.lower_bound == pytest.approx(weighed.certificate_.lower_bound)
 
 
-def test_warm_start_and_resume_end_where_a_fresh_fit_does(tmp_path):
+def test_a_warm_start_has_little_left_to_do():
     X, y = load_digits(return_X_y=True)
-    X, y = X[:700], y[:700] % 2
-    model = linsep.AdditiveSVM(warm_start=True, tol=1e-4).fit(X, y)
+    model = linsep.AdditiveSVM(warm_start=True, tol=1e-4).fit(X[:600], y[:600] % 2)
     steps = model.outcome_.steps
-    model.fit(X, y)
+    model.fit(X[:600], y[:600] % 2)
     assert model.outcome_.steps <= 1 < steps and model.status_.ok
-    path = tmp_path / "run.npz"
-    cut = linsep.AdditiveSVM(tol=1e-4, max_iter=2, callbacks=[Checkpointer(path, every=0)])
+    model.set_params(C=2.0).fit(X[:600], y[:600] % 2)
+    assert model.certificate_.relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize(("tol", "classes"), [(1e-3, 2), (1e-5, 2), (1e-3, 3)])
+def test_a_run_that_was_stopped_ends_in_the_same_bits(tol, classes, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    X, y, path = X[:700], y[:700] % classes, tmp_path / "run.npz"
+    cut = linsep.AdditiveSVM(tol=tol, max_iter=2, callbacks=[Checkpointer(path, every=0)])
     with pytest.warns(GapWarning):
         cut.fit(X, y)
-    end = linsep.AdditiveSVM(tol=1e-4).resume(X, y, path)
-    fresh = linsep.AdditiveSVM(tol=1e-4).fit(X, y)
+    end = linsep.AdditiveSVM(tol=tol).resume(X, y, path)
+    fresh = linsep.AdditiveSVM(tol=tol).fit(X, y)
     np.testing.assert_array_equal(end.dual_coef_, fresh.dual_coef_)
 
 

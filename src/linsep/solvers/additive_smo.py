@@ -106,7 +106,11 @@ class AdditiveSMO:
 
     def init(self, problem: Problem, *, start: Any = None) -> AdditiveState:
         """alpha = 0, or dual variables given, made feasible."""
-        state = AdditiveState(alpha=np.zeros(problem.n), score=np.zeros(problem.n))
+        state = AdditiveState(
+            alpha=np.zeros(problem.n),
+            score=np.zeros(problem.n),
+            block=np.zeros((0, 0), dtype=np.float32 if self.tol >= _COARSE else np.float64),
+        )
         if start is not None:
             state.alpha = feasible(problem, np.asarray(start, dtype=np.float64), self.C)
         self._refresh(problem, state)
