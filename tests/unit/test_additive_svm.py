@@ -19,6 +19,7 @@ from linsep.errors import DataError, GapWarning, LinsepError, ModelError, Settin
 from linsep.kernels.additive_function import AdditiveFunction, kappa
 from linsep.kernels.additive_levels import Levels
 from linsep.kernels.additive_nodes import Nodes, mean_table, nodes_of, table_error
+from linsep.solvers.additive_blocks import kernel_block
 from linsep.solvers.additive_choice import best_offset
 
 POWERS = [-np.inf, -1.0, -0.25, -3.0, -300.0, 0.0]
@@ -89,6 +90,20 @@ def test_the_error_of_cells_is_within_its_bound(p):
     exact = np.array([[mean(p, a, b) for b in np.sort(values)[:3]] for a in x], float)
     bound = table_error(x, values) * np.sqrt(np.outer(x, np.sort(values)[:3]))
     assert (np.abs(function.scores(x[:, None]) - exact) <= bound).all()
+
+
+@pytest.mark.parametrize("p", POWERS)
+@pytest.mark.parametrize("share", [0.9, 0.05])
+@pytest.mark.parametrize("real", [True, False])
+def test_blocks_of_the_kernel_matrix(p, share, real):
+    rng = np.random.default_rng(0)
+    X = rng.gamma(1.0, 2.0, (60, 12)) if real else rng.integers(1, 9, (60, 12)).astype(float)
+    X[rng.random(X.shape) > share] = 0.0
+    new, rows = np.array([3, 1, 50]), np.arange(40)
+    K = gram(p, X[new], X[rows])
+    for short in (False, True):
+        got = kernel_block(Levels(X, p), new, rows, short=short)
+        np.testing.assert_allclose(got, K, rtol=1e-5, atol=1e-5)
 
 
 def test_the_table_of_means_against_the_definition():

@@ -108,9 +108,10 @@ def _squared(function: AdditiveFunction) -> Array:
     """|w|^2 of every column, rounded up."""
     if not len(function.values):
         return np.zeros(function.coef.shape[1])
-    value = (function.coef * function.at_slots()).sum(axis=0)
+    # rows of contiguous numbers are added by halves, with few roundings in a row
+    value = np.ascontiguousarray((function.coef * function.at_slots()).T).sum(axis=1)
     size = (np.abs(function.coef) * function.reach_at_slots()).sum(axis=0)
-    share = function.error(1, function.values) + len(function.values) * _U
+    share = function.error(1, function.values) + 2 * _SUM
     return np.asarray(np.maximum(value, 0.0) + share * size * 1.01)
 
 
@@ -126,10 +127,11 @@ def _bound(
     both = levels.function(rows, np.column_stack([signed, np.abs(signed)]))
     own = AdditiveFunction(both.power, both.start, both.values, both.coef[:, :1].copy())
     size = AdditiveFunction(both.power, both.start, both.values, both.coef[:, 1:].copy())
-    value = float((own.coef * own.at_slots()).sum())
+    value = float((own.coef[:, 0] * own.at_slots()[:, 0]).sum())
     reach = float((size.coef * size.reach_at_slots()).sum())
-    # every coefficient of a slot is a sum of at most len(rows) terms
-    share = own.error(1, own.values) + (3 * len(rows) + len(own.values)) * _U + 2.1 * slack
+    # the coefficient of a slot is a sum of as many terms as rows have its value
+    most = float(levels.collect(rows, np.ones(len(rows))).max(initial=0.0))
+    share = own.error(1, own.values) + 3 * most * _U + 2 * _SUM + 2.1 * slack
     squared = max(value, 0.0) + share * reach * 1.01
     linear = float(alpha.sum()) * (1 - slack - _SUM)
     bound = linear - 0.5 * squared * (1 + 8 * _U)

@@ -19,6 +19,7 @@ __all__ = [
     "add_nodes",
     "block_dense",
     "block_sparse",
+    "block_table",
     "collect",
     "count_positive",
     "intersection_columns",
@@ -302,3 +303,20 @@ def block_sparse(indptr, column, slot, values, new, of_column, place, entry, har
                     line[place[g]] += (x + x) * (z / (x + z))
                 else:
                     line[place[g]] += x if x < z else z
+
+
+@routine
+def block_table(indptr, column, slot, node, root, new, of_column, place, entry, table, out):
+    """The same for other means of few distinct values: entry holds the slots of the others."""
+    for r in range(len(new)):
+        i = new[r]
+        line = out[r]
+        for j in range(len(line)):
+            line[j] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            s = slot[p]
+            means = table[node[s]]
+            k = column[p]
+            for g in range(of_column[k], of_column[k + 1]):
+                t = entry[g]
+                line[place[g]] += root[s] * root[t] * means[node[t]]

@@ -33,10 +33,13 @@ def kernel_block(
 ) -> Array:
     """K(x_i, x_j) for i in new and j in rows; short computes it in float32."""
     counts = levels.indptr[rows + 1] - levels.indptr[rows]
+    dense = counts.sum() > _DENSE * len(rows) * levels.d
     if levels.power not in (-np.inf, -1.0):
+        if not dense and levels.nodes is not None and levels.nodes.cells is None:
+            return _by_table(levels, new, rows)
         return _by_rank(levels, new, rows)
     values, scale = _values(levels, short)
-    if counts.sum() > _DENSE * len(rows) * levels.d:
+    if dense:
         out = _dense(levels, new, rows, values)
     else:
         out = _sparse(levels, new, rows, values)
@@ -89,21 +92,42 @@ def _dense(levels: Levels, new: NDArray[np.int64], rows: NDArray[np.int64], valu
     return out
 
 
-def _sparse(
-    levels: Levels, new: NDArray[np.int64], rows: NDArray[np.int64], values: Array
-) -> Array:
+def _columns_of(levels: Levels, rows: NDArray[np.int64]) -> tuple[Any, Any, Any]:
+    """Entries of some rows by columns: where columns begin, places of rows, slots."""
     place, at = _entries(levels, rows)
     column = levels.column[at]
     order = np.argsort(column, kind="stable")
-    of_column = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=levels.d))])
-    out = np.empty((len(new), len(rows)), dtype=values.dtype)
+    first = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=levels.d))])
+    return first, place[order], levels.slot[at][order]
+
+
+def _work(levels: Levels, new: NDArray[np.int64], slots: Any) -> int:
+    """Pairs of entries in a common column, about."""
     entries = (levels.indptr[new + 1] - levels.indptr[new]).sum()
-    work = int(entries * max(1.0, len(at) / levels.d))
-    loops.block_sparse(
-        levels.indptr, levels.column, levels.slot, values, new, of_column, place[order],
-        values[levels.slot[at]][order], levels.power == -1.0, out, size=levels.nnz, work=2 * work,
-    )  # fmt: skip
+    work = int(entries * max(1.0, len(slots) / levels.d))
     levels.operations += work
+    return 2 * work
+
+
+def _sparse(
+    levels: Levels, new: NDArray[np.int64], rows: NDArray[np.int64], values: Array
+) -> Array:
+    first, place, slots = _columns_of(levels, rows)
+    out = np.empty((len(new), len(rows)), dtype=values.dtype)
+    loops.block_sparse(
+        levels.indptr, levels.column, levels.slot, values, new, first, place, values[slots],
+        levels.power == -1.0, out, size=levels.nnz, work=_work(levels, new, slots),
+    )  # fmt: skip
+    return out
+
+
+def _by_table(levels: Levels, new: NDArray[np.int64], rows: NDArray[np.int64]) -> Array:
+    first, place, slots = _columns_of(levels, rows)
+    out = np.empty((len(new), len(rows)))
+    loops.block_table(
+        levels.indptr, levels.column, levels.slot, levels.places.base, levels.places.root, new,
+        first, place, slots, levels.table, out, size=levels.nnz, work=_work(levels, new, slots),
+    )  # fmt: skip
     return out
 
 
