@@ -21,8 +21,7 @@ def svm_summary(model: Any) -> str:
         f"  algorithm   {model.solver_used_}",
         f"  minimised   {gap.words}",
         *_proved(model),
-        f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the "
-        "street or wrong",
+        f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
         f"  street      {', '.join(f'{w:.6g}' for w in width[:6])} wide (2 / |w|)",
     ]
     if outcome is not None:  # a model read from a file has weights and certificate only

@@ -52,10 +52,10 @@ class Decisions:
         if self.W is None:
             if self.K == 2:
                 return (posterior[:, 1] >= posterior[:, 0]).astype(np.intp)
-            return posterior.argmax(axis=1)
+            return np.asarray(posterior.argmax(axis=1))
         risk = self.risk(posterior)
         if self.K > 2:
-            return risk.argmin(axis=1)
+            return np.asarray(risk.argmin(axis=1))
         order = np.array([1, 0, *range(2, len(self.labels))])
         return np.asarray(order[risk[:, order].argmin(axis=1)])
 
