@@ -157,8 +157,7 @@ def test_what_cannot_be_certified_is_refused_in_words():
         linsep.certify(object(), X, y)
     with pytest.raises(ModelError, match="penalty='l1'"):
         linsep.certify(LinearSVC(penalty="l1").fit(X, y), X, y)
-    with pytest.raises(ModelError, match="no coef_"):
-        linsep.certify(SVC(kernel="rbf").fit(X, y), X, y)
+    assert linsep.certify(SVC(kernel="rbf").fit(X, y), X, y).relative_gap < 0.01
     with pytest.raises(ModelError, match="3 features but X has 2"):
         linsep.certify(LinearSVC().fit(X, y), X[:, :2], y)
     with pytest.raises(ModelError, match="classes"):
