@@ -6,11 +6,10 @@ import math
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from linsep.errors import DataError
 from linsep.estimators.params import Check
 from linsep.kernels import Additive
+from linsep.kernels.domain import negative_entry
 
 __all__ = ["kernel_name", "kernel_of", "plain_kernel", "power_of", "require_nonnegative"]
 
@@ -57,21 +56,10 @@ def kernel_name(kernel: Any) -> str:
 
 def require_nonnegative(matrix: Any, kernel: Any, names: Any, who: str) -> None:
     """Raise DataError at the first negative entry, with its place."""
-    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
-    if not values.size or values.min() >= 0:
-        return
-    places = np.flatnonzero(values.ravel() < 0)
-    at = int(places[0])
-    if isinstance(matrix, np.ndarray):
-        row, column = divmod(at, matrix.shape[1])
-    else:
-        row = int(np.searchsorted(matrix.indptr, at, side="right") - 1)
-        column = int(matrix.indices[at])
-    name = "" if names is None else f" ({names[column]!r})"
-    others = "" if len(places) == 1 else f", {len(places)} negative values in all"
-    raise DataError(
-        f"Negative values in data passed to {who}: X is {values.ravel()[at]:g} at row {row}, "
-        f"column {column}{name}{others}. The {kernel_name(kernel)} kernel compares histograms, "
-        "whose entries are >= 0; shift the column, split it into a positive and a negative part, "
-        "or use KernelSVM with RBF."
-    )
+    found = negative_entry(matrix, names)
+    if found is not None:
+        raise DataError(
+            f"Negative values in data passed to {who}: {found}. The {kernel_name(kernel)} kernel "
+            "compares histograms, whose entries are >= 0; shift the column, split it into a "
+            "positive and a negative part, or use KernelSVM with RBF."
+        )

@@ -8,14 +8,14 @@ import numpy as np
 
 from linsep.errors import DataError
 
-__all__ = ["require_nonnegative"]
+__all__ = ["negative_entry", "require_nonnegative"]
 
 
-def require_nonnegative(kernel: object, matrix: Any, X: Any) -> None:
-    """Raise DataError at the first negative entry, with its place."""
+def negative_entry(matrix: Any, names: Any = None) -> str | None:
+    """The first negative entry of a dense or CSR matrix and its place in words; None without."""
     values = matrix if isinstance(matrix, np.ndarray) else matrix.data
     if not values.size or values.min() >= 0:
-        return
+        return None
     if isinstance(matrix, np.ndarray):
         row, column = (int(k) for k in np.argwhere(matrix < 0)[0])
         value, count = matrix[row, column], int((matrix < 0).sum())
@@ -23,9 +23,16 @@ def require_nonnegative(kernel: object, matrix: Any, X: Any) -> None:
         places = np.flatnonzero(values < 0)
         row = int(np.searchsorted(matrix.indptr, places[0], side="right") - 1)
         column, value, count = int(matrix.indices[places[0]]), values[places[0]], places.size
-    name = f" ('{X.columns[column]}')" if hasattr(X, "columns") else ""
+    name = "" if names is None else f" ('{names[column]}')"
     others = "" if count == 1 else f", {count} negative values in all"
-    raise DataError(
-        f"{kernel!r} compares histograms, whose entries are >= 0, but X is {value:g} at row {row}, "
-        f"column {column}{name}{others}; give counts or frequencies, or use RBF."
-    )
+    return f"X is {value:g} at row {row}, column {column}{name}{others}"
+
+
+def require_nonnegative(kernel: object, matrix: Any, X: Any) -> None:
+    """Raise DataError at the first negative entry, with its place."""
+    found = negative_entry(matrix, getattr(X, "columns", None))
+    if found is not None:
+        raise DataError(
+            f"{kernel!r} compares histograms, whose entries are >= 0, but {found}; give counts "
+            "or frequencies, or use RBF."
+        )
