@@ -261,3 +261,18 @@ def test_ctrl_c_writes_the_checkpoint_and_resume_goes_on(tmp_path):
     first, second = json.loads(resumed.stdout), json.loads(fresh.stdout)
     assert first["coef"] == second["coef"]
     assert first["updates"] == second["updates"]
+
+
+def test_predict_with_an_encoded_model_takes_no_feature_for_the_label(tmp_path, capsys):
+    train, bare = tmp_path / "train.csv", tmp_path / "bare.csv"
+    train.write_text("color,size,y\nred,1,a\nblue,2,b\nred,3,a\nblue,5,b\ngreen,2,a\ngreen,7,b\n")
+    bare.write_text("color,size\nred,1\nblue,2\nred,3\n")
+    model = str(tmp_path / "m.json")
+    assert main(["fit", str(train), "--encode", "-a", "linear-svm", "-o", model]) == 0
+    capsys.readouterr()
+    assert main(["predict", model, str(bare)]) == 0
+    said = capsys.readouterr()
+    assert said.out.split() == ["a", "b", "a"]
+    assert "labels" not in said.err
+    assert main(["predict", model, str(train)]) == 0
+    assert "6 of 6 agree with the labels" in capsys.readouterr().err

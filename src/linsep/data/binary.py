@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def read_npz(path: str, data: bytes) -> Parts:
 
 
 def read_arrow(
-    path: str, data: bytes, *, target: Choice, names: Choice
+    path: str, data: bytes, *, target: Choice, names: Choice, features: Collection[str] = ()
 ) -> tuple[list[Column], Layout, Source]:
     """Read Parquet, Feather or an Arrow file or stream into columns."""
     table = _arrow_table(path, data)
@@ -60,7 +61,7 @@ def read_arrow(
     layout.numeric = [column.numbers is not None for column in columns]
     head = table.slice(0, 1000)
     sample = [tuple(map(_as_text, head.column(j).to_pylist())) for j in range(len(columns))]
-    find_roles(layout, sample, layout.names, target=target, names=names)
+    find_roles(layout, sample, layout.names, target=target, names=names, features=features)
     return columns, layout, Source(path)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -71,7 +71,14 @@ def records(path: str, text: str, delimiter: str) -> Iterator[tuple[int, list[st
 
 
 def find_layout(
-    path: str, data: bytes, ending: str, *, header: bool | None, target: Choice, names: Choice
+    path: str,
+    data: bytes,
+    ending: str,
+    *,
+    header: bool | None,
+    target: Choice,
+    names: Choice,
+    features: Collection[str] = (),
 ) -> Layout:
     """Decide on delimiter, header, label column and row names."""
     text, whole = _first_lines(data)
@@ -98,7 +105,7 @@ def find_layout(
     layout.names = _unique_names(titles, width, layout.notes)
     columns = list(zip(*body))
     layout.numeric = [all(map(is_number, column)) for column in columns]
-    find_roles(layout, columns, titles, target=target, names=names)
+    find_roles(layout, columns, titles, target=target, names=names, features=features)
     return layout
 
 
@@ -109,9 +116,21 @@ def find_roles(
     *,
     target: Choice,
     names: Choice,
+    features: Collection[str] = (),
 ) -> None:
-    """Decide which column holds the labels and which one the names of the rows."""
+    """Decide which column holds the labels and which one the names of the rows.
+
+    Columns known to be features, because a model was trained on them, are neither.
+    """
     layout.row_names = _find_names(layout, columns, titles, names, target)
+    if target is None and features and layout.header and set(features) <= set(layout.names):
+        rest = [
+            name
+            for j, name in enumerate(layout.names)
+            if name not in features and j != layout.row_names
+        ]
+        named = [name for name in rest if name.lower() in _TARGETS]
+        target = named[0] if named else rest[-1] if rest else False
     layout.target = _find_target(layout, columns, target)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,9 @@ def _parts(
     if data.startswith((b"PAR1", b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
         from linsep.data.binary import read_arrow
 
-        columns, layout, place = read_arrow(source, data, target=target, names=names)
+        columns, layout, place = read_arrow(
+            source, data, target=target, names=names, features=_known_features(encode)
+        )
         return assemble(columns, layout, place, encode=encode, missing=missing)
     data = check_text(source, data)
     if ending not in (".csv", ".tsv"):
@@ -136,13 +139,23 @@ def _parts(
     from linsep.data.delimited import read_columns, read_numbers
     from linsep.data.layout import find_layout
 
-    layout = find_layout(source, data, ending, header=header, target=target, names=names)
+    layout = find_layout(
+        source, data, ending,
+        header=header, target=target, names=names, features=_known_features(encode),
+    )  # fmt: skip
     if encode is None or encode == "onehot":
         found = read_numbers(data, layout)
         if found is not None:
             return plain_parts(*found, layout)
     columns, place = read_columns(data, layout)
     return assemble(columns, layout, place, encode=encode, missing=missing)
+
+
+def _known_features(encode: Encode) -> list[str]:
+    """Names of the columns that another table was made of."""
+    if not isinstance(encode, Mapping) or not encode["header"]:
+        return []
+    return [entry["name"] for entry in encode["columns"]]
 
 
 def _recode(
