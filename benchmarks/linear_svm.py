@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse
+from memory import memory
 from sklearn.datasets import load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -238,28 +239,6 @@ def extras(folder):
     print(f"unscaled columns {clock(lambda: plain.fit(raw, y))[0]:.4f} s")
 
 
-def memory(folder):
-    """Peak memory of a fit over the size of the data, in a fresh process."""
-    code = (
-        "import sys, resource, numpy as np; sys.path.insert(0, sys.argv[1]);"
-        "import linear_svm as b;"
-        "from pathlib import Path; import linsep;"
-        "X, y = b.covtype(Path(sys.argv[2])); linsep.LinearSVM().fit(X[:30000], y[:30000]);"
-        "now = lambda: int(open('/proc/self/statm').read().split()[1]) * resource.getpagesize();"
-        "open('/proc/self/clear_refs', 'w').write('5'); before = now();"
-        "linsep.LinearSVM().fit(X, y);"
-        "peak = [l for l in open('/proc/self/status') if l.startswith('VmHWM')][0].split()[1];"
-        "print((int(peak) * 1024 - before + X.nbytes) / X.nbytes)"
-    )
-    here = str(Path(__file__).parent)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, here, str(folder)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    said = done.stdout.strip() or done.stderr.strip()[-200:]
-    print(f"memory: peak of a covtype fit is {said} x the data")
-
-
 def cold(folder):
     """A first fit in a fresh process, with and without machine code on disk."""
     code = (
@@ -293,7 +272,7 @@ def main():
             compare(name, options.data, options.limit)
     if not options.rows or "extras" in options.rows:
         extras(options.data)
-        memory(options.data)
+        memory("linear_svm", "covtype", options.data, "LinearSVM")
         cold(options.data)
     print(
         f"peak memory of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB"

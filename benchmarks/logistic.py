@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import argparse
 import resource
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 from linear_svm import clock, covtype, news20, one_class, signs
+from memory import memory
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Peer
 from threadpoolctl import threadpool_limits
@@ -125,28 +124,7 @@ def extras(folder):
     tiny, _ = clock(lambda: linsep.LogisticRegression().fit(A, t), runs=20)
     peer, _ = clock(lambda: Peer(tol=1e-8).fit(A, t), runs=20)
     print(f"150 x 4 table: {1e3 * tiny:.1f} ms, scikit-learn {1e3 * peer:.1f} ms")
-    memory(folder)
-
-
-def memory(folder):
-    """Peak memory of a fit over the size of the data, in a fresh process."""
-    code = (
-        "import sys, resource; sys.path.insert(0, sys.argv[1]); import linear_svm as b;"
-        "from pathlib import Path; import linsep;"
-        "X, y = b.covtype(Path(sys.argv[2]));"
-        "linsep.LogisticRegression().fit(X[:30000], y[:30000]);"
-        "now = lambda: int(open('/proc/self/statm').read().split()[1]) * resource.getpagesize();"
-        "open('/proc/self/clear_refs', 'w').write('5'); before = now();"
-        "linsep.LogisticRegression().fit(X, y);"
-        "peak = [l for l in open('/proc/self/status') if l.startswith('VmHWM')][0].split()[1];"
-        "print((int(peak) * 1024 - before + X.nbytes) / X.nbytes)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, str(Path(__file__).parent), str(folder)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    said = done.stdout.strip() or done.stderr.strip()[-200:]
-    print(f"memory: peak of a covtype fit is {said} x the data")
+    memory("linear_svm", "covtype", folder, "LogisticRegression")
 
 
 def main():

@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import resource
-import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -22,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import scipy.special
 from linear_svm import CACHE, clock, covtype, tfidf
+from memory import memory
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
@@ -113,26 +112,6 @@ def compare(name, folder, limit):
               f" ratio > {took / ours:.1f}", flush=True)  # fmt: skip
 
 
-def memory(folder):
-    """Peak memory of an mnist fit over the size of the data, in a fresh process."""
-    code = (
-        "import sys, resource; sys.path.insert(0, sys.argv[1]); import softmax as b;"
-        "from pathlib import Path; import linsep;"
-        "X, y = b.mnist(Path(sys.argv[2])); linsep.LogisticRegression().fit(X[:9000], y[:9000]);"
-        "now = lambda: int(open('/proc/self/statm').read().split()[1]) * resource.getpagesize();"
-        "open('/proc/self/clear_refs', 'w').write('5'); before = now();"
-        "linsep.LogisticRegression().fit(X, y);"
-        "peak = [l for l in open('/proc/self/status') if l.startswith('VmHWM')][0].split()[1];"
-        "print((int(peak) * 1024 - before + X.nbytes) / X.nbytes)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, str(Path(__file__).parent), str(folder)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    said = done.stdout.strip() or done.stderr.strip()[-200:]
-    print(f"memory: peak of an mnist fit is {said} x the data")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -148,7 +127,7 @@ def main():
         if not options.rows or any(word in name for word in options.rows):
             compare(name, options.data, options.limit)
     if not options.rows or "memory" in options.rows:
-        memory(options.data)
+        memory("softmax", "mnist", options.data, "LogisticRegression")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     print(f"{time.perf_counter() - begin:.0f} s in all, peak memory of this process {peak} MB")
 
