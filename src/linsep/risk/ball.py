@@ -57,9 +57,10 @@ class EnclosingBall:
 
     def __str__(self) -> str:
         low, high = self.bounds
+        held = "1 row" if len(self.rows) == 1 else f"{len(self.rows)} rows"
         if low == high or self.squared is not None:
-            return f"radius {high:.6g}, held by {len(self.rows)} rows"
-        return f"radius between {low:.6g} and {high:.6g}, held by {len(self.rows)} rows"
+            return f"radius {high:.6g}, held by {held}"
+        return f"radius between {low:.6g} and {high:.6g}, held by {held}"
 
 
 def enclosing_ball(X: Any) -> EnclosingBall:

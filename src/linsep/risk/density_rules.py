@@ -88,7 +88,10 @@ def plug_in(
             "and y to fit it to each."
         )
     if len(labels) != len(parts) or len(parts) < 2:
-        raise SettingError(f"there are {len(parts)} densities for {len(labels)} classes.")
+        raise SettingError(
+            f"there are {len(parts)} densities for {len(labels)} classes; give one for each of "
+            "two classes or more."
+        )
     return model._keep(labels, parts, check_priors(priors, len(parts), labels))
 
 

@@ -149,7 +149,10 @@ def _predictions(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]
         raise DataError("the true labels are missing: empirical_risk(predictions, y).")
     predicted, truth = _labels(model, "predictions"), _labels(y, "y")
     if len(predicted) != len(truth):
-        raise LabelError(f"there are {len(predicted)} predictions and {len(truth)} labels.")
+        raise LabelError(
+            f"there are {len(predicted)} predictions and {len(truth)} labels; give one prediction "
+            "for each label."
+        )
     return predicted, truth
 
 

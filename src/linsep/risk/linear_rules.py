@@ -189,7 +189,9 @@ def check_priors(priors: Any, K: int, classes: Any = None) -> Array:
 def _labels(classes: Any, K: int) -> NDArray[Any]:
     labels = np.arange(K) if classes is None else np.asarray(classes)
     if labels.shape != (K,):
-        raise SettingError(f"there are {labels.size} class labels for {K} classes.")
+        raise SettingError(
+            f"there are {labels.size} class labels for {K} classes; give one for each."
+        )
     return labels
 
 
