@@ -383,6 +383,30 @@ def test_ho_kashyap_takes_three_classes_one_against_the_rest():
     assert [c.separable for c in model.certificates_] == [True] * 3
 
 
+def test_ho_kashyap_of_three_classes_ends_in_a_proof_that_no_machine_separates():
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
+    y = [0, 1, 2, 0, 1, 2]
+    model = linsep.HoKashyap().fit(X, y)
+    found = model.certificate_
+    assert model.status_ is Status.INSEPARABLE
+    total = {}  # sum of m (e_own - e_rival) times [x, 1], exactly
+    for m, row, rival in zip(found.multipliers, found.rows, found.rivals):
+        assert m > 0
+        for label, sign in ((y[row], 1), (rival, -1)):
+            for j, value in enumerate((int(X[row, 0]), 1)):
+                total[label, j] = total.get((label, j), 0) + sign * m * value
+    assert total and set(total.values()) == {0}
+
+
+def test_ho_kashyap_of_three_classes_ends_in_a_machine_that_separates():
+    # no line separates the middle class from the rest, but a linear machine exists
+    X = np.array([[0.0], [1.0], [1.5], [1.6], [7.0], [90.0]])
+    y = [0, 0, 1, 1, 2, 2]
+    model = linsep.HoKashyap().fit(X, y)
+    assert [c.separable for c in model.certificates_] == [True, False, True]
+    assert model.status_ is Status.SEPARATED and model.score(X, y) == 1.0
+
+
 # -- settings and hostile numbers ------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linsep.certify.exact import dependency, reflected, vanishes
 from linsep.certify.margins import margin_above, margin_below
 from linsep.certify.proof import Proof
+from linsep.certify.sentences import combination
 from linsep.certify.signs import row_signs
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
@@ -89,7 +90,7 @@ class Certificate:
         else:
             lines.append(f"{self.errors} rows are not on their own side of this plane")
         if self.separable is False:
-            listed = ", ".join(f"{m} x row {r}" for r, m in zip(self.rows, self.multipliers))
+            listed = combination(self.rows, self.multipliers)
             lines.append(f"no plane separates the classes: {listed} add up to zero")
         elif np.isfinite(self.margin_high):
             lines.append(

@@ -14,10 +14,11 @@ from linsep.certify.exact import scaled_integers
 if TYPE_CHECKING:
     from linsep.certify.proof import Proof
 
-__all__ = ["explanation", "round_down", "round_up", "sentence"]
+__all__ = ["combination", "explanation", "round_down", "round_up", "sentence"]
 
 _WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _SHOWN = 12  # rows or features listed in a sentence
+_DIGITS = 15  # characters of a fraction up to which it is printed in full
 
 
 def sentence(proof: Proof) -> str:
@@ -107,6 +108,20 @@ def _listed(items: Sequence[Any]) -> str:
     if len(items) > _SHOWN:
         return ", ".join(shown) + f" and {len(items) - _SHOWN} more"
     return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
+
+
+def combination(rows: Sequence[int], multipliers: Sequence[Fraction]) -> str:
+    """Multiples of rows in one line; fractions too long to be read are rounded.
+
+    >>> combination([0, 3], [Fraction(1, 2), Fraction(10**20 + 1, 2 * 10**20)])
+    '1/2 x row 0 and ~0.5 x row 3'
+    """
+    return _listed([f"{_multiple(m)} x row {row}" for row, m in zip(rows, multipliers)])
+
+
+def _multiple(number: Fraction) -> str:
+    text = str(number)
+    return text if len(text) <= _DIGITS else f"~{float(number):.6g}"
 
 
 def _feature(proof: Proof, column: int) -> str:

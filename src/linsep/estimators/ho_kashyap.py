@@ -86,8 +86,9 @@ class HoKashyap(LinearClassifier):
 
     Notes
     -----
-    Three classes and more are taken one against the rest, and the largest score decides. Then a
-    class that no plane separates from the rest is no proof that no linear machine exists.
+    Three classes and more are taken one against the rest, and the largest score decides. A class
+    that no plane separates from the rest is no proof that no linear machine exists, so where the
+    scores do not separate, ``linsep.separability`` decides: its proof, or its machine, is kept.
 
     Examples
     --------
@@ -195,5 +196,5 @@ class HoKashyap(LinearClassifier):
         if outcome.certificate.separable:
             return replace(outcome, status=Status.SEPARATED)
         if all(part.status.done for part in state.parts):
-            return replace(outcome, status=Status.CONVERGED)
+            return self._settled(problem, replace(outcome, status=Status.CONVERGED))
         return outcome

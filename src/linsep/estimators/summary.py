@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from linsep.certify.sentences import combination
+
 __all__ = ["rule_text", "summary"]
 
 _SHOWN = 12  # weights printed before the rest is left out
@@ -32,9 +34,7 @@ def summary(model: Any) -> str:
             f"and {certificate.margin_aug_high:.6g}"
         )
     if certificate.separable is False:
-        listed = ", ".join(
-            f"{m} x row {r}" for r, m in zip(certificate.rows, certificate.multipliers)
-        )
+        listed = combination(certificate.rows, certificate.multipliers)
         lines.append(f"  proof       {listed} add up to zero, so nothing separates")
     lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
     return "\n".join(lines)
