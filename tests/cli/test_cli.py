@@ -186,6 +186,7 @@ def test_json_everywhere(argv, capsys):
         (("check", "students", "--save", "nowhere/proof.json"), "nowhere/proof.json cannot be"),
         (("fit", "students", "-o", "nowhere/model.json"), "there is no such folder"),
         (("algorithms", "magic"), "there is no algorithm 'magic'"),
+        (("algorithms", "svm"), "did you mean kernel-svm or linear-svm or additive-svm?"),
     ],
 )
 def test_errors_are_one_line_with_the_way_out(grades, argv, words, capsys):

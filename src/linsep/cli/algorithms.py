@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 from argparse import Namespace
 
-from linsep.cli.common import ALGORITHMS, emit
-from linsep.errors import SettingError
+from linsep.cli.common import ALGORITHMS, algorithm_name, emit
 
 __all__ = ["run"]
 
@@ -24,11 +23,10 @@ def run(args: Namespace) -> int:
         lines += ["", "linsep algorithms NAME shows the settings for --set."]
         emit("\n".join(lines), False)
         return 0
-    if args.name not in ALGORITHMS:
-        raise SettingError(f"there is no algorithm {args.name!r}; known: {', '.join(ALGORITHMS)}.")
-    cls = getattr(linsep, ALGORITHMS[args.name][0])
+    name = algorithm_name(args.name)
+    cls = getattr(linsep, ALGORITHMS[name][0])
     if args.json:
-        emit({"algorithm": args.name, "settings": cls().get_params()}, True)
+        emit({"algorithm": name, "settings": cls().get_params()}, True)
         return 0
     doc = inspect.cleandoc(cls.__doc__ or "")
     emit(doc.split("\nAttributes\n")[0].rstrip(), False)

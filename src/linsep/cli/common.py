@@ -18,7 +18,7 @@ from linsep.data import available, load, read
 from linsep.data.table import Table
 from linsep.errors import DataError, ModelError, SettingError
 
-__all__ = ["ALGORITHMS", "emit", "estimator", "narrate", "table"]
+__all__ = ["ALGORITHMS", "algorithm_name", "emit", "estimator", "narrate", "table"]
 
 # Name on the command line, class, one line of what it is.
 ALGORITHMS = {
@@ -55,18 +55,22 @@ def table(args: Namespace, **options: Any) -> Table:
     return data
 
 
+def algorithm_name(asked: str) -> str:
+    """The name as the table has it, or an error with the names that are near."""
+    name = asked.lower()
+    if name in ALGORITHMS:
+        return name
+    near = [known for known in ALGORITHMS if name in known.split("-")]
+    near = near or difflib.get_close_matches(name, ALGORITHMS, 1)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise SettingError(f"there is no algorithm {asked!r}; {hint}known: {', '.join(ALGORITHMS)}.")
+
+
 def estimator(args: Namespace, **settings: Any) -> Any:
     """An estimator of the algorithm and the settings named on the command line."""
     import linsep
 
-    name = args.algorithm.lower()
-    if name not in ALGORITHMS:
-        close = difflib.get_close_matches(name, ALGORITHMS, 1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise SettingError(
-            f"there is no algorithm {args.algorithm!r}; {hint}known: {', '.join(ALGORITHMS)}."
-        )
-    cls = getattr(linsep, ALGORITHMS[name][0])
+    cls = getattr(linsep, ALGORITHMS[algorithm_name(args.algorithm)][0])
     known = cls().get_params()
     inside: dict[str, Any] = {}
     for item in args.set:
