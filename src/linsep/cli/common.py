@@ -70,7 +70,8 @@ def estimator(args: Namespace, **settings: Any) -> Any:
     """An estimator of the algorithm and the settings named on the command line."""
     import linsep
 
-    cls = getattr(linsep, ALGORITHMS[algorithm_name(args.algorithm)][0])
+    name = algorithm_name(args.algorithm)
+    cls = getattr(linsep, ALGORITHMS[name][0])
     known = cls().get_params()
     inside: dict[str, Any] = {}
     for item in args.set:
