@@ -1,20 +1,26 @@
-"""KernelSVM against scikit-learn's SVC (LIBSVM): time of fit and predict, and the proved gaps.
+"""KernelSVM against SVC of scikit-learn, SVC of scikit-learn-intelex and LIBSVM itself, RBF kernel.
 
-Both sides of a row run in one process, one after the other, with the same kernel and C; the least
-time of a few runs counts. Ours counts the whole of fit, validation and proof included, compilation
-not. The gap of the peer is proved by ``linsep.certify``. Give the names of rows to run only these.
+All sides of a row run in one process, in turn, with the same kernel and C; the least time of a few
+runs counts. Ours counts the whole of fit, validation and proof included, compilation not;
+``solve`` is the part of it until the solver's own gap, from float32 kernel values, is small enough.
+Each peer runs with the loosest tol of a ladder whose proved gap is at most 1e-3, as ours is (the
+proof of the peers is ``linsep.certify``); ``--ladder`` looks for it. Peers that are not installed
+are left out. A row of the table is one call, since some peers take a minute.
 
-    python benchmarks/kernel_svm.py [--data FOLDER] [--runs N] [row ...]
+    python benchmarks/kernel_svm.py [--data FOLDER] [--runs N] [--peers NAME ...] [row ...]
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import importlib.util
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.svm import SVC
 
@@ -22,65 +28,203 @@ import linsep
 
 warnings.simplefilter("ignore", linsep.errors.LinsepWarning)
 
+GAP = 1e-3
+LADDER = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4)
+
+
+# -- data --------------------------------------------------------------------------------------
+
 
 def synthetic(folder, n=12_000):
     rng = np.random.default_rng(0)
-    X, w = rng.normal(size=(n, 50)), rng.normal(size=50)
-    noise = 0.3 * rng.normal(size=n)
-    return X, np.where(np.sin(0.3 * X @ w) + noise > 0, 1, -1)
+    X, w = rng.normal(size=(n + 3000, 50)), rng.normal(size=50)
+    noise = 0.3 * rng.normal(size=n + 3000)
+    y = np.where(np.sin(0.3 * X @ w) + noise > 0, 1, -1)
+    return X[:n], y[:n], X[n:]
 
 
-def svmlight(folder, name):
-    X, y = load_svmlight_file(str(folder / name))
-    return np.ascontiguousarray(X.toarray()), np.where(y > 0, 1, -1)
+def svmlight(folder, name, test, width, sparse=False):
+    X, y = load_svmlight_file(str(folder / name), n_features=width)
+    new, _ = load_svmlight_file(str(folder / test), n_features=width)
+    if not sparse:
+        X, new = np.ascontiguousarray(X.toarray()), np.ascontiguousarray(new.toarray())
+    return X, np.where(y > 0, 1, -1), new
 
 
+def images(folder, kind, n):
+    with gzip.open(folder / "mnist" / f"{kind}-images-idx3-ubyte.gz") as file:
+        X = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 784)[:n]
+    with gzip.open(folder / "mnist" / f"{kind}-labels-idx1-ubyte.gz") as file:
+        y = np.frombuffer(file.read(), np.uint8, offset=8)[:n]
+    return X / 255.0, y.astype(int)
+
+
+def mnist(folder, n=15_000):
+    X, y = images(folder, "train", n)
+    return X, y, images(folder, "t10k", n)[0]
+
+
+def a9a(folder):
+    return svmlight(folder, "a9a/a9a", "a9a/a9a.t", 123, sparse=True)
+
+
+def ijcnn1(folder):
+    X, y, new = svmlight(folder, "ijcnn1/ijcnn1.trn.bz2", "ijcnn1/ijcnn1.tst.bz2", 22)
+    return X, y, new[:20_000]
+
+
+# Settings, and of each peer the loosest tol of the ladder with a gap of at most 1e-3.
 ROWS = {
-    "3000 x 50": (lambda f: synthetic(f, 3000), {"C": 1.0, "gamma": 1 / 50}),
-    "12000 x 50": (synthetic, {"C": 1.0, "gamma": 1 / 50}),
-    "12000 x 50, C=10": (synthetic, {"C": 10.0, "gamma": 1 / 50}),
-    "a9a": (lambda f: svmlight(f, "a9a/a9a"), {"C": 1.0, "gamma": 1 / 123}),
-    "ijcnn1": (lambda f: svmlight(f, "ijcnn1/ijcnn1.trn.bz2"), {"C": 32.0, "gamma": 2.0}),
+    "3000 x 50": (lambda f: synthetic(f, 3000), {"C": 1.0, "gamma": 1 / 50}, {}),
+    "12000 x 50": (synthetic, {"C": 1.0, "gamma": 1 / 50}, {}),
+    "12000 x 50, C=10": (synthetic, {"C": 10.0, "gamma": 1 / 50}, {}),
+    "a9a": (a9a, {"C": 1.0, "gamma": 1 / 123}, {}),
+    "ijcnn1": (ijcnn1, {"C": 32.0, "gamma": 2.0}, {}),
+    "mnist": (mnist, {"C": 10.0, "gamma": 0.02}, {}),
 }
 
 
-def clock(function, runs):
-    best, out = np.inf, None
-    for _ in range(runs):
-        begin = time.perf_counter()
-        out = function()
-        best = min(best, time.perf_counter() - begin)
-    return best, out
+# -- peers -------------------------------------------------------------------------------------
 
 
-def compare(name, folder, runs):
-    make, settings = ROWS[name]
-    X, y = make(folder)
-    small = slice(0, 3500)
+class Official:
+    """LIBSVM's own bindings in the shape of SVC, for rows whose classes first appear in order."""
+
+    def __init__(self, C, gamma, tol):
+        self.C, self.gamma, self.tol = C, gamma, tol
+
+    def fit(self, nodes, y):
+        from libsvm import svmutil
+
+        words = f"-t 2 -q -m 2000 -c {self.C!r} -g {self.gamma!r} -e {self.tol!r}"
+        self.model = svmutil.svm_train(nodes, words)
+        return self
+
+    def as_svc(self, X, y):
+        """The same machine as an SVC that linsep.certify understands."""
+        K, rows = self.model.get_nr_class(), np.array(self.model.get_sv_indices()) - 1
+        svc = SVC(C=self.C, gamma=self.gamma)
+        svc.classes_, svc._gamma = np.unique(y), self.gamma
+        labels = self.model.get_labels()
+        if K > 2 and labels != svc.classes_.tolist():
+            raise ValueError("the classes do not appear in order")
+        # of two classes SVC gives the second one positive values, LIBSVM its first one
+        side = -1.0 if K == 2 and labels[0] == svc.classes_[0] else 1.0
+        svc.support_, svc.support_vectors_ = rows, X[rows]
+        svc._dual_coef_ = svc.dual_coef_ = side * np.array(self.model.get_sv_coef()).T
+        rho = np.array([self.model.rho[k] for k in range(K * (K - 1) // 2)])
+        svc._intercept_ = svc.intercept_ = -side * rho
+        svc._n_support = np.bincount(np.searchsorted(svc.classes_, y[rows]), minlength=K)
+        return svc
+
+
+def peers_of(X, y, wanted):
+    """By name: how to make it, and the rows in the format it takes."""
+    found = {"SVC": (lambda **s: SVC(**s, cache_size=2000), X)}
+    if importlib.util.find_spec("sklearnex"):
+        from sklearnex.svm import SVC as Intel
+
+        # dense rows are much faster with it
+        found["sklearnex"] = (lambda **s: Intel(**s, cache_size=2000), dense(X))
+    if importlib.util.find_spec("libsvm"):
+        from libsvm import svm
+
+        nodes = svm.svm_problem(y.astype(float), scipy.sparse.csr_matrix(X))
+        found["libsvm"] = (Official, nodes)
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        print(f"not installed: {', '.join(missing)}")
+    return {name: found[name] for name in wanted if name in found}
+
+
+def dense(X):
+    return X.toarray() if scipy.sparse.issparse(X) else X
+
+
+def gap_of(model, X, y):
+    model = model.as_svc(X, y) if isinstance(model, Official) else model
+    return linsep.certify(model, X, y).relative_gap
+
+
+# -- rows --------------------------------------------------------------------------------------
+
+
+def prepared(name, folder):
+    """The row's data, with a first row of each class in front: LIBSVM numbers them like that."""
+    make, settings, tols = ROWS[name]
+    X, y, new = make(folder)
+    first = [int(np.flatnonzero(y == c)[0]) for c in np.unique(y)]
+    order = np.concatenate([first, np.setdiff1d(np.arange(len(y)), first)])
+    return X[order], y[order], new, settings, tols
+
+
+def clock(function):
+    begin = time.perf_counter()
+    out = function()
+    return time.perf_counter() - begin, out
+
+
+def ladder(name, folder, wanted):
+    """For each peer the loosest tol with a gap of at most 1e-3."""
+    X, y, _, settings, _ = prepared(name, folder)
+    for peer, (make, rows) in peers_of(X, y, wanted).items():
+        for tol in LADDER:
+            seconds, model = clock(lambda: make(**settings, tol=tol).fit(rows, y))
+            gap = gap_of(model, X, y)
+            print(f"{name:18} {peer:10} tol {tol:<6g} {seconds:7.2f} s, gap {gap:.1e}", flush=True)
+            if gap <= GAP:
+                break
+
+
+def compare(name, folder, runs, wanted):
+    X, y, new, settings, tols = prepared(name, folder)
+    small = np.unique(np.concatenate([np.arange(len(np.unique(y))), np.arange(0, len(y), 4)]))
     linsep.KernelSVM(**settings, memory=5.0).fit(X[small], y[small])  # compiles
-    linsep.KernelSVM(**settings).fit(X[small], y[small])
-    ours, model = clock(lambda: linsep.KernelSVM(**settings).fit(X, y), runs)
-    peer, other = clock(lambda: SVC(**settings, cache_size=2000).fit(X, y), 1)
-    gap = linsep.certify(other, X, y).relative_gap
-    new = X[:5000]
-    ours_predict, _ = clock(lambda: model.predict(new), runs)
-    peer_predict, _ = clock(lambda: other.predict(new), 1)
-    print(
-        f"{name:18} {X.shape[0]:6d} x {X.shape[1]:<4d} fit {ours:7.2f} s (gap "
-        f"{model.certificate_.relative_gap:.1e}) SVC {peer:7.2f} s (gap {gap:.1e})  "
-        f"{peer / ours:5.1f} x; predict {ours_predict:.2f} s, SVC {peer_predict:.2f} s, "
-        f"{peer_predict / ours_predict:.1f} x"
-    )
+    linsep.KernelSVM(**settings).fit(X[small], y[small]).predict(new[:100])
+    peers = peers_of(X, y, wanted)
+    fits = {peer: np.inf for peer in ("ours", *peers)}
+    calls, models = dict(fits), {}
+    for _ in range(runs):
+        seconds, model = clock(lambda: linsep.KernelSVM(**settings, tol=GAP).fit(X, y))
+        fits["ours"] = min(fits["ours"], seconds)
+        calls["ours"] = min(calls["ours"], clock(lambda: model.predict(new))[0])
+        models["ours"] = model
+        for peer, (make, rows) in peers.items():
+            if fits[peer] < np.inf and fits[peer] > 10:
+                continue  # one run of a slow peer is enough
+            other = make(**settings, tol=tols.get(peer, GAP))
+            seconds, models[peer] = clock(lambda: other.fit(rows, y))
+            fits[peer] = min(fits[peer], seconds)
+            if hasattr(other, "predict"):
+                given = new if rows is X else dense(new)
+                calls[peer] = min(calls[peer], clock(lambda: other.predict(given))[0])
+    model = models["ours"]
+    print(f"{name}: {X.shape[0]} x {X.shape[1]}, {len(np.unique(y))} classes, "
+          f"{len(model.support_)} support vectors; predict {new.shape[0]} rows")  # fmt: skip
+    print(f"  {'ours':10} fit {fits['ours']:7.2f} s (solve {model.outcome_.seconds:.2f} s), "
+          f"gap {model.certificate_.relative_gap:.1e}; predict {calls['ours']:.3f} s")  # fmt: skip
+    for peer in peers:
+        gap = gap_of(models[peer], X, y)
+        line = f"  {peer:10} fit {fits[peer]:7.2f} s, gap {gap:.1e}: {fits[peer] / fits['ours']:.1f} x"
+        line += f" (solve {fits[peer] / model.outcome_.seconds:.1f} x)"
+        if np.isfinite(calls[peer]):
+            line += f"; predict {calls[peer]:.3f} s: {calls[peer] / calls['ours']:.1f} x"
+        print(line, flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", help=f"of {', '.join(ROWS)}")
-    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--peers", nargs="*", default=["SVC", "sklearnex", "libsvm"])
+    parser.add_argument("--ladder", action="store_true", help="look for the peers' tol")
     args = parser.parse_args()
     for name in args.rows or ROWS:
-        compare(name, args.data, args.runs)
+        if args.ladder:
+            ladder(name, args.data, args.peers)
+        else:
+            compare(name, args.data, args.runs, args.peers)
 
 
 if __name__ == "__main__":
