@@ -451,3 +451,14 @@ def test_pipelines_and_schemes_inside_carry_their_certificates(scheme):
     assert model.certificate_.proved == 3 and model.status_ is Status.CERTIFIED
     nested = scheme(linsep.OneVsRest(linsep.LinearSVM())).fit(X, y)
     assert nested.predict(X).tolist() == y.tolist() and nested.certificate_.relative_gap < 1e-3
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", "i2", "i8", "u8"])
+def test_labels_as_far_apart_as_their_type_allows(kind):
+    limits = np.iinfo(kind)
+    near = [limits.max, limits.max - 3, limits.max - 90]
+    for names in (np.array([limits.min, limits.max, 1], kind), np.array(near, kind)):
+        model = linsep.LinearSVM().fit(X, names[y])
+        assert model.classes_.tolist() == sorted(names.tolist())
+        assert model.predict(X).tolist() == names[y].tolist()
+        assert model.classes_.dtype == names.dtype

@@ -150,11 +150,12 @@ def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     if labels.dtype.kind in "iu" and labels.size:
         low, high = int(labels.min()), int(labels.max())
         if high - low < 1000:
-            shifted = (labels - low).astype(np.int64)
+            unsigned = f"u{labels.dtype.itemsize}"  # a difference of int8 may be 255
+            shifted = (labels - low).astype(unsigned).astype(np.int64)
             present = np.flatnonzero(np.bincount(shifted, minlength=1))
             place = np.zeros(high - low + 1, dtype=np.int64)
             place[present] = np.arange(present.size)
-            return (present + low).astype(labels.dtype), place[shifted]
+            return present.astype(labels.dtype) + labels.dtype.type(low), place[shifted]
     return np.unique(labels, return_inverse=True)
 
 
