@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from linsep.jit.compile import inner, routine
 
-__all__ = ["LANES", "add_rows", "solve_block", "solve_coordinates"]
+__all__ = ["LANES", "add_rows", "solve_block", "solve_coordinates", "square_of"]
 
 LANES = 32
 _TINY = 1e-14  # share of K_ii + K_jj below which the curvature of a pair counts as rounding
@@ -142,21 +142,44 @@ def solve_coordinates(
 
 
 @routine
-def add_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Array, lo: int, hi: int) -> Any:
+def add_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Any, lo: int, hi: int) -> Any:
     """f += sum of coef times rows of G, of which the columns lo ... hi are taken.
 
-    Pieces of 2048 columns stay in the cache while the rows run over them.
+    Pieces of 2048 columns stay in the cache while the rows run over them, eight at a time: their
+    sum is taken in the format of G and coef, and only it is added in float64.
     """
     m = len(rows)
     for at in range(lo, hi, 2048):
         end = min(hi, at + 2048)
         part = f[at - lo : end - lo]
         r = 0
-        while r + 4 <= m:
-            part += (coef[r] * G[rows[r], at:end] + coef[r + 1] * G[rows[r + 1], at:end]) + (
-                coef[r + 2] * G[rows[r + 2], at:end] + coef[r + 3] * G[rows[r + 3], at:end]
-            )
-            r += 4
+        while r + 8 <= m:
+            k0, k1 = G[rows[r], at:end], G[rows[r + 1], at:end]
+            k2, k3 = G[rows[r + 2], at:end], G[rows[r + 3], at:end]
+            k4, k5 = G[rows[r + 4], at:end], G[rows[r + 5], at:end]
+            k6, k7 = G[rows[r + 6], at:end], G[rows[r + 7], at:end]
+            c0, c1, c2, c3 = coef[r], coef[r + 1], coef[r + 2], coef[r + 3]
+            c4, c5, c6, c7 = coef[r + 4], coef[r + 5], coef[r + 6], coef[r + 7]
+            for t in range(end - at):
+                first = (c0 * k0[t] + c1 * k1[t]) + (c2 * k2[t] + c3 * k3[t])
+                part[t] += first + ((c4 * k4[t] + c5 * k5[t]) + (c6 * k6[t] + c7 * k7[t]))
+            r += 8
         while r < m:
-            part += coef[r] * G[rows[r], at:end]
+            k0, c0 = G[rows[r], at:end], coef[r]
+            for t in range(end - at):
+                part[t] += c0 * k0[t]
             r += 1
+
+
+@routine
+def square_of(G: Any, rows: NDArray[np.int64], out: Array) -> Any:
+    """The rows and columns ``rows`` of a symmetric matrix; half of them is read."""
+    for i in range(len(rows)):
+        row, own = G[rows[i]], out[i]
+        for j in range(i + 1):
+            own[j] = row[rows[j]]
+    for at in range(0, len(rows), 16):  # stripes of the transpose that stay in the cache
+        for i in range(at, len(rows)):
+            own = out[i]
+            for j in range(at, min(at + 16, i)):
+                out[j, i] = own[j]

@@ -150,11 +150,12 @@ class SMO(Finishing):
         if self._creeps(part):
             self._rescue(problem, desk, pair, part)
             return
-        active, free = part.active, problem.fit_intercept
+        whole, free = len(part.active) == len(pair.y), problem.fit_intercept
+        active: Any = slice(None) if whole else part.active  # no copies of all rows
         y, c = pair.y[active], self.C * pair.weight[active]
         a, f = part.alpha[active], part.f[active]
         facts = take_facts(y, c, a, f, free)
-        some = choose(facts, part.working, min(self.q, len(active)))
+        some = choose(facts, part.working, min(self.q, len(y)))
         part.working = some
         goal = max(0.1 * facts.violation, self._quiet(f))
         new = self._solve(desk.square(some), y[some], c[some], a[some], f[some], goal, part, free)
@@ -165,14 +166,14 @@ class SMO(Finishing):
             desk.add(f, rows, (new[changed] - a[rows]) * y[rows])
             part.read += len(rows)
             a[rows] = new[changed]
-            part.alpha[active], part.f[active] = a, f
-        facts = take_facts(y, c, a, f, free)
-        whole = len(active) == len(pair.y)
         if whole:
             self._judge(problem, pair, part)
             if part.status is Status.CERTIFIED and self._small(part, POLISH):
                 self._polish(problem, desk, pair, part)
-        elif facts.violation <= self._enough(part) or part.idle >= _ROUNDS_IDLE:
+            return
+        part.alpha[active], part.f[active] = a, f
+        left = take_facts(y, c, a, f, free).violation
+        if left <= self._enough(part) or part.idle >= _ROUNDS_IDLE:
             self._look(problem, pairs, pair, part)
 
     def _solve(

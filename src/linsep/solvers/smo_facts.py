@@ -35,10 +35,13 @@ def movable(y: Array, cost: Array, alpha: Array) -> tuple[NDArray[np.bool_], NDA
 def offset_of(y: Array, cost: Array, alpha: Array, f: Array) -> float:
     """The middle between the least f that may grow and the largest that may fall."""
     up, low = movable(y, cost, alpha)
-    least, most = f[up].min(initial=np.inf), f[low].max(initial=-np.inf)
+    return _middle(float(f[up].min(initial=np.inf)), float(f[low].max(initial=-np.inf)))
+
+
+def _middle(least: float, most: float) -> float:
     if np.isfinite(least) and np.isfinite(most):
-        return float(-(least + most) / 2)
-    return float(-least if np.isfinite(least) else -most if np.isfinite(most) else 0.0)
+        return -(least + most) / 2
+    return -least if np.isfinite(least) else -most if np.isfinite(most) else 0.0
 
 
 def take_facts(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Facts:
@@ -51,7 +54,7 @@ def take_facts(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Fac
         up, low = np.where(grows, f, np.inf), np.where(falls, f, -np.inf)
         least, most = float(up.min(initial=np.inf)), float(low.max(initial=-np.inf))
         violation = max(most - least, 0.0) if np.isfinite(most - least) else 0.0
-        offset = offset_of(y, cost, alpha, f)
+        offset = _middle(least, most)
     else:
         # without a condition that ties them together each row is judged by its own slope y f
         up, low = np.where(grows, f, 0.0), np.where(falls, f, 0.0)

@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 from linsep.certify.kernel_values import KernelValues
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
-from linsep.jit.smo import add_rows
+from linsep.jit.smo import add_rows, square_of
 
 __all__ = ["Desk", "Pair", "Pairs", "pairs_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_HALVES = 4_000_000  # entries of rows from which two threads share them
+_SMALL = 100_000  # entries of rows up to which a product by numpy is fast
+_HALVES = 500_000  # entries of rows from which two threads share them
+_LARGE = 4_000_000  # entries of a Gram matrix beyond the cache, where machine code reads faster
 
 
 @dataclass(frozen=True)
@@ -52,21 +54,27 @@ class Desk:
     def square(self, some: Index) -> Array:
         """The matrix of a working set."""
         at = self.place[some]
-        return np.asarray(self.G[at[:, None], at[None, :]], dtype=np.float64)
+        if self.G.size < _LARGE:
+            return np.asarray(self.G[at[:, None], at[None, :]], dtype=np.float64)
+        out = np.empty((len(at), len(at)))
+        square_of(self.G, at, out, size=self.G.size, work=out.size)
+        return out
 
     def add(self, f: Array, some: Index, coef: Array) -> None:
         """f += K[:, some] coef, over all rows of the desk."""
         at = self.place[some]
         size = len(at) * len(f)
-        jobs = []
+        if size < _SMALL:
+            for lo, hi, place in self.runs:
+                f[lo:hi] += coef @ self.G[at, place : place + hi - lo]
+            return
+        short, jobs = coef.astype(self.G.dtype), []
         for lo, hi, place in self.runs:
             half = lo + (hi - lo + 1) // 2 if size >= _HALVES else hi
             for a, b in ((lo, half), (half, hi)):
                 if b > a:
-                    shift = place - lo
-                    args = (f[a:b], self.G, at, coef, a + shift, b + shift)
-                    run = add_rows.choose(*args, size=size, work=size)
-                    jobs.append(partial(run, *args))
+                    args = (f[a:b], self.G, at, short, a + place - lo, b + place - lo)
+                    jobs.append(partial(add_rows.choose(*args, size=size, work=size), *args))
         run_all(jobs, 1 if size < _HALVES else None)
 
 
