@@ -38,7 +38,7 @@ from linsep.solvers.cloud import cloud_of
 from linsep.solvers.exact_hulls import ExactHulls, ExactState
 from linsep.solvers.nearest_hulls import NearestHulls
 from linsep.solvers.perceptron import SingleSample
-from linsep.solvers.samples import one_unit
+from linsep.solvers.samples import by_products, one_unit
 
 __all__ = ["separability"]
 
@@ -101,7 +101,9 @@ def separability(
     problem = Problem(
         _by_rows(X), y, fit_intercept=fit_intercept, feature_names=_names(X), check_finite=False
     )
-    with np.errstate(over="ignore", invalid="ignore"):
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        if by_products(problem):  # they are needed anyhow, and hold the lengths
+            assert problem.gram is not None
         finite = np.isfinite(problem.squared_lengths).all()
     if not finite:  # or too large to be squared
         problem.check_finite()
@@ -145,9 +147,9 @@ def _load_libraries() -> float:
 
 
 def _by_rows(X: Any) -> Any:
-    """X itself; a matrix of moderate size that is held by columns once for all by rows."""
+    """X itself; a tall matrix of moderate size that is held by columns once for all by rows."""
     matrix = as_matrix(X)
-    if isinstance(matrix, np.ndarray) and matrix.size <= _SMALL:
+    if isinstance(matrix, np.ndarray) and len(matrix) >= matrix.shape[1] and matrix.size <= _SMALL:
         return np.ascontiguousarray(matrix)
     return matrix
 
@@ -205,7 +207,7 @@ class _Judge:
         searches = [NearestHulls("scaled"), NearestHulls("white")]
         if one_unit(problem):
             searches.insert(0, plain)
-        if problem.n * problem.d >= _TWO_THREADS:
+        if problem.n * problem.d >= _TWO_THREADS and not by_products(problem):
             _prepare(problem, searches[0].metric)
         pair = contradiction(problem) if self.exact else None
         if pair is not None:

@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 
 _SHARP = 1e-10  # relative error up to which a floating bound is good enough
 _TINY = 256  # entries up to which everything is exact: such problems are read by people
+_SMALL = 1 << 20  # entries up to which a pass over all rows costs no more than a copy of some
 _LARGEST = sys.float_info.max
 
 
@@ -137,9 +138,8 @@ def margin_above(
     weights = np.asarray(weights)
     sign, share = _shares(problem, rows, weights)
     factor = 0.5 if problem.fit_intercept else 1.0
-    block = problem.matrix[rows].astype(np.float64, copy=False)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        point = np.asarray(block.T @ (sign * share))
+        point = _combined(problem, rows, sign * share)
         length = float(np.sqrt(point @ point))
         # the errors of the columns together are no longer than the rows that they come from
         whole = 1.001 * float(np.sqrt(problem.squared_lengths[rows]) @ share)
@@ -149,6 +149,14 @@ def margin_above(
         if rounded and large and 1e-100 < length < 1e100 and wrong <= _SHARP * length:
             return float(factor * (length + wrong) * (1 + (problem.d + 16) * 2.0**-52))
     return _exact_above(problem, rows, weights, sign, factor)
+
+
+def _combined(problem: Problem, rows: NDArray[np.int64], shares: Array) -> Array:
+    """The combination of samples; of a small matrix all take part, which spares a copy."""
+    matrix = problem.matrix
+    if not problem.sparse and matrix.dtype == np.float64 and matrix.size < _SMALL:
+        return np.asarray(np.bincount(rows, shares, minlength=problem.n) @ matrix)
+    return np.asarray(matrix[rows].astype(np.float64, copy=False).T @ shares)
 
 
 def _shares(

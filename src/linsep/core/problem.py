@@ -18,6 +18,7 @@ from linsep.errors import DataError, LabelError
 __all__ = ["Problem"]
 
 _CHUNK = 1 << 20  # elements looked at together where a temporary copy is needed
+_FLOPS = 20_000_000  # products in a Gram matrix from which two threads are worth their start
 _LONG = 256  # columns from which BLAS multiplies a row with itself faster than a plain loop
 
 
@@ -207,8 +208,10 @@ class Problem:
         """X @ w in float64, in two halves by two threads; float32 is widened piece by piece."""
         if self.sparse:
             return np.asarray(self.matrix @ w, dtype=np.float64)
-        out = np.empty((self.n, *w.shape[1:]))
         wide = self.matrix.dtype == np.float64
+        if wide and self.n * self.d < _CHUNK:
+            return np.asarray(self.matrix @ w)
+        out = np.empty((self.n, *w.shape[1:]))
         step = -(-self.n // 2) if wide else max(1, _CHUNK // 4 // self.d)
 
         def part(at: int) -> None:
@@ -228,8 +231,34 @@ class Problem:
         require_finite(self.matrix, self.feature_names)
 
     @cached_property
+    def gram(self) -> NDArray[np.float64]:
+        """x_i . x_j of all samples, for few rows of many columns; two threads if it is large."""
+        if self.sparse:
+            wide = self.matrix.astype(np.float64)
+            return np.asarray((wide @ wide.T).toarray())
+        # the pieces depend on the shape alone, so threads do not change the sum
+        step = max(1, 4 * _CHUNK // self.n)
+
+        def part(low: int, high: int) -> NDArray[np.float64]:
+            out = np.zeros((self.n, self.n))
+            for at in range(low, high, step):
+                block = self.matrix[:, at : min(at + step, high)].astype(np.float64, copy=False)
+                out += block @ block.T
+            return out
+
+        if self.n * self.n * self.d < _FLOPS:
+            return part(0, self.d)
+        half = self.d // 2
+        with one_blas_thread():
+            one, other = run_all([partial(part, 0, half), partial(part, half, self.d)])
+        one += other
+        return one
+
+    @cached_property
     def squared_lengths(self) -> NDArray[np.float64]:
         """|x_i|^2 of every sample, without the constant 1."""
+        if "gram" in self.__dict__:
+            return self.gram.diagonal().copy()
         if self.sparse:
             squares = self.matrix.copy()
             squares.data = squares.data.astype(np.float64) ** 2

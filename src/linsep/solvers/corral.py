@@ -41,7 +41,7 @@ class Corral:
     all_multipliers: Array
 
     @staticmethod
-    def blank(groups: int, cloud: Cloud, room: int = 16) -> dict[str, Any]:
+    def blank(groups: int, cloud: Cloud, room: int = 48) -> dict[str, Any]:
         """Fields of a corral without rows; rows of a wide cloud are not copied into it."""
         m = 0 if cloud.wide else cloud.m
         return {

@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.solvers import matrices
 
-__all__ = ["BUILDERS", "Samples", "one_unit", "plain_samples", "scaled_samples", "white_samples"]
+__all__ = [
+    "BUILDERS",
+    "Samples",
+    "by_products",
+    "one_unit",
+    "plain_samples",
+    "scaled_samples",
+    "white_samples",
+]
 
 Array = NDArray[np.float64]
 
@@ -58,6 +66,8 @@ class Samples:
         self.turned = np.ndim(map_) == 2
         self.inner = int(np.shape(map_)[1] if self.turned else matrix.shape[1])
         self.m = self.inner + (constant != 0)
+        # rows of a Gram factor are the coordinates themselves
+        self.bare = gram is not None and not constant
 
     def back(self, u: Array) -> tuple[Array, Array | float]:
         """Weights and offset in the space of the matrix of a vector u, or of columns u."""
@@ -71,6 +81,8 @@ class Samples:
 
     def dot(self, u: Array) -> Array:
         """Products of all samples with a vector, or with the columns of a matrix."""
+        if self.bare:
+            return np.asarray(self.matrix @ u)
         w, offset = self.back(u)
         out = matrices.product(self.matrix, w)
         out += offset
@@ -82,6 +94,8 @@ class Samples:
 
     def take(self, samples: NDArray[np.int64]) -> Array:
         """Coordinates of some samples."""
+        if self.bare:
+            return np.asarray(self.matrix[samples])
         block = matrices.dense(self.matrix[samples]) - self.center
         block = self.mapped(block)
         if not self.constant:
@@ -110,35 +124,37 @@ def plain_samples(problem: Problem, *, constant: bool = False) -> Samples:
     With few rows and many columns the rows become a triangular factor of their Gram matrix:
     all distances are the same and a product costs n^2 instead of n d.
     """
-    n, d = problem.matrix.shape
     bias = 1.0 if constant else 0.0
-    if n < d and n <= _GRAM_ROWS:
-        factor, scale = _gram_factor(problem.matrix, centered=problem.fit_intercept)
+    if by_products(problem):
+        factor, scale = _gram_factor(problem)
         zero = np.zeros(factor.shape[1])
         return Samples(factor, zero, 1.0, constant=bias, gram=(problem.matrix, scale), plain=True)
     matrix = matrices.workable(problem)
-    center = matrices.mean(matrix) if problem.fit_intercept else np.zeros(d)
+    center = matrices.mean(matrix) if problem.fit_intercept else np.zeros(problem.d)
     scale = float(matrices.power_of_two(matrices.extent(matrix, center).max()))
     return Samples(matrix, center, scale, constant=bias, plain=True)
 
 
 def scaled_samples(problem: Problem, *, constant: bool = False) -> Samples:
     """Samples with columns of about equal spread."""
-    n, d = problem.matrix.shape
-    if n < d and n <= _GRAM_ROWS:
+    if by_products(problem):
         return plain_samples(problem, constant=constant)
-    matrix = matrices.workable(problem)
+    matrix, d = matrices.workable(problem), problem.d
     center = matrices.mean(matrix) if problem.fit_intercept else np.zeros(d)
     scale = matrices.power_of_two(matrices.spread(matrix, center) * np.sqrt(d))
     return Samples(matrix, center, scale, constant=1.0 if constant else 0.0)
 
 
+def by_products(problem: Problem) -> bool:
+    """Whether rows are so few that the products of all with all stand for them."""
+    return problem.n < problem.d and problem.n <= _GRAM_ROWS
+
+
 def one_unit(problem: Problem) -> bool:
     """Whether all columns are of about the same extent, so that plain samples will do."""
-    n, d = problem.matrix.shape
-    if n < d and n <= _GRAM_ROWS:
+    if by_products(problem):
         return True
-    extent = matrices.extent(problem.matrix, np.zeros(d))
+    extent = matrices.extent(problem.matrix, np.zeros(problem.d))
     extent = extent[extent > 0]
     return not len(extent) or bool(extent.max() <= 32 * extent.min())
 
@@ -175,33 +191,34 @@ def _whitening(moments: Array, scale: Array) -> Array:
     return np.asarray(out / np.sqrt(max(rank, 1)))
 
 
-def _gram_factor(matrix: Any, *, centered: bool) -> tuple[Array, float]:
+def _gram_factor(problem: Problem) -> tuple[Array, float]:
     """F with F F' = s^2 (X - c)(X - c)' and the scale s; the center c is the mean or zero."""
     from scipy.linalg import lapack
 
-    if isinstance(matrix, np.ndarray):
-        matrix = np.ascontiguousarray(matrix)
-    gram = matrices.products(matrix)
-    longest = float(np.sqrt(gram.diagonal().max()))
-    if 1e-100 < longest < 1e100 and np.isfinite(gram).all():
-        scale = float(matrices.power_of_two(longest))
-        gram *= scale**2
+    matrix, gram = problem.matrix, problem.gram
+    squared = float(gram.diagonal().max())
+    if 1e-200 < squared < 1e200:
+        scale = float(matrices.power_of_two(np.sqrt(squared)))
+        gram = gram * scale**2
     else:
-        values = matrix.data if not isinstance(matrix, np.ndarray) else matrix
+        values = matrix.data if problem.sparse else matrix
         largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
         scale = float(matrices.power_of_two(largest))
         gram = matrices.products(matrix * scale)
-    if centered:
-        raw = gram
-        gram = raw - (raw.mean(axis=0) + raw.mean(axis=1)[:, None] - raw.mean())
-        if not np.trace(gram) > 1e-4 * np.trace(raw):  # the center is far away: subtract it first
+    if problem.fit_intercept:
+        whole = float(np.trace(gram))
+        middle = gram.sum(axis=0) / len(gram)
+        middle -= middle.sum() / (2 * len(gram))
+        gram -= middle
+        gram -= middle[:, None]
+        if not np.trace(gram) > 1e-4 * whole:  # the center is far away: subtract it first
             gram = matrices.products((matrices.dense(matrix) - matrices.mean(matrix)) * scale)
     top = float(gram.diagonal().max())
     if not 0 < top < np.inf:
         return np.zeros((len(gram), 0)), scale
     factor, pivots, rank, _ = lapack.dpstrf(gram, tol=1e-14 * top, lower=1)
     out = np.empty((len(gram), rank))
-    out[pivots - 1] = np.tril(factor)[:, :rank]
+    out[pivots - 1] = np.tril(factor[:, :rank])
     return out, scale
 
 
