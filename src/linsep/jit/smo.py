@@ -83,7 +83,7 @@ def solve_block(
         for k in range(q):
             d = f[k] - low[k] - least
             d = d if d > 0.0 else 0.0
-            small = _TINY * (own + diagonal[k]) + _LEAST
+            small = _TINY * abs(own + diagonal[k]) + _LEAST  # K_ii may be negative
             e = own + diagonal[k] - 2.0 * row[k]
             curve[k] = e if e > small else small
             value[k] = -(d * d)

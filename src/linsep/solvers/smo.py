@@ -30,7 +30,7 @@ from linsep.core.status import Status
 from linsep.jit.smo import LANES, solve_block, solve_coordinates
 from linsep.solvers.smo_active import choose, desk_of, first_active, next_active
 from linsep.solvers.smo_facts import best_offset, offset_of, take_facts
-from linsep.solvers.smo_finish import POLISH, Finishing
+from linsep.solvers.smo_finish import POLISH, RESCUE, Finishing
 from linsep.solvers.smo_parts import Pair, Pairs, pairs_of
 from linsep.solvers.smo_state import PairState, SMOState
 
@@ -168,7 +168,9 @@ class SMO(Finishing):
             a[rows] = new[changed]
         if whole:
             self._judge(problem, pair, part)
-            if part.status is Status.CERTIFIED and self._small(part, POLISH):
+            if part.status is Status.STALLED and self._hopeful(part, facts.spread, pair):
+                self._rescue(problem, desk, pair, part)
+            elif part.status is Status.CERTIFIED and self._small(part, POLISH):
                 self._polish(problem, desk, pair, part)
             return
         part.alpha[active], part.f[active] = a, f
@@ -233,9 +235,7 @@ class SMO(Finishing):
         if facts.violation <= self._noise(pair, part) or part.idle >= _ROUNDS_IDLE:
             met = self.convex and part.gap <= self.tol
             part.status = Status.CERTIFIED if met else Status.STALLED
-        elif self._lingers(part) or (
-            np.isinf(self.C) and facts.spread <= _FLAT * self._largest(part, pair)
-        ):
+        elif self._lingers(part) or (np.isinf(self.C) and self._flat(part, facts.spread, pair)):
             part.status = Status.STALLED
 
     # -- active rows ------------------------------------------------------------------------
@@ -290,9 +290,14 @@ class SMO(Finishing):
             part.mark, part.marked = now, part.steps
         return part.steps - part.marked > (60 if part.rescued else _HALVING)
 
-    def _largest(self, part: PairState, pair: Pair) -> float:
-        """The largest K_ii of rows in use, for the scale of squared distances."""
-        return float((pair.root[part.alpha > 0] ** 2).max(initial=0.0))
+    def _flat(self, part: PairState, spread: float, pair: Pair) -> bool:
+        """Whether the two hulls have no distance that rounding would show."""
+        return spread <= _FLAT * float((pair.root[part.alpha > 0] ** 2).max(initial=0.0))
+
+    def _hopeful(self, part: PairState, spread: float, pair: Pair) -> bool:
+        """Whether the interior point method may go on where steps of two variables cannot."""
+        apart = np.isfinite(self.C) or not self._flat(part, spread, pair)
+        return bool(apart and not part.rescued and self._small(part, RESCUE))
 
     def _offset(self, problem: Problem, pair: Pair, part: PairState) -> float:
         if not problem.fit_intercept or not len(pair.y) or len(set(pair.y)) < 2:

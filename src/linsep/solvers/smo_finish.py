@@ -13,10 +13,10 @@ from linsep.solvers.smo_polish import polish
 from linsep.solvers.smo_rescue import interior_point
 from linsep.solvers.smo_state import PairState
 
-__all__ = ["POLISH", "Finishing"]
+__all__ = ["POLISH", "RESCUE", "Finishing"]
 
 POLISH = 1000  # rows up to which the last digits come from linear equations
-_RESCUE = 2000  # rows up to which an interior point method helps out
+RESCUE = 2000  # rows up to which an interior point method helps out
 _PATIENCE = 100  # steps a row after which it does
 
 
@@ -34,7 +34,7 @@ class Finishing:
     def _creeps(self, part: PairState) -> bool:
         """Whether it takes so long that another method is worth its price."""
         slow = part.inner > _PATIENCE * len(part.alpha) + 1000
-        return slow and not part.rescued and part.bonus < 0 and self._small(part, _RESCUE)
+        return slow and not part.rescued and part.bonus < 0 and self._small(part, RESCUE)
 
     def _rescue(self, problem: Problem, desk: Desk, pair: Pair, part: PairState) -> None:
         """The answer of the interior point method, if it is better."""
