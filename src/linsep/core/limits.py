@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 __all__ = ["Interrupts", "Limits"]
 
@@ -28,23 +28,34 @@ class Limits:
 class Interrupts:
     """Turns the first Ctrl-C into a request to stop; the second one raises as usual.
 
-    Only the main thread can do so; elsewhere this does nothing.
+    Only the main thread can do so. A run inside of another one, in whatever thread, sees the
+    request that the outer one got, so that all of them stop.
     """
 
+    _outermost: ClassVar[Interrupts | None] = None
+
     def __init__(self) -> None:
-        self.requested = False
+        self._asked = False
+        self._outer: Interrupts | None = None
         self._previous: Any = None
 
+    @property
+    def requested(self) -> bool:
+        """Whether Ctrl-C was pressed, here or in the run around this one."""
+        return self._asked or (self._outer is not None and self._outer.requested)
+
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
+        if self._asked:
             raise KeyboardInterrupt
-        self.requested = True
+        self._asked = True
 
     def __enter__(self) -> Self:
+        self._outer = Interrupts._outermost
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.getsignal(signal.SIGINT)
             if self._previous is signal.default_int_handler:
                 signal.signal(signal.SIGINT, self._handle)
+                Interrupts._outermost = self
             else:
                 self._previous = None
         return self
@@ -57,3 +68,4 @@ class Interrupts:
     ) -> None:
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
+            Interrupts._outermost = None

@@ -65,6 +65,9 @@ class AdditiveSVM(AdditiveFacts, Calibrated, ClassifierMixin, BaseEstimator):
         Observers of linsep.
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
     n_jobs : int or None, default=None
         Threads for three classes and more; None or -1 means all cores. The result does not
         depend on it.
@@ -135,6 +138,7 @@ class AdditiveSVM(AdditiveFacts, Calibrated, ClassifierMixin, BaseEstimator):
         verbose: int = 0,
         callbacks: Any = None,
         calibrate: str | None = None,
+        calibrate_cv: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -148,6 +152,7 @@ class AdditiveSVM(AdditiveFacts, Calibrated, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.callbacks = callbacks
         self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -56,6 +56,9 @@ class HoKashyap(LinearClassifier):
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
         has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
 
     Attributes
     ----------
@@ -125,6 +128,7 @@ class HoKashyap(LinearClassifier):
         verbose: int = 0,
         callbacks: Any = None,
         calibrate: str | None = None,
+        calibrate_cv: Any = None,
     ) -> None:
         self.eta = eta
         self.tol = tol
@@ -138,6 +142,7 @@ class HoKashyap(LinearClassifier):
         self.verbose = verbose
         self.callbacks = callbacks
         self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
 
     def _warm_start(self, problem: Problem) -> Any:
         return None

@@ -59,6 +59,9 @@ class KernelPerceptron(KernelClassifier):
     verbose : int, default=0
     callbacks : list or None, default=None
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
 
     Attributes
     ----------
@@ -113,6 +116,7 @@ class KernelPerceptron(KernelClassifier):
         verbose: int = 0,
         callbacks: Any = None,
         calibrate: str | None = None,
+        calibrate_cv: Any = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -132,6 +136,7 @@ class KernelPerceptron(KernelClassifier):
         self.verbose = verbose
         self.callbacks = callbacks
         self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on X and y.

@@ -80,6 +80,9 @@ class KernelSVM(KernelClassifier):
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
         has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
 
     Attributes
     ----------
@@ -155,6 +158,7 @@ class KernelSVM(KernelClassifier):
         verbose: int = 0,
         callbacks: Any = None,
         calibrate: str | None = None,
+        calibrate_cv: Any = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -174,6 +178,7 @@ class KernelSVM(KernelClassifier):
         self.verbose = verbose
         self.callbacks = callbacks
         self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
 
     # -- fit --------------------------------------------------------------------------------
 

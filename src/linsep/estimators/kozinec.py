@@ -53,6 +53,9 @@ class Kozinec(LinearClassifier):
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
         has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
 
     Attributes
     ----------
@@ -114,6 +117,7 @@ class Kozinec(LinearClassifier):
         verbose: int = 0,
         callbacks: Any = None,
         calibrate: str | None = None,
+        calibrate_cv: Any = None,
     ) -> None:
         self.eps = eps
         self.space = space
@@ -126,6 +130,7 @@ class Kozinec(LinearClassifier):
         self.verbose = verbose
         self.callbacks = callbacks
         self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
 
     def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
         solver = KozinecSolver(

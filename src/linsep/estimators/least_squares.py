@@ -83,6 +83,9 @@ class LeastSquares(SquaresFacts, LinearClassifier):
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
         has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
 
     Attributes
     ----------
@@ -159,6 +162,7 @@ class LeastSquares(SquaresFacts, LinearClassifier):
         verbose: int = 0,
         callbacks: Any = None,
         calibrate: str | None = None,
+        calibrate_cv: Any = None,
     ) -> None:
         self.solver = solver
         self.targets = targets
@@ -176,6 +180,7 @@ class LeastSquares(SquaresFacts, LinearClassifier):
         self.verbose = verbose
         self.callbacks = callbacks
         self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
 
     def _start(self, problem: Problem) -> Any:
         return self.start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,6 +28,9 @@ from linsep.solvers.newton_machine import NewtonMachine
 from linsep.solvers.polish import polish, polish_parts
 
 __all__ = ["LinearSVM"]
+
+
+_HURRY = 200  # passes of coordinate descent after which another solver is better
 
 
 class LinearSVM(SVMFacts, LinearClassifier):
@@ -67,6 +71,9 @@ class LinearSVM(SVMFacts, LinearClassifier):
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
         has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The result does not depend on it.
 
@@ -118,6 +125,10 @@ class LinearSVM(SVMFacts, LinearClassifier):
 
     _checked_at_the_end: ClassVar[bool] = True  # by the survey, before the first step
 
+    _hurry: bool = False
+    """One of many small problems of a scheme: solved to ``tol`` and no further. Where that takes
+    too many passes the scheme fits again without it."""
+
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
         "loss": one_of("hinge", "squared_hinge"),
@@ -144,6 +155,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
         verbose: int = 0,
         callbacks: Any = None,
         calibrate: str | None = None,
+        calibrate_cv: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
@@ -160,6 +172,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
         self.verbose = verbose
         self.callbacks = callbacks
         self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
         self.n_jobs = n_jobs
 
     @with_callbacks
@@ -251,12 +264,13 @@ class LinearSVM(SVMFacts, LinearClassifier):
                 "use loss='hinge'."
             )
         tol = self.tol
-        if is_small(problem) and not (machine and self.solver == "dual-cd"):
+        if self._is_small(problem) and not (machine and self.solver == "dual-cd"):
             tol = min(tol, 1e-6 if machine else 1e-7)
         threads = None if self.n_jobs in (None, -1, 0) else self.n_jobs
+        hurry = self._hurry and self.solver == "auto" and problem.binary and is_small(problem)
         return choose_solver(
             problem,
-            self.solver,
+            "dual-cd" if hurry else self.solver,
             C=float(self.C),
             loss=self.loss,
             tol=0.999 * float(tol),
@@ -264,6 +278,16 @@ class LinearSVM(SVMFacts, LinearClassifier):
             threads=threads,
             multi_class=self.multi_class,
         )
+
+    def _is_small(self, problem: Problem) -> bool:
+        return is_small(problem) and not self._hurry
+
+    def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
+        limits = super()._limits(problem, solver)
+        if not self._hurry:
+            return limits
+        passes = _HURRY * (problem.n_rows if solver.unit == "visit" else 1)
+        return replace(limits, steps=min(passes, limits.steps or passes))
 
     def _objective(self) -> Objective:
         return Objective(self.loss, float(self.C), "free" if self.fit_intercept else "none")
@@ -282,7 +306,7 @@ class LinearSVM(SVMFacts, LinearClassifier):
     ) -> None:
         witness, objective = outcome.witness, self._objective()
         machine = self.multi_class == "crammer-singer" and not problem.binary
-        if is_small(problem) and not machine and outcome.status is not Status.DIVERGED:
+        if self._is_small(problem) and not machine and outcome.status is not Status.DIVERGED:
             finish = polish if problem.binary else polish_parts
             witness = finish(problem, witness, objective.C, objective.loss)
         certificate = measure_any(problem, witness, objective, self.multi_class)

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, compute_class_weigh
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from linsep.core.status import Status
 from linsep.core.validate import as_labels, as_weights
 from linsep.errors import DataError, LabelError
 from linsep.estimators.calibrated import Calibrated
@@ -20,10 +21,12 @@ from linsep.multiclass.files import machines_from_model, machines_to_model
 from linsep.multiclass.machines import (
     certified,
     is_ours,
+    is_pairwise,
     last_step,
     refuse_others,
     refuse_unusable,
 )
+from linsep.multiclass.work import Job, run_jobs
 
 __all__ = ["ManyClasses"]
 
@@ -34,16 +37,19 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     _checks: ClassVar[dict[str, Check]] = {}
     _common_checks: ClassVar[dict[str, Check]] = {
         "n_jobs": either(none, number(-1, whole=True)),
+        "time_limit": either(none, number(0)),
     }
 
     _needs_numbers: ClassVar[bool] = False
     """Whether X must be a matrix of numbers even for classifiers that would take something else."""
 
     _index: NDArray[np.intp] | None = None  # rows used, if not all
+    _ended: Status | None = None  # why machines were left out, if some were
 
     estimator: Any
     class_weight: Any
     n_jobs: int | None
+    time_limit: float | None
 
     # -- to be given by each scheme ---------------------------------------------------------
 
@@ -95,7 +101,8 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         rows = self._rows(X, reset=True)
         y = all_labels = _labels(y)
         n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
-        as_labels(y, n)
+        if len(y) != n:
+            as_labels(y, n)  # says what is wrong
         weight: NDArray[np.float64] | None = None
         self._index = None
         if sample_weight is not None or self.class_weight is not None:
@@ -106,11 +113,26 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             if not keep.all():
                 self._index = np.flatnonzero(keep)
                 rows = _safe_indexing(rows, self._index)
+                if is_pairwise(self._inner()):
+                    raise DataError(
+                        "a class has no weight at all, and the rows of a Gram matrix cannot be "
+                        "left out here; leave out its rows and columns before."
+                    )
                 y, weight = y[keep], weight[keep]
         refuse_unusable(self._inner(), weight is not None)
         self.classes_, label = as_labels(y, len(y))
         self._keep(self._fit_machines(rows, label, weight))
         return self._calibrate(X, all_labels, sample_weight)
+
+    def _run(self, jobs: list[Job], size: float) -> list[Any]:
+        """All binary problems; what was left out is remembered."""
+        fitted, self._ended = run_jobs(jobs, self.n_jobs, size, self.time_limit)
+        return fitted
+
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        return len(self.classes_)
 
     def _inner(self) -> Any:
         return self._default() if self.estimator is None else self.estimator
@@ -122,9 +144,8 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         rules: dict[str, Any] = {"dtype": [np.float64, np.float32]}
-        if not own:
-            allow_nan = self.__sklearn_tags__().input_tags.allow_nan
-            rules = {"dtype": None, "ensure_all_finite": "allow-nan" if allow_nan else True}
+        if not own:  # whether it takes NaN is for the machine, or a pipeline, to say
+            rules = {"dtype": None, "ensure_all_finite": False}
         try:
             return validate_data(self, X, reset=reset, accept_sparse="csr", **rules)
         except TypeError:
@@ -146,11 +167,15 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self.certificates_ = [renumbered(c, self._index) for _, c in fitted]
         self.certificate_ = put_together(self.certificates_)
         inside = [last_step(machine) for machine in self.estimators_]
-        self.status_ = worst(inside)
-        runs = [getattr(machine, "outcome_", None) for machine in inside]
-        self.outcome_ = None if None in runs else Runs(tuple(runs))
+        self.status_ = worst(inside) if self._ended is None else self._ended
+        trained = [m for m in inside if not getattr(m, "untrained", False)]
+        runs = [getattr(machine, "outcome_", None) for machine in trained]
+        stopped = self._ended is Status.STOPPED
+        self.outcome_ = Runs(tuple(runs), stopped) if None not in runs else None
+        if self.outcome_ is None and stopped:
+            self.outcome_ = Runs((), stopped)
         inner = self._inner()
-        reason = getattr(inside[0], "solver_used_", type(inner).__name__)
+        reason = getattr(trained[0] if trained else inner, "solver_used_", type(inner).__name__)
         self.solver_used_ = f"{self._scheme()}, by {reason}"
 
     def _scheme(self) -> str:
@@ -221,6 +246,7 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         inner = get_tags(self._inner())
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.pairwise = inner.input_tags.pairwise
         return tags
 
 
@@ -237,6 +263,13 @@ def _is_numbers(X: Any) -> bool:
 
 
 def _labels(y: Any) -> NDArray[Any]:
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        raise LabelError(
+            f"y has shape {shape}: several labels for each row. Give one label for each row, or "
+            "fit one classifier for each column with sklearn.multioutput.MultiOutputClassifier. "
+            "y should be a 1d array."
+        )
     try:
         y = column_or_1d(y, warn=True)
         if y.dtype.kind not in "biu":

@@ -64,6 +64,8 @@ class Runs:
     """The runs of several machines: their outcomes, and the work of all."""
 
     parts: tuple[Any, ...]
+    stopped: bool = False
+    """Whether Ctrl-C kept some machines from being trained."""
 
     @property
     def passes(self) -> float:
@@ -83,7 +85,7 @@ class Runs:
     @property
     def interrupted(self) -> bool:
         """Whether one of them was stopped."""
-        return any(part.interrupted for part in self.parts)
+        return self.stopped or any(part.interrupted for part in self.parts)
 
 
 def put_together(certificates: Sequence[Any]) -> Certificates:

@@ -47,6 +47,11 @@ class Kesler(ManyClasses):
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
         has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
+    time_limit : float or None, default=None
+        Seconds, for learners that look at the clock; the machine is then the best so far.
     n_jobs : int or None, default=None
         Taken so that all schemes have it.
 
@@ -95,6 +100,8 @@ class Kesler(ManyClasses):
         explicit: bool = False,
         class_weight: Any = None,
         calibrate: str | None = None,
+        calibrate_cv: Any = None,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -102,6 +109,8 @@ class Kesler(ManyClasses):
         self.explicit = explicit
         self.class_weight = class_weight
         self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
 
     def _default(self) -> Any:
@@ -111,7 +120,7 @@ class Kesler(ManyClasses):
         inner, K = clone(self._inner()), len(self.classes_)
         if isinstance(inner, _NATIVE) and not self.explicit and K > 2:
             inner.set_params(fit_intercept=self.fit_intercept)
-            fitted = fit_machine(inner, X, label, weight)
+            fitted = fit_machine(inner, X, label, weight, self.time_limit)
             self.coef_, self.intercept_ = fitted[0].coef_, fitted[0].intercept_
             self._judgement = fitted[1]
         else:

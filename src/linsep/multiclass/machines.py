@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import warnings
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from linsep.certify.certificate import judge
 from linsep.core import Problem, Witness
-from linsep.core.lanes import run_all
-from linsep.errors import CapabilityError, LinsepError, ModelError, SettingError
+from linsep.core.status import Status
+from linsep.errors import CapabilityError, LinsepError, LinsepWarning, ModelError, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.certify_model import certify_model
+from linsep.formats.linear import linear_from_model, linear_to_model
 
 __all__ = [
+    "Untrained",
     "certified",
-    "entries",
     "fit_machine",
     "is_ours",
+    "is_pairwise",
     "last_step",
     "refuse_others",
     "refuse_unusable",
-    "run_machines",
+    "untrained",
     "values",
 ]
 
-_THREADS = 400_000  # entries of a binary problem from which a thread for each pays
 _CERTIFIED = 200_000  # entries up to which machines of other libraries are certified in fit
 
 
@@ -45,10 +46,16 @@ def is_ours(estimator: Any) -> bool:
     return isinstance(estimator, LinearClassifier)
 
 
+def is_pairwise(estimator: Any) -> bool:
+    """Whether columns of X are rows too, as those of a Gram matrix."""
+    return bool(get_tags(estimator).input_tags.pairwise)
+
+
 def refuse_others(estimator: Any) -> None:
     """Only a classifier, and one that is made already, can be wrapped."""
     made = hasattr(estimator, "fit") and not isinstance(estimator, type)
-    if not made or not is_classifier(estimator):
+    gives = hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")
+    if not made or is_regressor(estimator) or not (is_classifier(estimator) or gives):
         shown = type(estimator).__name__ if made else repr(estimator)
         raise SettingError(
             f"The 'estimator' parameter must be a classifier, such as linsep.LinearSVM(). Got "
@@ -71,19 +78,100 @@ def refuse_unusable(estimator: Any, weighted: bool) -> None:
         )
 
 
-def fit_machine(estimator: Any, X: Any, y: NDArray[Any], weight: Any) -> tuple[Any, Any]:
-    """A fitted copy, and its certificate: its own, or for other libraries one made here."""
-    machine = clone(estimator)
-    machine.fit(X, y) if weight is None else machine.fit(X, y, sample_weight=weight)
+def fit_machine(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    weight: Any,
+    seconds: float | None = None,
+    *,
+    hurry: bool = False,
+) -> tuple[Any, Any]:
+    """A fitted copy, and its certificate: its own, or for other libraries one made here.
+
+    ``seconds`` is a limit of time for estimators that have one. ``hurry`` is for one of many
+    problems: an estimator that would go further than its ``tol`` does not.
+    """
+    machine = None
+    if hurry and hasattr(last_step(estimator), "_hurry"):
+        machine = _in_a_hurry(estimator, X, y, weight, seconds)
+    if machine is None:
+        machine = _fitted(_limited(estimator, seconds), X, y, weight)
+    _give_back_limit(machine, estimator)
     certificate = getattr(last_step(machine), "certificate_", None)
     if certificate is None and not is_ours(machine):
         certificate = _certified(machine, X, y, weight)
     return machine, certificate
 
 
-def entries(X: Any) -> int:
-    """Matrix entries that are stored."""
-    return int(X.nnz if hasattr(X, "nnz") else np.size(X))
+def _fitted(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
+    return machine.fit(X, y) if weight is None else machine.fit(X, y, sample_weight=weight)
+
+
+def _in_a_hurry(estimator: Any, X: Any, y: Any, weight: Any, seconds: float | None) -> Any:
+    """The fast way for small problems; None where it did not come to its end."""
+    machine = _limited(estimator, seconds)
+    inside = last_step(machine)
+    inside._hurry = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinsepWarning)  # the slow way would say it again
+        _fitted(machine, X, y, weight)
+    del inside._hurry
+    stopped = inside.outcome_.interrupted
+    return machine if stopped or inside.status_.ok else None
+
+
+def _limited(estimator: Any, seconds: float | None) -> Any:
+    """A copy that takes no longer than this, if it can look at the clock."""
+    machine = clone(estimator)
+    inside = last_step(machine)
+    if seconds is not None and "time_limit" in inside.get_params(deep=False):
+        own = inside.time_limit
+        inside.set_params(time_limit=seconds if own is None else min(own, seconds))
+    return machine
+
+
+def _give_back_limit(machine: Any, estimator: Any) -> None:
+    """The machine has the settings of the estimator again."""
+    inside, given = last_step(machine), last_step(estimator)
+    if hasattr(given, "time_limit") and hasattr(inside, "time_limit"):
+        inside.time_limit = given.time_limit
+
+
+class Untrained(ClassifierMixin, BaseEstimator):
+    """Stands for a machine that there was no time to train: one answer for all rows."""
+
+    untrained = True
+    certificate_ = None
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """1 or -1 for each row."""
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        return np.full(n, float(self.intercept_[0]))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The same class for each row."""
+        return np.asarray(self.classes_[(self.decision_function(X) >= 0).astype(int)])
+
+    def to_model(self) -> dict[str, Any]:
+        """Fields of the model file."""
+        return linear_to_model(self)
+
+    @classmethod
+    def from_model(cls, fields: dict[str, Any]) -> Self:
+        """The machine of a model file."""
+        found: Self = linear_from_model(cls, fields)
+        return found
+
+
+def untrained(X: Any, positive: bool, status: Status) -> Untrained:
+    """A machine of one answer."""
+    machine = Untrained()
+    machine.n_features_in_ = int(X.shape[1]) if hasattr(X, "shape") and X.ndim == 2 else 0
+    machine.coef_ = np.zeros((1, machine.n_features_in_))
+    machine.intercept_ = np.array([1.0 if positive else -1.0])
+    machine.classes_, machine.status_ = np.array([0, 1]), status
+    return machine
 
 
 def certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
@@ -99,34 +187,13 @@ def certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
 
 def _certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
     """How far a machine of another library is from its best, if it claims to minimise something."""
-    size = entries(X)
+    size = X.nnz if hasattr(X, "nnz") else np.size(X)
     if not hasattr(machine, "coef_") or size > _CERTIFIED:
         return None
     try:
         return certify_model(machine, X, y, sample_weight=weight, time_limit=1.0)
     except (LinsepError, AttributeError, TypeError, ValueError):
         return None  # an objective that we do not know
-
-
-def run_machines(
-    estimator: Any, jobs: Sequence[Callable[[], Any]], n_jobs: int | None, size: float
-) -> list[Any]:
-    """All jobs, in threads where the estimator allows it; results in order.
-
-    Fits that show progress or call back go one after the other, and so do, unless threads are
-    asked for, those of few matrix entries (size): they would wait for each other.
-    """
-    if is_ours(estimator):
-        watched = bool(estimator.verbose) or estimator.callbacks is not None
-        alone = watched or (n_jobs is None and size < _THREADS)
-        return run_all(jobs, 1 if alone else None if n_jobs in (None, -1) else n_jobs)
-    if n_jobs in (None, 1):
-        return [job() for job in jobs]
-    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(_call)(job) for job in jobs))
-
-
-def _call(job: Callable[[], Any]) -> Any:
-    return job()
 
 
 def values(machine: Any, X: Any) -> NDArray[np.float64]:

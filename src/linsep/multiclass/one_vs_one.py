@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import ModelError
 from linsep.multiclass.base import ManyClasses
-from linsep.multiclass.certificates import renumbered
-from linsep.multiclass.machines import entries, fit_machine, run_machines, values
+from linsep.multiclass.machines import is_pairwise, values
+from linsep.multiclass.work import Job, entries
 
 __all__ = ["OneVsOne"]
 
@@ -32,6 +30,13 @@ class OneVsOne(ManyClasses):
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
         has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
+    time_limit : float or None, default=None
+        Seconds for all machines together; each may take an equal share of what is left. Those
+        that there is no time for give the side with more rows, and ``status_`` says so. The
+        same happens on Ctrl-C.
     n_jobs : int or None, default=None
         Threads. None: all cores for large tables and estimators of linsep, else one. The result
         does not depend on it.
@@ -76,25 +81,32 @@ class OneVsOne(ManyClasses):
     [[0, 2, 1]]
     """
 
+    _columns: list[Any] | None = None
+
     def __init__(
         self,
         estimator: Any = None,
         *,
         class_weight: Any = None,
         calibrate: str | None = None,
+        calibrate_cv: Any = None,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.class_weight = class_weight
         self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
 
     def _fit_machines(self, X: Any, label: NDArray[np.int64], weight: Any) -> list[Any]:
         inner = self._inner()
         self.pairs_ = list(combinations(range(len(self.classes_)), 2))
-        jobs = [partial(_fit_pair, inner, X, label, weight, pair) for pair in self.pairs_]
+        jobs = [Job(inner, X, label, weight, j, i) for i, j in self.pairs_]
+        self._columns = [job.rows() for job in jobs] if is_pairwise(inner) else None
         share = 2 / len(self.classes_)  # of the rows, in a duel
-        return run_machines(inner, jobs, self.n_jobs, share * entries(X))
+        return self._run(jobs, share * entries(X))
 
     def _scheme(self) -> str:
         return f"{len(self.estimators_)} machines, one for each pair of classes"
@@ -117,6 +129,9 @@ class OneVsOne(ManyClasses):
         """Raw values of the machines, shape (n, K (K - 1) / 2); >= 0 for the second class."""
         check_is_fitted(self)
         X = self._rows(X)
+        if self._columns is not None:  # a Gram matrix: each machine knows its own rows only
+            own = zip(self.estimators_, self._columns)
+            return np.column_stack([values(machine, X[:, rows]) for machine, rows in own])
         return np.column_stack([values(machine, X) for machine in self.estimators_])
 
     def votes(self, X: Any) -> NDArray[np.int64]:
@@ -162,14 +177,3 @@ def count_votes(raw: NDArray[np.float64], pairs: list[tuple[int, int]]) -> NDArr
         votes[:, j] += second
         votes[:, i] += ~second
     return votes
-
-
-def _fit_pair(
-    inner: Any, X: Any, label: NDArray[np.int64], weight: Any, pair: tuple[int, int]
-) -> Any:
-    """The machine of one pair, on the rows of these two classes."""
-    rows = np.flatnonzero((label == pair[0]) | (label == pair[1]))
-    own = None if weight is None else weight[rows]
-    y = (label[rows] == pair[1]).astype(int)
-    machine, certificate = fit_machine(inner, _safe_indexing(X, rows), y, own)
-    return machine, renumbered(certificate, rows)

@@ -13,7 +13,8 @@ from linsep.core.lanes import run_all
 from linsep.errors import ModelError, SettingError
 from linsep.estimators.params import Check, one_of
 from linsep.multiclass.base import ManyClasses
-from linsep.multiclass.machines import entries, fit_machine, run_machines, values
+from linsep.multiclass.machines import values
+from linsep.multiclass.work import Job, entries
 
 __all__ = ["OneVsRest"]
 
@@ -39,6 +40,13 @@ class OneVsRest(ManyClasses):
         two sides of each of them.
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold; with decide="argmax" only.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
+    time_limit : float or None, default=None
+        Seconds for all machines together; each may take an equal share of what is left. Those
+        that there is no time for give the side with more rows, and ``status_`` says so. The
+        same happens on Ctrl-C.
     n_jobs : int or None, default=None
         Threads. None: all cores for large tables and estimators of linsep, else one. The result
         does not depend on it.
@@ -92,6 +100,8 @@ class OneVsRest(ManyClasses):
         reject_label: Any = None,
         class_weight: Any = None,
         calibrate: str | None = None,
+        calibrate_cv: Any = None,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -99,6 +109,8 @@ class OneVsRest(ManyClasses):
         self.reject_label = reject_label
         self.class_weight = class_weight
         self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -116,8 +128,8 @@ class OneVsRest(ManyClasses):
         K = len(self.classes_)
         own = [1] if K == 2 else range(K)
         self._rejecting()  # an error before the work
-        jobs = [partial(fit_machine, inner, X, (label == k).astype(int), weight) for k in own]
-        return run_machines(inner, jobs, self.n_jobs, entries(X))
+        jobs = [Job(inner, X, label, weight, k) for k in own]
+        return self._run(jobs, entries(X))
 
     def _scheme(self) -> str:
         return f"{len(self.estimators_)} machines, one class against the rest"
@@ -168,18 +180,26 @@ class OneVsRest(ManyClasses):
                 label = _DEFAULTS["U"]
             elif kind in "iu" and classes.min() < 0:
                 label = int(classes.min()) - 1
-        if any(label == c for c in classes.tolist()):
+        if any(_same(label, c) for c in classes.tolist()):
             raise SettingError(
                 f"reject_label is {label!r}, which is one of the classes; give another label."
             )
-        given = np.asarray(label)
-        whole = kind in "iu" and given.dtype.kind in "iu"
-        if whole or (kind == given.dtype.kind and kind in "Uf"):
+        given = np.asarray(label) if np.isscalar(label) else None
+        whole = kind in "iu" and given is not None and given.dtype.kind in "iu"
+        if whole or (given is not None and kind == given.dtype.kind and kind in "Uf"):
             return np.append(classes.astype(np.int64) if whole else classes, given)
         out = np.empty(len(classes) + 1, dtype=object)
         out[:-1] = classes.tolist()
         out[-1] = label
         return out
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows that are right; a rejected row is wrong, whatever its label."""
+        if self.decide == "argmax":
+            return float(super().score(X, y, sample_weight))
+        accepts, y = self.accepts(X), np.asarray(y)
+        known = self.classes_[accepts.argmax(axis=1)] == y.ravel()
+        return float(np.average(known & (accepts.sum(axis=1) == 1), weights=sample_weight))
 
     @property
     def reject_label_(self) -> Any:
@@ -208,6 +228,11 @@ class OneVsRest(ManyClasses):
 
 
 _DEFAULTS = {"U": "reject", "i": -1, "u": -1, "f": float("nan")}
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equal, and no truth of one that is taken for the number 1 of the other."""
+    return isinstance(a, bool | np.bool_) == isinstance(b, bool | np.bool_) and bool(a == b)
 
 
 def _dense(coef: Any) -> Any:

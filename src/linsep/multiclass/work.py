@@ -1,0 +1,149 @@
+"""The binary problems of a scheme: fitted in order or in threads, within limits."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+
+from linsep.core.lanes import run_all
+from linsep.core.limits import Interrupts
+from linsep.core.status import Status
+from linsep.errors import GapWarning
+from linsep.multiclass.certificates import renumbered
+from linsep.multiclass.machines import fit_machine, is_ours, is_pairwise, untrained
+
+__all__ = ["Job", "entries", "run_jobs"]
+
+_THREADS = 400_000  # entries of a binary problem from which a thread for each pays
+_MANY = 500_000  # entries of all problems from which none is solved further than tol asks
+
+
+@dataclass(frozen=True)
+class Job:
+    """One binary problem of a table that all of them share; nothing is copied before its turn."""
+
+    estimator: Any
+    X: Any
+    label: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    positive: int
+    """Number of the class called 1."""
+    negative: int | None = None
+    """Number of the class called 0; None: all others."""
+
+    def rows(self) -> NDArray[np.intp] | None:
+        """Numbers of the rows that take part; None for all."""
+        if self.negative is None:
+            return None
+        return np.flatnonzero((self.label == self.positive) | (self.label == self.negative))
+
+    def fit(self, seconds: float | None, hurry: bool) -> tuple[Any, Any]:
+        """The machine and its certificate, with the row numbers of the whole table."""
+        rows, X, label, weight = self.rows(), self.X, self.label, self.weight
+        if rows is not None:
+            X, label = _safe_indexing(X, rows), label[rows]
+            if is_pairwise(self.estimator):
+                X = X[:, rows]
+            weight = None if weight is None else weight[rows]
+        target = (label == self.positive).astype(int)
+        machine, found = fit_machine(self.estimator, X, target, weight, seconds, hurry=hurry)
+        return machine, renumbered(found, rows)
+
+    def without_fit(self, status: Status) -> tuple[Any, Any]:
+        """A machine that was not trained: it always gives the side with more rows."""
+        ones = int((self.label == self.positive).sum())
+        if self.negative is None:
+            zeros = len(self.label) - ones
+        else:
+            zeros = int((self.label == self.negative).sum())
+        return untrained(self.X, ones >= zeros, status), None
+
+
+def entries(X: Any) -> int:
+    """Matrix entries that are stored."""
+    return int(X.nnz if hasattr(X, "nnz") else np.size(X))
+
+
+def run_jobs(
+    jobs: Sequence[Job], n_jobs: int | None, size: float, time_limit: float | None
+) -> tuple[list[Any], Status | None]:
+    """Fit all machines; results in order, and the status if some were left out.
+
+    The first Ctrl-C, or the end of the time, stops the machine that is being trained where it
+    stands, and those that come after it are not trained.
+
+    Parameters
+    ----------
+    jobs : list of Job
+    n_jobs : int or None
+        Threads.
+    size : float
+        Matrix entries of one problem.
+    time_limit : float or None
+        Seconds for all of them. Each may take an equal share of what is left.
+    """
+    threads, run = _threads(jobs[0].estimator, n_jobs, size)
+    begin, hurry = time.perf_counter(), len(jobs) * size > _MANY
+    lock, left, ended = threading.Lock(), len(jobs), Status.RUNNING
+
+    def one(job: Job) -> tuple[Any, Any]:
+        nonlocal left, ended
+        seconds = None
+        with lock:
+            if time_limit is not None:
+                rest = time_limit - (time.perf_counter() - begin)
+                seconds = min(rest, rest * threads / left)
+            left -= 1
+            if interrupts.requested:
+                ended = Status.STOPPED
+            elif seconds is not None and seconds <= 0:
+                ended = Status.TIME_LIMIT
+            if ended is not Status.RUNNING:
+                return job.without_fit(ended)
+        return job.fit(seconds, hurry)
+
+    with Interrupts() as interrupts:
+        found = run([partial(one, job) for job in jobs])
+    if interrupts.requested:
+        return found, Status.STOPPED
+    if ended is Status.TIME_LIMIT:
+        missing = sum(getattr(machine, "untrained", False) for machine, _ in found)
+        warnings.warn(
+            f"{missing} of {len(jobs)} machines were not trained: {ended.value}. They always give "
+            "the side with more rows; raise time_limit.",
+            GapWarning,
+            stacklevel=5,
+        )
+        return found, ended
+    return found, None
+
+
+def _threads(estimator: Any, n_jobs: int | None, size: float) -> tuple[int, Any]:
+    """How many threads, and what runs jobs in them.
+
+    Fits that show progress or call back go one after the other, and so do, unless threads are
+    asked for, those of few matrix entries: they would wait for each other.
+    """
+    if is_ours(estimator):
+        watched = bool(estimator.verbose) or estimator.callbacks is not None
+        alone = watched or (n_jobs is None and size < _THREADS)
+        threads = 1 if alone else None if n_jobs in (None, -1) else n_jobs
+        return threads or 2, partial(run_all, threads=threads)
+    if n_jobs in (None, 1):
+        return 1, lambda jobs: [job() for job in jobs]
+    pool = Parallel(n_jobs=n_jobs, prefer="threads")
+    return 2, lambda jobs: list(pool(delayed(_call)(job) for job in jobs))
+
+
+def _call(job: Any) -> Any:
+    return job()
