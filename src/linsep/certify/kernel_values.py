@@ -69,7 +69,8 @@ class KernelValues:
         whole = self._rows(dtype)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             values = self.kernel.block(_some(whole, rows), _some(whole, columns))
-        if not np.isfinite(values).all():
+            total = values.sum()  # one pass without a copy; finite unless some entry is not
+        if not np.isfinite(total) and not np.isfinite(values).all():
             i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
             at = [int(self.columns[part][k]) for part, k in ((rows, i), (columns, j))]
             raise DataError(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError, SettingError
+from linsep.jit.gaussian import exponents
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows, dense_pair, inner_products
 from linsep.kernels.scale import WORDS, require_scale, scale_of
@@ -22,6 +23,7 @@ Array = NDArray[Any]
 # Largest gamma |x|^2 for which |x|^2 + |z|^2 - 2 x . z is used: the exponent is then right to about
 # 1e-9 in float64 and 1e-3 in float32. Beyond it differences of the entries are taken.
 _SAFE = {np.dtype(np.float64): 1e6, np.dtype(np.float32): 2e3}
+_LARGE = 100_000  # entries of a tile from which machine code makes its exponents
 _PIECE = 128  # rows of a sparse block whose differences are taken together
 
 
@@ -100,10 +102,15 @@ class RBF(Kernel):
             return self._by_differences(A, B)
         kind = A.dtype.type
         values = inner_products(A.centred, B.centred)
-        values *= kind(2 * rate)
-        values -= kind(rate) * A.squares[:, None]
-        values -= kind(rate) * B.squares
-        np.minimum(values, 0, out=values)
+        left, right = kind(rate) * A.squares, kind(rate) * B.squares
+        if values.size >= _LARGE and values.flags.c_contiguous:
+            args = (values, left, right, kind(2 * rate), kind(0))
+            exponents(*args, size=values.size, work=values.size)
+        else:
+            values *= kind(2 * rate)
+            values -= left[:, None]
+            values -= right
+            np.minimum(values, 0, out=values)
         return np.asarray(np.exp(values, out=values))
 
     def _by_differences(self, A: Rows, B: Rows) -> Array:
