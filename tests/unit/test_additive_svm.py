@@ -20,7 +20,7 @@ from linsep.kernels.additive_function import AdditiveFunction, kappa
 from linsep.kernels.additive_levels import Levels
 from linsep.kernels.additive_nodes import Nodes, mean_table, nodes_of, table_error
 from linsep.solvers.additive_blocks import kernel_block
-from linsep.solvers.additive_choice import best_offset
+from linsep.solvers.smo_facts import best_offset
 
 POWERS = [-np.inf, -1.0, -0.25, -3.0, -300.0, 0.0]
 
@@ -123,7 +123,7 @@ def test_best_offset_minimises_the_sum_of_losses():
         y, cost = rng.choice([-1.0, 1.0], n), rng.choice([0.5, 1.0, 2.0], n)
         y[:2] = 1, -1
         score = rng.integers(-3, 4, n).astype(float)
-        b = best_offset(score, y, cost)
+        b = best_offset(y, cost, score - y)
 
         def loss(b, y=y, cost=cost, score=score):
             return float(cost @ np.maximum(0, 1 - y * (score + b)))

@@ -15,6 +15,7 @@ from linsep.errors import GapWarning
 from linsep.estimators.additive_kernel import power_of
 from linsep.kernels.additive_function import AdditiveFunction
 from linsep.kernels.additive_levels import levels_of
+from linsep.solvers.additive_blocks import share_blocks
 from linsep.solvers.additive_smo import AdditiveSMO
 from linsep.solvers.one_vs_rest import OneVsRest
 
@@ -58,6 +59,8 @@ def fit_smo(
     """Working sets, with the scores of all rows through the functions of single features."""
     solver = smo_solver(model, problem)
     levels = levels_of(problem, power)  # made once, for all classes
+    if not problem.binary:
+        share_blocks(levels, solver.solver.short(levels))
     if state is None:
         state = solver.init(problem, start=_warm(model, problem))
     outcome = drive(problem, solver, state, limits=limits, observers=observers)

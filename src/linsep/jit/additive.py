@@ -9,24 +9,16 @@ no slot, for kappa(0, z) = 0. A combination of kernel functions is one coefficie
 
 from __future__ import annotations
 
-import numpy as np
-
 from linsep.jit.compile import inner, routine
 
 __all__ = [
     "add_columns",
     "add_entries",
-    "add_nodes",
-    "block_dense",
-    "block_sparse",
-    "block_table",
     "collect",
     "count_positive",
     "intersection_columns",
     "intersection_slots",
     "look_up",
-    "moments",
-    "spread",
     "sum_entries",
     "take_positive",
 ]
@@ -176,147 +168,3 @@ def intersection_columns(indptr, rows, data, start, values, coef, below, above, 
             i = rows[p]
             for j in range(m):
                 out[i, j] += below[a, j] + x * above[a, j]
-
-
-# -- other kernels: values are weights on the nodes of a cell -----------------------------------
-
-
-@inner
-def _lagrange(t, points, signs, weight):
-    """Weights of the values at Chebyshev points that give the polynomial's value at t."""
-    m = len(points)
-    total = 0.0
-    for a in range(m):
-        off = t - points[a]
-        if off == 0.0:
-            for b in range(m):
-                weight[b] = 0.0
-            weight[a] = 1.0
-            return
-        weight[a] = signs[a] / off
-        total += weight[a]
-    for a in range(m):
-        weight[a] = weight[a] / total
-
-
-@routine
-def moments(start, lo, hi, base, t, root, coef, points, signs, weight, out):
-    """out[k - lo, node] = sum of coef root weight over the slots of feature k."""
-    m = len(points)
-    K = coef.shape[1]
-    for k in range(lo, hi):
-        part = out[k - lo]
-        for s in range(start[k], start[k + 1]):
-            at = base[s]
-            if m == 1:
-                for j in range(K):
-                    part[at, j] += coef[s, j] * root[s]
-                continue
-            _lagrange(t[s], points, signs, weight)
-            for a in range(m):
-                w = weight[a] * root[s]
-                for j in range(K):
-                    part[at + a, j] += w * coef[s, j]
-
-
-@routine
-def spread(start, lo, hi, base, t, root, table, points, signs, weight, H):
-    """H[s] = root times the values at the nodes, weighed, for the slots of features lo ... hi."""
-    m = len(points)
-    for k in range(lo, hi):
-        part = table[k - lo]
-        for s in range(start[k], start[k + 1]):
-            at = base[s]
-            if m == 1:
-                H[s] = root[s] * part[at, 0]
-                continue
-            _lagrange(t[s], points, signs, weight)
-            total = 0.0
-            for a in range(m):
-                total += weight[a] * part[at + a, 0]
-            H[s] = root[s] * total
-
-
-@routine
-def add_nodes(indptr, rows, base, t, root, table, points, signs, weight, lo, hi, out):
-    """out[row] += root times the values at the nodes, for the entries of columns lo ... hi."""
-    m = len(points)
-    K = out.shape[1]
-    for k in range(lo, hi):
-        part = table[k - lo]
-        for p in range(indptr[k], indptr[k + 1]):
-            at, i = base[p], rows[p]
-            if m == 1:
-                for j in range(K):
-                    out[i, j] += root[p] * part[at, j]
-                continue
-            _lagrange(t[p], points, signs, weight)
-            for a in range(m):
-                w = weight[a] * root[p]
-                for j in range(K):
-                    out[i, j] += w * part[at + a, j]
-
-
-# -- blocks of the kernel matrix ----------------------------------------------------------------
-
-
-@routine
-def block_dense(indptr, column, slot, values, new, Z, harmonic, scratch, out):
-    """Kernel of rows ``new`` with the rows whose values are the columns of Z.
-
-    The inner loop runs over rows of Z, so that machine code takes several at once.
-    """
-    q = Z.shape[1]
-    for r in range(len(new)):
-        i = new[r]
-        line = out[r]
-        for j in range(q):
-            line[j] = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            x = values[slot[p]]
-            z = Z[column[p]]
-            if harmonic:
-                twice = x + x
-                np.add(z, x, scratch)
-                np.divide(z, scratch, scratch)  # the operator would look for zeros one by one
-                for j in range(q):
-                    line[j] += twice * scratch[j]
-            else:
-                for j in range(q):
-                    line[j] += x if x < z[j] else z[j]
-
-
-@routine
-def block_sparse(indptr, column, slot, values, new, of_column, place, entry, harmonic, out):
-    """The same for rows with few entries; of_column, place, entry hold the others by column."""
-    for r in range(len(new)):
-        i = new[r]
-        line = out[r]
-        for j in range(len(line)):
-            line[j] = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            x = values[slot[p]]
-            k = column[p]
-            for g in range(of_column[k], of_column[k + 1]):
-                z = entry[g]
-                if harmonic:
-                    line[place[g]] += (x + x) * (z / (x + z))
-                else:
-                    line[place[g]] += x if x < z else z
-
-
-@routine
-def block_table(indptr, column, slot, node, root, new, of_column, place, entry, table, out):
-    """The same for other means of few distinct values: entry holds the slots of the others."""
-    for r in range(len(new)):
-        i = new[r]
-        line = out[r]
-        for j in range(len(line)):
-            line[j] = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            s = slot[p]
-            means = table[node[s]]
-            k = column[p]
-            for g in range(of_column[k], of_column[k + 1]):
-                t = entry[g]
-                line[place[g]] += root[s] * root[t] * means[node[t]]

@@ -16,6 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linsep.jit import additive as loops
+from linsep.jit import additive_nodes as cells
 from linsep.kernels.additive_nodes import Nodes, mean_table, nodes_of, table_error
 
 __all__ = ["AdditiveFunction", "by_columns", "by_rows", "kappa"]
@@ -153,13 +154,13 @@ class AdditiveFunction:
             used = int(self.start[hi] - self.start[lo])
             if used == 0:
                 continue
-            loops.moments(
+            cells.moments(
                 self.start, lo, hi, here.base, here.t, here.root, self.coef, source.points,
                 source.signs, weight, sums, size=len(self.values), work=3 * used * len(weight),
             )  # fmt: skip
             levels = np.matmul(table, sums)
             entries = int(indptr[hi] - indptr[lo])
-            loops.add_nodes(
+            cells.add_nodes(
                 indptr, rows, there.base, there.t, there.root, levels, target.points,
                 target.signs, other, lo, hi, out, size=len(data), work=3 * entries * len(other),
             )  # fmt: skip

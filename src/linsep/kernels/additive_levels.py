@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import run_all
 from linsep.jit import additive as loops
+from linsep.jit import additive_nodes as cells
 from linsep.kernels.additive_function import AdditiveFunction, by_rows, kappa
 from linsep.kernels.additive_nodes import mean_table, nodes_of, ranks_in, table_of
 
@@ -137,12 +138,12 @@ class Levels:
             hi = min(self.d, lo + step)
             sums = np.zeros((hi - lo, G, 1))
             work = 4 * int(self.start[hi] - self.start[lo]) * len(weight)
-            loops.moments(
+            cells.moments(
                 self.start, lo, hi, *common, c[:, None], nodes.points, nodes.signs, weight, sums,
                 size=self.nnz, work=work,
             )  # fmt: skip
             levels = (sums[:, :, 0] @ self.table)[:, :, None]
-            loops.spread(
+            cells.spread(
                 self.start, lo, hi, *common, levels, nodes.points, nodes.signs, weight, H,
                 size=self.nnz, work=work,
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Which rows a working set takes, and which offset fits the scores."""
+"""Which rows a working set takes, and points of the box."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.solvers.smo_facts import movable
 
-__all__ = ["best_offset", "edges", "feasible", "movable", "smallest"]
+__all__ = ["edges", "feasible", "project", "smallest"]
 
 Array = NDArray[np.float64]
-
-
-def movable(y: Array, top: Array, a: Array) -> tuple[Any, Any]:
-    """Rows whose y alpha may grow, and those whose y alpha may fall."""
-    grows, falls = a < top, a > 0
-    return np.where(y > 0, grows, falls), np.where(y > 0, falls, grows)
 
 
 def edges(y: Array, top: Array, a: Array, score: Array) -> tuple[float, float]:
@@ -37,19 +32,6 @@ def smallest(f: Array, allowed: Any, count: int, seed: int | None) -> NDArray[np
     return np.sort(rows[np.argpartition(f[rows], count)[:count]])
 
 
-def best_offset(score: Array, y: Array, cost: Array) -> float:
-    """b that minimises sum cost max(0, 1 - y (score + b)); the middle of an interval of them."""
-    breaks = y - score
-    order = np.argsort(breaks)
-    slope = np.cumsum(cost[order]) - float(cost[y > 0].sum())
-    slack = 1e-12 * float(cost.sum())
-    at = int(np.searchsorted(slope, -slack))
-    at = min(at, len(order) - 1)
-    if slope[at] <= slack and at + 1 < len(order):
-        return 0.5 * float(breaks[order[at]] + breaks[order[at + 1]])
-    return float(breaks[order[at]])
-
-
 def feasible(problem: Problem, alpha: Array, C: float) -> Array:
     """In the box, and balanced by scaling the heavier class down."""
     alpha = np.clip(alpha, 0.0, C * problem.weight)
@@ -59,3 +41,21 @@ def feasible(problem: Problem, alpha: Array, C: float) -> Array:
         return np.zeros_like(alpha)
     alpha[positive if plus > minus else ~positive] *= min(plus, minus) / max(plus, minus)
     return alpha
+
+
+def project(point: Array, low: Array, high: Array, total: float) -> Array:
+    """The nearest point of the box whose entries have the given sum."""
+    span = float(np.abs(point).max() + np.abs(high).max() + np.abs(low).max()) + 1e-300
+    left, right = -span, span
+    for _ in range(100):
+        shift = 0.5 * (left + right)
+        if float(np.clip(point - shift, low, high).sum()) > total:
+            left = shift
+        else:
+            right = shift
+    out: Any = np.clip(point - right, low, high)
+    inside = (out > low) & (out < high)
+    if inside.any():  # what the bisection leaves
+        out[inside] += (total - float(out.sum())) / int(inside.sum())
+        np.clip(out, low, high, out=out)
+    return np.asarray(out)

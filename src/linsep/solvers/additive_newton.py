@@ -1,8 +1,8 @@
 """Newton steps on the free variables of a working set.
 
-Pairs of variables converge slowly where the kernel matrix is nearly singular and C is large.
-The variables strictly inside their box have a linear system instead: K d + mu = -f, sum d = 0.
-A step goes to its solution or to the first bound on the way, so the dual objective never falls.
+Pairs of variables converge slowly where many variables are free. The variables strictly inside
+their box have a linear system instead: K d + mu = -f, sum d = 0. A step goes towards its
+solution, brought into the box, as far as the dual objective grows; it never falls.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from linsep.solvers.additive_blocks import taken_from
+from linsep.solvers.additive_choice import project
+
 __all__ = ["newton_rounds"]
 
 Array = NDArray[np.float64]
@@ -20,47 +23,48 @@ Array = NDArray[np.float64]
 _RIDGES = {8: 1e-14, 4: 1e-6}  # share of the diagonal that rounding may take from the matrix
 
 
-def newton_rounds(K: Array, y: Array, top: Array, a: Array, f: Array, rounds: int) -> int:
-    """Steps on the free variables, in place; variables that reach a bound stay there.
+def newton_rounds(K: Any, y: Array, top: Array, a: Array, f: Array, eps: float, rounds: int) -> int:
+    """Steps on the free variables, in place, until no violation among them exceeds eps.
 
-    Gives back the number of steps taken.
+    Variables that reach a bound stay there. Gives back the number of steps taken.
     """
     for taken in range(rounds):
         free = np.flatnonzero((a > 0) & (a < top))
-        if len(free) < 2:
+        if len(free) < 2 or float(np.ptp(f[free])) <= eps:
             return taken
-        step = _direction(K[np.ix_(free, free)], f[free])
-        if step is None or not float(step @ f[free]) < 0:
+        step = _direction(taken_from(K, free, free), f[free])
+        if step is None:
             return taken
-        change = y[free] * step
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(change > 0, (top[free] - a[free]) / change, -a[free] / change)
-        room[change == 0] = np.inf
-        t = min(1.0, float(room.min()))
-        a[free] = np.clip(a[free] + t * change, 0.0, top[free])
-        if t < 1.0:
-            hit = free[room <= t * (1 + 1e-12)]
-            a[hit] = np.where(y[hit] * step[room <= t * (1 + 1e-12)] > 0, top[hit], 0.0)
-        f += K[:, free] @ (t * step)
-        if t == 1.0:
-            return taken + 1
+        beta, bound = a[free] * y[free], top[free] * y[free]
+        low, high = np.minimum(0.0, bound), np.maximum(0.0, bound)
+        change = project(beta + step, low, high, float(beta.sum())) - beta
+        slope = float(change @ f[free])
+        if not slope < 0:
+            return taken
+        image = K[free].T @ change.astype(K.dtype)
+        curvature = float(change @ image[free])
+        t = 1.0 if curvature <= 0 else min(1.0, -slope / curvature)
+        a[free] = np.clip((beta + t * change) * y[free], 0.0, top[free])
+        f += t * image[: len(f)]
     return rounds
 
 
-def _direction(K: Array, f: Array) -> Any:
+def _direction(K: Any, f: Array) -> Any:
     """d with K d + mu = -f and sum d = 0, or None where rounding spoils it."""
     scale = float(K.diagonal().max())
     if not scale > 0:
         return None
     own = np.arange(len(f))
+    short = K.dtype == np.float32
+    factorise, solve = (lapack.spotrf, lapack.spotrs) if short else (lapack.dpotrf, lapack.dpotrs)
     ridge = _RIDGES[K.dtype.itemsize]
+    right = np.column_stack([f.mean() - f, np.ones(len(f))])
     while ridge < 1e-2:
-        system = K / scale if K.dtype == np.float64 else K.astype(np.float64) / scale
-        system[own, own] += ridge
-        factor, info = lapack.dpotrf(system, lower=1, overwrite_a=1)
+        system = K.T.copy()  # by columns, as LAPACK wants it
+        system[own, own] += ridge * scale
+        factor, info = factorise(system, lower=1, overwrite_a=1)
         if info == 0:
-            right = np.column_stack([-f / scale, np.ones(len(f))])
-            found, _ = lapack.dpotrs(factor, right, lower=1)
+            found = np.asarray(solve(factor, right.astype(K.dtype), lower=1)[0], dtype=np.float64)
             step = found[:, 0] - found[:, 1] * (found[:, 0].sum() / found[:, 1].sum())
             step -= step.mean()
             return step if np.isfinite(step).all() else None

@@ -12,7 +12,7 @@ Papers:  Joachims 1999 (working sets), Maji, Berg, Malik 2008 (intersection kern
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,14 +20,18 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Witness
 from linsep.core.status import Status
-from linsep.jit import smo
 from linsep.kernels.additive_levels import Levels, levels_of
-from linsep.solvers.additive_blocks import kernel_block
-from linsep.solvers.additive_choice import best_offset, edges, feasible, movable, smallest
+from linsep.solvers.additive_blocks import kernel_block, roomy
+from linsep.solvers.additive_choice import edges, feasible
+from linsep.solvers.additive_inner import solve_set
 from linsep.solvers.additive_newton import newton_rounds
+from linsep.solvers.additive_sets import next_set
+from linsep.solvers.additive_state import AdditiveState
 from linsep.solvers.additive_subspace import subspace_step
+from linsep.solvers.smo_facts import best_offset
+from linsep.solvers.smo_rescue import interior_point
 
 __all__ = ["AdditiveSMO", "AdditiveState"]
 
@@ -37,43 +41,16 @@ _FRESH = 64  # steps after which the scores are computed anew, against rounding
 _IDLE = 12
 _STEPS = 20  # pairs for each row of a working set, before Newton's method takes over
 _ROUNDS = 20
+_LARGE = 1024  # rows of a working set above which a factorisation costs more than pairs
+_RESCUE = 2000  # rows up to which an interior point method helps out
+_PATIENCE = 100  # pairs a row after which it does
 _NEAR = 1e-3  # largest violation from which a small problem is solved to rounding
 _EXACT = 1e-10
 _SMALL = 512
 _CROWDED = 0.75  # share of a working set that free variables may fill before all of them move
-_USEFUL = 0.7  # share of a working set below which the rest is left out
 _ITERATIONS = 30
 _TURNS = 3
 _COARSE = 1e-4  # gap for which kernel values in float32 will do inside a working set
-
-
-@dataclass(kw_only=True)
-class AdditiveState(State):
-    """Dual variables, scores without offset, and the working set with its kernel values."""
-
-    alpha: Array
-    score: Array
-    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    block: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    offset: float = 0.0
-    primal: float = np.inf
-    dual: float = 0.0
-    best: float = -np.inf
-    idle: int = 0
-    age: int = 0
-    work: float = 0.0
-
-    @property
-    def passes(self) -> float:
-        """Products with the kernel matrix, two passes each."""
-        return self.work
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        if not np.isfinite(self.primal):
-            return np.inf
-        return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -106,10 +83,11 @@ class AdditiveSMO:
 
     def init(self, problem: Problem, *, start: Any = None) -> AdditiveState:
         """alpha = 0, or dual variables given, made feasible."""
+        levels = levels_of(problem, self.power)
         state = AdditiveState(
             alpha=np.zeros(problem.n),
             score=np.zeros(problem.n),
-            block=np.zeros((0, 0), dtype=np.float32 if self.tol >= _COARSE else np.float64),
+            block=np.zeros((0, 0), dtype=np.float32 if self.short(levels) else np.float64),
         )
         if start is not None:
             state.alpha = feasible(problem, np.asarray(start, dtype=np.float64), self.C)
@@ -126,6 +104,10 @@ class AdditiveSMO:
             taken += 1
         return taken
 
+    def short(self, levels: Levels) -> bool:
+        """Whether kernel values in float32 will do inside a working set."""
+        return self.tol >= _COARSE and roomy(levels)
+
     def status(self, state: AdditiveState) -> Status:
         """Pure."""
         return state.status
@@ -141,9 +123,12 @@ class AdditiveSMO:
 
     def _step(self, problem: Problem, levels: Levels, state: AdditiveState) -> None:
         state.steps += 1
+        if self._creeps(problem, state):
+            self._rescue(problem, levels, state)
+            return
         y, top = problem.sign, self.C * problem.weight
         f = state.score - y
-        width = self._choose(problem, levels, state, f, top)
+        width = next_set(self, problem, levels, state, f, top)
         if width <= 0.0:
             self._stand_still(problem, state)
             return
@@ -153,13 +138,11 @@ class AdditiveSMO:
         values = np.zeros((4, len(K)))
         values[0, :q], values[1, :q] = y[rows], top[rows]
         values[2, :q], values[3, :q] = state.alpha[rows], f[rows]
-        taken = smo.solve_block(
-            K, values[0], values[1], values[2], values[3], max(0.1 * width, 1e-13), _STEPS * q,
-            np.zeros((6, len(K))), size=K.size, work=400 * len(K),
-        )  # fmt: skip
-        if (taken == _STEPS * q and q <= 2 * _SMALL) or (q == problem.n and width < _NEAR):
-            part = values[:, :q]
-            taken += newton_rounds(K[:q, :q], part[0], part[1], part[2], part[3], _ROUNDS)
+        eps, limit = max(0.1 * width, 1e-13), _STEPS * q
+        part = values[0], values[1], values[2], values[3]
+        taken = solve_set(K, *part, eps, limit)
+        if (taken >= limit and q <= _LARGE) or (q == problem.n and width < _NEAR):
+            taken += newton_rounds(K, *part, 0.01 * eps, _ROUNDS)
         change = values[2, :q] - state.alpha[rows]
         moved = np.flatnonzero(change)
         if taken == 0 or not moved.size:
@@ -206,63 +189,6 @@ class AdditiveSMO:
         levels.add_product(rows, change, state.score)
         state.work += 1 + len(rows) / problem.n
 
-    def _choose(
-        self, problem: Problem, levels: Levels, state: AdditiveState, f: Array, top: Array
-    ) -> float:
-        """The next working set and its kernel values; gives back the largest violation."""
-        a, n = state.alpha, problem.n
-        up, low = movable(problem.sign, top, a)
-        least, most = float(f[up].min()), float(f[low].max())
-        if n <= self.size:
-            if len(state.rows) != n:
-                self._take(levels, state, state.rows[:0], np.arange(n))
-            return most - least
-        violates = (up & (f < most)) | (low & (f > least))
-        if most <= least:
-            return 0.0
-        kept = self._kept(state, (up & low) | violates)
-        free = np.ones(n, dtype=bool)
-        free[state.rows[kept]] = False
-        target = min(max(self.size, 2 * len(kept)), self.most)
-        half = max((target - len(kept)) // 2, self.size // 4)
-        seed = self.seed if state.steps == 1 else None
-        new = smallest(f, up & free & (f < most), half, seed)
-        free[new] = False
-        more = smallest(-f, low & free & (f > least), half, seed)
-        self._take(levels, state, kept, np.concatenate([new, more]))
-        return most - least
-
-    def _kept(self, state: AdditiveState, useful: Any) -> NDArray[np.int64]:
-        """Places of the last working set that stay: all, until many of them are of no use."""
-        places = np.arange(len(state.rows))
-        room = self.most - self.size // 2
-        own = useful[state.rows]
-        if own.sum() < _USEFUL * len(places) or len(places) > room:
-            places = places[own]
-        return places[max(0, len(places) - room) :]  # the newest ones
-
-    def _take(
-        self, levels: Levels, state: AdditiveState, kept: NDArray[np.int64], new: Any
-    ) -> None:
-        """The working set: some of the last one, by their places in it, and new rows.
-
-        The block is padded to whole lanes with rows that take no part.
-        """
-        short = self.tol >= _COARSE
-        rows = np.concatenate([state.rows[kept], new])
-        q, k = len(rows), len(kept)
-        padded = -(-q // smo.LANES) * smo.LANES
-        block = np.zeros((padded, padded), dtype=np.float32 if short else np.float64)
-        if k == len(state.rows):
-            block[:k, :k] = state.block[:k, :k]
-        elif k:
-            block[:k, :k] = state.block[np.ix_(kept, kept)]
-        if q > k:
-            fresh = kernel_block(levels, new, rows, short=short)
-            block[k:q, :q] = fresh
-            block[:k, k:q] = fresh[:, :k].T
-        state.rows, state.block = rows, block
-
     def _stand_still(self, problem: Problem, state: AdditiveState) -> None:
         """No pair of the working set moves: rounding, or an optimum."""
         if state.age == 0:
@@ -270,6 +196,29 @@ class AdditiveSMO:
         self._refresh(problem, state)
         state.rows, state.block = state.rows[:0], state.block[:0, :0]
         self._measure(problem, state)
+
+    # -- small problems that creep -------------------------------------------------------------
+
+    def _creeps(self, problem: Problem, state: AdditiveState) -> bool:
+        """Whether it takes so long that a method of n^3 operations is worth its price."""
+        slow = state.n_updates > _PATIENCE * problem.n + 1000 or state.idle > _IDLE
+        return slow and not state.rescued and problem.n <= _RESCUE
+
+    def _rescue(self, problem: Problem, levels: Levels, state: AdditiveState) -> None:
+        """The answer of the interior point method, if its gap is smaller."""
+        state.rescued = 1
+        state.idle = 0
+        y, rows = problem.sign, np.arange(problem.n)
+        K = kernel_block(levels, rows, rows)
+        kept, gap = state.alpha, state.primal - state.dual
+        state.alpha = feasible(problem, interior_point(K, y, self.C * problem.weight, True), self.C)
+        state.rows, state.block = state.rows[:0], state.block[:0, :0]
+        self._refresh(problem, state)
+        self._measure(problem, state)
+        if not state.primal - state.dual < gap:
+            state.alpha = kept
+            self._refresh(problem, state)
+            self._measure(problem, state)
 
     # -- bookkeeping ------------------------------------------------------------------------
 
@@ -286,7 +235,7 @@ class AdditiveSMO:
     def _measure(self, problem: Problem, state: AdditiveState) -> None:
         """Objective, bound and status."""
         y, cost = problem.sign, self.C * problem.weight
-        state.offset = best_offset(state.score, y, cost)
+        state.offset = best_offset(y, cost, state.score - y)
         squared = max(float((state.alpha * y) @ state.score), 0.0)
         loss = np.maximum(0.0, 1.0 - y * (state.score + state.offset))
         state.primal = 0.5 * squared + float(cost @ loss)
@@ -303,7 +252,8 @@ class AdditiveSMO:
             else:
                 state.status = Status.CERTIFIED if state.idle > 2 else Status.RUNNING
         else:
-            state.status = Status.STALLED if state.idle > _IDLE else Status.RUNNING
+            stuck = state.idle > _IDLE and not self._creeps(problem, state)
+            state.status = Status.STALLED if stuck else Status.RUNNING
 
     def _exact(self, problem: Problem, state: AdditiveState) -> bool:
         """Small problems are solved until no row violates its condition."""

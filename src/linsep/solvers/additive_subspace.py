@@ -7,12 +7,11 @@ the box, and the exact minimum on the way there is taken, so the dual objective 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.kernels.additive_levels import Levels
+from linsep.solvers.additive_choice import project
 
 __all__ = ["subspace_step"]
 
@@ -30,7 +29,7 @@ def subspace_step(
     beta = alpha[rows] * y[rows]
     low, high = np.minimum(0.0, top[rows] * y[rows]), np.maximum(0.0, top[rows] * y[rows])
     step, products = _conjugate(levels, rows, f, iterations)
-    goal = _project(beta + step, low, high, float(beta.sum()))
+    goal = project(beta + step, low, high, float(beta.sum()))
     change = goal - beta
     slope = float(change @ f)
     if not slope < 0:
@@ -64,21 +63,3 @@ def _conjugate(
         p += rest
         size = new
     return step, iterations
-
-
-def _project(point: Array, low: Array, high: Array, total: float) -> Array:
-    """The nearest point of the box whose entries have the given sum."""
-    span = float(np.abs(point).max() + np.abs(high).max() + np.abs(low).max()) + 1e-300
-    left, right = -span, span
-    for _ in range(100):
-        shift = 0.5 * (left + right)
-        if float(np.clip(point - shift, low, high).sum()) > total:
-            left = shift
-        else:
-            right = shift
-    out: Any = np.clip(point - right, low, high)
-    inside = (out > low) & (out < high)
-    if inside.any():  # what the bisection leaves
-        out[inside] += (total - float(out.sum())) / int(inside.sum())
-        np.clip(out, low, high, out=out)
-    return np.asarray(out)
