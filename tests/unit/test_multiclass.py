@@ -12,11 +12,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_iris, make_blobs
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    RidgeClassifier,
+    SGDClassifier,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import LinearSVC
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
 import linsep
 from linsep.core.status import Status
@@ -234,10 +241,63 @@ def test_model_files(scheme, inner, calibrate, tmp_path):
 
 @every
 def test_files_refuse_what_they_cannot_hold(scheme, tmp_path):
-    with pytest.raises(ModelError, match="machines of class LinearSVC"):
-        linsep.save(scheme(LinearSVC()).fit(X, y), tmp_path / "m.json")
+    inner = SGDClassifier(random_state=np.random.RandomState(0), fit_intercept=False)
+    with pytest.raises(ModelError, match=r"random_state is .*RandomState.*set it to a number"):
+        linsep.save(scheme(inner).fit(X, y), tmp_path / "m.json")
     with pytest.raises(ModelError, match="not fitted"):
         linsep.save(scheme(), tmp_path / "m.json")
+    if scheme is not linsep.Kesler:
+        with pytest.raises(ModelError, match=r"SVC cannot be saved.*there is joblib.dump"):
+            linsep.save(scheme(SVC()).fit(X, y), tmp_path / "m.json")
+
+
+FOREIGN = [LinearSVC(), LogisticRegression(), RidgeClassifier(), SGDClassifier(random_state=0),
+           make_pipeline(StandardScaler(), LinearSVC()),
+           make_pipeline(MinMaxScaler(), Normalizer(), linsep.LinearSVM())]  # fmt: skip
+
+
+@pytest.mark.parametrize("inner", FOREIGN, ids=str)
+@every
+def test_machines_of_scikit_learn_in_files(scheme, inner, tmp_path):
+    if scheme is linsep.Kesler and hasattr(inner, "steps"):
+        with pytest.raises(CapabilityError, match="put its first steps in front"):
+            scheme(inner).fit(X, y)
+        return
+    model = scheme(inner, calibrate="temperature").fit(X, np.array(["b", "a", "c"])[y])
+    linsep.save(model, tmp_path / "m.json")
+    again = linsep.load(tmp_path / "m.json")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+    assert again.summary() == model.summary()
+    assert str(again.get_params()) == str(model.get_params())
+    assert type(again.estimators_[0]) is type(model.estimators_[0])
+
+
+def test_damaged_machines_of_scikit_learn(tmp_path):
+    path = tmp_path / "m.json"
+    linsep.save(linsep.OneVsRest(LinearSVC()).fit(X, y), path)
+    text = path.read_text()
+    for old, new, words in (
+        ('"sklearn.LinearSVC"', '"sklearn.SVC"', "which linsep does not have"),
+        ('"sklearn.LinearSVC"', '"os.system"', "which linsep does not have"),
+        ('"intercept_"', '"__class__"', "the arrays of sklearn.LinearSVC must be"),
+        ('"n_features": 2', '"n_features": 3', "for 3 features"),
+        ('"C": 1.0', '"Q": 1.0', "cannot be made of this"),
+    ):
+        assert old in text
+        path.write_text(text.replace(old, new))
+        with pytest.raises(ModelError, match=words):
+            linsep.load(path)
+
+
+def test_row_numbers_of_certificates_survive_a_file(tmp_path):
+    rows, labels = np.array([[0.0], [5], [1], [0.5], [6]]), np.array(["a", "b", "a", "c", "b"])
+    model = linsep.OneVsOne(linsep.Perceptron(max_iter=50)).fit(rows, labels)
+    linsep.save(model, tmp_path / "m.json")
+    again = linsep.load(tmp_path / "m.json")
+    number = model.pairs_.index((0, 2))
+    assert len(model.certificates_[number].rows)
+    assert tuple(again.certificates_[number].rows) == tuple(model.certificates_[number].rows)
 
 
 @every
@@ -263,7 +323,7 @@ def test_errors_are_clear(scheme):
 def test_learners_that_do_not_fit():
     with pytest.raises(CapabilityError, match="takes no sample_weight"):
         linsep.OneVsRest(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(6))
-    with pytest.raises(CapabilityError, match="no linear classifier through the origin"):
+    with pytest.raises(CapabilityError, match="no linear classifier of sparse rows"):
         linsep.Kesler(KNeighborsClassifier(2)).fit(X, y)
 
 

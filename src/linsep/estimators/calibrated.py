@@ -30,7 +30,7 @@ _QUIET: dict[str, Any] = {
 
 def _is_splits(value: Any) -> bool:
     if isinstance(value, Integral):
-        return not isinstance(value, bool) and value >= 2
+        return int(value) >= 2  # so True is no number of folds
     return value is None or isinstance(value, list | tuple) or hasattr(value, "split")
 
 
@@ -202,7 +202,7 @@ def _numbers(rows: Any, n: int) -> NDArray[np.intp]:
         raise SettingError("calibrate_cv must give row numbers, one-dimensional and whole.")
     if rows.size and rows.max() >= n:
         raise SettingError(f"calibrate_cv names the row {rows.max()}; X has {n} rows.")
-    return rows.astype(np.intp) % n
+    return np.asarray(rows.astype(np.intp) % n)
 
 
 def _whole_classes(

@@ -14,10 +14,17 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from typing import Any
 
 from linsep._version import __version__
 from linsep.errors import DataError, ModelError
+from linsep.formats.foreign import (
+    foreign_from_model,
+    foreign_is_known,
+    foreign_name,
+    foreign_to_model,
+)
 from linsep.formats.pipeline import pipeline_from_model, pipeline_to_model
 from linsep.formats.values import pack, unpack
 
@@ -27,7 +34,7 @@ FORMAT, VERSION = "linsep-model", 1
 PIPELINE = "Pipeline"  # of scikit-learn, with steps from the list below
 
 # Only these names are ever looked up, whatever a file asks for; name -> module.
-CLASSES = dict.fromkeys(
+CLASSES = {"Untrained": "linsep.multiclass.machines"} | dict.fromkeys(
     (
         "AdditiveSVM",
         "GaussianClassifier",
@@ -91,20 +98,32 @@ def _fields(model: Any) -> dict[str, Any]:
     name = type(model).__name__
     if name == PIPELINE and hasattr(model, "steps"):
         content = pipeline_to_model(model, _can_be_saved)
+    elif foreign_name(model) is not None:
+        content, name = foreign_to_model(model), str(foreign_name(model))
     elif _can_be_saved(model):
         content = model.to_model()
     else:
-        raise ModelError(f"{name} cannot be saved as JSON; linsep's own fitted estimators can.")
+        raise ModelError(
+            f"{name} cannot be saved as JSON; linsep's own fitted estimators can, and linear "
+            "classifiers and scalers of scikit-learn. For others there is joblib.dump, whose "
+            "files run code when they are loaded."
+        )
     return {"estimator": name, **{key: pack(v, key, _fields) for key, v in content.items()}}
 
 
 def _can_be_saved(model: Any) -> bool:
-    return type(model).__name__ in CLASSES and hasattr(model, "to_model")
+    own = type(model).__name__ in CLASSES and hasattr(model, "to_model")
+    return own or foreign_name(model) is not None
 
 
 def _revive(content: Any, where: str) -> Any:
     name = content.get("estimator") if isinstance(content, dict) else None
-    make = pipeline_from_model if name == PIPELINE else _find_class(name, where).from_model
+    if name == PIPELINE:
+        make = pipeline_from_model
+    elif isinstance(name, str) and foreign_is_known(name):
+        make = partial(foreign_from_model, name)
+    else:
+        make = _find_class(name, where).from_model
     head = ("format", "version", "linsep", "estimator")
     fields = {
         key: unpack(value, f"{where}: {key}", _revive)

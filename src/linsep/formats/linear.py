@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from linsep.errors import ModelError
 
-__all__ = ["linear_from_model", "linear_to_model"]
+__all__ = ["certificate_of", "linear_from_model", "linear_to_model"]
 
 _OF_A_RUN = ("callbacks", "verbose")  # say how to watch a fit, nothing about its result
 _EXTRA = (
@@ -86,13 +86,17 @@ def _restore_words(estimator: Any, fields: Mapping[str, Any]) -> None:
         except KeyError as error:
             raise ModelError(f"status {error} is not known") from error
     if fields.get("certificate") is not None:
-        from linsep.certify.certificate import Certificate
-        from linsep.certify.gap import Gap
-        from linsep.certify.squares import Squares
+        estimator.certificate_ = certificate_of(fields["certificate"])
 
-        stored = fields["certificate"]
-        kind = Squares if "reach" in stored else Gap if "lower_bound" in stored else Certificate
-        estimator.certificate_ = kind.from_dict(stored)
+
+def certificate_of(stored: Mapping[str, Any]) -> Any:
+    """The certificate of a model file, by the fields that it has."""
+    from linsep.certify.certificate import Certificate
+    from linsep.certify.gap import Gap
+    from linsep.certify.squares import Squares
+
+    kind: Any = Squares if "reach" in stored else Gap if "lower_bound" in stored else Certificate
+    return kind.from_dict(stored)
 
 
 def _array(fields: Mapping[str, Any], name: str, axes: int) -> NDArray[np.float64]:

@@ -16,7 +16,8 @@ def pipeline_to_model(model: Any, can_be_saved: Callable[[Any], bool]) -> dict[s
         if not can_be_saved(step):
             raise ModelError(
                 f"step {name!r} of the pipeline is a {type(step).__name__}, which a model file "
-                "cannot hold; lifts and linsep's estimators can be saved."
+                "cannot hold; lifts, linsep's estimators and scikit-learn's linear classifiers and "
+                "scalers can be saved."
             )
     return {"steps": [[name, step] for name, step in model.steps]}
 
@@ -30,6 +31,6 @@ def pipeline_from_model(fields: Mapping[str, Any]) -> Any:
         raise ModelError("steps is not a list of named estimators")
     for step in steps:
         named = isinstance(step, list) and len(step) == 2 and isinstance(step[0], str)
-        if not (named and hasattr(step[1], "to_model")):
+        if not (named and hasattr(step[1], "get_params")):
             raise ModelError("steps is not a list of named estimators")
     return Pipeline([(name, step) for name, step in steps])

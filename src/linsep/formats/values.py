@@ -55,7 +55,8 @@ def pack(value: Any, where: str, nested: Nested) -> Any:
         return {"$dict": pairs}
     if isinstance(value, Kernel):
         return {"$kernel": value.to_dict()}
-    if hasattr(value, "to_model") and not isinstance(value, type):
+    can = hasattr(value, "to_model") or hasattr(value, "get_params")
+    if can and not isinstance(value, type):
         return {"$model": nested(value)}
     what = "a function" if callable(value) else f"of type {type(value).__name__}"
     raise ModelError(

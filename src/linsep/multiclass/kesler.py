@@ -18,7 +18,7 @@ from linsep.estimators.perceptron import Perceptron
 from linsep.multiclass.base import ManyClasses
 from linsep.multiclass.blocks import blocks_of
 from linsep.multiclass.certificates import renumbered
-from linsep.multiclass.machines import fit_machine
+from linsep.multiclass.machines import fit_machine, not_through_origin, refuse_learner
 
 __all__ = ["Kesler"]
 
@@ -132,19 +132,14 @@ class Kesler(ManyClasses):
         self, inner: Any, X: Any, label: NDArray[np.int64], weight: Any, K: int
     ) -> tuple[Any, Any]:
         """Every second vector is turned round and called negative; nothing else changes."""
+        refuse_learner(inner)
         if "fit_intercept" in inner.get_params(deep=False):
             inner.set_params(fit_intercept=False)
-        vectors = blocks_of(X, label, K, self.fit_intercept)
-        sign = np.where(np.arange(vectors.shape[0]) % 2 == 0, 1, -1)
-        vectors.data *= np.repeat(sign, np.diff(vectors.indptr)).astype(vectors.dtype)
+        vectors, sign = self.vectors(X, label)
         repeated = None if weight is None else np.repeat(weight, K - 1)
-        machine, certificate = fit_machine(inner, vectors, sign, repeated)
+        machine, certificate = fit_machine(inner, vectors, sign, repeated, self.time_limit)
         if not hasattr(machine, "coef_") or np.any(getattr(machine, "intercept_", 0.0)):
-            raise CapabilityError(
-                f"{type(inner).__name__} is no linear classifier through the origin, so it cannot "
-                "learn from Kesler's vectors; take Perceptron, Kozinec, LeastSquares, LinearSVM "
-                "or a linear one of scikit-learn with the parameter fit_intercept."
-            )
+            raise CapabilityError(not_through_origin(inner))
         coef = machine.coef_.toarray() if hasattr(machine.coef_, "toarray") else machine.coef_
         blocks = np.asarray(coef, dtype=np.float64).reshape(K, -1)
         if K == 2:
@@ -153,6 +148,13 @@ class Kesler(ManyClasses):
         self.coef_ = blocks[:, :d].copy()
         self.intercept_ = blocks[:, d].copy() if self.fit_intercept else np.zeros(len(blocks))
         return machine, certificate
+
+    def vectors(self, X: Any, label: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
+        """Kesler's vectors as the learner gets them, every second one turned round, and signs."""
+        vectors = blocks_of(X, label, len(self.classes_), self.fit_intercept)
+        sign = np.where(np.arange(vectors.shape[0]) % 2 == 0, 1, -1)
+        vectors.data *= np.repeat(sign, np.diff(vectors.indptr)).astype(vectors.dtype)
+        return vectors, sign
 
     def _judged(self, X: Any, label: NDArray[np.int64], weight: Any, own: Any) -> Certificate:
         """What is true of the machine, whoever trained it, with the learner's proof, if it has
@@ -205,7 +207,9 @@ class Kesler(ManyClasses):
     # -- model files ------------------------------------------------------------------------
 
     def _more_to_model(self) -> dict[str, Any]:
+        inner = None if self.estimator is None else self.estimator.get_params(deep=False)
         return {
+            "learner_fit_intercept": None if inner is None else inner.get("fit_intercept"),
             "coef": np.asarray(self.coef_),
             "intercept": np.asarray(self.intercept_),
             "certificate": self.certificate_.to_dict(),
@@ -221,3 +225,6 @@ class Kesler(ManyClasses):
             raise ModelError("coef or intercept is not finite")
         self.coef_, self.intercept_ = coef, offset
         self.certificate_ = Certificate.from_dict(fields["certificate"])
+        asked = fields.get("learner_fit_intercept")
+        if self.estimator is not None and asked is not None:
+            self.estimator.set_params(fit_intercept=asked)  # the learner itself went without

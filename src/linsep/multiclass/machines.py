@@ -27,6 +27,8 @@ __all__ = [
     "is_ours",
     "is_pairwise",
     "last_step",
+    "not_through_origin",
+    "refuse_learner",
     "refuse_others",
     "refuse_unusable",
     "untrained",
@@ -76,6 +78,26 @@ def refuse_unusable(estimator: Any, weighted: bool) -> None:
             f"{name}.fit takes no sample_weight, which sample_weight and class_weight need; leave "
             "them out or wrap another classifier."
         )
+
+
+def refuse_learner(estimator: Any) -> None:
+    """Say now that it cannot learn from Kesler's vectors, which are sparse and have no offset."""
+    if isinstance(estimator, Pipeline):
+        raise CapabilityError(
+            "a pipeline would change Kesler's vectors, which are no rows of X; put its first steps "
+            "in front: make_pipeline(StandardScaler(), Kesler(LinearSVM()))."
+        )
+    if not get_tags(estimator).input_tags.sparse:
+        raise CapabilityError(not_through_origin(estimator))
+
+
+def not_through_origin(estimator: Any) -> str:
+    """Why it cannot learn from Kesler's vectors."""
+    return (
+        f"{type(estimator).__name__} is no linear classifier of sparse rows with a plane through "
+        "the origin, so it cannot learn from Kesler's vectors; take Perceptron, Kozinec, "
+        "LeastSquares, LinearSVM or a linear one of scikit-learn with the parameter fit_intercept."
+    )
 
 
 def fit_machine(

@@ -184,10 +184,11 @@ class OneVsRest(ManyClasses):
             raise SettingError(
                 f"reject_label is {label!r}, which is one of the classes; give another label."
             )
-        given = np.asarray(label) if np.isscalar(label) else None
-        whole = kind in "iu" and given is not None and given.dtype.kind in "iu"
-        if whole or (given is not None and kind == given.dtype.kind and kind in "Uf"):
-            return np.append(classes.astype(np.int64) if whole else classes, given)
+        if np.isscalar(label):  # where its type goes with that of the classes, they share one
+            given = np.asarray(label)
+            whole = kind in "iu" and given.dtype.kind in "iu"
+            if whole or (kind == given.dtype.kind and kind in "Uf"):
+                return np.append(classes.astype(np.int64) if whole else classes, given)
         out = np.empty(len(classes) + 1, dtype=object)
         out[:-1] = classes.tolist()
         out[-1] = label
