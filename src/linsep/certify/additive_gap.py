@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.gap import Gap, Objective, _feasible
+from linsep.certify.gap import Gap, Objective, feasible
 from linsep.core.parts import against_rest
 from linsep.core.problem import Problem
 from linsep.kernels.additive_function import AdditiveFunction
@@ -119,7 +119,7 @@ def _bound(
     problem: Problem, objective: Objective, levels: Levels, cost: Array, alpha: Array
 ) -> float:
     """Lower bound of D(alpha), at least the value 0 of alpha = 0."""
-    alpha, slack = _feasible(problem, objective, cost, alpha)
+    alpha, slack = feasible(problem, objective, cost, alpha)
     rows = np.flatnonzero(alpha)
     if not rows.size:
         return 0.0

@@ -24,7 +24,7 @@ from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.losses.hinge import value
 
-__all__ = ["Gap", "Objective", "measure"]
+__all__ = ["Gap", "Objective", "feasible", "losses_above", "measure"]
 
 Array = NDArray[np.float64]
 
@@ -142,14 +142,17 @@ def measure(problem: Problem, witness: Witness, objective: Objective) -> Gap:
 
     Any multipliers will do: they are made feasible first. Poor ones give a poor bound.
     """
-    cost = objective.C * problem.weight
     a = np.asarray(witness.a, dtype=np.float64)
     alpha = np.zeros(problem.n)
     alpha[witness.rows] = witness.multipliers
-    alpha, slack = _feasible(problem, objective, cost, alpha)
-    totals = one_pass(problem, a, alpha)
-    high = (_hard_primal if np.isinf(objective.C) else _primal)(objective, cost, a, totals)
-    low = _dual(objective, cost, alpha, slack, totals, problem)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
+        cost = objective.C * problem.weight
+        alpha, slack = feasible(problem, objective, cost, alpha)
+        totals = one_pass(problem, a, alpha)
+        high = (_hard_primal if np.isinf(objective.C) else _primal)(objective, cost, a, totals)
+        low = _dual(objective, cost, alpha, slack, totals, problem)
+    high = high if high == high else np.inf
+    low = low if np.isfinite(low) else 0.0
     values = totals.values
     length = float(np.linalg.norm(a[:-1]))
     return Gap(
@@ -163,7 +166,7 @@ def measure(problem: Problem, witness: Witness, objective: Objective) -> Gap:
     )
 
 
-def _feasible(
+def feasible(
     problem: Problem, objective: Objective, cost: Array, alpha: Array
 ) -> tuple[Array, float]:
     """alpha in its box and balanced, and the relative error of its entries.
@@ -193,23 +196,32 @@ def _primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> floa
     squared = float(a[:-1] @ a[:-1])
     if objective.intercept == "penalised":
         squared += (float(a[-1]) / objective.constant) ** 2
-    reach = float(np.abs(a[:-1]) @ totals.columns)
-    offset = 2.0 + abs(float(a[-1]))
+    half = 0.5 * squared * (1 + (d + 8) * _U)
+    return float((half + losses_above(objective.loss, cost, a, totals)) * (1 + 8 * _U))
+
+
+def losses_above(loss: str, cost: Array, a: Array, totals: Totals) -> float:
+    """Upper bound of the sum of c_i L(u_i), u_i = 1 - y_i f(x_i).
+
+    u_i is off by at most e_i = (d + 4) u (sum_j |x_ij w_j| + |b| + 2); the sum of c_i e_i is
+    bounded column by column: sum_i c_i |x_ij| <= |c| |column j|.
+    """
+    step = (len(a) + 3) * _U
+    reach, offset = float(np.abs(a[:-1]) @ totals.columns), 2.0 + abs(float(a[-1]))
+    worst = step * (reach + offset)
     u = 1.0 - totals.values
-    terms = cost * value(objective.loss, u)
-    total = float(terms.sum())
-    # u_i is off by at most e_i = (d + 4) u (sum_j |x_ij w_j| + |b| + 2); the sum of c_i e_i is
-    # bounded column by column: sum_i c_i |x_ij| <= |c| |column j|
-    step = (d + 4) * _U
-    if objective.loss == "hinge":
+    total = float((cost * value(loss, u)).sum())
+    most = float(cost.max())
+    if most * worst * len(u) > 1e-9 * total:  # rows that are certainly 0 owe nothing
+        live = u > -worst
+        u, cost = u[live], cost[live]
+    if loss == "hinge":
         off = step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * offset)
     else:
         twice = 2 * cost * np.maximum(u, 0.0)
         off = step * (float(np.linalg.norm(twice)) * reach + float(twice.sum()) * offset)
-        worst = step * (reach + offset)
-        off += worst * worst * float(cost.max())
-    half = 0.5 * squared * (1 + (d + 8) * _U)
-    return float((half + total * (1 + _SUM + 8 * _U) + off * 1.001) * (1 + 8 * _U))
+        off += worst * worst * float(cost.sum())
+    return total * (1 + _SUM + 8 * _U) + off * 1.001
 
 
 def _hard_primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> float:

@@ -205,10 +205,15 @@ def in_order(model: Any, data: Table) -> Table:
     return replace(data, X=data.X[:, columns], feature_names=tuple(map(str, wanted)))
 
 
+def fitted_to(model: Any, data: Table) -> Any:
+    """The model for rows of this width: a file of LIBSVM leaves out features that are all zero."""
+    return model.widened(data.X.shape[1]) if hasattr(model, "widened") else model
+
+
 def check_features(model: Any, data: Table) -> None:
     """Refuse data of another width than the model's."""
     if data.X.shape[1] != model.n_features_in_:
         raise DataError(
-            f"{data.source} has {data.X.shape[1]} features; the model was trained on "
-            f"{model.n_features_in_}. Give data with the same columns."
+            f"{data.source or 'the table'} has {data.X.shape[1]} features; the model was trained "
+            f"on {model.n_features_in_}. Give data with the same columns."
         )

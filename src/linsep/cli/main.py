@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     fit = commands.add_parser("fit", help="train a classifier and certify it")
     _data(fit)
     _algorithm(fit)
-    fit.add_argument("-o", "--output", metavar="MODEL", help="write the model (.json)")
+    fit.add_argument("-o", "--output", metavar="MODEL", help="write the model (.json, .model)")
     fit.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
     fit.add_argument("--checkpoint", metavar="FILE", help="write the state there now and then")
     fit.add_argument("--resume", metavar="FILE", help="go on from a checkpoint")
@@ -99,6 +99,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("model", metavar="MODEL_OR_PROOF")
     _data(verify)
+    verify.add_argument(
+        "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
+    )
 
     trace = commands.add_parser("trace", help="every update of a training run")
     _data(trace)
@@ -150,6 +153,13 @@ def _seconds(text: str) -> float:
     value = float(text)
     if not value >= 0:
         raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+    return value
+
+
+def _cost(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text} is no cost > 0")
     return value
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli.common import check_features, emit, framed, in_order, narrate, table
+from linsep.cli.common import check_features, emit, fitted_to, framed, in_order, narrate, table
 from linsep.cli.lifting import is_pipeline, last_step, plain
 from linsep.core.files import atomic_write_bytes
 from linsep.errors import DataError, SettingError
@@ -22,6 +22,7 @@ def run(args: Namespace) -> int:
 
     model = load(args.model)
     data = in_order(model, read_for(args, model))
+    model = fitted_to(model, data)
     check_features(model, data)
     data = plain(data) if is_pipeline(model) else data
     X = framed(data) if hasattr(model, "feature_names_in_") else data.X
@@ -61,8 +62,12 @@ def read_for(args: Namespace, model: Any) -> Any:
     """Data of a model: with labels if the file has one column more, else without."""
     encoding = getattr(last_step(model), "preprocessing_", {}).get("encoding")
     options: dict[str, Any] = {"n_features": model.n_features_in_}
+    if hasattr(model, "widened"):  # a file of LIBSVM does not tell how many features there are
+        return table(args)
     if encoding:
         options["encode"] = encoding
+    if getattr(args, "positive", None) is not None:
+        options["positive"] = args.positive
     if args.target is None:
         bare = options | {"target": False}
         try:

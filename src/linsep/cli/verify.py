@@ -11,16 +11,23 @@ from typing import Any
 import numpy as np
 
 from linsep.cli.claims import check_classes, refuted_multipliers, refuted_status
-from linsep.cli.common import check_features, emit, framed, in_order, table
+from linsep.cli.common import check_features, emit, fitted_to, framed, in_order, table
 from linsep.cli.lifting import behind, is_pipeline, lifted, plain
+from linsep.cli.schemes import check_learner, check_machines
 from linsep.core import Problem, Witness
-from linsep.errors import ModelError
+from linsep.errors import ModelError, SettingError
 
 __all__ = ["run"]
 
 
 def run(args: Namespace) -> int:
     """Print what the data say; 0 when it agrees with what is stored."""
+    from linsep.formats import is_text_model
+
+    if is_text_model(args.model):
+        return _text(args)
+    if args.C is not None:
+        raise SettingError("--C is for model files of LIBLINEAR and LIBSVM; others hold their own.")
     try:
         stored = json.loads(Path(args.model).read_bytes())
         kind = stored.get("format") if isinstance(stored, dict) else None
@@ -37,6 +44,20 @@ def _proof(args: Namespace, stored: dict[str, Any]) -> int:
     proof.check(data.X, data.y)
     sentence = f"the proof holds: {proof}"
     emit({"holds": True, "sentence": str(proof)} if args.json else sentence, args.json)
+    return 0
+
+
+def _text(args: Namespace) -> int:
+    """A model of LIBLINEAR or LIBSVM: it claims nothing, so say how good it is."""
+    import linsep
+    from linsep.cli.predict import read_for
+
+    model = linsep.load(args.model)
+    data = read_for(args, model)
+    model = fitted_to(model, data)
+    check_features(model, data)
+    report = linsep.certify(model, data.X, data.y, C=args.C)
+    emit(report.to_dict() if args.json else str(report), args.json)
     return 0
 
 
@@ -60,9 +81,11 @@ def _model(args: Namespace) -> int:
         raise ModelError(f"{args.model} holds no certificate; there is nothing to verify.")
     told = model.certificate_
     if hasattr(told, "problems"):
-        found, wrong = _machines(framed(data), labels, model)
+        found, wrong = check_machines(framed(data), labels, model, _compared)
     else:
         found, wrong = _compared(framed(data), data.X, labels, model)
+        if hasattr(model, "vectors"):
+            wrong += check_learner(framed(data), labels, model, _compared)
     lines = [f"found   {found}", f"stored  {told}"]
     lines += [f"DIFFERS {line}" for line in wrong]
     lines.append("they DIFFER: forged, or made for other data" if wrong else "they agree")
@@ -76,35 +99,23 @@ def _model(args: Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _compared(X: Any, matrix: Any, labels: Any, model: Any) -> tuple[Any, list[str]]:
+def _compared(
+    X: Any, matrix: Any, labels: Any, model: Any, weight: Any = None
+) -> tuple[Any, list[str]]:
     """The certificate of one model, recomputed, and what differs from the stored one."""
     told = model.certificate_
-    problem = Problem(matrix, labels, fit_intercept=bool(getattr(model, "fit_intercept", True)))
+    intercept = bool(getattr(model, "fit_intercept", True))
+    problem = Problem(matrix, labels, sample_weight=weight, fit_intercept=intercept)
     check_classes(model, problem)
     if hasattr(told, "log_likelihood"):
-        found, wrong = _likelihood(X, labels, model, told)
+        found, wrong = _likelihood(X, labels, model, told, weight)
     elif hasattr(told, "reach"):
-        found, wrong = _squares(X, labels, model, told)
+        found, wrong = _squares(X, labels, model, told, weight)
         if told.separable is False:
             wrong += refuted_multipliers(problem, told.plane)
     else:
         found, wrong = (_gap if hasattr(told, "lower_bound") else _facts)(problem, model, told)
     return found, wrong + refuted_status(problem, model, found)
-
-
-def _machines(X: Any, labels: Any, model: Any) -> tuple[Any, list[str]]:
-    """Every machine of a scheme for many classes, each on its own rows."""
-    if model.class_weight is not None:
-        raise ModelError("machines with class_weight are checked by linsep.certify(model, X, y).")
-    wrong = []
-    matrix = X.to_numpy() if hasattr(X, "to_numpy") else X
-    for number, (machine, rows, own) in enumerate(model.binary_problems(labels)):
-        part = matrix[rows]
-        _, differs = _compared(part, part, own, machine)
-        wrong += [f"machine {number}: {line}" for line in differs]
-    import linsep
-
-    return linsep.certify(model, X, labels), wrong
 
 
 def _facts(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
@@ -134,15 +145,15 @@ def _facts(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
     return found, wrong
 
 
-def _likelihood(X: Any, labels: Any, model: Any, told: Any) -> tuple[Any, list[str]]:
+def _likelihood(X: Any, labels: Any, model: Any, told: Any, weight: Any) -> tuple[Any, list[str]]:
     """Recompute the likelihood of the parameters, and the best one of their structure."""
     import linsep
 
-    found = linsep.certify(model, X, labels)
+    found = linsep.certify(model, X, labels, sample_weight=weight)
     wrong = _unequal(
         found, told, ("log_likelihood", "objective", "lower_bound", "errors", "rejected")
     )
-    if model.priors is None and model.class_weight is None:
+    if model.priors is None and model.class_weight is None and weight is None:
         shares = np.unique(labels, return_counts=True)[1] / len(labels)
         if not np.allclose(model.priors_, shares, rtol=1e-9, atol=0.0):
             wrong.append("priors: they are not the shares of the classes")
@@ -155,11 +166,11 @@ def _likelihood(X: Any, labels: Any, model: Any, told: Any) -> tuple[Any, list[s
     return found, wrong
 
 
-def _squares(X: Any, labels: Any, model: Any, told: Any) -> tuple[Any, list[str]]:
+def _squares(X: Any, labels: Any, model: Any, told: Any, weight: Any) -> tuple[Any, list[str]]:
     """Recompute the sum of squared errors and its lower bound."""
     import linsep
 
-    found = linsep.certify(model, X, labels)
+    found = linsep.certify(model, X, labels, sample_weight=weight)
     wrong = _unequal(found, told, ("total", "errors", "margin"))
     slack = 1e-9 * found.total
     if not abs(found.objective - told.objective) <= slack:
@@ -178,7 +189,8 @@ def _gap(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
     import linsep
 
     labels = problem.classes[problem.label]
-    found = linsep.certify(model, problem.matrix, labels, tol=1e-9)
+    weight = None if (problem.weight == 1).all() else problem.weight
+    found = linsep.certify(model, problem.matrix, labels, sample_weight=weight, tol=1e-9)
     wrong = _unequal(found, told, ("objective", "errors", "margin", "width", "inside"))
     slack = 1e-9 * abs(found.lower_bound) + 1e-12
     if not told.lower_bound <= found.lower_bound + slack:

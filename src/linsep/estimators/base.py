@@ -24,6 +24,7 @@ from linsep.certify.certificate import Certificate, judge
 from linsep.core import Limits, Observer, Outcome, Problem, Solver, Status, drive
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.progress import progress_observer
+from linsep.core.validate import as_weights
 from linsep.errors import DataError, LabelError, NotSeparatedWarning
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.callbacks import CallbackBridge
@@ -158,14 +159,19 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         )
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
-        """Sample weights times class weights."""
+        """Sample weights times class weights; "balanced" counts a row of weight s as s rows."""
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None:
             return sample_weight
         classes = np.unique(y)
-        by_class = compute_class_weight(class_weight, classes=classes, y=y)
+        counted = None if sample_weight is None else as_weights(sample_weight, len(y))
+        with np.errstate(divide="ignore"):  # of a class whose rows all have weight zero
+            by_class = compute_class_weight(
+                class_weight, classes=classes, y=y, sample_weight=counted
+            )
+        by_class = np.where(np.isinf(by_class), 1.0, by_class)
         weight = by_class[np.searchsorted(classes, y)]
-        return weight if sample_weight is None else weight * np.asarray(sample_weight)
+        return weight if counted is None else weight * counted
 
     def _seed(self) -> int:
         """One seed a fit; an integer random_state is the seed itself, and None is 0, so that a

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import os
+from copy import copy
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
-from linsep.certify.gap import Gap, Objective, measure
-from linsep.certify.smooth import ridge_gap
-from linsep.core import Limits, Problem, Witness, drive
+from linsep.certify.gap import Gap
+from linsep.core import Problem
 from linsep.core.parts import against_rest
-from linsep.errors import ModelError
+from linsep.errors import ModelError, SettingError
+from linsep.estimators.certify_machine import certify_machine
+from linsep.estimators.certify_parts import certify_pairs, certify_plane, together
 from linsep.estimators.kernel_recheck import certify_svc
-from linsep.estimators.logistic_search import bounded_logistic, bounded_softmax
+from linsep.estimators.logistic_search import bounded_softmax
 from linsep.estimators.model_objective import Claim, claim_of
-from linsep.estimators.svm_choice import choose_solver
-from linsep.losses.hinge import derivative
+from linsep.estimators.text_objective import (
+    claim_of_liblinear,
+    claim_of_libsvm,
+    cost_of,
+    located,
+)
+from linsep.formats import load
+from linsep.formats.liblinear import LiblinearModel, is_liblinear
+from linsep.formats.libsvm import LibsvmModel, is_libsvm
 
 __all__ = ["certify_model"]
 
@@ -33,6 +41,8 @@ def certify_model(
     y: Any,
     *,
     sample_weight: Any = None,
+    C: float | None = None,
+    class_weight: Any = None,
     tol: float = 1e-3,
     time_limit: float | None = 10.0,
 ) -> Gap:
@@ -41,14 +51,20 @@ def certify_model(
     Parameters
     ----------
     model : fitted model
-        Of linsep or of scikit-learn: LinearSVC, SVC with any kernel, SGDClassifier,
-        LogisticRegression (two classes or softmax, with or without a penalty),
-        RidgeClassifier, Perceptron; or ``linsep.Linear(coef, intercept)``. Of a pipeline the
-        last step is certified, on the rows that it sees.
+        Of linsep or of scikit-learn: LinearSVC, SVC with any kernel, NuSVC with a linear one,
+        SGDClassifier, LogisticRegression (two classes or softmax, with or without a penalty),
+        RidgeClassifier, Perceptron; ``linsep.Linear(coef, intercept)``; a model of LIBLINEAR or
+        LIBSVM, as an object of their Python interfaces, or the path of a model file. Of a
+        pipeline the last step is certified, on the rows that it sees, and of a search its best
+        estimator.
     X, y : array or sparse matrix, and labels
         The rows it was trained on.
     sample_weight : array, optional
         The weights it was trained with.
+    C : float, optional
+        Cost that a model of LIBLINEAR or LIBSVM was trained with; files do not hold it.
+    class_weight : dict, optional
+        Weights of the classes that such a model was trained with (-w).
     tol : float, default=1e-3
         When the margins of the model itself do not prove it to be this close to the best one, a
         dual solver looks for a better bound.
@@ -71,33 +87,109 @@ def certify_model(
     >>> report.relative_gap < 0.01, report.words.split("; ")[1]
     (True, 'the intercept is penalised as the weight of a constant feature 1')
     """
-    steps = getattr(model, "steps", None)
-    if isinstance(steps, list):  # a pipeline: its last step, on the rows that it sees
-        X, model = (model[:-1].transform(X) if len(steps) > 1 else X), steps[-1][1]
+    model, X = _unwrapped(model, X)
+    text = isinstance(model, LiblinearModel | LibsvmModel)
+    if not text and (C is not None or class_weight is not None):
+        raise SettingError(
+            f"C and class_weight are for models of LIBLINEAR and LIBSVM; {type(model).__name__} "
+            "knows its own."
+        )
+    if C is not None and not C > 0:
+        raise SettingError(f"C must be a number > 0. Got {C!r} instead.")
     if hasattr(model, "certificate_for"):  # a likelihood has bounds of its own
         return model.certificate_for(X, y, sample_weight)  # type: ignore[no-any-return]
     y = np.asarray(y)
-    if type(model).__name__ == "SVC" and model.kernel != "linear" and hasattr(model, "support_"):
+    if isinstance(model, LibsvmModel):
+        X = _as_matrix(X)
+        model = model.widened(X.shape[1])
+        if model.kernel != "linear":
+            return _kernel_machine(model, X, y, sample_weight, C, class_weight)
+        claim = claim_of_libsvm(model, X, y, C, class_weight)
+    elif isinstance(model, LiblinearModel):
+        claim = claim_of_liblinear(model, C, class_weight)
+    elif type(model).__name__ == "SVC" and model.kernel != "linear" and hasattr(model, "support_"):
         return certify_svc(model, X, y, sample_weight)
-    claim = claim_of(model, len(y))
+    else:
+        claim = claim_of(model, len(y))
+    report = _certified(model, claim, X, y, sample_weight, tol, time_limit)
+    return replace(report, words=f"{report.words}; {claim.note}") if claim.note else report
+
+
+def _unwrapped(model: Any, X: Any) -> tuple[Any, Any]:
+    """The classifier itself, and the rows as it sees them."""
+    if isinstance(model, str | os.PathLike):
+        return load(model), X
+    if is_liblinear(model):
+        return LiblinearModel.from_object(model), X
+    if is_libsvm(model):
+        return LibsvmModel.from_object(model), X
+    if hasattr(model, "best_estimator_"):  # a search
+        return _unwrapped(model.best_estimator_, X)
+    steps = getattr(model, "steps", None)
+    if isinstance(steps, list):  # a pipeline: its last step, on the rows that it sees
+        return _unwrapped(steps[-1][1], model[:-1].transform(X) if len(steps) > 1 else X)
+    many = {"calibrated_classifiers_": "[k].estimator", "estimators_": "[k]"}
+    for name, part in many.items():
+        ours = type(model).__module__.startswith("linsep.")
+        if hasattr(model, name) and not ours and not hasattr(model, "coef_"):
+            raise ModelError(
+                f"{type(model).__name__} has no objective of its own but holds classifiers "
+                f"that were trained on different rows or labels; certify model.{name}{part} on "
+                "the rows and labels it was trained on."
+            )
+    return model, X
+
+
+def _as_matrix(X: Any) -> Any:
+    return X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+
+
+def _kernel_machine(
+    model: LibsvmModel, X: Any, y: Any, sample_weight: Any, C: float | None, class_weight: Any
+) -> Gap:
+    """A model of LIBSVM in the clothes of scikit-learn's SVC."""
+    twin: Any = copy(model)
+    twin.C, note = cost_of(model, C, class_weight)
+    twin.class_weight = class_weight or model.class_weight
+    twin.support_, twin._gamma = located(model, X, y), model.gamma
+    twin.support_vectors_ = X[twin.support_]
+    report: Gap = certify_svc(twin, X, y, sample_weight)
+    return replace(report, words=f"{report.words}; {note}") if note else report
+
+
+def _certified(
+    model: Any, claim: Claim, X: Any, y: Any, sample_weight: Any, tol: float, limit: float | None
+) -> Gap:
     weight = _weights(claim, y, sample_weight)
     problem = Problem(X, y, sample_weight=weight, fit_intercept=claim.objective.intercept != "none")
-    coef, intercept = _weights_of(model, problem)
+    coef, intercept = _weights_of(model, claim, problem)
     if problem.binary:
         a = np.append(coef[0], intercept[0])
-        return _one(problem, claim, a, _alpha(claim, problem, 0), tol, time_limit)
+        return certify_plane(problem, claim, a, _alpha(claim, problem, 0), tol, limit)
     if claim.kind == "softmax":
         a = np.column_stack([coef, intercept]).ravel()
-        return bounded_softmax(problem, a, claim.objective.C, claim.reference, tol, time_limit)
+        return bounded_softmax(problem, a, claim.objective.C, claim.reference, tol, limit)
+    if claim.kind == "machine":
+        alphas = [_alpha(claim, problem, k) for k in range(problem.K)]
+        known = None if alphas[0] is None else np.column_stack([a for a in alphas if a is not None])
+        return certify_machine(problem, coef, intercept, claim.objective, known, tol, limit)
     if claim.pairs:
-        return _pairs(problem, claim, coef, intercept, tol, time_limit)
-    share = None if time_limit is None else time_limit / problem.K
+        return certify_pairs(problem, claim, coef, intercept, tol, limit)
+    return _against_the_rest(problem, claim, coef, intercept, y, sample_weight, tol, limit)
+
+
+def _against_the_rest(
+    problem: Problem, claim: Claim, coef: Array, intercept: Array, y: Any, sample_weight: Any,
+    tol: float, limit: float | None,
+) -> Gap:  # fmt: skip
+    """One plane for each class."""
+    share = None if limit is None else limit / problem.K
     by_class = None
     if claim.class_weight is not None and claim.positive_only:
         by_class = _class_weights(claim, problem.classes, y, sample_weight)
     parts = [
-        _one(_part(problem, claim, k, by_class), claim, np.append(coef[k], intercept[k]),
-             _alpha(claim, problem, k), tol, share)
+        certify_plane(_part(problem, k, by_class), claim, np.append(coef[k], intercept[k]),
+                      _alpha(claim, problem, k), tol, share)
         for k in range(problem.K)
     ]  # fmt: skip
     scores = problem.product(coef.T) + intercept
@@ -105,133 +197,14 @@ def certify_model(
     own = scores[at, problem.label].copy()
     scores[at, problem.label] = -np.inf
     errors = int((own <= scores.max(axis=1)).sum())
-    return _together(parts, errors, f"{problem.K} machines, one class against the rest, each ")
-
-
-def _one(
-    problem: Problem, claim: Claim, a: Array, alpha: Array | None, tol: float, limit: float | None
-) -> Gap:
-    """The bounds of one plane."""
-    objective = claim.objective
-    if claim.kind == "logistic":
-        report = bounded_logistic(
-            problem, a, objective.C, objective.intercept, objective.constant, tol, limit
-        )
-        return _scaled(report, objective)
-    if claim.kind == "ridge":
-        return ridge_gap(problem, a, objective.C, objective.intercept == "free")
-    if claim.kind == "perceptron":
-        return _criterion(problem, a)
-    if alpha is None:
-        u = (
-            1.0 - problem.values(a)
-            if objective.intercept != "none"
-            else (1.0 - problem.sign * problem.product(a[:-1]))
-        )
-        alpha = objective.C * problem.weight * derivative(objective.loss, u, 1e-3)
-    report = _measured(problem, a, alpha, objective)
-    if report.relative_gap <= tol:
-        return report
-    better = _searched(problem, objective, a, tol, limit)
-    found = _measured(problem, a, better, objective)
-    return found if found.lower_bound > report.lower_bound else report
-
-
-def _measured(problem: Problem, a: Array, alpha: Array, objective: Objective) -> Gap:
-    rows = np.flatnonzero(alpha)
-    return measure(problem, Witness(a=a, rows=rows, multipliers=alpha[rows]), objective)
-
-
-def _searched(
-    problem: Problem, objective: Objective, a: Array, tol: float, limit: float | None
-) -> Array:
-    """Dual variables of a good model, found by our own solver within the time limit."""
-    matrix = problem.matrix
-    offset = objective.intercept == "free"
-    if objective.intercept == "penalised":
-        column = np.full((problem.n, 1), objective.constant, dtype=matrix.dtype)
-        if problem.sparse:
-            matrix = scipy.sparse.hstack([matrix, scipy.sparse.csr_array(column)], format="csr")
-        else:
-            matrix = np.hstack([matrix, column])
-    twin = Problem(matrix, problem.sign, sample_weight=problem.weight, fit_intercept=offset)
-    solver, _ = choose_solver(
-        twin, "auto", C=objective.C, loss=objective.loss, tol=min(0.1 * tol, 1e-4), seed=0,
-        threads=None, multi_class="one-vs-rest",
-    )  # fmt: skip
-    outcome = drive(twin, solver, limits=Limits(seconds=limit))
-    alpha = np.zeros(problem.n)
-    alpha[outcome.witness.rows] = outcome.witness.multipliers
-    return alpha
-
-
-def _criterion(problem: Problem, a: Array) -> Gap:
-    """The perceptron criterion: its least value is 0, at the weights 0 if nowhere else."""
-    values = problem.sign * (problem.product(a[:-1]) + a[-1])
-    length = float(np.linalg.norm(a[:-1]))
-    return Gap(
-        objective=float((problem.weight * np.maximum(-values, 0.0)).sum()),
-        lower_bound=0.0,
-        errors=int((values <= 0).sum()),
-        margin=float(values.min()) / length if length > 0 else -np.inf,
-        width=2.0 / length if length > 0 else np.inf,
-        inside=int((values < 1.0 - 1e-9).sum()),
-        words="perceptron criterion: sum of -y f(x) over the rows on the wrong side",
-    )
-
-
-def _pairs(
-    problem: Problem, claim: Claim, coef: Array, intercept: Array, tol: float, limit: float | None
-) -> Gap:
-    """One machine for each pair of classes, in scikit-learn's order."""
-    parts = []
-    share = None if limit is None else limit / max(1, len(coef))
-    for place, (first, second) in enumerate(combinations(range(problem.K), 2)):
-        rows = np.flatnonzero((problem.label == first) | (problem.label == second))
-        pair = Problem(
-            problem.matrix[rows],
-            np.where(problem.label[rows] == first, 1.0, -1.0),
-            sample_weight=problem.weight[rows],
-        )
-        a = np.append(coef[place], intercept[place])
-        parts.append(_one(pair, claim, a, None, tol, share))
-    votes = np.zeros((problem.n, problem.K))
-    scores = problem.product(coef.T) + intercept
-    for place, (first, second) in enumerate(combinations(range(problem.K), 2)):
-        votes[:, first] += scores[:, place] > 0
-        votes[:, second] += scores[:, place] <= 0
-    errors = int((votes.argmax(axis=1) != problem.label).sum())
-    return _together(parts, errors, f"{len(parts)} machines, one for each pair of classes, each ")
-
-
-def _together(parts: list[Gap], errors: int, words: str) -> Gap:
-    return Gap(
-        objective=sum(part.objective for part in parts),
-        lower_bound=sum(part.lower_bound for part in parts),
-        errors=errors,
-        margin=min(part.margin for part in parts),
-        width=min(part.width for part in parts),
-        inside=sum(part.inside for part in parts),
-        words=words + parts[0].words,
-        parts=tuple(parts),
-    )
-
-
-def _scaled(report: Gap, objective: Objective) -> Gap:
-    if objective.scale == 1.0:
-        return report
-    return replace(
-        report,
-        objective=objective.scale * report.objective,
-        lower_bound=objective.scale * report.lower_bound,
-        words=f"{objective.scale:.6g} x ({report.words})",
-    )
+    return together(parts, errors, f"{problem.K} machines, one class against the rest, each ")
 
 
 def _weights(claim: Claim, y: NDArray[Any], sample_weight: Any) -> Any:
     """Weights of the rows; one-vs-rest machines of LIBLINEAR and SGD get theirs in ``_part``."""
     classes = np.unique(y)
-    if claim.class_weight is None or (claim.positive_only and len(classes) > 2):
+    alone = claim.positive_only and len(classes) > 2 and claim.kind != "machine"
+    if claim.class_weight is None or alone:
         return sample_weight
     by_class = _class_weights(claim, classes, y, sample_weight)
     weight = by_class[np.searchsorted(classes, y)]
@@ -245,7 +218,7 @@ def _class_weights(claim: Claim, classes: Any, y: Any, sample_weight: Any) -> Ar
     )
 
 
-def _part(problem: Problem, claim: Claim, k: int, by_class: Array | None) -> Problem:
+def _part(problem: Problem, k: int, by_class: Array | None) -> Problem:
     """Class k against the rest; only the rows of class k carry its weight."""
     part = against_rest(problem, k)
     if by_class is not None:
@@ -253,10 +226,11 @@ def _part(problem: Problem, claim: Claim, k: int, by_class: Array | None) -> Pro
     return part
 
 
-def _weights_of(model: Any, problem: Problem) -> tuple[Array, Array]:
-    coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+def _weights_of(model: Any, claim: Claim, problem: Problem) -> tuple[Array, Array]:
+    coef, intercept = claim.weights or (model.coef_, model.intercept_)
+    coef = coef.toarray() if hasattr(coef, "toarray") else coef
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
-    intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
+    intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise ModelError("the model has weights that are NaN or infinite; fit it again.")
     if coef.shape[1] != problem.d:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,12 +20,14 @@ class Linear:
     ----------
     coef : array of shape (d,) or (1 or K, d)
     intercept : float or array, default=0.0
-    loss : {"hinge", "squared_hinge"}, default="hinge"
+    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
     C : float, default=1.0
-        Cost of the losses in |w|^2 / 2 + C sum L(1 - y f(x)).
+        Cost of the losses in |w|^2 / 2 + C sum L(y f(x)); inf is the hard margin.
     penalised : float or None, default=None
         None: the intercept is free. A number: the intercept is the weight of a constant
         feature of that value and counts in |w|, as in LIBLINEAR.
+    fit_intercept : bool, default=True
+        False: the objective has no intercept, which must be 0 then.
     classes : sequence or None, default=None
         Labels in sorted order, the last of two is the positive class; None takes those of y.
 
@@ -46,6 +48,7 @@ class Linear:
         loss: str = "hinge",
         C: float = 1.0,
         penalised: float | None = None,
+        fit_intercept: bool = True,
         classes: Any = None,
     ) -> None:
         self.coef_: NDArray[np.float64] = np.atleast_2d(np.asarray(coef, dtype=np.float64))
@@ -57,11 +60,20 @@ class Linear:
                 f"coef has shape {self.coef_.shape} and intercept {self.intercept_.shape}; "
                 "give one intercept for each row of coef."
             )
-        if loss not in LOSSES:
-            raise SettingError(f"loss must be one of {', '.join(LOSSES)}. Got {loss!r} instead.")
-        if not C > 0:
+        known = (*LOSSES, "logistic")
+        if loss not in known:
+            raise SettingError(f"loss must be one of {', '.join(known)}. Got {loss!r} instead.")
+        if not _positive(C):
             raise SettingError(f"C must be a number > 0. Got {C!r} instead.")
+        if penalised is not None and not (_positive(penalised) and np.isfinite(penalised)):
+            raise SettingError(
+                f"penalised must be None or a finite number > 0, the value of the constant "
+                f"feature. Got {penalised!r} instead."
+            )
+        if not fit_intercept and (penalised is not None or self.intercept_.any()):
+            raise SettingError("fit_intercept=False leaves no room for an intercept; it must be 0.")
         self.loss, self.C, self.penalised = loss, float(C), penalised
+        self.fit_intercept = bool(fit_intercept)
         self.classes_ = None if classes is None else np.asarray(classes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -69,7 +81,27 @@ class Linear:
         scores = np.asarray(X @ self.coef_.T + self.intercept_)
         return scores[:, 0] if len(self.coef_) == 1 else scores
 
+    def to_model(self) -> dict[str, Any]:
+        """Fields of the model file; see ``linsep.save``."""
+        names = ("loss", "C", "penalised", "fit_intercept")
+        return {
+            "coef": self.coef_,
+            "intercept": self.intercept_,
+            "classes": None if self.classes_ is None else self.classes_.tolist(),
+            **{name: getattr(self, name) for name in names},
+        }
+
+    @classmethod
+    def from_model(cls, fields: dict[str, Any]) -> Self:
+        """The rule of a model file; see ``linsep.load``."""
+        names = ("loss", "C", "penalised", "fit_intercept", "classes")
+        return cls(fields["coef"], fields["intercept"], **{name: fields[name] for name in names})
+
     def __repr__(self) -> str:
         return (
             f"Linear({len(self.coef_)} x {self.coef_.shape[1]}, loss={self.loss!r}, C={self.C:g})"
         )
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and bool(value > 0)

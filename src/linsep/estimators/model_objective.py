@@ -16,12 +16,17 @@ from numpy.typing import NDArray
 from linsep.certify.gap import Objective
 from linsep.errors import ModelError
 
-__all__ = ["Claim", "claim_of"]
+__all__ = ["TWO_OF_A_KIND", "Claim", "claim_of"]
+
+TWO_OF_A_KIND = (
+    "the machine of Crammer and Singer for two classes, w being the difference of their weights"
+)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """kind is "svm", "logistic", "softmax", "ridge" or "perceptron"."""
+    """kind is "svm", "machine" (Crammer and Singer), "logistic", "softmax", "l1 squared_hinge",
+    "l1 logistic", "ridge" or "perceptron"."""
 
     kind: str
     objective: Objective
@@ -37,6 +42,10 @@ class Claim:
     """class_weight="balanced" counts sample weights instead of rows."""
     reference: int | None = None
     """Softmax: number of the class that has no weights of its own."""
+    weights: tuple[Any, Any] | None = field(default=None, repr=False)
+    """coef and intercept, where they are not simply the attributes of the model."""
+    note: str = ""
+    """What the words about the objective should add."""
 
 
 def claim_of(model: Any, n: int) -> Claim:
@@ -51,7 +60,7 @@ def claim_of(model: Any, n: int) -> Claim:
             f"the objective of {name} is not known; give the weights with the objective they "
             "claim to minimise: linsep.Linear(coef, intercept, loss='hinge', C=1.0)."
         )
-    if not hasattr(model, "coef_"):
+    if not hasattr(model, "coef_") and maker is not _gaussian:
         raise ModelError(f"{name} has no coef_: it is not fitted, or its kernel is not linear.")
     return maker(model, n)
 
@@ -61,29 +70,39 @@ def _free(model: Any) -> str:
 
 
 def _ours(model: Any, n: int) -> Claim:
-    if model.multi_class == "crammer-singer" and len(model.classes_) > 2:
-        raise ModelError(
-            "a machine by Crammer and Singer has one objective for all classes; its proof is in "
-            "model.certificate_."
-        )
+    together = model.multi_class == "crammer-singer" and len(model.classes_) > 2
     objective = Objective(model.loss, float(model.C), _free(model))
-    return Claim("svm", objective, model.class_weight, model.support_, np.abs(model.dual_coef_))
+    # signs tell the own class from rivals where one loss holds for all of them
+    alpha = model.dual_coef_ if together else np.abs(model.dual_coef_)
+    return Claim(
+        "machine" if together else "svm", objective, model.class_weight, model.support_, alpha,
+        balanced_by_weight=True,
+    )  # fmt: skip
 
 
 def _given(model: Any, n: int) -> Claim:
-    how = "free" if model.penalised is None else "penalised"
-    return Claim("svm", Objective(model.loss, model.C, how, float(model.penalised or 1.0)))
+    how, constant = "free" if model.fit_intercept else "none", 1.0
+    if model.penalised is not None:
+        how, constant = "penalised", float(model.penalised)
+    kind = "logistic" if model.loss == "logistic" else "svm"
+    loss = "hinge" if kind == "logistic" else model.loss
+    return Claim(kind, Objective(loss, model.C, how, constant))
 
 
 def _linear_svc(model: Any, n: int) -> Claim:
-    _need(model, "penalty", "l2")
-    if getattr(model, "multi_class", "ovr") != "ovr" and len(model.classes_) > 2:
-        raise ModelError("LinearSVC(multi_class='crammer_singer') cannot be certified yet.")
     how = "penalised" if model.fit_intercept else "none"
-    constant = float(model.intercept_scaling)
+    C, constant, loss = float(model.C), float(model.intercept_scaling), model.loss
+    kind, scale = "svm", 1.0
+    if getattr(model, "multi_class", "ovr") != "ovr":
+        loss = "hinge"  # the parameters loss and penalty have no effect
+        kind = "machine" if len(model.classes_) > 2 else "svm"
+        if kind == "svm":
+            C, scale = 2.0 * C, 0.5
+    elif model.penalty == "l1":
+        kind = f"l1 {loss}"
     return Claim(
-        "svm", Objective(model.loss, float(model.C), how, constant), model.class_weight,
-        positive_only=True, balanced_by_weight=True,
+        kind, Objective(loss, C, how, constant, scale), model.class_weight, positive_only=True,
+        balanced_by_weight=True, note=TWO_OF_A_KIND if scale != 1.0 else "",
     )  # fmt: skip
 
 
@@ -95,6 +114,22 @@ def _svc(model: Any, n: int) -> Claim:
     return Claim(
         "svm", Objective("hinge", float(model.C), "free"), model.class_weight,
         np.asarray(model.support_), alpha, pairs=len(model.classes_) > 2,
+    )  # fmt: skip
+
+
+def _nu_svc(model: Any, n: int) -> Claim:
+    """nu chooses a C: rows beyond the street have the largest alpha, which is that C."""
+    _need(model, "kernel", "linear")
+    if len(model.classes_) > 2:
+        raise ModelError(
+            "NuSVC has a C of its own for each pair of classes; give rows of two classes."
+        )
+    dual = model.dual_coef_
+    dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual)
+    C = float(np.abs(dual).max())
+    return Claim(
+        "svm", Objective("hinge", C, "free"), model.class_weight, np.asarray(model.support_),
+        np.abs(dual), note=f"C is what nu={model.nu:g} comes to",
     )  # fmt: skip
 
 
@@ -113,9 +148,15 @@ def _sgd(model: Any, n: int) -> Claim:
 
 def _logistic(model: Any, n: int) -> Claim:
     ratio, penalty = getattr(model, "l1_ratio", 0.0), getattr(model, "penalty", "l2")
-    if penalty not in ("l2", "deprecated", None, "none") or (ratio or 0.0) != 0.0:
-        raise ModelError("only logistic models with the penalty |w|^2 / 2 can be certified.")
     ours = type(model).__module__.startswith("linsep.")
+    one_norm = penalty == "l1" or (penalty == "deprecated" and (ratio or 0.0) == 1.0)
+    if not one_norm and (
+        penalty not in ("l2", "deprecated", None, "none") or (ratio or 0.0) != 0.0
+    ):
+        raise ModelError(
+            "logistic models with the penalty |w|^2 / 2 or |w|_1 can be certified, not with a "
+            "mixture of both."
+        )
     liblinear = not ours and getattr(model, "solver", "") == "liblinear"
     C = np.inf if penalty in (None, "none") else _cost(model)
     how, constant = _free(model), 1.0
@@ -123,12 +164,16 @@ def _logistic(model: Any, n: int) -> Claim:
         how, constant = "penalised", float(model.intercept_scaling)
     one_each = liblinear or getattr(model, "multi_class", "auto") == "ovr"
     softmax = len(model.classes_) > 2 and not one_each
+    if softmax and one_norm:
+        raise ModelError(
+            "softmax with the penalty |w|_1 cannot be certified; one class against the rest can."
+        )
     reference = getattr(model, "reference", None) if ours and softmax else None
     place = None if reference is None else int(np.flatnonzero(model.classes_ == reference)[0])
+    kind = "softmax" if softmax else "l1 logistic" if one_norm else "logistic"
     return Claim(
-        "softmax" if softmax else "logistic", Objective("hinge", C, how, constant),
-        model.class_weight, positive_only=not softmax, balanced_by_weight=not ours,
-        reference=place,
+        kind, Objective("hinge", C, how, constant), model.class_weight,
+        positive_only=not softmax, balanced_by_weight=True, reference=place,
     )  # fmt: skip
 
 
@@ -157,6 +202,13 @@ def _perceptron(model: Any, n: int) -> Claim:
     return Claim("perceptron", objective, weight, positive_only=True)
 
 
+def _gaussian(model: Any, n: int) -> Claim:
+    raise ModelError(
+        f"{type(model).__name__} has a closed form: the greatest likelihood of Gaussian classes. "
+        "linsep.GaussianClassifier fits the same and carries a proof of it."
+    )
+
+
 def _need(model: Any, name: str, value: str) -> None:
     got = getattr(model, name)
     if got != value:
@@ -170,11 +222,15 @@ _MAKERS = {
     "Linear": _given,
     "LinearSVC": _linear_svc,
     "SVC": _svc,
+    "NuSVC": _nu_svc,
     "SGDClassifier": _sgd,
     "LogisticRegression": _logistic,
     "LogisticRegressionCV": _logistic,
     "RidgeClassifier": _ridge,
     "RidgeClassifierCV": _ridge,
+    "LinearDiscriminantAnalysis": _gaussian,
+    "QuadraticDiscriminantAnalysis": _gaussian,
+    "GaussianNB": _gaussian,
     "Perceptron": _perceptron,
     "Kozinec": _perceptron,
     "HoKashyap": _perceptron,

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from linsep.errors import ModelError
+from linsep.errors import DataError, ModelError
 
-__all__ = ["check_ending", "load", "save"]
+__all__ = ["check_ending", "is_text_model", "load", "save"]
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -20,6 +20,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         A fitted estimator of linsep.
     path : str or path
         Ends in ``.json``: versioned JSON, with the answer and its certificate; no pickle.
+        Ends in ``.model``: the text of LIBLINEAR, for linear models of integer labels.
 
     Raises
     ------
@@ -27,9 +28,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         The model is not fitted, cannot be stored, or the file cannot be written.
     """
     from linsep.formats.json_model import save_json
+    from linsep.formats.liblinear import write_liblinear
 
     check_ending(path)
-    save_json(model, path)
+    if Path(path).suffix.lower() == ".model":
+        write_liblinear(model, path)
+    else:
+        save_json(model, path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -38,12 +43,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
-        A file that ``save`` wrote.
+        A file that ``save`` wrote, or a model file of LIBLINEAR or LIBSVM of any name.
 
     Returns
     -------
     estimator
-        Of the class that was saved, fitted, with its status and certificate.
+        Of the class that was saved, fitted, with its status and certificate. A model of
+        LIBLINEAR or LIBSVM predicts, and ``linsep.certify`` proves how good it is.
 
     Raises
     ------
@@ -51,13 +57,40 @@ def load(path: str | os.PathLike[str]) -> Any:
         The file is not there, damaged, or of another kind; the message names file and field.
     """
     from linsep.formats.json_model import load_json
+    from linsep.formats.text_model import load_text
 
+    if is_text_model(path):
+        return load_text(path)
     check_ending(path)
+    if Path(path).suffix.lower() == ".model":
+        from linsep.data.files import fetch
+
+        try:
+            fetch(path)
+        except DataError as error:
+            raise ModelError(str(error)) from error
+        raise ModelError(
+            f"{path}: the first line is neither solver_type (LIBLINEAR) nor svm_type (LIBSVM)."
+        )
     return load_json(path)
+
+
+def is_text_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is one of LIBLINEAR or LIBSVM, by its first word."""
+    from linsep.formats.text_model import looks_like_text_model
+
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            return looks_like_text_model(file.read(64))
+    except OSError:
+        return False
 
 
 def check_ending(path: str | os.PathLike[str]) -> None:
     """Refuse a path whose ending names no model format."""
     ending = Path(path).suffix.lower()
-    if ending != ".json":
-        raise ModelError(f"{path}: the ending {ending!r} is no model format; give a .json file.")
+    if ending not in (".json", ".model"):
+        raise ModelError(
+            f"{path}: the ending {ending!r} is no model format; give a .json file, or a .model "
+            "file of LIBLINEAR."
+        )

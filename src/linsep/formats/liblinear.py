@@ -1,0 +1,193 @@
+"""Models of LIBLINEAR: its files, and the objects of its Python interface.
+
+A file has one line of weights for each feature, with one number for each machine; with a bias B
+the last line belongs to a constant feature of value B, whose weight is penalised like all
+others. Machines stand in the order of the line ``label``, which is that of the first rows seen.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.errors import ModelError
+from linsep.formats.text_model import Head, number, sorted_labels
+
+__all__ = ["SOLVERS", "LiblinearModel", "is_liblinear", "write_liblinear"]
+
+Array = NDArray[np.float64]
+
+# Number of a solver -> its name in files, the loss, and the penalty of what it minimises.
+SOLVERS = {
+    0: ("L2R_LR", "logistic", "l2"),
+    1: ("L2R_L2LOSS_SVC_DUAL", "squared_hinge", "l2"),
+    2: ("L2R_L2LOSS_SVC", "squared_hinge", "l2"),
+    3: ("L2R_L1LOSS_SVC_DUAL", "hinge", "l2"),
+    4: ("MCSVM_CS", "crammer-singer", "l2"),
+    5: ("L1R_L2LOSS_SVC", "squared_hinge", "l1"),
+    6: ("L1R_LR", "logistic", "l1"),
+    7: ("L2R_LR_DUAL", "logistic", "l2"),
+}
+_OTHERS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL", "ONECLASS_SVM")
+
+
+@dataclass
+class LiblinearModel:
+    """A linear classifier that LIBLINEAR trained.
+
+    The attributes are those of scikit-learn: classes in sorted order, the last of two is the
+    positive one.
+    """
+
+    solver_type: str
+    coef_: Array = field(repr=False)
+    intercept_: Array = field(repr=False)
+    classes_: NDArray[np.int64]
+    bias: float = -1.0
+    """Value B of the constant feature; negative: there is none."""
+    C: float | None = None
+    """Cost of the losses, where it is known; files do not hold it."""
+    class_weight: dict[int, float] | None = None
+    weighted: bool = False
+    """Trained with weights of classes that can no longer be read."""
+    free_bias: bool = False
+    """Trained with -R: the bias is not penalised."""
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features, without the constant one."""
+        return int(self.coef_.shape[1])
+
+    @property
+    def loss(self) -> str:
+        """Which loss was minimised."""
+        return self._facts()[1]
+
+    @property
+    def penalty(self) -> str:
+        """l2 or l1."""
+        return self._facts()[2]
+
+    def _facts(self) -> tuple[str, str, str]:
+        return next(facts for facts in SOLVERS.values() if facts[0] == self.solver_type)
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores w . x + b: shape (n,) for two classes, (n, K) for more."""
+        scores = np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
+        return scores[:, 0] if len(self.coef_) == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Labels; a score of exactly 0 is the positive (last) class."""
+        scores = self.decision_function(X)
+        best = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    @classmethod
+    def from_lines(cls, lines: list[str], path: str) -> Self:
+        """The model of a file."""
+        head = Head(path, lines, "w")
+        kinds = [facts[0] for facts in SOLVERS.values()]
+        name = head.words("solver_type", 1)[0]
+        if name in _OTHERS:
+            raise ModelError(f"{path}: {name} is no classifier; linsep reads {', '.join(kinds)}.")
+        head.one_of("solver_type", kinds, "which linsep does not know")
+        K, d = head.wholes("nr_class", 1)[0], head.wholes("nr_feature", 1)[0]
+        if K < 2 or d < 1:
+            raise ModelError(f"{path}: {K} classes and {d} features are no classifier.")
+        bias = head.numbers("bias", 1)[0]
+        machines = 1 if K == 2 and name != "MCSVM_CS" else K
+        rows = d + (bias >= 0)
+        body = [line for line in lines[head.line :] if line.strip()]
+        if len(body) != rows:
+            raise ModelError(f"{path}: there are {len(body)} lines of weights, {rows} are needed.")
+        weights = np.empty((machines, rows))
+        for j, line in enumerate(body):
+            values = line.split()
+            if len(values) != machines:
+                at = head.line + j
+                raise head.error(at, f"{len(values)} weights, {machines} are needed")
+            weights[:, j] = [number(value, path, head.line + j) for value in values]
+        return cls._made(name, weights, head.wholes("label", K), bias, path)
+
+    @classmethod
+    def from_object(cls, model: Any) -> Self:
+        """The model behind an object of the Python interface of LIBLINEAR."""
+        if not model.label:
+            raise ModelError("this LIBLINEAR model has no labels: it is no classifier.")
+        kind = int(model.param.solver_type)
+        if kind not in SOLVERS:
+            raise ModelError(f"LIBLINEAR's solver {kind} trains no classifier.")
+        K, d, bias = int(model.nr_class), int(model.nr_feature), float(model.bias)
+        machines = 1 if K == 2 and kind != 4 else K
+        size = (d + (bias >= 0)) * machines
+        weights = np.array(model.w[:size], dtype=np.float64).reshape(-1, machines).T
+        made = cls._made(SOLVERS[kind][0], weights, model.label[:K], bias, "the LIBLINEAR model")
+        param = model.param
+        if 0.0 < param.eps < 1.0:  # zero in a model that was read from a file
+            made.C, made.weighted = float(param.C), bool(param.nr_weight)
+            made.free_bias = bias > 0 and getattr(param, "regularize_bias", 1) == 0
+        return made
+
+    @classmethod
+    def _made(cls, name: str, weights: Array, labels: Any, bias: float, where: str) -> Self:
+        classes, order = sorted_labels(labels, where)
+        if len(weights) == 1:  # the machine is for the first label; ours for the last sorted one
+            weights = weights if order[0] == 1 else -weights
+        else:
+            weights = weights[order]
+        coef, intercept = weights, np.zeros(len(weights))
+        if bias >= 0:
+            coef, intercept = weights[:, :-1].copy(), bias * weights[:, -1]
+        return cls(name, np.ascontiguousarray(coef), intercept, classes, bias)
+
+
+def is_liblinear(model: Any) -> bool:
+    """Whether this is an object of LIBLINEAR's Python interface."""
+    kind = type(model)
+    return kind.__name__ == "model" and hasattr(model, "get_decfun_coef")
+
+
+def write_liblinear(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted linear classifier as a file of LIBLINEAR, with bias 1.
+
+    LIBLINEAR has no word for an intercept without penalty; its predictions do not ask for one.
+    """
+    from linsep.core.files import atomic_write_bytes
+
+    name = _solver_name(model)
+    classes = np.asarray(model.classes_)
+    labels = classes.astype(np.int64) if classes.dtype.kind in "biuf" else None
+    if labels is None or not np.array_equal(labels, classes):
+        raise ModelError(f"LIBLINEAR's labels are whole numbers; the classes are {list(classes)}.")
+    coef = np.column_stack([np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)])
+    if len(coef) == 1:
+        labels = labels[::-1]  # the machine of two classes is for the first label
+    head = [
+        f"solver_type {name}", f"nr_class {len(classes)}", f"label {' '.join(map(str, labels))}",
+        f"nr_feature {coef.shape[1] - 1}", "bias 1", "w",
+    ]  # fmt: skip
+    body = ["".join(f"{value:.17g} " for value in row) for row in coef.T]
+    try:
+        atomic_write_bytes(path, "\n".join([*head, *body, ""]).encode())
+    except OSError as error:
+        raise ModelError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def _solver_name(model: Any) -> str:
+    if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
+        raise ModelError(
+            f"{type(model).__name__} has no weights of features, so LIBLINEAR has no file for it; "
+            "save it as .json."
+        )
+    if isinstance(model, LiblinearModel):
+        return model.solver_type
+    if getattr(model, "multi_class", "") == "crammer-singer" and len(model.classes_) > 2:
+        return "MCSVM_CS"
+    if type(model).__name__ == "LogisticRegression":
+        return "L2R_LR"
+    return "L2R_L2LOSS_SVC" if getattr(model, "loss", "") == "squared_hinge" else (
+        "L2R_L1LOSS_SVC_DUAL")  # fmt: skip

@@ -1,0 +1,223 @@
+"""Models of LIBSVM: its files, and the objects of its Python interface.
+
+A file lists the support vectors class by class, in the order of the line ``label``, each with
+K - 1 coefficients: that against the rival j stands at place j, or j - 1 behind the own class.
+A machine of the classes i < j is sum coef K(sv, x) - rho, positive for i. Vectors are written
+with eight digits, so they are rows of the data only when these are rounded in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from linsep.errors import ModelError
+from linsep.formats.text_model import Head, number, sorted_labels, whole
+
+__all__ = ["KERNELS", "LibsvmModel", "is_libsvm"]
+
+Array = NDArray[np.float64]
+
+KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
+_TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
+_NUMBERED = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
+
+
+@dataclass
+class LibsvmModel:
+    """A classifier that LIBSVM trained, with the attributes of scikit-learn's SVC."""
+
+    svm_type: str
+    kernel: str
+    classes_: NDArray[np.int64]
+    support_vectors_: Any = field(repr=False)
+    """CSR matrix, classes in sorted order."""
+    dual_coef_: Array = field(repr=False)
+    intercept_: Array = field(repr=False)
+    n_support_: NDArray[np.int64]
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 3
+    C: float | None = None
+    class_weight: dict[int, float] | None = None
+    weighted: bool = False
+    support_: NDArray[np.int64] | None = field(default=None, repr=False)
+    """Rows of the training set, where they are known; files do not hold them."""
+
+    @property
+    def n_features_in_(self) -> int:
+        """Largest feature of a support vector."""
+        return int(self.support_vectors_.shape[1])
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, with a linear kernel."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ exists with a linear kernel only")
+        columns, _ = self._machines()
+        return np.asarray(self.support_vectors_.T @ columns).T
+
+    def widened(self, width: int) -> LibsvmModel:
+        """The same for rows of so many features, those not seen being zero in all vectors."""
+        vectors = self.support_vectors_
+        if vectors.shape[1] >= width:
+            return self
+        parts = (vectors.data, vectors.indices, vectors.indptr)
+        wider = scipy.sparse.csr_array(parts, shape=(vectors.shape[0], width))
+        return replace(self, support_vectors_=wider)
+
+    def largest(self) -> tuple[float, bool]:
+        """The largest alpha, and whether others share it: then it is their bound C."""
+        alpha = np.abs(self.dual_coef_).ravel()
+        top = float(alpha.max(initial=0.0))
+        return top, int((alpha >= top * (1 - 1e-12)).sum()) > 1
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores; one column for each pair of classes if there are more than two."""
+        from linsep.kernels import RBF, Linear, Polynomial, Sigmoid
+
+        kernel: Any = Linear()
+        if self.kernel == "poly":
+            kernel = Polynomial(degree=self.degree, coef0=self.coef0, gamma=self.gamma)
+        elif self.kernel == "rbf":
+            kernel = RBF(gamma=self.gamma)
+        elif self.kernel == "sigmoid":
+            kernel = Sigmoid(k=self.gamma, c=self.coef0)
+        vectors = self.support_vectors_
+        if not scipy.sparse.issparse(X):
+            X, vectors = np.asarray(X, dtype=np.float64), vectors.toarray()
+        columns, offsets = self._machines()
+        scores = np.asarray(kernel.gram(X, vectors) @ columns) + offsets
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Labels: the class with most votes, the first of those with equally many."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.asarray(self.classes_[(scores >= 0).astype(int)])
+        votes = np.zeros((len(scores), len(self.classes_)))
+        for place, (first, second) in enumerate(combinations(range(len(self.classes_)), 2)):
+            votes[:, first] += scores[:, place] > 0
+            votes[:, second] += scores[:, place] <= 0
+        return np.asarray(self.classes_[votes.argmax(axis=1)])
+
+    def _machines(self) -> tuple[Array, Array]:
+        """One column of coefficients for each machine, and the offsets."""
+        K, edges = len(self.classes_), np.concatenate([[0], np.cumsum(self.n_support_)])
+        if K == 2:
+            return self.dual_coef_.T, self.intercept_
+        columns = np.zeros((self.dual_coef_.shape[1], K * (K - 1) // 2))
+        for place, (i, j) in enumerate(combinations(range(K), 2)):
+            first, second = slice(edges[i], edges[i + 1]), slice(edges[j], edges[j + 1])
+            columns[first, place] = self.dual_coef_[j - 1, first]
+            columns[second, place] = self.dual_coef_[i, second]
+        return columns, self.intercept_
+
+    @classmethod
+    def from_lines(cls, lines: list[str], path: str) -> Self:
+        """The model of a file."""
+        head = Head(path, lines, "SV")
+        kind = head.one_of("svm_type", _TYPES, "which linsep does not know")
+        name = head.one_of("kernel_type", _NUMBERED, "which linsep does not know")
+        K, total = head.wholes("nr_class", 1)[0], head.wholes("total_sv", 1)[0]
+        _refuse(kind, name, path)
+        counts = head.wholes("nr_sv", K)
+        body = [line for line in lines[head.line :] if line.strip()]
+        if len(body) != total or sum(counts) != total or min(counts) < 0:
+            raise ModelError(f"{path}: {len(body)} support vectors, but total_sv is {total} and "
+                             f"nr_sv {counts}; the file is damaged.")  # fmt: skip
+        coef = np.empty((K - 1, total))
+        data, indices, starts = [], [], [0]
+        for row, line in enumerate(body):
+            words, at = line.split(), head.line + row
+            coef[:, row] = [number(value, path, at) for value in words[: K - 1]]
+            for word in words[K - 1 :]:
+                place, _, value = word.partition(":")
+                indices.append(whole(place, path, at) - 1)
+                data.append(number(value, path, at))
+            starts.append(len(data))
+        if indices and min(indices) < 0:
+            raise ModelError(f"{path}: features of support vectors are counted from 1.")
+        width = max(indices, default=0) + 1
+        vectors = scipy.sparse.csr_array((data, indices, starts), shape=(total, width))
+        made = cls._made(kind, name, vectors, coef, head.numbers("rho", K * (K - 1) // 2),
+                         counts, head.wholes("label", K), path)  # fmt: skip
+        for field_name in ("gamma", "coef0"):
+            if field_name in head.fields:
+                setattr(made, field_name, head.numbers(field_name, 1)[0])
+        if "degree" in head.fields:
+            made.degree = head.wholes("degree", 1)[0]
+        return made
+
+    @classmethod
+    def from_object(cls, model: Any) -> Self:
+        """The model behind an object of the Python interface of LIBSVM."""
+        kind, name = _TYPES[int(model.param.svm_type)], _NUMBERED[int(model.param.kernel_type)]
+        _refuse(kind, name, "the LIBSVM model")
+        K = int(model.nr_class)
+        rows = model.get_SV()
+        total = len(rows)
+        coef = np.array([model.sv_coef[k][:total] for k in range(K - 1)], dtype=np.float64)
+        data = [value for row in rows for value in row.values()]
+        indices = [place - 1 for row in rows for place in row]
+        starts = np.cumsum([0, *(len(row) for row in rows)])
+        width = max(indices, default=0) + 1
+        vectors = scipy.sparse.csr_array((data, indices, starts), shape=(total, width))
+        param = model.param
+        made = cls._made(kind, name, vectors, coef, model.rho[: K * (K - 1) // 2],
+                         model.nSV[:K], model.label[:K], "the LIBSVM model",
+                         [k - 1 for k in model.get_sv_indices()])  # fmt: skip
+        made.gamma, made.coef0, made.degree = param.gamma, param.coef0, int(param.degree)
+        if 0.0 < param.eps < 1.0 and param.cache_size > 0:  # noise in a model read from a file
+            made.C, made.weighted = float(param.C), bool(param.nr_weight)
+        return made
+
+    @classmethod
+    def _made(
+        cls, kind: str, name: str, vectors: Any, coef: Array, rho: Any, counts: Any, labels: Any,
+        where: str, rows: Any = None,
+    ) -> Self:  # fmt: skip
+        """Bring labels into sorted order, and signs into those of scikit-learn."""
+        classes, order = sorted_labels(labels, where)
+        K, edges = len(classes), np.concatenate([[0], np.cumsum(counts)])
+        places = np.concatenate([np.arange(edges[p], edges[p + 1]) for p in order])
+        dual, offsets = np.zeros_like(coef), []
+        known = dict(zip(combinations(range(K), 2), rho))
+        start = 0
+        for i, p in enumerate(order):
+            block = coef[:, edges[p] : edges[p + 1]]
+            end = start + block.shape[1]
+            for j, q in enumerate(order):
+                if i != j:
+                    turned = (p < q) != (i < j)
+                    old, new = (q if q < p else q - 1), (j if j < i else j - 1)
+                    dual[new, start:end] = -block[old] if turned else block[old]
+            start = end
+        for i, j in combinations(range(K), 2):
+            p, q = int(order[i]), int(order[j])
+            offsets.append(-known[p, q] if p < q else known[q, p])
+        intercept = np.array(offsets)
+        if K == 2:  # scikit-learn's machine of two classes is for the second one
+            dual, intercept = -dual, -intercept
+        given = np.asarray(counts, dtype=np.int64)[order]
+        support = None if not rows or min(rows) < 0 else np.asarray(rows, dtype=np.int64)[places]
+        return cls(kind, KERNELS[name], classes, vectors[places], dual, intercept, given,
+                   support_=support)  # fmt: skip
+
+
+def _refuse(kind: str, name: str, where: str) -> None:
+    if kind not in ("c_svc", "nu_svc"):
+        raise ModelError(f"{where}: svm_type {kind} is no classifier; linsep reads c_svc, nu_svc.")
+    if name not in KERNELS:
+        raise ModelError(f"{where}: with kernel_type {name} the vectors are not in the model; "
+                         f"linsep reads {', '.join(KERNELS)}.")  # fmt: skip
+
+
+def is_libsvm(model: Any) -> bool:
+    """Whether this is an object of LIBSVM's Python interface."""
+    return type(model).__name__ == "svm_model" and hasattr(model, "get_sv_coef")

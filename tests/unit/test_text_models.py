@@ -1,0 +1,226 @@
+"""Model files of LIBLINEAR and LIBSVM: read, certified, written; numbers worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.datasets import load_iris
+
+import linsep
+from linsep.errors import ModelError, SettingError
+
+LINEAR = """solver_type {kind}
+nr_class 2
+label {labels}
+nr_feature {d}
+bias {bias}
+w
+{w}
+"""
+
+HARD = """svm_type c_svc
+kernel_type linear
+nr_class 2
+total_sv 3
+rho 2
+label 1 -1
+nr_sv 2 1
+SV
+2 1:6 2:9
+0.5 1:5 2:7
+-2.5 1:5 2:9
+"""  # the hard margin of the lecture's four points: w = (2, -1), b = -2
+
+XOR = """svm_type c_svc
+kernel_type polynomial
+degree 2
+gamma 1
+coef0 1
+nr_class 2
+total_sv 4
+rho 0
+label {labels}
+nr_sv 2 2
+SV
+0.125 1:{a} 2:-1
+0.125 1:{b} 2:1
+-0.125 1:1 2:{a}
+-0.125 1:-1 2:{b}
+"""  # every alpha is 1/8, the objective 1/4
+
+
+def written(tmp_path, text):
+    path = tmp_path / "a.model"
+    path.write_text(text)
+    return path
+
+
+def linear(kind, *w, labels="1 -1", bias=-1):
+    d = len(w) - (bias >= 0)
+    return LINEAR.format(kind=kind, labels=labels, d=d, bias=bias, w="\n".join(f"{v} " for v in w))
+
+
+TWO = np.array([[-1.0], [1.0]]), np.array([-1, 1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "w", "C", "objective", "word"),
+    [
+        ("L2R_L1LOSS_SVC_DUAL", 1.0, 10.0, 0.5, "hinge losses; no intercept"),
+        # w^2 / 2 + 2 (1 - w)^2 is least at w = 4 / 5
+        ("L2R_L2LOSS_SVC", 0.8, 1.0, 0.4, "squared hinge losses"),
+        ("L2R_L2LOSS_SVC_DUAL", 0.8, 1.0, 0.4, "squared hinge losses"),
+        # |w| + 2 (1 - w)^2 is least at w = 3 / 4
+        ("L1R_L2LOSS_SVC", 0.75, 1.0, 0.875, "|w|_1 + 1 x sum of squared hinge"),
+        # |w| + 4 log(1 + exp(-w)) is least at w = log 3
+        ("L1R_LR", np.log(3), 2.0, np.log(3) + 4 * np.log(4 / 3), "|w|_1 + 2 x sum of logistic"),
+    ],
+)
+def test_the_solver_in_the_file_names_the_objective(tmp_path, kind, w, C, objective, word):
+    for labels, sign in (("1 -1", 1.0), ("-1 1", -1.0)):
+        path = written(tmp_path, linear(kind, sign * w, labels=labels))
+        report = linsep.certify(path, *TWO, C=C)
+        assert report.objective == pytest.approx(objective, rel=1e-12)
+        assert report.relative_gap < 1e-9
+        assert word in report.words and report.errors == 0
+        assert linsep.load(path).predict(TWO[0]).tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize("kind", ["L2R_LR", "L2R_LR_DUAL"])
+def test_logistic_files(tmp_path, kind):
+    w = 0.8  # w = 2 C / (1 + exp(w)) fixes C
+    C = w * (1 + np.exp(w)) / 2
+    report = linsep.certify(written(tmp_path, linear(kind, w)), *TWO, C=C)
+    assert report.objective == pytest.approx(w * w / 2 + 2 * C * np.log1p(np.exp(-w)), rel=1e-12)
+    assert report.relative_gap < 1e-9
+
+
+def test_a_bias_is_the_weight_of_a_constant_feature(tmp_path):
+    X, y = np.array([[0.0], [2.0]]), np.array([-1, 1])
+    # least w^2 / 2 + v^2 / 2 with y (w x + B v) >= 1: B v = -1, w = 1
+    for B in (1.0, 0.5):
+        path = written(tmp_path, linear("L2R_L1LOSS_SVC_DUAL", 1.0, -1.0 / B, bias=B))
+        model = linsep.load(path)
+        assert (model.coef_, model.intercept_) == (np.array([[1.0]]), np.array([-1.0]))
+        report = linsep.certify(path, X, y, C=100.0)
+        assert report.objective == pytest.approx(0.5 + 0.5 / B**2, rel=1e-9)
+        assert report.relative_gap < 1e-6
+        assert f"constant feature {B:g}" in report.words
+
+
+def test_the_cost_is_assumed_in_words_or_read_off(tmp_path):
+    report = linsep.certify(written(tmp_path, linear("L2R_L2LOSS_SVC", 0.8)), *TWO)
+    assert "C = 1 was assumed" in report.words and report.relative_gap < 1e-9
+    X, y = linsep.data.load("mse-1")
+    report = linsep.certify(written(tmp_path, HARD), X, y)
+    assert "C was assumed" in report.words  # 2.5 is nobody else's alpha
+    report = linsep.certify(written(tmp_path, HARD), X, y, C=10.0)
+    assert report.words.startswith("|w|^2 / 2 + 10 x") and report.words.endswith("not penalised")
+    assert report.objective == pytest.approx(2.5) and report.relative_gap < 1e-9
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+def test_kernels_of_libsvm_in_both_orders_of_labels(tmp_path, form):
+    X = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]])
+    first = np.array([True, True, False, False])
+    for labels, y in (("1 -1", np.where(first, 1, -1)), ("-1 1", np.where(first, -1, 1))):
+        path = written(tmp_path, XOR.format(labels=labels, a=1, b=-1))
+        model = linsep.load(path)
+        assert model.classes_.tolist() == [-1, 1]
+        assert (model.predict(form(X)) == y).all()
+        report = linsep.certify(path, form(X), y)
+        assert report.objective == pytest.approx(0.25) and report.relative_gap < 1e-9
+        assert "C was read off" in report.words and "0.125" in report.words
+
+
+def test_rows_of_eight_digits_are_found_again(tmp_path):
+    X, y = linsep.data.load("mse-1")
+    X = X + np.array([[1e-10], [0.0], [0.0], [0.0]])  # lost in the file
+    assert linsep.certify(written(tmp_path, HARD), X, y, C=10.0).relative_gap < 1e-6
+    kernel = HARD.replace("linear", "rbf\ngamma 0.1")
+    assert linsep.certify(written(tmp_path, kernel), X, y, C=10.0).errors >= 0
+    with pytest.raises(ModelError, match="not rows of X"):
+        linsep.certify(written(tmp_path, kernel), X + 1.0, y, C=10.0)
+
+
+@pytest.mark.parametrize("multi_class", ["one-vs-rest", "crammer-singer"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_what_is_written_is_read_and_proved_again(tmp_path, multi_class, loss):
+    X, y = load_iris(return_X_y=True)
+    if multi_class == "crammer-singer" and loss != "hinge":
+        return
+    for labels in (y, (y > 0) * 7 - 3):
+        ours = linsep.LinearSVM(multi_class=multi_class, loss=loss, fit_intercept=False)
+        ours.fit(X, labels)
+        path = tmp_path / "ours.model"
+        linsep.save(ours, path)
+        model = linsep.load(path)
+        assert (model.predict(X) == ours.predict(X)).all()
+        assert (model.coef_ == ours.coef_).all()
+        text = path.read_text().splitlines()
+        text[4:] = ["bias -1", "w", *text[6:-1]]  # without the line of the intercept
+        report = linsep.certify(written(tmp_path, "\n".join(text)), X, labels)
+        assert report.objective == pytest.approx(ours.certificate_.objective, rel=1e-9)
+        assert report.relative_gap < 1e-3
+
+
+def test_two_classes_by_crammer_and_singer(tmp_path):
+    text = linear("MCSVM_CS", "0.5 -0.5", labels="1 -1")
+    model = linsep.load(written(tmp_path, text))
+    assert model.predict(TWO[0]).tolist() == [-1, 1]
+    report = linsep.certify(tmp_path / "a.model", *TWO, C=10.0)
+    # |W|^2 / 2 = 1/4, and the difference of the scores is 1 at both points
+    assert report.objective == pytest.approx(0.25) and report.relative_gap < 1e-9
+    assert "Crammer and Singer" in report.words
+
+
+GOOD = linear("L2R_L2LOSS_SVC", 0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GOOD.replace("L2R_L2LOSS_SVC", "L2R_L2LOSS_SVR"), "no classifier"),
+        (GOOD.replace("L2R_L2LOSS_SVC", "MAGIC"), "'MAGIC'"),
+        (GOOD.replace("nr_class 2", "nr_class two"), ":2: 'two' is no whole number"),
+        (GOOD.replace("nr_class 2\n", ""), "no line 'nr_class'"),
+        (GOOD.replace("label 1 -1", "label 1 1"), "each named once"),
+        (GOOD.replace("label 1 -1", "label 1"), "1 values, 2 are needed"),
+        (GOOD.replace("0.8", "nan"), ":7: 'nan' is no finite number"),
+        (GOOD.replace("0.8", "0.8 0.9"), "2 weights, 1 are needed"),
+        (GOOD.replace("nr_feature 1", "nr_feature 3"), "1 lines of weights, 3 are needed"),
+        (GOOD.replace("bias -1", "bias -1\nbias 1"), "given twice"),
+        (GOOD.replace("\nw\n", "\n"), "ends too early"),
+        (HARD.replace("c_svc", "epsilon_svr"), "no classifier"),
+        (HARD.replace("linear", "precomputed"), "not in the model"),
+        (HARD.replace("total_sv 3", "total_sv 4"), "damaged"),
+        (HARD.replace("1:6", "0:6"), "counted from 1"),
+        (HARD.replace("1:6", "1:x"), "no finite number"),
+        (HARD.replace("rho 2", "rho"), "0 values, 1 are needed"),
+        ("solver_type \xe9", "plain text"),
+    ],
+)
+def test_damaged_files_are_refused_with_the_place(tmp_path, text, words):
+    path = tmp_path / "a.model"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ModelError, match=words) as caught:
+        linsep.load(path)
+    assert "a.model" in str(caught.value)
+
+
+def test_other_files_and_settings_are_refused(tmp_path):
+    with pytest.raises(ModelError, match="neither solver_type"):
+        linsep.load(written(tmp_path, "hello"))
+    with pytest.raises(ModelError, match="no such file"):
+        linsep.load(tmp_path / "b.model")
+    with pytest.raises(ModelError, match="2 columns"):
+        linsep.certify(written(tmp_path, GOOD), *linsep.data.load("mse-1"))
+    with pytest.raises(SettingError, match="knows its own"):
+        linsep.certify(linsep.LinearSVM().fit(*TWO), *TWO, C=2.0)
+    with pytest.raises(SettingError, match="C must be"):
+        linsep.certify(written(tmp_path, GOOD), *TWO, C=-1.0)
+    with pytest.raises(ModelError, match="whole numbers"):
+        linsep.save(linsep.LinearSVM().fit(TWO[0], ["a", "b"]), tmp_path / "c.model")
+    with pytest.raises(ModelError, match=r"save it as \.json"):
+        linsep.save(linsep.KernelSVM().fit(*TWO), tmp_path / "c.model")
