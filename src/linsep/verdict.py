@@ -101,13 +101,14 @@ def separability(
     problem = Problem(
         _by_rows(X), y, fit_intercept=fit_intercept, feature_names=_names(X), check_finite=False
     )
-    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        if by_products(problem):  # they are needed anyhow, and hold the lengths
-            assert problem.gram is not None
-        finite = np.isfinite(problem.squared_lengths).all()
-    if not finite:  # or too large to be squared
-        problem.check_finite()
-    return decide(problem, exact=exact, time_limit=time_limit, begin=begin)
+    with one_blas_thread():
+        with np.errstate(over="ignore", invalid="ignore"):
+            if by_products(problem):  # they are needed anyhow, and hold the lengths
+                assert problem.gram is not None
+            finite = np.isfinite(problem.squared_lengths).all()
+        if not finite:  # or too large to be squared
+            problem.check_finite()
+        return decide(problem, exact=exact, time_limit=time_limit, begin=begin)
 
 
 def decide(

@@ -15,6 +15,7 @@ from linsep.certify.integers import (
     small_products,
     to_integers,
 )
+from linsep.jit.eliminate import eliminate
 
 __all__ = ["null_space"]
 
@@ -111,23 +112,10 @@ def _echelon(floats: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     work = np.array(floats, order="C")
     n, D = work.shape
     order = np.arange(n)
-    pivots: list[int] = []
-    for j in range(D):
-        r = len(pivots)
-        if r == n:
-            break
-        best = r + int(np.abs(work[r:, j]).argmax())
-        if abs(work[best, j]) <= 1e-9:
-            continue
-        if best != r:
-            work[[r, best]] = work[[best, r]]
-            order[[r, best]] = order[[best, r]]
-        below = work[r + 1 :, j] / work[r, j]
-        rows = np.flatnonzero(below)
-        if len(rows):
-            work[r + 1 + rows, j + 1 :] -= np.outer(below[rows], work[r, j + 1 :])
-        pivots.append(j)
-    return order[: len(pivots)], np.array(pivots, dtype=np.int64)
+    pivots = np.empty(min(n, D), dtype=np.int64)
+    touched = n * D * min(n, D)
+    rank = eliminate(work, order, pivots, 1e-9, size=touched, work=touched, alike=True)
+    return order[:rank], pivots[:rank]
 
 
 def _inverts(square: Array, inverse: Array) -> bool:

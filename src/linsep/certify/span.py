@@ -24,9 +24,10 @@ from linsep.certify.exact import (
 )
 from linsep.core.problem import Problem
 
-__all__ = ["orthogonal", "spans"]
+__all__ = ["orthogonal", "small_values", "spans"]
 
 _DIRECTIONS = 200  # outside the span, up to which a basis of them is computed
+_SMALL = 1 << 20  # entries that are multiplied at once
 _CHUNK = 1 << 15  # entries that stay in the cache
 
 
@@ -55,6 +56,9 @@ def orthogonal(
     tick: Tick = no_tick,
 ) -> bool:
     """Whether the products of all the rows with all the vectors are zero."""
+    quick = small_values(problem, basis) if 2 * len(rows) > problem.n else None
+    if quick is not None:
+        return not quick[rows].any()
     used = np.flatnonzero((basis != 0).any(axis=0))
     if not len(used):
         return True
@@ -68,6 +72,27 @@ def orthogonal(
         if integer_products(block, columns)[0].any():
             return False
     return True
+
+
+def small_values(problem: Problem, vectors: NDArray[Any]) -> NDArray[np.int64] | None:
+    """Products of all reflected rows with integer vectors, where all are small integers.
+
+    None where floats do not hold every partial sum, or where there is no matrix of float64.
+    """
+    X = problem.matrix
+    small = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.size <= _SMALL
+    if not small or not problem.binary or vectors.dtype != np.int64 or not len(vectors):
+        return None
+    floats = vectors.T.astype(np.float64)
+    largest = max(float(X.max()), -float(X.min()), 1.0)
+    if not largest * float(np.abs(floats).sum(axis=0).max()) < 2.0**52:
+        return None
+    if not (np.rint(X) == X).all():
+        return None
+    values = X @ floats[: problem.d]
+    if problem.fit_intercept:
+        values += floats[-1]
+    return np.asarray((problem.sign[:, None] * values).astype(np.int64))
 
 
 def _combinations(

@@ -103,9 +103,8 @@ def _cover(
     parts: list[Any], found: list[tuple[int, int, float]]
 ) -> tuple[list[tuple[int, int, float]], list[NDArray[np.bool_]]]:
     """Few of the columns that reach all rows that the columns reach together, and which rows."""
-    columns = [part[:, [j for j, _, _ in found]] for part in parts]
-    dense = [c if isinstance(c, np.ndarray) else c.toarray() for c in columns]
-    off = np.concatenate(dense) != np.array([t for _, _, t in found])
+    index, touch = [j for j, _, _ in found], np.array([t for _, _, t in found])
+    off = np.concatenate([_columns(part, index) != touch for part in parts])
     reached = off.any(axis=1)
     open_rows, level = off[reached], []
     while len(open_rows):
@@ -113,6 +112,12 @@ def _cover(
         level.append(found[best])
         open_rows = open_rows[~open_rows[:, best]]
     return level, np.split(reached, [parts[0].shape[0]])
+
+
+def _columns(part: Any, index: list[int]) -> NDArray[Any]:
+    if isinstance(part, np.ndarray):
+        return part.take(index, axis=1)
+    return np.asarray(part[:, index].toarray())
 
 
 def _direction(problem: Problem, column: int, sign: int, touch: float) -> list[int]:

@@ -25,7 +25,7 @@ from linsep.certify.exact import (
     scaled_integers,
     to_integers,
 )
-from linsep.certify.span import orthogonal, spans
+from linsep.certify.span import orthogonal, small_values, spans
 from linsep.core.problem import Problem
 from linsep.core.status import Status
 from linsep.separating.peel import Level, all_but, along, stack
@@ -50,18 +50,22 @@ def weak_separator(
     span are rows that are meant to span the face. None when they do not, or when floats fail
     to find the weights.
     """
-    free = all_but(problem.n_rows, face)
-    inside, outside = reflected(problem, span), reflected(problem, free)
+    inside, free = reflected(problem, span), all_but(problem.n_rows, face)
     D = inside.shape[1]
-    columns = _enough_columns(inside, outside)
+    columns = _enough_columns(problem, inside, free)
     if len(columns) < D and not spans(problem, span, face, tick=tick):
         return None
-    inside, outside = inside[:, columns], outside[:, columns]
-    directions = null_space(inside)
-    if len(columns) == D and not orthogonal(problem, face, directions, tick=tick):
-        return None
+    directions = null_space(inside[:, columns])
     tick()
-    values = integer_products(outside, directions)[0]
+    every = small_values(problem, directions) if len(columns) == D else None
+    if every is not None:
+        if every[face].any():
+            return None
+        values = every[free]
+    else:
+        if len(columns) == D and not orthogonal(problem, face, directions, tick=tick):
+            return None
+        values = integer_products(reflected(problem, free)[:, columns], directions)[0]
     tick()
     levels = _peel(values, (directions != 0).sum(axis=1), run)
     if levels is None:
@@ -76,12 +80,12 @@ def weak_separator(
     return [w // divisor for w in weights]
 
 
-def _enough_columns(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> list[int]:
+def _enough_columns(problem: Problem, inside: NDArray[np.float64], free: Rows) -> list[int]:
     """All columns; of very many only so many as tell the rows apart."""
     D = inside.shape[1]
     if D - len(inside) <= _DIRECTIONS:
         return list(range(D))
-    return independent_columns(to_integers(np.vstack([inside, outside])).table)
+    return independent_columns(to_integers(np.vstack([inside, reflected(problem, free)])).table)
 
 
 def _peel(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import frexp, inf, ldexp
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,8 @@ def spread(matrix: Any, center: Array) -> Array:
 
 def power_of_two(extent: Any) -> Any:
     """The power of two that brings a size near 1; 1 for size 0."""
+    if isinstance(extent, float):
+        return ldexp(1.0, min(max(-frexp(extent)[1], -1022), 1023)) if 0 < extent < inf else 1.0
     _, exponent = np.frexp(extent)
     return np.ldexp(1.0, np.where(extent > 0, np.clip(-exponent, -1022, 1023), 0))
 

@@ -66,7 +66,7 @@ class NearestCone:
         Reflected rows that span the cone.
     base, shares : arrays
         The goal is minus the sum of shares times base rows.
-    batch : int, default=16
+    batch : int, default=24
         Rows taken in for each cycle, at most.
     """
 
@@ -74,7 +74,7 @@ class NearestCone:
     active: NDArray[np.int64]
     base: NDArray[np.int64]
     shares: NDArray[np.int64]
-    batch: int = 16
+    batch: int = 24
     unit: ClassVar[str] = "major cycle"
 
     def init(self, problem: Problem, *, start: Any = None) -> ConeState:

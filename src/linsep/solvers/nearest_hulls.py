@@ -71,7 +71,7 @@ class NearestHulls:
     tol : float or None
         Relative gap between the bounds of the distance at which to stop. None stops at the
         first vector that separates.
-    batch : int, default=4
+    batch : int, default=8
         Rows taken in for each group and cycle, at most; more when the corral is large.
 
     Examples
@@ -85,7 +85,7 @@ class NearestHulls:
 
     metric: str = "plain"
     tol: float | None = None
-    batch: int = 4
+    batch: int = 8
     unit: ClassVar[str] = "major cycle"
 
     def init(self, problem: Problem, *, start: Any = None) -> HullState:

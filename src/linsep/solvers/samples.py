@@ -13,6 +13,7 @@ few rows that a search holds are ever mapped.
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -198,7 +199,7 @@ def _gram_factor(problem: Problem) -> tuple[Array, float]:
     matrix, gram = problem.matrix, problem.gram
     squared = float(gram.diagonal().max())
     if 1e-200 < squared < 1e200:
-        scale = float(matrices.power_of_two(np.sqrt(squared)))
+        scale = float(matrices.power_of_two(sqrt(squared)))
         gram = gram * scale**2
     else:
         values = matrix.data if problem.sparse else matrix
