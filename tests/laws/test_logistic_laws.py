@@ -116,7 +116,7 @@ def test_threads_do_not_change_a_bit_and_samples_lead_to_the_same_end():
 
 
 def test_compiled_and_plain_passes_agree():
-    from linsep.solvers import logistic_pass
+    from linsep.certify import logistic_rows as logistic_pass
 
     X, y = data(n=3000, d=40)  # just large enough to be compiled
     for form in (X, X.astype(np.float32)):

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.gap import Gap
+from linsep.certify.logistic_bounds import large_bounds, sample_sizes
 from linsep.certify.passes import one_pass
 from linsep.core.lanes import sum_of_pieces
 from linsep.core.problem import Problem
@@ -35,6 +36,7 @@ Array = NDArray[np.float64]
 _U = 2.0**-53
 _SUM = 64 * _U  # of a sum by numpy, which adds by halves: fewer than 64 roundings in a row
 _POOR, _CHEAP = 1e-6, 20_000_000  # relative gap and work for which another bound is tried
+_FAIR = 1e-2  # relative gap of one pass from which another way is tried
 _FEW = 20_000  # rows up to which the offset is found to the last digit
 
 
@@ -45,16 +47,23 @@ def logistic_gap(
     intercept: str,
     constant: float = 1.0,
     alpha: Array | None = None,
+    goal: float = 0.0,
 ) -> Gap:
     """Bounds for a binary logistic model; intercept as in ``Objective``.
 
-    Any alpha will do, it is made feasible; without one the margins of the model give it.
+    Any alpha will do, it is made feasible; without one the margins of the model give it. goal is
+    a relative gap that is small enough, so that no better bound is looked for.
     """
     if np.isinf(C):
         from linsep.certify.likelihood_gap import likelihood_gap
 
         return likelihood_gap(problem, a)
     a = np.asarray(a, dtype=np.float64)
+    words = f"|w|^2 / 2 + {C:.6g} x sum of logistic losses; {_intercept_words(intercept, constant)}"
+    if alpha is None and intercept != "penalised" and sample_sizes(problem):
+        bounds = large_bounds(problem, a, C, intercept == "free", goal)
+        if bounds.high - bounds.low <= _FAIR * bounds.high:
+            return facts(bounds.values, a, bounds.high, bounds.low, words)
     cost = C * problem.weight
     if alpha is None:
         values = problem.values(a)
@@ -85,11 +94,13 @@ def logistic_gap(
     low -= 8 * _U * (abs(low) + t * abs(gain))
     if high - low > _POOR * high and problem.n * problem.d * problem.d <= _CHEAP:
         low = max(low, _without_penalty(problem, totals.values, C))
-    free = {"free": "the intercept is not penalised", "none": "no intercept"}.get(
+    return facts(totals.values, a, high, max(low, 0.0), words)
+
+
+def _intercept_words(intercept: str, constant: float) -> str:
+    return {"free": "the intercept is not penalised", "none": "no intercept"}.get(
         intercept, f"the intercept is penalised as the weight of a constant feature {constant:g}"
     )
-    words = f"|w|^2 / 2 + {C:.6g} x sum of logistic losses; {free}"
-    return facts(totals.values, a, high, max(low, 0.0), words)
 
 
 def _without_penalty(problem: Problem, values: Array, C: float) -> float:

@@ -254,7 +254,8 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
             endless = self.solver == "gradient" and not exists  # single steps never prove it
             if not short or ended or tol < 1e-13 or endless:
                 break
-            tol *= 1e-2 if exists else 1e-4
+            near = gap.relative_gap <= 10 * self.tol
+            tol *= (0.1 if near else 1e-2) if exists else 1e-4
             state = outcome.state
             state.status = Status.RUNNING
             outcome = drive(problem, with_tol(solver, tol), state, limits=_left(limits, begin))
@@ -283,7 +284,7 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
         known = witness is not None and len(witness.rows) == problem.n
         alpha = witness.multipliers if witness is not None and known else None
         free = "free" if self.fit_intercept else "none"
-        return logistic_gap(problem, a, C, free, alpha=alpha), True
+        return logistic_gap(problem, a, C, free, alpha=alpha, goal=0.7 * self.tol), True
 
     def _without_maximum(
         self, problem: Problem, solver: Any, outcome: Outcome[Any], gap: Gap, limits: Limits

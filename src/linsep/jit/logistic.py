@@ -13,9 +13,10 @@ import numpy as np
 from linsep.jit.compile import inner, routine
 from linsep.jit.rows import sample_block
 
-# Places in the array of sums: losses, dual variables, dual variables with their signs.
-LOSS, TOTAL, BALANCE = range(3)
-N_SUMS = 3
+# Places in the array of sums: losses, dual variables, dual variables with their signs, dual
+# variables times margins, squared dual variables.
+LOSS, TOTAL, BALANCE, PRODUCT, SQUARES = range(5)
+N_SUMS = 5
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
@@ -82,46 +83,81 @@ def add_block(scores, sign, cost, b, m, e, z, log, signed, sums):
     loss = 0.0
     total = 0.0
     balance = 0.0
+    product = 0.0
+    squares = 0.0
     for i in range(m.shape[0]):
         loss += log[i]
         total += z[i]
         balance += z[i] * sign[i]
+        product += z[i] * m[i]
+        squares += z[i] * z[i]
     sums[LOSS] += loss
     sums[TOTAL] += total
     sums[BALANCE] += balance
+    sums[PRODUCT] += product
+    sums[SQUARES] += squares
+
+
+@inner
+def add_curvature(block, e, cost, root, curved, curvature, offset):
+    """curvature += sum of cost sigma(m) sigma(-m) [x, 1] [x, 1]', its upper part alone in 1."""
+    n, d = block.shape
+    roots(e, cost, root)
+    for i in range(n):
+        for j in range(d):
+            curved[i, j] = block[i, j] * root[i]
+    B = curved[:n]
+    product = np.dot(B.T, B)
+    for j in range(d):
+        for k in range(d):
+            curvature[j, k] += product[j, k]
+    if offset:
+        line = np.dot(root, B)
+        for j in range(d):
+            curvature[j, d] += line[j]
+        for i in range(n):
+            curvature[d, d] += np.float64(root[i]) * root[i]
+
+
+@inner
+def read_block(block, sign, cost, w, b, m, curved, memory, narrow, v, sums, curvature, offset,
+               bent):  # fmt: skip
+    """Margins, sums, gradient and, if bent, curvature of the rows of a block."""
+    n = block.shape[0]
+    e, z, log = memory[0, :n], memory[1, :n], memory[2, :n]
+    signed, root = narrow[0, :n], narrow[1, :n]
+    add_block(np.dot(block, w), sign, cost, b, m, e, z, log, signed, sums)
+    part = np.dot(signed, block)
+    for j in range(w.shape[0]):
+        v[j] += part[j]
+    if bent:
+        add_curvature(block, e, cost, root, curved, curvature, offset)
 
 
 @routine
 def lane(X, sign, cost, w, b, lo, hi, rows, m, scratch, curved, memory, narrow, v, sums,
          curvature, offset, bent):  # fmt: skip
-    """Rows lo..hi in blocks: margins, sums, gradient and, if bent, curvature."""
+    """Rows lo..hi in blocks."""
+    for start in range(lo, hi, rows):
+        stop = min(hi, start + rows)
+        block = sample_block(X, start, stop, scratch)
+        read_block(
+            block, sign[start:stop], cost[start:stop], w, b, m[start:stop], curved, memory,
+            narrow, v, sums, curvature, offset, bent,
+        )  # fmt: skip
+
+
+@routine
+def wide_lane(X, sign, cost, w, b, lo, hi, rows, m, scratch, curved, memory, narrow, v, sums,
+              curvature, offset, bent):  # fmt: skip
+    """The same for a dense matrix of float32 that is read as float64."""
     d = w.shape[0]
     for start in range(lo, hi, rows):
         stop = min(hi, start + rows)
-        n = stop - start
-        block = sample_block(X, start, stop, scratch)
-        scores = np.dot(block, w)
-        e, z, log = memory[0, :n], memory[1, :n], memory[2, :n]
-        signed, root = narrow[0, :n], narrow[1, :n]
-        add_block(
-            scores, sign[start:stop], cost[start:stop], b, m[start:stop], e, z, log, signed, sums
-        )
-        part = np.dot(signed, block)
-        for j in range(d):
-            v[j] += part[j]
-        if bent:
-            roots(e, cost[start:stop], root)
-            for i in range(n):
-                for j in range(d):
-                    curved[i, j] = block[i, j] * root[i]
-            B = curved[:n]
-            product = np.dot(B.T, B)
+        for i in range(start, stop):
             for j in range(d):
-                for k in range(d):
-                    curvature[j, k] += product[j, k]
-            if offset:
-                line = np.dot(root, B)
-                for j in range(d):
-                    curvature[j, d] += line[j]
-                for i in range(n):
-                    curvature[d, d] += np.float64(root[i]) * root[i]
+                scratch[i - start, j] = X[i, j]
+        read_block(
+            scratch[: stop - start], sign[start:stop], cost[start:stop], w, b, m[start:stop],
+            curved, memory, narrow, v, sums, curvature, offset, bent,
+        )  # fmt: skip

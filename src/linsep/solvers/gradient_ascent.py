@@ -27,8 +27,8 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.logistic import loss, probability
+from linsep.solvers.logistic_line import dual_witness
 from linsep.solvers.mistakes import start_weights
-from linsep.solvers.newton_logistic import dual_witness
 from linsep.solvers.schedule import Schedule
 
 __all__ = ["GradientAscent", "GradientState", "curvature_bound"]

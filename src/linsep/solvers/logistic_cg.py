@@ -23,7 +23,7 @@ from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.logistic import curvature, loss, probability
 from linsep.solvers.dual_point import row_scores, row_sum
-from linsep.solvers.newton_logistic import dual_witness, minimum_along
+from linsep.solvers.logistic_line import dual_witness, minimum_along
 from linsep.solvers.proximal_newton import RowSystem, conjugate_gradients
 
 __all__ = ["LogisticCG", "LogisticCGState"]

@@ -18,9 +18,8 @@ from linsep.core.rows import CSR
 from linsep.jit import logistic as loops
 from linsep.jit.scatter import scatter
 from linsep.losses.logistic import loss
-from linsep.solvers.hinge_pass import sample_rows
 
-__all__ = ["LogisticReading", "LogisticRows", "all_rows", "some_rows"]
+__all__ = ["LogisticReading", "LogisticRows", "all_rows"]
 
 Array = NDArray[np.float64]
 
@@ -37,7 +36,13 @@ class LogisticReading:
     """sum of cost sigma(-m) y x, and of cost sigma(-m) y: minus the gradient of the losses."""
     loss: float
     dual_sum: float
-    """sum of cost sigma(-m)."""
+    """sum of alpha = cost sigma(-m)."""
+    dual_product: float
+    """sum of alpha m."""
+    dual_length: float
+    """Length of alpha."""
+    terms: int
+    """Most roundings in a row of any of these sums."""
     curvature: Array | None
     """sum of cost sigma(m) sigma(-m) [x, 1] [x, 1]', or None if not asked for."""
 
@@ -61,7 +66,8 @@ class LogisticRows:
         self.size = self.n * self.d
         self._memory: dict[int, tuple[NDArray[Any], ...]] = {}
         self.X: Any = None
-        if self.size >= _COMPILED and self.lanes.dtype == matrix.dtype:
+        self.widened = self.lanes.dtype != matrix.dtype
+        if self.size >= _COMPILED:
             if self.lanes.sparse:
                 self.X = CSR(matrix.data, matrix.indices, matrix.indptr)
             elif matrix.flags.c_contiguous:
@@ -86,6 +92,9 @@ class LogisticRows:
             np.append(v, balance),
             float(sums[loops.LOSS]),
             float(sums[loops.TOTAL]),
+            float(sums[loops.PRODUCT]),
+            float(np.sqrt(sums[loops.SQUARES])),
+            min(self.n, self.lanes.rows) + -(-self.n // self.lanes.rows) + len(parts) + 4,
             curvature if bent else None,
         )
 
@@ -142,6 +151,8 @@ class LogisticRows:
             sums[loops.LOSS] += float(cost @ loss(values))
             sums[loops.TOTAL] += float(z.sum())
             sums[loops.BALANCE] += float(z @ sign)
+            sums[loops.PRODUCT] += float(z @ values)
+            sums[loops.SQUARES] += float(z @ z)
             v += (z * sign).astype(block.dtype, copy=False) @ block
             if bent:
                 root = np.sqrt(cost * e) * q
@@ -157,28 +168,23 @@ class LogisticRows:
         d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
         v, sums, curvature = self._sums(bent)
         if lane not in self._memory:  # fresh memory is slow at first touch
-            high = rows if self.lanes.sparse else 0
+            high = rows if self.lanes.sparse or self.widened else 0
             self._memory[lane] = (
                 np.empty((high, d), dtype), np.empty((rows, d), dtype),
                 np.empty((3, rows)), np.empty((2, rows), dtype),
             )  # fmt: skip
         scratch, curved, memory, narrow = self._memory[lane]
         lo, hi = self.lanes.spans[lane]
-        loops.lane(
+        work = loops.wide_lane if self.widened and not self.lanes.sparse else loops.lane
+        work(
             self.X, self.sign, self.cost, w, b, lo, hi, rows, m, scratch, curved,
             memory, narrow, v, sums, curvature, offset, bent, size=self.size, work=self.size,
         )  # fmt: skip
         return v, sums, curvature
 
 
-def all_rows(problem: Problem, *, wide: bool) -> LogisticRows:
-    """All rows."""
-    return LogisticRows(problem.matrix, problem.sign, problem.weight, wide=wide)
-
-
-def some_rows(
-    problem: Problem, lengths: Array, size: int, seed: int, level: int, *, wide: bool
-) -> LogisticRows:
-    """About ``size`` rows, long ones more often; see ``sample_rows``."""
-    index, cost = sample_rows(problem, lengths, size, seed, level)
-    return LogisticRows(problem.matrix[index], problem.sign[index], cost, wide=wide, index=index)
+def all_rows(problem: Problem, *, wide: bool, cost: Array | None = None) -> LogisticRows:
+    """All rows; their costs are the weights unless given."""
+    return LogisticRows(
+        problem.matrix, problem.sign, problem.weight if cost is None else cost, wide=wide
+    )

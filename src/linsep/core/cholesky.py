@@ -1,0 +1,37 @@
+"""Solving H p = q where columns may be of any size and may depend on each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+__all__ = ["solved"]
+
+Array = NDArray[np.float64]
+
+
+def solved(H: Array, q: Array) -> Array:
+    """H^-1 q by Cholesky on columns scaled to 1; those of diagonal 0 stay where they are.
+
+    H is positive semidefinite up to rounding. What it lacks is added to its diagonal.
+    """
+    width = len(H)
+    diagonal = H.diagonal().copy()
+    moving = diagonal > 0
+    scale = np.where(moving, 1.0 / np.sqrt(np.where(moving, diagonal, 1.0)), 0.0)
+    H = H * scale[:, None] * scale
+    np.fill_diagonal(H, 1.0)
+    H.flat[:: width + 1] += 1e-15 * width
+    jitter = 1e-13 * width
+    while True:
+        try:
+            factor = scipy.linalg.cho_factor(H, check_finite=False)
+            break
+        except scipy.linalg.LinAlgError:
+            H.flat[:: width + 1] += jitter
+            jitter *= 10
+            if jitter > 1e3:
+                return np.zeros_like(q)
+    found = scipy.linalg.cho_solve(factor, scale * q, check_finite=False)
+    return np.asarray(scale * found)

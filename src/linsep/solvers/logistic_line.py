@@ -1,0 +1,50 @@
+"""What the solvers of logistic regression share: the best point on a line, and the witness."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.logistic_gap import best_shift
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.losses.logistic import curvature, probability
+
+__all__ = ["dual_witness", "minimum_along"]
+
+Array = NDArray[np.float64]
+
+
+def minimum_along(
+    a: Array, p: Array, m: Array, dm: Array, cost: Array, ridge: float, t: float = 1.0
+) -> float:
+    """Minimum over t > 0 of the objective at a + t p, whose margins are m + t dm.
+
+    Guarded Newton steps from t; no pass over the rows is needed.
+    """
+    wp, pp = ridge * float(a[:-1] @ p[:-1]), ridge * float(p[:-1] @ p[:-1])
+    low, high = 0.0, np.inf
+    for _ in range(60):
+        now = m + t * dm
+        first = wp + t * pp - float((cost * probability(now)) @ dm)
+        second = pp + float((cost * curvature(now)) @ (dm * dm))
+        low, high = (low, t) if first > 0 else (t, high)
+        new = t - first / second if second > 0 else -1.0
+        if not low < new < high:
+            new = (0.5 if low > 0 else 0.1) * (low + high) if np.isfinite(high) else 2.0 * t
+        done = abs(new - t) < 0.01 * t
+        t = new
+        if done:
+            break
+    return float(t)
+
+
+def dual_witness(problem: Problem, a: Array, m: Array, C: float) -> Witness:
+    """Weights, and with a penalty the dual variables of their margins at the best offset."""
+    if np.isinf(C):
+        return Witness(a=a.copy())
+    cost = C * problem.weight
+    if problem.fit_intercept:
+        m = m + problem.sign * best_shift(m, problem.sign, cost)
+    alpha = cost * probability(m)
+    return Witness(a=a.copy(), rows=np.arange(problem.n), multipliers=alpha, claim="dual")

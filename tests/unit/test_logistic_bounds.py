@@ -1,0 +1,109 @@
+"""Bounds of logistic models on large tables, and the samples they are computed with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.linear_model import LogisticRegression as Peer
+
+import linsep
+from linsep.certify.leverage import sample, sample_matrix
+from linsep.certify.logistic_bounds import large_bounds, sample_sizes
+from linsep.certify.logistic_gap import logistic_gap
+from linsep.core import Problem
+from linsep.core.cholesky import solved
+
+
+def table(n=30_000, seed=0):
+    """Columns of three kinds; the last is rare and has rows of one class only."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=(n, 3)), rng.normal(size=n) * 30 + 5, np.zeros(n)])
+    y = np.where(X[:, 0] - X[:, 1] + rng.logistic(size=n) > 0.5, 1, -1)
+    X[np.flatnonzero(y < 0)[:40], 4] = 25.0
+    return X, y
+
+
+def objective(X, y, a, C, s):
+    m = y * (X.astype(float) @ a[:-1] + a[-1])
+    return 0.5 * a[:-1] @ a[:-1] + C * float(s @ np.logaddexp(0.0, -m))
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e3])
+@pytest.mark.parametrize("form", [np.float64, np.float32, scipy.sparse.csr_matrix, "weights"])
+def test_bounds_hold_on_both_sides(C, form):
+    X, y = table()
+    s = np.ones(len(y))
+    if form == "weights":
+        s = np.random.default_rng(1).random(len(y)) * 3 + 0.01
+    elif form is scipy.sparse.csr_matrix:
+        X = form(X)
+    else:
+        X = X.astype(form)
+    dense = X.toarray() if scipy.sparse.issparse(X) else X.astype(float)
+    problem = Problem(X, y, sample_weight=s)
+    assert sample_sizes(problem)
+    peer = Peer(C=C, solver="newton-cholesky", tol=1e-12).fit(dense, y, s)
+    best = np.append(peer.coef_[0], peer.intercept_)
+    least = objective(dense, y, best, C, s)
+    rng = np.random.default_rng(2)
+    for noise in (0.0, 1e-4, 1e-2, 0.3):
+        a = best + noise * rng.normal(size=6) / np.append(np.abs(dense).max(axis=0), 1.0)
+        gap = logistic_gap(problem, a, C, "free")
+        assert gap.objective == pytest.approx(objective(dense, y, a, C, s), rel=1e-11)
+        assert gap.lower_bound <= least * (1 + 1e-12)
+        if noise <= 1e-3:  # half the squared gradient would be far more
+            assert gap.objective - gap.lower_bound <= 30 * (gap.objective - least) + 1e-4 * least
+
+
+def test_without_an_intercept_the_gap_is_closed_as_well():
+    X, y = table()
+    for tol in (1e-3, 1e-4, 1e-8):
+        model = linsep.LogisticRegression(fit_intercept=False, tol=tol).fit(X, y)
+        assert model.intercept_ == 0.0 and model.certificate_.relative_gap <= tol
+        bounds = large_bounds(Problem(X, y, fit_intercept=False), np.append(model.coef_, 0.0),
+                              1.0, False, tol)  # fmt: skip
+        assert 0 <= bounds.high - bounds.low <= tol * bounds.high
+
+
+def test_steep_rows_claim_no_entropy():
+    """Margins far on the wrong side: the lower bound stays one."""
+    X, y = table()
+    a = np.array([-40.0, 40.0, 0, 0, 0, 0])
+    gap = logistic_gap(Problem(X, y), a, 1.0, "free")
+    best = Peer(solver="newton-cholesky", tol=1e-10).fit(X, y)
+    least = objective(X, y, np.append(best.coef_[0], best.intercept_), 1.0, np.ones(len(y)))
+    assert gap.lower_bound <= least <= gap.objective
+
+
+def test_certificates_of_other_models_are_tight():
+    """A model of scikit-learn at its default tolerance, on columns of different sizes."""
+    X, y = table()
+    peer = Peer(solver="lbfgs", max_iter=1000).fit(X, y)
+    assert linsep.certify(peer, X, y).relative_gap < 1e-3
+
+
+def test_samples_are_nested_unbiased_and_hold_long_rows():
+    X, y = table()
+    problem = Problem(X, y)
+    small, cost = sample(problem, 500)
+    large, _ = sample(problem, 4000)
+    assert np.isin(small, large).all() and 250 < len(small) < 750
+    assert cost.sum() == pytest.approx(len(y), rel=0.2)
+    assert not np.array_equal(small, sample(problem, 500, seed=1)[0])
+    index, _, part = sample_matrix(problem, 4000)
+    assert np.array_equal(part, X[index])
+    long = np.flatnonzero(np.square(X).sum(axis=1) > 2.01 * np.square(X).sum() / 4000)
+    assert len(long) and np.isin(long, sample(problem, 4000)[0]).all()
+
+
+def test_solving_with_columns_of_all_sizes_and_dependent_ones():
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(50, 4)) * [1e-150, 1.0, 1e8, 1e100]
+    H, p = B.T @ B, rng.normal(size=4)
+    scale = np.sqrt(H.diagonal())
+    assert solved(H, H @ (p / scale)) * scale == pytest.approx(p, rel=1e-9)
+    twice = np.ones((2, 2))
+    assert twice @ solved(twice, np.array([2.0, 2.0])) == pytest.approx([2.0, 2.0])
+    idle = solved(np.diag([0.0, 4.0]), np.array([1.0, 8.0]))
+    assert idle.tolist() == pytest.approx([0.0, 2.0])
