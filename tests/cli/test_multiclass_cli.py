@@ -6,7 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
+import linsep
 from linsep.cli.main import main
 
 
@@ -55,3 +59,65 @@ def test_settings_of_the_inner_algorithm(three, capsys):
     assert "known are perceptron" in capsys.readouterr().err
     assert main([*base, "--set", "estimator__Q=1"]) == 2
     assert "Invalid parameter 'Q'" in capsys.readouterr().err
+
+
+@pytest.fixture
+def uneven(tmp_path):
+    """Classes of different size that overlap."""
+    rng = np.random.default_rng(1)
+    lines = ["x1,x2,y"]
+    for name, centre, n in zip("abc", ((0, 0), (2, 0), (1, 2)), (20, 12, 7)):
+        lines += [f"{x:.3f},{z:.3f},{name}" for x, z in rng.normal(centre, 1, (n, 2))]
+    path = tmp_path / "uneven.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("weights", ["balanced", "{'a': 1, 'b': 5, 'c': 0.5}"])
+@pytest.mark.parametrize("scheme", ["one-vs-rest", "one-vs-one", "kesler"])
+@pytest.mark.parametrize("inner", ["linear-svm", "least-squares", "logistic-regression"])
+def test_class_weights_are_verified(scheme, inner, weights, uneven, tmp_path, capsys):
+    path = tmp_path / "m.json"
+    settings = ["--set", f"estimator={inner}", "--set", f"class_weight={weights}", "--quiet"]
+    assert main(["fit", uneven, "--algorithm", scheme, *settings, "-o", str(path)]) == 0
+    assert main(["verify", str(path), uneven]) == 0
+    assert "they agree" in capsys.readouterr().out
+    content = json.loads(path.read_text())
+    content["params"]["class_weight"] = None
+    path.write_text(json.dumps(content))
+    assert main(["verify", str(path), uneven]) == 1
+    assert "objective" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne, linsep.Kesler])
+@pytest.mark.parametrize("inner", [LinearSVC(), make_pipeline(StandardScaler(), LinearSVC())])
+def test_machines_of_scikit_learn_are_verified(scheme, inner, uneven, tmp_path, capsys):
+    if scheme is linsep.Kesler and hasattr(inner, "steps"):
+        inner = linsep.LinearSVM()
+    table = linsep.data.read(uneven)
+    path = tmp_path / "m.json"
+    linsep.save(scheme(inner, class_weight="balanced").fit(table.X, table.y), path)
+    assert main(["verify", str(path), uneven]) == 0
+    content = json.loads(path.read_text())
+    if content["certificates"][0] is not None:
+        content["certificates"][0]["lower_bound"] *= 1.5
+        path.write_text(json.dumps(content))
+        assert main(["verify", str(path), uneven]) == 1
+        assert "lower_bound: no more than" in capsys.readouterr().out
+
+
+def test_a_forged_learner_of_kesler_is_found(uneven, tmp_path, capsys):
+    path = tmp_path / "m.json"
+    settings = ["--algorithm", "kesler", "--set", "estimator=linear-svm", "--quiet"]
+    assert main(["fit", uneven, *settings, "-o", str(path)]) == 0
+    content = json.loads(path.read_text())
+    for forge, words in ((0, "learner: objective"), (1, "its weights are not those")):
+        new = json.loads(json.dumps(content))
+        if forge:
+            new["coef"]["$array"]["values"][0] += 0.5
+        else:
+            new["certificates"][0]["objective"] *= 0.5
+        path.write_text(json.dumps(new))
+        capsys.readouterr()
+        assert main(["verify", str(path), uneven]) == 1
+        assert words in capsys.readouterr().out

@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "tracing": {"core", "certify", "solvers", "estimators", "display"},
     "cli": {
         "core", "certify", "data", "formats", "solvers", "verdict", "risk", "estimators",
-        "display", "lift", "tracing",
+        "display", "lift", "tracing", "multiclass",
     },
 }  # fmt: skip
 FREE = {"errors", "_version"}

@@ -73,7 +73,7 @@ def refuse_unusable(estimator: Any, weighted: bool) -> None:
             f"{name} has neither decision_function nor predict_proba, so its answers cannot be "
             "compared; wrap a classifier that has one of them."
         )
-    if weighted and not has_fit_parameter(estimator, "sample_weight"):
+    if weighted and not has_fit_parameter(last_step(estimator), "sample_weight"):
         raise CapabilityError(
             f"{name}.fit takes no sample_weight, which sample_weight and class_weight need; leave "
             "them out or wrap another classifier."
@@ -127,7 +127,11 @@ def fit_machine(
 
 
 def _fitted(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
-    return machine.fit(X, y) if weight is None else machine.fit(X, y, sample_weight=weight)
+    if weight is None:
+        return machine.fit(X, y)
+    if isinstance(machine, Pipeline):  # weights are for the classifier at its end
+        return machine.fit(X, y, **{f"{machine.steps[-1][0]}__sample_weight": weight})
+    return machine.fit(X, y, sample_weight=weight)
 
 
 def _in_a_hurry(estimator: Any, X: Any, y: Any, weight: Any, seconds: float | None) -> Any:
@@ -210,7 +214,7 @@ def certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
 def _certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
     """How far a machine of another library is from its best, if it claims to minimise something."""
     size = X.nnz if hasattr(X, "nnz") else np.size(X)
-    if not hasattr(machine, "coef_") or size > _CERTIFIED:
+    if not hasattr(last_step(machine), "coef_") or size > _CERTIFIED:
         return None
     try:
         return certify_model(machine, X, y, sample_weight=weight, time_limit=1.0)
