@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CSR", "BinaryRows", "KeslerRows", "Matrix", "Rows"]
+__all__ = ["CSR", "BinaryRows", "KeslerRows", "Marks", "Matrix", "Rows"]
 
 
 class CSR(NamedTuple):
@@ -24,7 +24,14 @@ class CSR(NamedTuple):
     indptr: NDArray[Any]
 
 
-Matrix = NDArray[Any] | CSR
+class Marks(NamedTuple):
+    """A sparse matrix by rows whose entries are all 1, so that their places say everything."""
+
+    indices: NDArray[Any]
+    indptr: NDArray[Any]
+
+
+Matrix = NDArray[Any] | CSR | Marks
 
 
 class BinaryRows(NamedTuple):

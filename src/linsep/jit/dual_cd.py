@@ -11,9 +11,10 @@ from linsep.jit.fetch import fetch
 from linsep.jit.rows import sample_add, sample_dot, sample_fetch, sample_locate
 
 # Places in the array of numbers.
-LARGEST, SMALLEST, RUNNING = range(3)
-N_NUMBERS = 3
+LARGEST, SMALLEST, RUNNING, TOTAL, BALANCE, CURVED = range(6)
+N_NUMBERS = 6
 
+LONG = 32  # sweeps of a long run after which both sides are looked at now and then
 AHEAD = 4  # visits for which memory is asked ahead
 _TINY = 1e-14  # projected gradients below this are taken for zero
 
@@ -33,23 +34,45 @@ def shuffle(order, active, seed):
         order[j] = t
 
 
-@routine
-def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, seed, numbers):
-    """One visit of every active row in random order; gives back how many stay active.
+@inner
+def squared_length(w):
+    """|w|^2 in four running sums."""
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
+    whole = w.shape[0] - w.shape[0] % 4
+    for j in range(0, whole, 4):
+        s0 += w[j] * w[j]
+        s1 += w[j + 1] * w[j + 1]
+        s2 += w[j + 2] * w[j + 2]
+        s3 += w[j + 3] * w[j + 3]
+    s = (s0 + s2) + (s1 + s3)
+    for j in range(whole, w.shape[0]):
+        s += w[j] * w[j]
+    return s
+
+
+@inner
+def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers):
+    """One visit of every active row in the given order; gives back how many stay active.
 
     a = [w, b] follows alpha: w = sum alpha y x, and b moves with rho y. A row whose alpha
     sits at a bound and whose gradient pushes it there by more than the bounds kept in numbers
-    is put aside. numbers[RUNNING] collects the parts of the duality gap as they are met.
+    is put aside. numbers[RUNNING] collects the parts of the duality gap as they are met;
+    TOTAL, BALANCE and CURVED follow sum alpha, sum alpha y and sum alpha^2 / (4 c).
     """
     d = a.shape[0] - 1
-    shuffle(order, active, seed)
     above = numbers[LARGEST]
     below = numbers[SMALLEST]
     largest = -np.inf
     smallest = np.inf
     gap = 0.0
-    k = 0
-    while k < active:
+    total = numbers[TOTAL]
+    balance = numbers[BALANCE]
+    curved = numbers[CURVED]
+    kept = 0
+    for k in range(active):
         if k + 2 * AHEAD < active:
             j = order[k + 2 * AHEAD]
             sample_locate(X, j)
@@ -75,18 +98,14 @@ def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, seed, n
         pg = g
         if old == 0.0:
             if g > above:
-                active -= 1
-                order[k] = order[active]
-                order[active] = i
                 continue
             pg = min(g, 0.0)
         elif old == top:
             if g < below:
-                active -= 1
-                order[k] = order[active]
-                order[active] = i
                 continue
             pg = max(g, 0.0)
+        order[kept] = i
+        kept += 1
         largest = max(largest, pg)
         smallest = min(smallest, pg)
         if abs(pg) > _TINY:
@@ -94,10 +113,45 @@ def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, seed, n
             if new != old:
                 t = (new - old) * y
                 alpha[i] = new
+                total += new - old
+                balance += t
+                if squared:
+                    curved += (new - old) * (new + old) / (4.0 * c)
                 sample_add(X, i, t, a, 0, d)
                 a[d] += rho * t
-        k += 1
     numbers[LARGEST] = largest if largest > 0.0 else np.inf
     numbers[SMALLEST] = smallest if smallest < 0.0 else -np.inf
     numbers[RUNNING] = gap
-    return active
+    numbers[TOTAL] = total
+    numbers[BALANCE] = balance
+    numbers[CURVED] = curved
+    return kept
+
+
+@routine
+def sweeps(X, sign, cost, inverse, squared, rho, a, alpha, order, active, seed, step, count, goal,
+           numbers, history):  # fmt: skip
+    """Up to ``count`` sweeps; gives back how many, the rows still active, and the visits.
+
+    After a sweep the multiplier b moves by rho times the balance. It ends early when the gap
+    met on the way is at most goal times the dual value, when no row is active, when a long run
+    is due for a look, and on overflow.
+    """
+    d = a.shape[0] - 1
+    visits = 0
+    for k in range(count):
+        own = (seed + step + k) & 0x7FFFFFFF
+        shuffle(order, active, own)
+        visits += active
+        active = sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers)
+        a[d] += rho * numbers[BALANCE]
+        dual = numbers[TOTAL] - numbers[CURVED] - 0.5 * squared_length(a[:d])
+        running = numbers[RUNNING] + abs(a[d] * numbers[BALANCE] if rho > 0.0 else 0.0)
+        for j in range(history.shape[0] - 1):
+            history[j] = history[j + 1]
+        history[-1] = running / max(abs(dual), 1e-300)
+        done = step + k + 1
+        due = done >= LONG and done & (done - 1) == 0
+        if running <= goal * abs(dual) or active == 0 or due or not np.isfinite(dual):
+            return k + 1, active, visits
+    return count, active, visits

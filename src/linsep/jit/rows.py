@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.rows import CSR, BinaryRows, KeslerRows
+from linsep.core.rows import CSR, BinaryRows, KeslerRows, Marks
 from linsep.jit.compile import inner
 from linsep.jit.fetch import fetch
 from linsep.jit.fetch import register as register_fetch
@@ -92,6 +92,35 @@ def _csr_add(X, i, c, a, at, d):
     place = X.indices[X.indptr[i] : X.indptr[i + 1]]
     for p in range(x.shape[0]):
         w[np.uint64(place[p])] += c * x[p]
+
+
+def _marks_dot(X, i, a, at, d):
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
+    w = a[at : at + d]
+    start = X.indptr[i]
+    stop = X.indptr[i + 1]
+    place = X.indices[start:stop]
+    n = stop - start
+    whole = n - n % 4
+    for p in range(0, whole, 4):
+        s0 += w[np.uint64(place[p])]
+        s1 += w[np.uint64(place[p + 1])]
+        s2 += w[np.uint64(place[p + 2])]
+        s3 += w[np.uint64(place[p + 3])]
+    s = (s0 + s2) + (s1 + s3)
+    for p in range(whole, n):
+        s += w[np.uint64(place[p])]
+    return s
+
+
+def _marks_add(X, i, c, a, at, d):
+    w = a[at : at + d]
+    place = X.indices[X.indptr[i] : X.indptr[i + 1]]
+    for p in range(place.shape[0]):
+        w[np.uint64(place[p])] += c
 
 
 def _csr_norm2(X, i, d):
@@ -182,12 +211,14 @@ def sample_spread(X, i, c, W):
 
 def sample_dot(X, i, a, at, d):
     """x_i . a[at : at + d]."""
-    return (_csr_dot if isinstance(X, CSR) else _dense_dot)(X, i, a, at, d)
+    form = _csr_dot if isinstance(X, CSR) else _marks_dot if isinstance(X, Marks) else _dense_dot
+    return form(X, i, a, at, d)
 
 
 def sample_add(X, i, c, a, at, d):
     """a[at : at + d] += c x_i."""
-    (_csr_add if isinstance(X, CSR) else _dense_add)(X, i, c, a, at, d)
+    form = _csr_add if isinstance(X, CSR) else _marks_add if isinstance(X, Marks) else _dense_add
+    form(X, i, c, a, at, d)
 
 
 def _dense_fetch(X, i):
@@ -202,6 +233,12 @@ def _csr_fetch(X, i):
     for p in range(start, stop, 8):
         fetch(X.data, p)
     for p in range(start, stop, 16):
+        fetch(X.indices, p)
+
+
+def _marks_fetch(X, i):
+    start = X.indptr[i]
+    for p in range(start, min(X.indptr[i + 1], start + 256), 32):
         fetch(X.indices, p)
 
 
@@ -326,8 +363,10 @@ def register() -> None:
     def is_a(kind: Any, cls: type) -> bool:
         return isinstance(kind, types.NamedTuple) and kind.instance_class is cls
 
-    def by_matrix(public: Any, dense: Any, csr: Any) -> None:
+    def by_matrix(public: Any, dense: Any, csr: Any, marks: Any = None) -> None:
         def pick(X: Any, *args: Any) -> Any:
+            if is_a(X, Marks):
+                return marks
             return csr if is_a(X, CSR) else dense if isinstance(X, types.Array) else None
 
         _with_signature(overload(public, inline="always"), pick, dense)
@@ -338,11 +377,11 @@ def register() -> None:
 
         _with_signature(overload(public, inline="always"), pick, binary)
 
-    by_matrix(sample_dot, _dense_dot, _csr_dot)
-    by_matrix(sample_add, _dense_add, _csr_add)
+    by_matrix(sample_dot, _dense_dot, _csr_dot, _marks_dot)
+    by_matrix(sample_add, _dense_add, _csr_add, _marks_add)
     by_matrix(sample_norm2, _dense_norm2, _csr_norm2)
-    by_matrix(sample_fetch, _dense_fetch, _csr_fetch)
-    by_matrix(sample_locate, _dense_locate, _csr_locate)
+    by_matrix(sample_fetch, _dense_fetch, _csr_fetch, _marks_fetch)
+    by_matrix(sample_locate, _dense_locate, _csr_locate, _csr_locate)
     by_matrix(sample_block, _dense_block, _csr_block)
     by_matrix(sample_add_squares, _dense_add_squares, _csr_add_squares)
     by_matrix(sample_scores, _dense_scores, _csr_scores)

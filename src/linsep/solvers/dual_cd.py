@@ -29,16 +29,14 @@ from linsep.solvers.dual_point import (
     Bounds,
     best_offset,
     dual_value,
-    matrix_of,
     row_lengths,
     row_scores,
 )
+from linsep.solvers.packed import packed
 
 __all__ = ["DualCD", "DualState"]
 
 Array = NDArray[np.float64]
-
-_SEEN = 32  # sweeps of a long run after which both sides are looked at now and then
 
 
 @dataclass(kw_only=True)
@@ -52,21 +50,24 @@ class DualState(State):
     """Row numbers; the first ``active`` are visited."""
     active: int
     numbers: Array
-    """Largest and smallest projected gradient of the last sweep, and its running gap."""
+    """What sweeps keep: see jit/dual_cd.py."""
     inverse: Array
     rho: float
     best: Array
     best_primal: float
     best_alpha: Array
     best_dual: float = 0.0
+    visits: int = 0
+    """Rows visited by sweeps."""
     work: float = 0.0
+    """Other work in passes."""
     history: Array
     """Running relative gap of the last sweeps, newest last."""
 
     @property
     def passes(self) -> float:
-        """Rows visited divided by the number of rows."""
-        return self.work
+        """Rows read divided by the number of rows."""
+        return self.work + self.visits / len(self.alpha)
 
     @property
     def gap(self) -> float:
@@ -121,7 +122,7 @@ class DualCD:
             alpha=alpha,
             order=np.arange(problem.n),
             active=problem.n,
-            numbers=np.array([np.inf, -np.inf, np.inf]),
+            numbers=np.zeros(loops.N_NUMBERS),
             inverse=inverse,
             rho=rho,
             best=np.zeros(problem.d + 1),
@@ -129,30 +130,28 @@ class DualCD:
             best_alpha=np.zeros(problem.n),
             history=np.full(8, np.inf),
         )
+        state.numbers[:3] = np.inf, -np.inf, np.inf
         if alpha.any():
+            state.numbers[3:] = alpha.sum(), alpha @ problem.sign, 0.5 * (curve @ alpha**2)
             self._look(problem, state, fresh=True)
         return state
 
     def advance(self, problem: Problem, state: DualState, steps: int, log: Log = NO_LOG) -> int:
         """Sweeps over the rows in play."""
         taken = 0
-        X, cost = matrix_of(problem), self.C * problem.weight
-        squared = self.loss == "squared_hinge"
+        X, cost, squared = packed(problem, self.tol), self.C * problem.weight, self.loss != "hinge"
         size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
         while taken < steps and not state.status.done:
-            visited = state.active
-            seed = (self.seed * 1000003 + state.steps) & 0x7FFFFFFF
-            state.active = int(
-                loops.sweep(
-                    X, problem.sign, cost, state.inverse, squared, state.rho, state.a, state.alpha,
-                    state.order, state.active, seed, state.numbers,
-                    size=size, work=2 * size,
-                )
+            done, active, visits = loops.sweeps(
+                X, problem.sign, cost, state.inverse, squared, state.rho, state.a, state.alpha,
+                state.order, state.active, self.seed * 1000003, state.steps, steps - taken,
+                1.5 * self.tol, state.numbers, state.history, size=size, work=2 * size,
             )  # fmt: skip
-            state.work += visited / problem.n
-            state.steps += 1
-            state.n_updates += visited
-            taken += 1
+            state.active = int(active)
+            state.visits += int(visits)
+            state.steps += done
+            state.n_updates += int(visits)
+            taken += done
             self._after(problem, state)
         return taken
 
@@ -180,23 +179,18 @@ class DualCD:
     # -- inside -------------------------------------------------------------------------------
 
     def _after(self, problem: Problem, state: DualState) -> None:
-        """Move the multiplier; look at the gap when the running one is small enough."""
+        """Look at the gap when the one met on the way is small enough."""
         state.status = Status.RUNNING
-        balance = 0.0
-        if problem.fit_intercept:
-            balance = float(state.alpha @ problem.sign)
-            state.a[-1] += state.rho * balance
-        v = state.a[:-1]
-        dual = float(state.alpha.sum()) - 0.5 * float(v @ v)
-        if self.loss == "squared_hinge":
-            dual -= float((state.alpha**2 / (4 * self.C * problem.weight)).sum())
+        numbers, b = state.numbers, float(state.a[-1])
+        dual = (
+            numbers[loops.TOTAL] - numbers[loops.CURVED] - 0.5 * float(state.a[:-1] @ state.a[:-1])
+        )
         if not np.isfinite(dual):
             state.status = Status.DIVERGED
             return
-        running = float(state.numbers[loops.RUNNING]) + abs(state.a[-1] * balance)
-        state.history[:-1] = state.history[1:]
-        state.history[-1] = running / max(abs(dual), 1e-300)
-        due = state.steps >= _SEEN and state.steps & (state.steps - 1) == 0
+        balance = float(numbers[loops.BALANCE]) if problem.fit_intercept else 0.0
+        running = float(numbers[loops.RUNNING]) + abs(b * balance)
+        due = state.steps >= loops.LONG and state.steps & (state.steps - 1) == 0
         if running <= 1.5 * self.tol * abs(dual) or state.active == 0 or due:
             self._look(problem, state, running=running)
 
@@ -220,5 +214,5 @@ class DualCD:
         if state.gap <= self.tol:
             state.status = Status.CERTIFIED
         elif primal - dual - running > 0.25 * self.tol * primal:
-            state.active = problem.n
+            state.active, state.order = problem.n, np.arange(problem.n)
             state.numbers[:2] = np.inf, -np.inf

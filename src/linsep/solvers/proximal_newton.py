@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 _SIGMA, _GROWTH, _SHRINK = 8.0, 4.0, 0.5
 _EASY, _INNER = 3, 6  # Newton steps: so few let sigma grow, no more before the centre moves
 _FORCING = 0.4  # relative accuracy of a Newton system
+_TOGETHER = 4  # sweeps between two thoughts about whether to go on with them
 _QUICK = 40  # sweeps that coordinate descent may still need without being given up
 
 
@@ -113,8 +114,10 @@ class ProximalNewton:
                     self._newton_step(problem, state)
                     state.steps += 1
                 else:
-                    self.descent.advance(problem, state, 1)
-                    if not state.status.done and self._too_slow(state):
+                    many = _TOGETHER - state.steps % _TOGETHER if self.sweeps is None else 1
+                    taken += self.descent.advance(problem, state, min(many, steps - taken)) - 1
+                    due = self.sweeps is not None or state.steps % _TOGETHER == 0
+                    if due and not state.status.done and self._too_slow(state):
                         self._switch(problem, state)
                 taken += 1
         return taken
