@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.errors import DataError
+from linsep.kernels.domain import unusable
 
 __all__ = ["KernelValues"]
 
 _TILE = 512  # rows and columns computed together: one product, one pass of the function
 _STEP, _STRIP = 256, 1024  # rows and columns of a product that is not kept: 1 MB in float32
+_FILLED = 32  # entries for each one stored up to which dense products of sparse rows are faster
+_BYTES = 256 << 20  # a sparse matrix is never written out beyond this
 _SERIAL = 300_000  # entries below which threads cost more than they bring
 
 Rows = Any  # an array of row numbers, or a slice
@@ -55,10 +58,20 @@ class KernelValues:
         """The rows with what the kernel needs of them, computed once for each format."""
         kind = np.dtype(dtype)
         if kind not in self._prepared:
-            rows = self.kernel.rows(self.matrix, kind)
+            rows = self.kernel.rows(self._plain(kind), kind)
             self.kernel.prepare(rows)
             self._prepared[kind] = rows
         return self._prepared[kind]
+
+    def _plain(self, kind: np.dtype[Any]) -> Any:
+        """The matrix; written out densely where it is short and products of it are asked for."""
+        matrix = self.matrix
+        if isinstance(matrix, np.ndarray) or not getattr(self.kernel, "products", False):
+            return matrix
+        n, d = matrix.shape
+        if n * d <= _FILLED * matrix.nnz and n * d * kind.itemsize <= _BYTES:
+            return matrix.astype(kind).toarray()
+        return matrix
 
     def block(self, rows: Rows, columns: Rows, dtype: Any = np.float64) -> NDArray[Any]:
         """The values between some rows and some others."""
@@ -73,10 +86,7 @@ class KernelValues:
         if not np.isfinite(total) and not np.isfinite(values).all():
             i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
             at = [int(self.columns[part][k]) for part, k in ((rows, i), (columns, j))]
-            raise DataError(
-                f"{self.kernel!r} of rows {at[0]} and {at[1]} is too large for "
-                f"{np.dtype(dtype)}; scale X, for example with sklearn.preprocessing.MaxAbsScaler."
-            )
+            raise DataError(unusable(self.kernel, values[i, j], *at))
         return np.asarray(values, dtype=dtype)
 
     def diagonal(self, rows: Rows = slice(None)) -> NDArray[np.float64]:
@@ -108,6 +118,31 @@ class KernelValues:
         with one_blas_thread():
             run_all(jobs, 1 if m * m < _SERIAL else None)
 
+    def rows_into(
+        self, G: NDArray[Any], at: NDArray[np.int64], picked: Any, lo: int, hi: int
+    ) -> None:
+        """Rows ``at`` and columns lo ... hi of the Gram matrix of ``picked`` into G."""
+        left = picked.take(at) if self.kernel is not None else picked[at]
+
+        def tile(first: int) -> None:
+            end = min(first + _STRIP, hi)
+            for r in range(0, len(at), _STEP):
+                some = slice(r, min(r + _STEP, len(at)))
+                if self.kernel is None:
+                    G[at[some], first:end] = self.block(left[some], picked[first:end], G.dtype)
+                    continue
+                rows, columns = left.slice(some.start, some.stop), picked.slice(first, end)
+                with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+                    values = self.kernel.block(rows, columns)
+                    total = values.sum()
+                if not np.isfinite(total):
+                    self.block(rows.index, columns.index, G.dtype)  # names the place
+                G[at[some], first:end] = values
+
+        jobs = [partial(tile, first) for first in range(lo, hi, _STRIP)]
+        with one_blas_thread():
+            run_all(jobs, 1 if len(at) * (hi - lo) < _SERIAL else None)
+
     def combine(
         self,
         rows: NDArray[np.int64],
@@ -119,10 +154,10 @@ class KernelValues:
         out = np.zeros(len(ids))
         if not len(rows):
             return out
-        right, short = self._picked(rows, dtype), coef.astype(dtype)
+        right, short = self.picked(rows, dtype), coef.astype(dtype)
 
         def part(at: int) -> None:
-            left = self._picked(ids[at : at + _STEP], dtype)
+            left = self.picked(ids[at : at + _STEP], dtype)
             total = np.zeros(len(out[at : at + _STEP]))
             for r in range(0, len(rows), _STRIP):  # sums of bounded length in the short format
                 values = self._strip(left, right, slice(r, min(r + _STRIP, len(rows))), dtype)
@@ -136,7 +171,7 @@ class KernelValues:
             self.block(_run(ids), _run(rows), dtype)  # names the place, if it is the kernel
         return out
 
-    def _picked(self, rows: NDArray[np.int64], dtype: Any) -> Any:
+    def picked(self, rows: NDArray[np.int64], dtype: Any) -> Any:
         """Some rows, taken out once for many strips."""
         return rows if self.kernel is None else _some(self._rows(dtype), _run(rows))
 

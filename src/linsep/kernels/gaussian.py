@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import frexp, isfinite, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,9 @@ class RBF(Kernel):
 
     sigma: float | None = None
     gamma: float | str = "scale"
+
+    products: ClassVar[bool] = True
+    """Its cost is that of products of rows, which dense rows make cheaper."""
 
     def _check_settings(self) -> None:
         require_scale(self, "gamma")

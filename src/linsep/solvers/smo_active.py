@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.order import generator
 from linsep.solvers.smo_facts import Facts
-from linsep.solvers.smo_parts import Desk, Pair, Pairs
+from linsep.solvers.smo_parts import Desk, LazyRows, Pair, Pairs
 from linsep.solvers.smo_state import PairState
 
 __all__ = ["choose", "desk_of", "first_active", "next_active"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+
+_LAZY = 2000  # rows beyond which a Gram matrix is made row by row, as they are needed
 
 
 def first_active(pair: Pair, k: int, limit: int, seed: int) -> Index:
@@ -36,24 +40,34 @@ def desk_of(pairs: Pairs, pair: Pair, part: PairState, limit: int, single: bool)
     dtype = np.float32 if single else np.float64
     n = pairs.values.n
     if n <= limit:
+        if n > _LAZY:
+            if pairs.lazy is None or pairs.lazy.G.dtype != dtype:
+                pairs.lazy = LazyRows(pairs.values, np.arange(n), n, dtype)
+            return Desk(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy)
         if pairs.G is None or pairs.G.dtype != dtype:
             pairs.G = np.empty((n, n), dtype)
             pairs.values.fill(pairs.G, np.arange(n))
         return Desk(pairs.G, pair.ids, pair.runs)
     m, ids = len(part.active), pair.ids[part.active]
-    kept = pairs.kept
-    if kept.get("of") != pair.classes or not np.array_equal(kept["ids"], ids):
-        have = 0
-        if kept.get("of") == pair.classes and kept["G"].dtype == dtype and m <= len(kept["G"]):
-            old = kept["ids"]
-            have = len(old) if len(old) <= m and np.array_equal(ids[: len(old)], old) else 0
-        if not have:
-            kept.clear()  # its memory first
-            room = min(limit, int(1.25 * m) + 512, len(pair.y))
-            kept["G"] = np.empty((max(room, m),) * 2, dtype)
-        pairs.values.fill(kept["G"], ids, have)
-        kept["of"], kept["ids"] = pair.classes, ids
-    return Desk(kept["G"], np.arange(m), ((0, m, 0),))
+    lazy = _rows_of(pairs, pair, ids, min(limit, len(pair.y)), dtype)
+    return Desk(lazy.G, np.arange(m), ((0, m, 0),), lazy)
+
+
+def _rows_of(pairs: Pairs, pair: Pair, ids: Index, most: int, dtype: Any) -> LazyRows:
+    """The rows kept from the last round, with those appended that are new, or fresh ones."""
+    m, kept = len(ids), pairs.kept
+    lazy: LazyRows | None = kept.get("rows") if kept.get("of") == pair.classes else None
+    if lazy is not None and lazy.G.dtype == dtype and m <= len(lazy.G):
+        have = len(lazy.ids)
+        if have <= m and np.array_equal(ids[:have], lazy.ids):
+            if m > have:
+                lazy.append(ids)
+            return lazy
+    lazy = None
+    kept.clear()  # its memory first
+    lazy = kept["rows"] = LazyRows(pairs.values, ids, max(m, min(most, int(1.25 * m) + 512)), dtype)
+    kept["of"] = pair.classes
+    return lazy
 
 
 def choose(facts: Facts, last: Index, q: int) -> Index:

@@ -19,7 +19,7 @@ from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.jit.smo import add_rows, square_of
 
-__all__ = ["Desk", "Pair", "Pairs", "pairs_of"]
+__all__ = ["Desk", "LazyRows", "Pair", "Pairs", "pairs_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -27,6 +27,39 @@ Index = NDArray[np.int64]
 _SMALL = 100_000  # entries of rows up to which a product by numpy is fast
 _HALVES = 500_000  # entries of rows from which two threads share them
 _LARGE = 4_000_000  # entries of a Gram matrix beyond the cache, where machine code reads faster
+
+
+class LazyRows:
+    """Rows of a Gram matrix that are computed when they are asked for.
+
+    Parameters
+    ----------
+    values : KernelValues
+    ids : array of row numbers
+    room : int
+        Rows that there may be, if more are appended.
+    """
+
+    def __init__(self, values: KernelValues, ids: Index, room: int, dtype: Any) -> None:
+        self.values, self.ids = values, ids
+        self.G: NDArray[Any] = np.empty((room, room), dtype)
+        self.ready = np.zeros(room, dtype=bool)
+        self.picked = values.picked(ids, dtype)
+
+    def append(self, ids: Index) -> None:
+        """More rows, which go on where the old ones end."""
+        m, self.ids = len(self.ids), ids
+        self.picked = self.values.picked(ids, self.G.dtype)
+        old = np.flatnonzero(self.ready)
+        if len(old):
+            self.values.rows_into(self.G, old, self.picked, m, len(ids))
+
+    def need(self, at: Index) -> None:
+        """Have these rows computed."""
+        new = np.sort(at[~self.ready[at]])
+        if len(new):
+            self.values.rows_into(self.G, new, self.picked, 0, len(self.ids))
+            self.ready[new] = True
 
 
 @dataclass(frozen=True)
@@ -45,15 +78,21 @@ class Pair:
 
 @dataclass
 class Desk:
-    """A Gram matrix of some rows of a pair, and where they are in it."""
+    """A Gram matrix of some rows of a pair, and where they are in it.
+
+    Of a large one a row is computed when it first enters a working set.
+    """
 
     G: NDArray[Any]
     place: Index
     runs: tuple[tuple[int, int, int], ...]
+    lazy: LazyRows | None = None
 
     def square(self, some: Index) -> Array:
         """The matrix of a working set."""
         at = self.place[some]
+        if self.lazy is not None:
+            self.lazy.need(at)
         if self.G.size < _LARGE:
             return np.asarray(self.G[at[:, None], at[None, :]], dtype=np.float64)
         out = np.empty((len(at), len(at)))
@@ -87,6 +126,8 @@ class Pairs:
     pairs: list[Pair]
     G: NDArray[Any] | None = None
     """The Gram matrix of all rows, once it is made."""
+    lazy: LazyRows | None = None
+    """The same row by row, where it is large."""
     kept: dict[str, Any] = field(default_factory=dict)
     """The last desk that was made for one pair alone."""
 
