@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
-from linsep.certify.gap import Objective
-from linsep.certify.gaps import measure_any
-from linsep.certify.survey import survey
-from linsep.core import Limits, Outcome, Problem, Solver, Status, Witness, drive
+from linsep.certify.proof import Proof
+from linsep.core.checkpoint import load_checkpoint
 from linsep.core.lanes import one_blas_thread
-from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
-from linsep.estimators.base import LinearClassifier
-from linsep.estimators.callbacks import CallbackBridge
+from linsep.errors import SettingError
 from linsep.estimators.params import Check, either, none, number, one_of
-from linsep.estimators.svm_choice import SOLVERS, choose_solver, is_small
+from linsep.estimators.svm_choice import SOLVERS
 from linsep.estimators.svm_facts import SVMFacts
-from linsep.estimators.svm_hard import hard_machine, hard_machines
+from linsep.estimators.svm_fit import SVMFit
+from linsep.estimators.svm_start import overflow_words as _overflow_words  # noqa: F401
+from linsep.estimators.svm_start import refuse_unusable as _refuse_unusable  # noqa: F401
 from linsep.estimators.svm_summary import svm_summary
-from linsep.solvers.crammer_singer import CrammerSinger
-from linsep.solvers.newton_machine import NewtonMachine
-from linsep.solvers.polish import polish, polish_parts
 
 __all__ = ["LinearSVM"]
 
 
-_HURRY = 200  # passes of coordinate descent after which another solver is better
-
-
-class LinearSVM(SVMFacts, LinearClassifier):
+class LinearSVM(SVMFacts, SVMFit):
     """Linear support vector machine with a proved duality gap.
 
     Minimises |w|^2 / 2 + C sum_i s_i L(1 - y_i (w.x_i + b)) over w and b; b is not penalised.
@@ -123,12 +115,6 @@ class LinearSVM(SVMFacts, LinearClassifier):
     ('CERTIFIED', True)
     """
 
-    _checked_at_the_end: ClassVar[bool] = True  # by the survey, before the first step
-
-    _hurry: bool = False
-    """One of many small problems of a scheme: solved to ``tol`` and no further. Where that takes
-    too many passes the scheme fits again without it."""
-
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
         "loss": one_of("hinge", "squared_hinge"),
@@ -195,217 +181,36 @@ class LinearSVM(SVMFacts, LinearClassifier):
         with one_blas_thread():
             return self._fit(X, y, sample_weight)._calibrate(X, y, sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        problem = self._problem(X, y, sample_weight)
-        self.__dict__.pop("proof_", None)  # of an earlier fit
-        _refuse_unusable(problem)
-        observers = self._observers()
+    @with_callbacks
+    def resume(
+        self, X: Any, y: ArrayLike, checkpoint: str | Path, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Go on with a fit that was stopped, from the file its checkpoints were written to.
+
+        The end is the same, bit for bit, as that of a fit which was never stopped. Data and
+        settings must be those of the fit.
+        """
         if np.isinf(self.C):
-            return self._fit_hard(problem, observers)
-        solver, reason = self._solver(problem)
-        state = solver.init(problem, start=self._dual_start(problem, solver))
-        bridge = CallbackBridge(self, X, y)
-        outcome = drive(
-            problem,
-            solver,
-            state,
-            limits=self._limits(problem, solver),
-            observers=[*observers, bridge],
-        )
-        self._keep(problem, solver, outcome, reason)
-        bridge.close()
-        self._warn(problem)
-        return self
-
-    def _fit_hard(self, problem: Problem, observers: Any) -> Self:
-        """C = inf: the plane of maximum margin, or the proof that there is none."""
-        if not problem.binary and self.multi_class == "crammer-singer":
-            raise SettingError(
-                "C=inf does not exist for multi_class='crammer-singer'; choose a finite C, or "
-                "multi_class='one-vs-rest'."
-            )
-        limits = Limits(steps=self.max_iter, seconds=self.time_limit)
-        machine = hard_machine if problem.binary else hard_machines
-        hard = machine(problem, self.tol, limits, observers)
-        witness, gap, outcome, proof = hard.witness, hard.gap, hard.outcome, hard.proof
-        status = (
-            Status.INSEPARABLE
-            if proof is not None and proof.separable is False
-            else (Status.CERTIFIED if gap.relative_gap <= self.tol else outcome.status)
-        )
-        if status.ok and status is not Status.INSEPARABLE:
-            gap = measure_any(problem, witness, self._objective(), self.multi_class)
-        self.proof_ = proof
-        self._n_fitted, self._C_fitted = problem.n, float(self.C)
-        self.classes_ = problem.classes
-        self.coef_, self.intercept_ = problem.split(witness.a)
-        self._keep_dual(problem, witness)
-        self.n_iter_, self.n_updates_ = max(1, outcome.steps), outcome.state.n_updates
-        self.status_, self.certificate_, self.outcome_ = status, gap, outcome
-        self.solver_used_ = "nearest points of the two hulls (C = inf, the hard margin)"
-        if status is Status.INSEPARABLE:
-            of = hard.of
-            which = "" if of is None else f"Class {problem.classes[of]} against the rest: "
-            warnings.warn(
-                f"{which}{status.value}. A hard margin does not exist; choose a finite C. "
-                f"The proof is in proof_: {proof}",
-                NotSeparatedWarning,
-                stacklevel=5,
-            )
-        else:
-            self._warn(problem)
-        return self
-
-    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
-        machine = self.multi_class == "crammer-singer" and not problem.binary
-        if machine and self.loss != "hinge":
-            raise SettingError(
-                f"loss={self.loss!r} does not exist for multi_class='crammer-singer'; "
-                "use loss='hinge'."
-            )
-        tol = self.tol
-        if self._is_small(problem) and not (machine and self.solver == "dual-cd"):
-            tol = min(tol, 1e-6 if machine else 1e-7)
-        threads = None if self.n_jobs in (None, -1, 0) else self.n_jobs
-        hurry = self._hurry and self.solver == "auto" and problem.binary and is_small(problem)
-        return choose_solver(
-            problem,
-            "dual-cd" if hurry else self.solver,
-            C=float(self.C),
-            loss=self.loss,
-            tol=0.999 * float(tol),
-            seed=0 if self.random_state is None else self._seed(),
-            threads=threads,
-            multi_class=self.multi_class,
-        )
-
-    def _is_small(self, problem: Problem) -> bool:
-        return is_small(problem) and not self._hurry
-
-    def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
-        limits = super()._limits(problem, solver)
-        if not self._hurry:
-            return limits
-        passes = _HURRY * (problem.n_rows if solver.unit == "visit" else 1)
-        return replace(limits, steps=min(passes, limits.steps or passes))
-
-    def _objective(self) -> Objective:
-        return Objective(self.loss, float(self.C), "free" if self.fit_intercept else "none")
-
-    def _dual_start(self, problem: Problem, solver: Any) -> Any:
-        """Where to go on: the dual variables or the weights of the last fit."""
-        if not self.warm_start or not hasattr(self, "support_"):
-            return None
-        known = self.dual_coef_.shape[0] == (1 if problem.binary else problem.K)
-        if not known or self.coef_.shape[1] != problem.d or self._n_fitted != problem.n:
-            return None
-        return warm_state(self, problem, solver)
-
-    def _keep(
-        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
-    ) -> None:
-        witness, objective = outcome.witness, self._objective()
-        machine = self.multi_class == "crammer-singer" and not problem.binary
-        if self._is_small(problem) and not machine and outcome.status is not Status.DIVERGED:
-            finish = polish if problem.binary else polish_parts
-            witness = finish(problem, witness, objective.C, objective.loss)
-        certificate = measure_any(problem, witness, objective, self.multi_class)
-        self._n_fitted, self._C_fitted = problem.n, float(self.C)
-        self.classes_ = problem.classes
-        self.coef_, self.intercept_ = problem.split(witness.a)
-        self._keep_dual(problem, witness)
-        self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
-        self.n_updates_ = outcome.state.n_updates
-        self.status_ = certificate.settle(outcome.status, self.tol)
-        self.certificate_: Any = certificate
-        self.solver_used_ = reason
-        self.outcome_ = outcome
-
-    def _keep_dual(self, problem: Problem, witness: Witness) -> None:
-        K = 1 if problem.binary else problem.K
-        if problem.binary:
-            support = witness.rows
-            self.dual_coef_ = (problem.sign[support] * witness.multipliers)[None, :]
-        else:
-            part, row = np.divmod(witness.rows, problem.n)
-            used = np.zeros(problem.n, dtype=bool)
-            used[row] = True
-            support = np.flatnonzero(used)
-            self.dual_coef_ = np.zeros((K, len(support)))
-            sign = np.where(problem.label[row] == part, 1.0, -1.0)
-            self.dual_coef_[part, np.searchsorted(support, row)] = sign * witness.multipliers
-        index = problem.row_index
-        self.support_ = support if index is None else index[support]
-        lengths = np.linalg.norm(self.coef_, axis=1)
-        with np.errstate(divide="ignore"):
-            width = 2.0 / lengths
-        self.margin_width_ = float(width[0]) if problem.binary else width
-        self.leave_one_out_bound_ = len(support) / problem.n
-
-    def _warn(self, problem: Problem) -> None:
-        status, gap = self.status_, self.certificate_
-        if status is Status.DIVERGED:
-            raise DataError(_overflow_words(problem))
-        if status.ok or self.outcome_.interrupted:
-            return
-        warnings.warn(
-            f"{status.value} ({status.name}, {self.n_iter_} passes). The objective "
-            f"{gap.objective:.6g} is proved to be within {100 * gap.relative_gap:.3g} % of the "
-            f"best possible one; tol asks for {100 * self.tol:.3g} %. Raise max_iter or "
-            "time_limit, or scale the columns.",
-            GapWarning,
-            stacklevel=5,
-        )
+            raise SettingError("a hard margin (C=inf) has no checkpoints; fit it again.")
+        with one_blas_thread():
+            problem = self._problem(X, y, sample_weight)
+            state = load_checkpoint(checkpoint, problem, self._solver(problem)[0])
+            return self._fit(X, y, sample_weight, state)._calibrate(X, y, sample_weight)
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self)
         return svm_summary(self)
 
+    def to_model(self) -> dict[str, Any]:
+        """Fields of the model file; see ``linsep.save``."""
+        proof = getattr(self, "proof_", None)
+        return super().to_model() | ({} if proof is None else {"proof": proof.to_dict()})
 
-def warm_state(model: Any, problem: Problem, solver: Any) -> Any:
-    """A start for the solver from a fitted model on the same rows."""
-    if solver.unit == "Newton step" and problem.binary:
-        return (model.coef_, model.intercept_)
-    index = problem.row_index
-    support = model.support_
-    if index is not None:
-        place = np.searchsorted(index, support)
-        if (place >= len(index)).any() or (
-            index[np.minimum(place, len(index) - 1)] != support
-        ).any():
-            return None
-        support = place
-    ratio = float(model.C) / model._C_fitted  # variables at their bound move with it
-    alpha = np.zeros((len(model.dual_coef_), problem.n))
-    alpha[:, support] = ratio * model.dual_coef_
-    if isinstance(solver, CrammerSinger):
-        return alpha.T
-    if isinstance(solver, NewtonMachine):
-        return model.coef_, model.intercept_, alpha.T
-    if problem.binary:
-        return np.abs(alpha[0])
-    if solver.solver.unit == "Newton step":
-        return list(zip(model.coef_, model.intercept_))
-    return list(np.abs(alpha))
-
-
-def _refuse_unusable(problem: Problem) -> None:
-    """NaN, infinity, and numbers too large for sums of squares, by name and place."""
-    if survey(problem).usable:
-        return
-    problem.check_finite()
-    data = problem.matrix.data if problem.sparse else problem.matrix
-    if float(max(data.max(), -data.min())) > 1e100:
-        raise DataError(_overflow_words(problem))
-
-
-def _overflow_words(problem: Problem) -> str:
-    from linsep.estimators.base import _largest
-
-    return (
-        f"the numbers overflowed: {_largest(problem)}. Scale the columns, for instance "
-        "with sklearn.preprocessing.MaxAbsScaler."
-    )
+    @classmethod
+    def from_model(cls, fields: dict[str, Any]) -> Self:
+        """The estimator of a model file; see ``linsep.load``."""
+        model = super().from_model(fields)
+        if fields.get("proof") is not None:
+            model.proof_ = Proof.from_dict(fields["proof"])
+        return model

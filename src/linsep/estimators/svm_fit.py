@@ -1,0 +1,182 @@
+"""The run of a linear support vector machine: soft, hard, or with costs beyond all rounding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from linsep.certify.gap import Objective
+from linsep.certify.gaps import measure_any
+from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
+from linsep.errors import SettingError
+from linsep.estimators.base import LinearClassifier
+from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.svm_capped import capped_machine, is_huge
+from linsep.estimators.svm_choice import choose_solver, is_small
+from linsep.estimators.svm_hard import hard_machine, hard_machines
+from linsep.estimators.svm_keep import keep_machine, warn_inseparable, warn_unfinished
+from linsep.estimators.svm_start import refuse_tiny, refuse_unusable, warm_state
+from linsep.solvers.polish import polish, polish_parts
+
+__all__ = ["SVMFit"]
+
+_HURRY = 200  # passes of coordinate descent after which another solver is better
+
+
+class SVMFit(LinearClassifier):
+    """From checked parameters to the attributes of a fitted model."""
+
+    C: float
+    loss: str
+    multi_class: str
+    tol: float
+    solver: str
+    n_jobs: int | None
+
+    _checked_at_the_end: ClassVar[bool] = True  # by the survey, before the first step
+
+    _hurry: bool = False
+    """One of many small problems of a scheme: solved to ``tol`` and no further. Where that takes
+    too many passes the scheme fits again without it."""
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, state: Any = None) -> Self:
+        problem = self._problem(X, y, sample_weight)
+        self.__dict__.pop("proof_", None)  # of an earlier fit
+        refuse_unusable(problem)
+        observers = self._observers()
+        if np.isinf(self.C):
+            return self._fit_hard(problem, observers)
+        solver, reason = self._solver(problem)
+        if state is None and self._fit_capped(problem, observers):
+            return self
+        if state is None:
+            state = solver.init(problem, start=self._dual_start(problem, solver))
+        bridge = CallbackBridge(self, X, y)
+        with np.errstate(over="ignore", invalid="ignore"):  # the certificate sees what overflowed
+            outcome = drive(
+                problem,
+                solver,
+                state,
+                limits=self._limits(problem, solver),
+                observers=[*observers, bridge],
+            )
+            self._keep(problem, solver, outcome, reason)
+        bridge.close()
+        self._warn(problem)
+        return self
+
+    def _fit_capped(self, problem: Problem, observers: Any) -> bool:
+        """Costs beyond all rounding; False where the usual way is to be tried."""
+        objective = self._objective()
+        if self._is_machine(problem) or not is_huge(problem, objective):
+            return False
+        found = capped_machine(
+            problem,
+            objective,
+            self.tol,
+            self._limits(problem, self._solver(problem)[0]),
+            lambda twin, cost: self._solver(twin, cost),
+            observers,
+        )
+        if found is None:
+            return False
+        witness, outcome, words = found
+        certificate = measure_any(problem, witness, objective, self.multi_class)
+        self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
+        status = certificate.settle(outcome.status, self.tol)
+        keep_machine(self, problem, witness, objective, outcome, certificate, status)
+        self.solver_used_ = words
+        return True
+
+    def _fit_hard(self, problem: Problem, observers: Any) -> Self:
+        """C = inf: the plane of maximum margin, or the proof that there is none."""
+        if self._is_machine(problem):
+            raise SettingError(
+                "C=inf does not exist for multi_class='crammer-singer'; choose a finite C, or "
+                "multi_class='one-vs-rest'."
+            )
+        refuse_tiny(problem)
+        problem.weight = np.ones(problem.n)  # rows that must be right are right at any weight
+        limits = Limits(steps=self.max_iter, seconds=self.time_limit)
+        machine = hard_machine if problem.binary else hard_machines
+        hard = machine(problem, self.tol, limits, observers)
+        witness, gap, outcome, proof = hard.witness, hard.gap, hard.outcome, hard.proof
+        impossible = proof is not None and proof.separable is False
+        if not impossible:
+            gap = measure_any(problem, witness, self._objective(), self.multi_class)
+        status = Status.INSEPARABLE if impossible else gap.settle(outcome.status, self.tol)
+        if status.ok and not impossible and not gap.relative_gap <= self.tol:
+            status = Status.STALLED
+        self.proof_ = proof
+        self.n_iter_ = max(1, outcome.steps)
+        keep_machine(self, problem, witness, self._objective(), outcome, gap, status)
+        self.solver_used_ = "nearest points of the two hulls (C = inf, the hard margin)"
+        if impossible:
+            warn_inseparable(self, None if hard.of is None else problem.classes[hard.of])
+        else:
+            self._warn(problem)
+        return self
+
+    def _is_machine(self, problem: Problem) -> bool:
+        return self.multi_class == "crammer-singer" and not problem.binary
+
+    def _solver(self, problem: Problem, C: float | None = None) -> tuple[Solver[Any], str]:
+        machine = self._is_machine(problem)
+        if machine and self.loss != "hinge":
+            raise SettingError(
+                f"loss={self.loss!r} does not exist for multi_class='crammer-singer'; "
+                "use loss='hinge'."
+            )
+        tol = self.tol
+        if self._is_small(problem) and not (machine and self.solver == "dual-cd"):
+            tol = min(tol, 1e-6 if machine else 1e-7)
+        threads = None if self.n_jobs in (None, -1, 0) else self.n_jobs
+        hurry = self._hurry and self.solver == "auto" and problem.binary and is_small(problem)
+        return choose_solver(
+            problem,
+            "dual-cd" if hurry else self.solver,
+            C=float(self.C if C is None else C),
+            loss=self.loss,
+            tol=0.999 * float(tol),
+            seed=0 if self.random_state is None else self._seed(),
+            threads=threads,
+            multi_class=self.multi_class,
+        )
+
+    def _is_small(self, problem: Problem) -> bool:
+        return is_small(problem) and not self._hurry
+
+    def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
+        limits = super()._limits(problem, solver)
+        if not self._hurry:
+            return limits
+        passes = _HURRY * (problem.n_rows if solver.unit == "visit" else 1)
+        return replace(limits, steps=min(passes, limits.steps or passes))
+
+    def _objective(self) -> Objective:
+        return Objective(self.loss, float(self.C), "free" if self.fit_intercept else "none")
+
+    def _dual_start(self, problem: Problem, solver: Any) -> Any:
+        """Where to go on: the dual variables or the weights of the last fit."""
+        if not self.warm_start or not hasattr(self, "support_"):
+            return None
+        return warm_state(self, problem, solver)
+
+    def _keep(
+        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
+    ) -> None:
+        witness, objective = outcome.witness, self._objective()
+        machine = self._is_machine(problem)
+        if self._is_small(problem) and not machine and outcome.status is not Status.DIVERGED:
+            finish = polish if problem.binary else polish_parts
+            witness = finish(problem, witness, objective.C, objective.loss)
+        certificate = measure_any(problem, witness, objective, self.multi_class)
+        self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
+        status = certificate.settle(outcome.status, self.tol)
+        keep_machine(self, problem, witness, objective, outcome, certificate, status)
+        self.solver_used_ = reason
+
+    def _warn(self, problem: Problem) -> None:
+        warn_unfinished(self, problem)

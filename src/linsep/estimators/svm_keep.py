@@ -1,0 +1,103 @@
+"""After a machine is fitted: its attributes, and what is said about a run that ended early."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from linsep.certify.gap import Objective, feasible
+from linsep.core import Outcome, Problem, Status, Witness
+from linsep.core.parts import against_rest
+from linsep.errors import DataError, GapWarning, NotSeparatedWarning
+from linsep.estimators.svm_start import overflow_words
+
+__all__ = ["NotConvergedWarning", "keep_machine", "warn_inseparable", "warn_unfinished"]
+
+Array = NDArray[np.float64]
+
+
+class NotConvergedWarning(GapWarning, ConvergenceWarning):
+    """A fit ended before its gap was as small as asked for; filters of scikit-learn know it."""
+
+
+def keep_machine(
+    model: Any, problem: Problem, witness: Witness, objective: Objective, outcome: Outcome[Any],
+    certificate: Any, status: Status,
+) -> None:  # fmt: skip
+    """Set the attributes of a fitted model."""
+    model._n_fitted, model._C_fitted = problem.n, objective.C
+    model.classes_ = problem.classes
+    model.coef_, model.intercept_ = problem.split(witness.a)
+    support, model.dual_coef_ = _dual(problem, witness, objective, model.multi_class)
+    index = problem.row_index
+    model.support_ = support if index is None else index[support]
+    lengths = np.linalg.norm(model.coef_, axis=1)
+    with np.errstate(divide="ignore"):
+        width = 2.0 / lengths
+    model.margin_width_ = float(width[0]) if problem.binary else width
+    # without dual variables nothing is known about the rows that matter
+    model.leave_one_out_bound_ = len(support) / problem.n if len(support) else 1.0
+    model.n_updates_ = outcome.state.n_updates
+    model.status_, model.certificate_, model.outcome_ = status, certificate, outcome
+
+
+def _dual(
+    problem: Problem, witness: Witness, objective: Objective, kind: str
+) -> tuple[NDArray[np.int64], Array]:
+    """Support vectors, and y alpha of theirs: in the box, and summing to 0 with an intercept."""
+    if problem.binary:
+        alpha = _feasible(problem, witness.rows, witness.multipliers, objective)
+        support = np.flatnonzero(alpha)
+        return support, (problem.sign[support] * alpha[support])[None, :]
+    part, row = np.divmod(witness.rows, problem.n)
+    full = np.zeros((problem.K, problem.n))
+    full[part, row] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers
+    if kind == "one-vs-rest":
+        for k in range(problem.K):
+            rest = against_rest(problem, k)
+            full[k] = rest.sign * _feasible(rest, np.arange(problem.n), np.abs(full[k]), objective)
+    support = np.flatnonzero(full.any(axis=0))
+    return support, full[:, support]
+
+
+def _feasible(problem: Problem, rows: Any, multipliers: Any, objective: Objective) -> Array:
+    alpha = np.zeros(problem.n)
+    alpha[rows] = multipliers
+    with np.errstate(over="ignore"):
+        return feasible(problem, objective, objective.C * problem.weight, alpha)[0]
+
+
+def warn_inseparable(model: Any, of: Any) -> None:
+    """A hard margin does not exist, and why."""
+    which = "" if of is None else f"Class {of} against the rest: "
+    warnings.warn(
+        f"{which}{model.status_.value}. A hard margin does not exist; choose a finite C. "
+        f"The proof is in proof_: {model.proof_}",
+        NotSeparatedWarning,
+        stacklevel=6,
+    )
+
+
+def warn_unfinished(model: Any, problem: Problem) -> None:
+    """Say how far the model is from what was asked for."""
+    status, gap = model.status_, model.certificate_
+    if status is Status.DIVERGED:
+        raise DataError(overflow_words(problem))
+    if status.ok or model.outcome_.interrupted:
+        return
+    proved = (
+        f"The objective {gap.objective:.6g} is proved to be within {100 * gap.relative_gap:.3g} % "
+        f"of the best possible one; tol asks for {100 * model.tol:.3g} %."
+        if np.isfinite(gap.objective)
+        else "Nothing is proved about the objective."
+    )
+    warnings.warn(
+        f"{status.value} ({status.name}, {model.n_iter_} passes). {proved} Raise max_iter or "
+        "time_limit, lower C, or scale the columns.",
+        NotConvergedWarning,
+        stacklevel=6,
+    )
