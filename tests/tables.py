@@ -11,7 +11,9 @@ import scipy.sparse
 import linsep
 from linsep.core import Problem
 from linsep.solvers.batch_perceptron import Batch
+from linsep.solvers.exact_hulls import ExactHulls
 from linsep.solvers.kozinec import Kozinec
+from linsep.solvers.nearest_cone import NearestCone
 from linsep.solvers.nearest_hulls import NearestHulls
 from linsep.solvers.perceptron import SingleSample
 from linsep.solvers.schedule import Schedule
@@ -34,6 +36,10 @@ SOLVERS: dict[str, Any] = {
     "kozinec, plain, eps": Kozinec(eps=0.05, space="augmented", steps="plain"),
     "nearest hulls": NearestHulls(),
     "nearest hulls, tol": NearestHulls(tol=1e-6),
+    "nearest cone": NearestCone(batch=2),
+    "exact hulls": ExactHulls(),
+    "exact hulls, first": ExactHulls(tol=None),
+    "exact cone": ExactHulls("cone"),
 }
 
 

@@ -35,7 +35,8 @@ from linsep.separating.faces import find_face
 from linsep.separating.margin import MarginFinder
 from linsep.separating.planes import Plane, exact_plane, plane_of, rational_planes
 from linsep.solvers.cloud import cloud_of
-from linsep.solvers.exact_hulls import ExactHulls, ExactState
+from linsep.solvers.exact_hulls import ExactHulls
+from linsep.solvers.exact_state import ExactState
 from linsep.solvers.nearest_hulls import NearestHulls
 from linsep.solvers.perceptron import SingleSample
 from linsep.solvers.samples import by_products, one_unit
@@ -286,7 +287,7 @@ class _Judge:
         """A proof from a search in rational numbers."""
         if state.status is Status.INSEPARABLE:
             return self.inseparable(np.array(state.rows), state.multipliers)
-        plane = next(rational_planes(self.problem, state.weights, self.tick))
+        plane = next(rational_planes(self.problem, state.normal, self.tick))
         proof = self.separable(plane, start=state)
         assert proof is not None
         return proof

@@ -13,6 +13,7 @@ from linsep.certify.certificate import judge
 from linsep.core import Limits, Problem, drive, new_log
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
 from linsep.core.status import Status
+from linsep.solvers.samples import by_products
 
 STEPS = 300
 pairs = pytest.mark.parametrize(
@@ -156,7 +157,12 @@ def test_every_layout_ends_alike(solver, name, layout):
         outcome = drive(data, SOLVERS[solver], limits=Limits(steps=STEPS))
         ends.append(outcome)
     assert ends[0].status is ends[1].status
-    if layout == "F float64":
+    if layout != "F float64":
+        return
+    if SOLVERS[solver].unit == "major cycle" and by_products(data):
+        # few wide rows are multiplied as they lie in memory, so sums have another order
+        np.testing.assert_allclose(ends[0].witness.a, ends[1].witness.a, rtol=1e-10, atol=1e-14)
+    else:
         np.testing.assert_array_equal(ends[0].witness.a, ends[1].witness.a)
 
 

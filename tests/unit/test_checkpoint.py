@@ -15,6 +15,8 @@ import pytest
 from linsep.core import Limits, Problem, drive
 from linsep.core.checkpoint import Checkpointer, load_checkpoint, save_checkpoint
 from linsep.errors import CheckpointError
+from linsep.solvers.exact_hulls import ExactHulls
+from linsep.solvers.nearest_cone import NearestCone
 from linsep.solvers.perceptron import SingleSample
 from linsep.solvers.schedule import Schedule
 
@@ -134,3 +136,39 @@ def test_killed_in_the_middle_and_resumed_to_the_same_bits(tmp_path):
         pytest.fail("the run was killed too late to be resumed")
     resumed = subprocess.run([*base, str(path), passes, "resume"], capture_output=True, check=True)
     assert resumed.stdout == whole.stdout
+
+
+def test_long_integers_and_fractions_survive_a_file(tmp_path):
+    X = np.random.default_rng(0).standard_normal((30, 12))
+    data, solver = Problem(X, np.arange(30) % 2), ExactHulls()
+    state = solver.init(data)
+    solver.advance(data, state, 12)
+    assert state.whole.bit_length() > 1000  # beyond any number that JSON readers expect
+    save_checkpoint(tmp_path / "run.npz", data, solver, state)
+    again = load_checkpoint(tmp_path / "run.npz", data, solver)
+    assert again == state
+
+
+def test_settings_that_differ_in_one_row_are_told_apart(tmp_path):
+    X = np.random.default_rng(0).standard_normal((3000, 2))
+    data = Problem(X, np.arange(3000) % 2)
+    rows = np.arange(3000)
+    save_checkpoint(tmp_path / "run.npz", data, NearestCone(rows), NearestCone(rows).init(data))
+    load_checkpoint(tmp_path / "run.npz", data, NearestCone(rows.copy()))
+    rows[1500] = 7
+    with pytest.raises(CheckpointError, match="resume with the same settings"):
+        load_checkpoint(tmp_path / "run.npz", data, NearestCone(rows))
+
+
+@pytest.mark.parametrize("entry", ["zz", ["0x1", "0x0"], None, 3])
+def test_a_damaged_number_is_named(tmp_path, entry):
+    data, solver = Problem([[0.0], [1.0]], [0, 1]), ExactHulls()
+    path = tmp_path / "run.npz"
+    save_checkpoint(path, data, solver, solver.init(data))
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = json.loads(arrays.pop("header").tobytes())
+    header["numbers"]["unit"] = entry
+    np.savez(path, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
+    with pytest.raises(CheckpointError, match="unit"):
+        load_checkpoint(path, data, solver)

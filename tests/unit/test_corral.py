@@ -10,10 +10,9 @@ from scipy.optimize import nnls
 
 from linsep.core import Problem, drive
 from linsep.jit.corral import exchange, survey
-from linsep.solvers.cloud import Cloud
+from linsep.solvers.cloud import cone_of
 from linsep.solvers.exact_hulls import ExactHulls
 from linsep.solvers.nearest_cone import NearestCone
-from linsep.solvers.samples import plain_samples
 
 NONE = np.zeros(0, dtype=np.int64)
 
@@ -100,9 +99,9 @@ def test_the_cone_reaches_what_least_squares_reach(warm):
     rng = np.random.default_rng(5)
     for _ in range(10):
         problem = Problem(rng.standard_normal((40, 20)), np.arange(40) % 2, fit_intercept=False)
-        cloud = Cloud(problem, plain_samples(problem), groups=0)
+        cloud = cone_of(problem)
         active, base = np.arange(15), np.array([20, 21])
-        solver = NearestCone(cloud, active, base, np.array([8, 9]), batch=3)
+        solver = NearestCone(active, base, np.array([8, 9]), batch=3)
         start = rng.choice(active, 4, replace=False) if warm else None
         state = drive(problem, solver, solver.init(problem, start=start)).state
         best, distance = nnls(cloud.take(active).T, state.goal)
@@ -122,7 +121,7 @@ def test_the_exact_search_ends_at_the_nearest_points_from_any_start():
             ExactHulls(tol=0.0),
             ExactHulls(tol=0.0).init(problem, start=(rows, rng.random(len(rows)))),
         ).state
-        assert state.weights == [0, 3]
+        assert state.normal == [0, 3]
         for side in (0, 1):
             mine = [m for r, m in zip(state.rows, state.multipliers) if problem.label[r] == side]
             assert sum(mine, Fraction(0)) == 1

@@ -7,11 +7,13 @@ other. It is written to a temporary file first, so a kill leaves the last whole 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import io
 import json
 import time
 import zipfile
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +32,7 @@ __all__ = ["Checkpointer", "load_checkpoint", "save_checkpoint"]
 S = TypeVar("S", bound=State)
 _FORMAT = "linsep-checkpoint"
 _VERSION = 1
+_LONG = 1 << 63  # integers from which they are written in hexadecimal
 
 
 def save_checkpoint(path: str | Path, problem: Problem, solver: Solver[S], state: S) -> None:
@@ -41,7 +44,7 @@ def save_checkpoint(path: str | Path, problem: Problem, solver: Solver[S], state
         if isinstance(value, np.ndarray):
             arrays[key] = value
         else:
-            numbers[key] = value.name if isinstance(value, Status) else value
+            numbers[key] = _pack(value)
     header = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -82,8 +85,7 @@ def load_checkpoint(path: str | Path, problem: Problem, solver: Solver[S]) -> S:
         elif key not in header["numbers"]:
             raise CheckpointError(f"{path} has no entry {key!r}; it is damaged.")
         else:
-            new = header["numbers"][key]
-            new = Status[new] if isinstance(old, Status) else new
+            new = _unpack(path, key, old, header["numbers"][key])
         setattr(holder, name, new)
     return state
 
@@ -101,6 +103,37 @@ def _places(state: Any, prefix: str = "") -> Iterator[tuple[Any, str, str]]:
             yield state, field.name, key
 
 
+def _pack(value: Any) -> Any:
+    """A number, a name or a list as JSON; long integers in hexadecimal, which has no limit."""
+    if isinstance(value, Status):
+        return value.name
+    if isinstance(value, Fraction):
+        return [_pack(value.numerator), _pack(value.denominator)]
+    if isinstance(value, list):
+        return [_pack(v) for v in value]
+    if isinstance(value, int) and abs(value) >= _LONG:
+        return hex(value)
+    return value
+
+
+def _unpack(path: str | Path, key: str, old: Any, stored: Any) -> Any:
+    """What _pack wrote, of the type that it has in a fresh state."""
+    try:
+        if isinstance(old, Status):
+            return Status[stored]
+        if isinstance(old, Fraction):
+            return Fraction(*map(_integer, stored))
+        if isinstance(old, list):
+            return [_integer(v) for v in stored]
+        return _integer(stored) if type(old) is int else stored
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise CheckpointError(f"{path} has no usable entry {key!r}; it is damaged.") from None
+
+
+def _integer(stored: Any) -> Any:
+    return int(stored, 16) if isinstance(stored, str) else stored
+
+
 def describe(solver: Any) -> str:
     """A solver and its settings in one line; functions by their names."""
     settings = []
@@ -108,6 +141,9 @@ def describe(solver: Any) -> str:
         value = getattr(solver, field.name)
         if dataclasses.is_dataclass(value):
             shown = describe(value)
+        elif isinstance(value, np.ndarray):  # in full, which a printed array is not
+            digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+            shown = f"{value.dtype}{list(value.shape)}:{digest[:16]}"
         elif callable(value):
             shown = f"{value.__module__}.{value.__qualname__}"
         else:

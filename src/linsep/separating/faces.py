@@ -35,10 +35,9 @@ from linsep.core.status import Status
 from linsep.separating.peel import Peeled, all_but, peel
 from linsep.separating.planes import split_weights
 from linsep.separating.weak import weak_separator
-from linsep.solvers.cloud import Cloud
+from linsep.solvers.cloud import Cloud, cone_of
 from linsep.solvers.exact_hulls import ExactHulls
 from linsep.solvers.nearest_cone import NearestCone
-from linsep.solvers.samples import Samples, white_samples
 
 __all__ = ["Face", "find_face"]
 
@@ -65,10 +64,10 @@ class Face:
 
 def find_face(problem: Problem, run: Run, tick: Tick) -> Face:
     """The face, proved exactly."""
-    peeled, samples = _prepare(problem)
+    peeled = _prepare(problem)
     tick()
     left = peeled.left if problem.binary else np.arange(problem.n_rows)
-    guess = _guess_face(problem, samples, left, run)
+    guess = _guess_face(problem, left, run)
     if guess is not None:
         face = _prove(problem, peeled, *guess, run=run, tick=tick)
         if face is not None:
@@ -76,29 +75,28 @@ def find_face(problem: Problem, run: Run, tick: Tick) -> Face:
     return _exact_face(problem, run, tick)
 
 
-def _prepare(problem: Problem) -> tuple[Peeled, Samples]:
+def _prepare(problem: Problem) -> Peeled:
     """What needs a few passes over the data, by two threads if these are large."""
 
-    def whiten() -> Samples:
+    def whiten() -> Cloud:
         with np.errstate(all="ignore"):
-            return white_samples(problem, constant=problem.fit_intercept)
+            return cone_of(problem)
 
     jobs: list[Callable[[], Any]] = [partial(peel, problem), whiten]
-    peeled, samples = run_all(jobs, None if problem.n * problem.d >= _TWO_THREADS else 1)
-    return peeled, samples
+    peeled, _ = run_all(jobs, None if problem.n * problem.d >= _TWO_THREADS else 1)
+    assert isinstance(peeled, Peeled)
+    return peeled
 
 
 # -- in floats ------------------------------------------------------------------------------------
 
 
-def _guess_face(
-    problem: Problem, samples: Samples, active: Rows, run: Run
-) -> tuple[Rows, Rows, Rows, Rows] | None:
+def _guess_face(problem: Problem, active: Rows, run: Run) -> tuple[Rows, Rows, Rows, Rows] | None:
     """Face, base, shares and support; None where rounding leaves a doubt.
 
     active are the rows that may belong to the face.
     """
-    cloud = Cloud(problem, samples, groups=0)
+    cloud = cone_of(problem)
     random = np.random.default_rng(0)
     base = start = active[:0]
     while len(active):
@@ -108,7 +106,7 @@ def _guess_face(
         if not len(base):
             return None
         shares = random.integers(8, 16, len(base))  # not equal, so that no row is superfluous
-        outcome = run(problem, NearestCone(cloud, active, base, shares), start=start)
+        outcome = run(problem, NearestCone(active, base, shares), start=start)
         state = outcome.state
         if outcome.status is Status.CONVERGED:
             return active, base, shares, state.rows.copy()
@@ -226,13 +224,13 @@ def _exact_face(problem: Problem, run: Run, tick: Tick) -> Face:
             break
         solver = ExactHulls("cone", 0.0, tuple(base), (1,) * len(base), active)
         state = run(problem, solver, start=(base[:1], [1.0])).state
-        if state.status is Status.INSEPARABLE:
+        if state.status is Status.CONVERGED:
             ones = [Fraction(1)] * len(base)
             rows, multipliers = _merged(
                 np.array(base), ones, np.array(state.rows), state.multipliers
             )
             break
-        weights = state.weights
+        weights = state.normal
         signs = _active_signs(problem, weights, active)
         tick()
         total = weights if total is None else _sum(problem, total, weights, active)

@@ -99,10 +99,10 @@ class MarginFinder:
         solver = ExactHulls(tol=0.0 if tiny else _TOL)
         outcome = self.search(self.problem, solver, start=(rows, weights))
         state = outcome.state
-        if state.status is Status.INSEPARABLE or not state.weights:
+        if state.status is Status.INSEPARABLE or not state.normal:
             return
         self.bound(np.array(state.rows), np.array([float(m) for m in state.multipliers]))
-        for plane in rational_planes(self.problem, state.weights, self.tick):
+        for plane in rational_planes(self.problem, state.normal, self.tick):
             self.offer(plane)
             if self.gap > _ENOUGH and self.weights.dtype != object:
                 self.bound(np.array(state.rows), np.array(state.multipliers, dtype=object))

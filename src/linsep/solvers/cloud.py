@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.solvers import matrices
-from linsep.solvers.samples import BUILDERS, Samples
+from linsep.solvers.samples import BUILDERS, Samples, white_samples
 
-__all__ = ["Cloud", "cloud_of"]
+__all__ = ["Cloud", "cloud_of", "cone_of"]
 
 Array = NDArray[np.float64]
 
@@ -133,3 +133,12 @@ def cloud_of(problem: Problem, metric: str) -> Cloud:
         samples = BUILDERS[metric](problem, constant=problem.fit_intercept and not two)
         kept[metric] = Cloud(problem, samples, groups=2 if two else 1)
     return kept[metric]
+
+
+def cone_of(problem: Problem) -> Cloud:
+    """The rows of a problem as directions, in white coordinates; kept in the same way."""
+    kept = _known.setdefault(problem, {})
+    if "cone" not in kept:
+        samples = white_samples(problem, constant=problem.fit_intercept)
+        kept["cone"] = Cloud(problem, samples, groups=0)
+    return kept["cone"]

@@ -10,7 +10,7 @@ over one denominator: Fractions would spend most of the time on common divisors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar
@@ -18,50 +18,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.exact import independent_columns, integer_products, reflected, to_integers
+from linsep.certify.exact import integer_products, reflected
 from linsep.certify.signs import float_bounds
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Witness
 from linsep.core.status import Status
+from linsep.solvers.exact_state import ExactState, as_float
+from linsep.solvers.exact_systems import best_in_hulls, best_in_span, independent_rows
 
-__all__ = ["ExactHulls", "ExactState"]
+__all__ = ["ExactHulls"]
 
 _LOOK = 64  # rows evaluated exactly at a time
 _BITS = 160  # of multipliers on the way
-
-
-@dataclass(kw_only=True)
-class ExactState(State):
-    """Rows with rational multipliers, and the exact point they make.
-
-    Multipliers are shares divided by whole. The point is ``point`` times ``unit``; it belongs to
-    the reflected rows (``certify.exact.reflected``), without the constant column when there are
-    two hulls.
-    """
-
-    rows: list[int]
-    shares: list[int]
-    whole: int = 1
-    point: list[int] = field(default_factory=list)
-    unit: Fraction = Fraction(1)
-    low: float = 0.0
-    """Part of the squared length of the point that the rows are known to be beyond."""
-
-    @property
-    def multipliers(self) -> list[Fraction]:
-        """One for each row."""
-        return [Fraction(s, self.whole) for s in self.shares]
-
-    @property
-    def weights(self) -> list[Fraction]:
-        """The point as Fractions."""
-        return [n * self.unit for n in self.point]
-
-    @property
-    def passes(self) -> float:
-        """Products with all rows."""
-        return float(self.steps)
 
 
 @dataclass(frozen=True)
@@ -75,21 +44,22 @@ class ExactHulls:
     tol : float or None
         Stop when the bounds of the distance are that close; None stops at the first vector
         that has all rows on its right side; 0.0 goes to the exact end. Hulls only.
-    base, shares : tuple of int
-        Cone: the goal is minus the sum of shares times the rows of base.
+    base, shares : tuple of int, optional
+        Cone: the goal is minus the sum of shares times the rows of base. All rows once if None.
     active : array of int, optional
         Cone: the rows that take part; all if None.
     """
 
     kind: str = "hulls"
     tol: float | None = 0.0
-    base: tuple[int, ...] = ()
-    shares: tuple[int, ...] = ()
+    base: tuple[int, ...] | None = None
+    shares: tuple[int, ...] | None = None
     active: NDArray[np.int64] | None = None
     unit: ClassVar[str] = "exact cycle"
 
     def init(self, problem: Problem, *, start: Any = None) -> ExactState:
-        """Start from the rows and multipliers of a search in floats."""
+        """Start from the rows and multipliers of another search, or from the first rows."""
+        start = ([], []) if start is None else start
         rows, shares = [int(r) for r in start[0]], np.asarray(start[1], dtype=np.float64)
         shares = np.where(np.isfinite(shares), np.clip(shares, 0.0, 1e9), 0.0)
         numbers = [max(round(m * 2**40), 1) for m in shares.tolist()]
@@ -98,7 +68,7 @@ class ExactHulls:
             rows += [int(m[0]) for g, m in enumerate(self._members(problem)) if g not in present]
             numbers += [1] * (len(rows) - len(numbers))
         block, group = self._block(problem, rows), self._groups(problem, rows)
-        kept = _independent(block, group, self.kind == "hulls")
+        kept = independent_rows(block, group, affine=self.kind == "hulls") if rows else []
         state = ExactState(rows=[rows[i] for i in kept], shares=[numbers[i] for i in kept])
         self._divide(problem, state, 2**40)
         return state
@@ -113,17 +83,32 @@ class ExactHulls:
         return taken
 
     def status(self, state: ExactState) -> Status:
-        """INSEPARABLE when the point is zero; SEPARATED or CERTIFIED when rows are beyond it."""
+        """INSEPARABLE when the point is zero, SEPARATED or CERTIFIED when all rows are beyond it.
+
+        Of a cone CONVERGED, when the goal is reached, or BOUNDARY.
+        """
         return state.status
 
     def witness(self, problem: Problem, state: ExactState) -> Witness:
-        """The rows and multipliers, rounded; the state has them exactly."""
-        return Witness(
-            a=np.zeros(problem.dim),
-            rows=np.array(state.rows, dtype=np.int64),
-            multipliers=np.array([_float(m) for m in state.multipliers]),
-            claim="origin" if state.status is Status.INSEPARABLE else "",
-        )
+        """The weights, rows and multipliers, rounded; the state has them exactly."""
+        rows = np.array(state.rows, dtype=np.int64)
+        multipliers = np.array([as_float(m) for m in state.multipliers])
+        if self.kind == "cone":
+            base, shares = self._goal(problem)
+            rows = np.concatenate([rows, base])
+            multipliers = np.concatenate([multipliers, np.array(shares, dtype=np.float64)])
+        a = np.zeros(problem.dim)
+        top = max(map(abs, state.point), default=0)
+        if top:
+            a = self._blocks(problem, [n / top for n in state.point]).ravel()
+        return Witness(a=a, rows=rows, multipliers=multipliers, claim=self._claim(problem, state))
+
+    def _claim(self, problem: Problem, state: ExactState) -> str:
+        if state.status in (Status.INSEPARABLE, Status.CONVERGED):
+            return "origin"
+        if self.kind == "cone":
+            return ""
+        return "two hulls" if self._two(problem) else "hull"
 
     # -- one cycle -----------------------------------------------------------------------------
 
@@ -137,11 +122,11 @@ class ExactHulls:
             state.shares, state.whole = target, whole
         self._point(problem, state)
         if not any(state.point):
-            return Status.INSEPARABLE
+            return Status.INSEPARABLE if self.kind == "hulls" else Status.CONVERGED
         row, beyond = self._worst(problem, state)
         state.low = beyond
         if row is None:
-            return Status.CERTIFIED
+            return Status.CERTIFIED if self.kind == "hulls" else Status.BOUNDARY
         if self.kind == "hulls" and beyond > 0 and (self.tol is None or beyond >= 1 - self.tol):
             return Status.SEPARATED
         state.rows.append(row)
@@ -201,33 +186,24 @@ class ExactHulls:
 
     def _target(self, problem: Problem, rows: list[int]) -> tuple[list[int], int]:
         """Multipliers of the best point of the affine hull or span, and their denominator."""
-        import flint
-
         block = self._block(problem, rows)
-        k = len(rows)
         if self.kind == "cone":
-            table = _plain_integers(np.vstack([block, reflected(problem, self.base)]))
-            Z = flint.fmpz_mat(table[:k])
-            goal = flint.fmpz_mat([list(self.shares)]) * flint.fmpz_mat(table[k:])
-            return _over_one((Z * Z.transpose()).solve(Z * goal.transpose() * -1))
-        Z = flint.fmpz_mat(_plain_integers(block))
-        products = (Z * Z.transpose()).table()
-        group = self._groups(problem, rows)
-        member = [[int(h == g) for h in group] for g in range(int(group.max()) + 1)]
-        size = max(abs(int(v)) for v in (products[i][i] for i in range(k))) or 1
-        member = [[size * v for v in row] for row in member]  # keeps the entries of one size
-        system = [list(p) + [row[i] for row in member] for i, p in enumerate(products)]
-        system += [row + [0] * len(member) for row in member]
-        right = [[0]] * k + [[size]] * len(member)
-        numbers, whole = _over_one(flint.fmpz_mat(system).solve(flint.fmpz_mat(right)))
-        return numbers[:k], whole
+            base, shares = self._goal(problem)
+            return best_in_span(block, reflected(problem, base), shares)
+        return best_in_hulls(block, self._groups(problem, rows))
+
+    def _goal(self, problem: Problem) -> tuple[NDArray[np.int64], list[int]]:
+        """Cone: rows and shares whose sum, negative, is aimed at."""
+        base = np.arange(problem.n_rows) if self.base is None else np.array(self.base)
+        return base, [1] * len(base) if self.shares is None else list(self.shares)
 
     def _point(self, problem: Problem, state: ExactState) -> None:
         """The exact point; for a cone what is left of the goal."""
         block, shares = self._block(problem, state.rows), state.shares
         if self.kind == "cone":
-            block = np.vstack([block, reflected(problem, self.base)])
-            shares = [*shares, *(s * state.whole for s in self.shares)]
+            base, goal = self._goal(problem)
+            block = np.vstack([block, reflected(problem, base)])
+            shares = [*shares, *(s * state.whole for s in goal)]
         values, low = integer_products(np.ascontiguousarray(block.T), [shares])
         state.point = [int(v) for v in values[:, 0]]
         state.unit = Fraction(2) ** low / state.whole
@@ -237,7 +213,8 @@ class ExactHulls:
     def _worst(self, problem: Problem, state: ExactState) -> tuple[int | None, float]:
         """A row that sticks out, and the share of the distance that all rows are beyond."""
         top = max(map(abs, state.point))
-        values, error = _all_values(problem, [n / top for n in state.point], self._two(problem))
+        blocks = self._blocks(problem, [n / top for n in state.point])
+        values, error = float_bounds(problem, blocks[:, :-1], blocks[:, -1])
         found: tuple[Fraction, int] | None = None
         beyond = 0.0
         taken = set(state.rows)
@@ -248,7 +225,7 @@ class ExactHulls:
                 edge = self._values(problem, inside[:1], state.point)[0]
             with np.errstate(invalid="ignore"):
                 lowest = values[members] - error[members]
-                limit = _as_float(edge / top)
+                limit = as_float(edge / top)
                 below = members[~(lowest >= limit + abs(limit) * 1e-15)]
             beyond += float(np.min(lowest))
             order = below[np.argsort(values[below], kind="stable")]
@@ -258,6 +235,18 @@ class ExactHulls:
                 found = gain
         squared = sum(n * n for n in state.point)
         return (None if found is None else found[1]), _share(beyond, top / (squared * state.unit))
+
+    def _blocks(self, problem: Problem, weights: list[float]) -> NDArray[np.float64]:
+        """Weights of the reflected rows as blocks of d weights and an offset."""
+        floats = np.array(weights)
+        if self._two(problem) or not problem.fit_intercept:
+            blocks = floats.reshape(-1, problem.d)
+            blocks = np.column_stack([blocks, np.zeros(len(blocks))])
+        else:
+            blocks = floats.reshape(-1, problem.d + 1)
+        if not problem.binary:
+            blocks = np.vstack([blocks, np.zeros(problem.d + 1)])
+        return blocks
 
     def _values(self, problem: Problem, rows: list[int], point: list[int]) -> list[Fraction]:
         """Products of rows with the point, in its unit."""
@@ -285,61 +274,8 @@ class ExactHulls:
         return None
 
 
-def _float(value: Fraction) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf
-
-
 def _share(beyond: float, factor: Fraction) -> float:
     """beyond times factor, a little less; 0 when it is not a positive number."""
     if not 0 < beyond < np.inf:
         return 0.0
     return float(min(Fraction(beyond) * factor, Fraction(2))) * (1 - 1e-12)
-
-
-def _over_one(solution: Any) -> tuple[list[int], int]:
-    """Numerators over one positive denominator."""
-    numerators, denominator = solution.numer_denom()
-    sign = -1 if denominator < 0 else 1
-    return [sign * int(n) for n in numerators.entries()], sign * int(denominator)
-
-
-def _plain_integers(block: NDArray[np.float64]) -> list[list[int]]:
-    """The block times one power of two that makes all of it integer."""
-    table, shift = to_integers(block)
-    up = [int(s) for s in shift - shift.min()]
-    return [[int(v) << u for v, u in zip(row, up)] for row in table.tolist()]
-
-
-def _independent(block: NDArray[np.float64], group: NDArray[np.int64], hulls: bool) -> list[int]:
-    """Rows that are affinely (cone: linearly) independent, earlier ones first."""
-    table = to_integers(block).table
-    if hulls:
-        member = np.asarray(group[:, None] == np.unique(group), dtype=np.int64)
-        table = np.column_stack([table, member])
-    return independent_columns(np.ascontiguousarray(table.T))
-
-
-def _all_values(
-    problem: Problem, weights: list[float], two: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Values of all rows in floats with their error bounds."""
-    floats = np.array(weights)
-    if two or not problem.fit_intercept:
-        blocks = floats.reshape(-1, problem.d)
-        blocks = np.column_stack([blocks, np.zeros(len(blocks))])
-    else:
-        blocks = floats.reshape(-1, problem.d + 1)
-    if not problem.binary:
-        blocks = np.vstack([blocks, np.zeros(problem.d + 1)])
-    return float_bounds(problem, blocks[:, :-1], blocks[:, -1])
-
-
-def _as_float(value: Fraction) -> float:
-    """The nearest float; infinite where there is none, so that no row is left out."""
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf if value > 0 else -np.inf

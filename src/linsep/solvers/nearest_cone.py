@@ -26,7 +26,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.solvers.cloud import Cloud
+from linsep.solvers.cloud import Cloud, cone_of
 from linsep.solvers.corral import Corral
 
 __all__ = ["ConeState", "NearestCone"]
@@ -53,6 +53,10 @@ class ConeState(State, Corral):
         """Products with all rows."""
         return float(self.steps)
 
+    def weights(self) -> NDArray[np.int64]:
+        """What another search may start from: the rows of the corral."""
+        return self.rows.copy()
+
 
 @dataclass(frozen=True)
 class NearestCone:
@@ -60,39 +64,43 @@ class NearestCone:
 
     Parameters
     ----------
-    cloud : Cloud
-        The rows in the coordinates of the search; groups = 0.
-    active : array of int
-        Reflected rows that span the cone.
-    base, shares : arrays
-        The goal is minus the sum of shares times base rows.
+    active : array of int, optional
+        Reflected rows that span the cone; all if None.
+    base, shares : arrays of int, optional
+        The goal is minus the sum of shares times base rows; all rows once if None.
     batch : int, default=24
         Rows taken in for each cycle, at most.
     """
 
-    cloud: Cloud
-    active: NDArray[np.int64]
-    base: NDArray[np.int64]
-    shares: NDArray[np.int64]
+    active: NDArray[np.int64] | None = None
+    base: NDArray[np.int64] | None = None
+    shares: NDArray[np.int64] | None = None
     batch: int = 24
     unit: ClassVar[str] = "major cycle"
 
     def init(self, problem: Problem, *, start: Any = None) -> ConeState:
         """No rows, or those of an earlier search; the goal is all that is missing."""
-        goal = -self.cloud.combine(self.base, self.shares.astype(np.float64))
-        side = np.full(self.cloud.n_rows, -1)
-        side[self.active] = 0
-        state = ConeState(**Corral.blank(0, self.cloud), side=side, goal=goal, rest=goal.copy())
+        cloud = cone_of(problem)
+        goal = -cloud.combine(*self._goal(problem))
+        side = np.full(cloud.n_rows, -1 if self.active is not None else 0)
+        if self.active is not None:
+            side[self.active] = 0
+        state = ConeState(**Corral.blank(0, cloud), side=side, goal=goal, rest=goal.copy())
         if start is not None and len(start):
-            state.join(self.cloud, np.asarray(start, dtype=np.int64), goal)
-            state.rest = goal - state.point(self.cloud)
+            state.join(cloud, np.asarray(start, dtype=np.int64), goal)
+            state.rest = goal - state.point(cloud)
         return state
+
+    def _goal(self, problem: Problem) -> tuple[NDArray[np.int64], Array]:
+        """Rows and shares whose sum, negative, is aimed at."""
+        base = np.arange(problem.n_rows) if self.base is None else self.base
+        return base, np.ones(len(base)) if self.shares is None else self.shares.astype(np.float64)
 
     def advance(self, problem: Problem, state: ConeState, steps: int, log: Log = NO_LOG) -> int:
         """Run major cycles."""
-        taken = 0
+        cloud, taken = cone_of(problem), 0
         while taken < steps and not state.status.done:
-            state.status = self._cycle(state)
+            state.status = self._cycle(cloud, state)
             state.steps += 1
             taken += 1
         return taken
@@ -103,27 +111,28 @@ class NearestCone:
 
     def witness(self, problem: Problem, state: ConeState) -> Witness:
         """The weak separator, if the goal cannot be reached, and the rows of the cone."""
-        rows = np.concatenate([state.rows, self.base])
-        shares = np.concatenate([state.multipliers, self.shares])
-        a = self.cloud.weights(-state.rest, rows, shares)
+        base, aim = self._goal(problem)
+        rows = np.concatenate([state.rows, base])
+        shares = np.concatenate([state.multipliers, aim])
+        a = cone_of(problem).weights(-state.rest, rows, shares)
         claim = "origin" if state.status is Status.CONVERGED else ""
         return Witness(a=a, rows=rows, multipliers=shares, claim=claim)
 
-    def _cycle(self, state: ConeState) -> Status:
+    def _cycle(self, cloud: Cloud, state: ConeState) -> Status:
         length = float(np.sqrt(state.rest @ state.rest))
         if length <= _REACHED * float(np.sqrt(state.goal @ state.goal)):
             return Status.CONVERGED
         state.idle = 0 if length < state.shortest * (1 - 1e-12) else state.idle + 1
         state.shortest = min(state.shortest, length)
-        values = self.cloud.values(-state.rest)
+        values = cloud.values(-state.rest)
         values[state.rows] = 0.0  # nothing but rounding: rows inside have been made the best of
         edge = np.array([-_BEYOND * length])
-        rows, _ = state.outside(self.cloud, state.side, values, edge, self.batch)
+        rows, _ = state.outside(cloud, state.side, values, edge, self.batch)
         if not len(rows):
             return Status.BOUNDARY
         if state.idle > _PATIENCE:
             return Status.STALLED
-        state.join(self.cloud, rows, state.goal)
-        state.rest = state.goal - state.point(self.cloud)
+        state.join(cloud, rows, state.goal)
+        state.rest = state.goal - state.point(cloud)
         state.n_updates += 1
         return Status.RUNNING
