@@ -3,59 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from itertools import combinations
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linsep.certify.exact import (
-    dependency,
-    reflected,
-    scaled_integers,
-    solve_seconds,
-    to_integers,
-)
-from linsep.certify.margins import loosen, margin_above
 from linsep.certify.proof import Proof
-from linsep.certify.recheck import carrying_columns, kesler_rows
-from linsep.core.drive import Outcome, drive
-from linsep.core.lanes import one_blas_thread, run_all
-from linsep.core.limits import Limits
+from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem
-from linsep.core.protocol import Witness
-from linsep.core.status import Status
 from linsep.core.validate import as_matrix
 from linsep.errors import SettingError
-from linsep.separating.faces import find_face
-from linsep.separating.margin import MarginFinder
-from linsep.separating.planes import Plane, exact_plane, plane_of, rational_planes
-from linsep.solvers.cloud import cloud_of
-from linsep.solvers.exact_hulls import ExactHulls
-from linsep.solvers.exact_state import ExactState
-from linsep.solvers.nearest_hulls import NearestHulls
-from linsep.solvers.perceptron import SingleSample
-from linsep.solvers.samples import by_products, one_unit
+from linsep.separating.clock import Clock
+from linsep.separating.judge import Judge
+from linsep.solvers.samples import by_products
 
 __all__ = ["separability"]
 
-Array = NDArray[np.float64]
-Rows = NDArray[np.int64]
-
-_WIDE = 3000  # rows and columns beyond which the perceptron has the first try
-_PASSES = 1000  # over the data that it gets
 _SMALL = 4_000_000  # entries up to which a matrix is copied where that saves time
-_TWO_THREADS = 400_000  # entries from which two threads are worth their start
-_FACE = 3000  # rows and columns beyond which no weak separator is looked for
-_MACHINE_TOL = 0.1  # the same for a machine of K > 2 classes, whose margin is bounded otherwise
-
-
-class _TimeUpError(Exception):
-    """The time limit was reached."""
 
 
 def separability(
@@ -123,7 +87,7 @@ def decide(
     begin = time.perf_counter() if begin is None else begin
     if time_limit is not None:
         begin += _load_libraries()
-    judge = _Judge(problem, exact, begin, time_limit)
+    judge = Judge(problem, exact, Clock(begin, time_limit))
     # one BLAS thread: the products are small, and two libraries with two threads each (numpy's
     # and scipy's) make them several times slower on two cores
     # numbers may overflow on the way: every answer is checked in integers where that happens
@@ -154,283 +118,3 @@ def _by_rows(X: Any) -> Any:
     if isinstance(matrix, np.ndarray) and len(matrix) >= matrix.shape[1] and matrix.size <= _SMALL:
         return np.ascontiguousarray(matrix)
     return matrix
-
-
-@dataclass
-class _Judge:
-    """One question and the time there is to answer it."""
-
-    problem: Problem
-    exact: bool
-    begin: float
-    time_limit: float | None
-
-    # -- time --------------------------------------------------------------------------------
-
-    def left(self) -> float | None:
-        """Seconds that are left, None for any number."""
-        if self.time_limit is None:
-            return None
-        return self.time_limit - (time.perf_counter() - self.begin)
-
-    def tick(self, ahead: float = 0.0) -> None:
-        """Stop when the time is up, or will be before the end of what takes so long."""
-        left = self.left()
-        if left is not None and left <= ahead:
-            raise _TimeUpError
-
-    def search(
-        self, problem: Problem, solver: Any, *, start: Any = None, steps: int | None = None
-    ) -> Outcome[Any]:
-        """Drive a solver within the time that is left."""
-        self.tick()
-        state = solver.init(problem, start=start)
-        left = self.left()
-        seconds = None if left is None else max(left, 0.0)
-        outcome = drive(problem, solver, state, limits=Limits(steps=steps, seconds=seconds))
-        if outcome.interrupted:
-            raise KeyboardInterrupt
-        return outcome
-
-    def run(self, problem: Problem, solver: Any, *, start: Any = None) -> Outcome[Any]:
-        """The same for a search whose unfinished state is of no use."""
-        outcome = self.search(problem, solver, start=start)
-        if outcome.status is Status.TIME_LIMIT:
-            raise _TimeUpError
-        return outcome
-
-    # -- verdict -----------------------------------------------------------------------------
-
-    def decide(self) -> Proof:
-        """Search in coordinates that suit the search ever better, then in rational numbers."""
-        problem = self.problem
-        finder = MarginFinder(problem, self.search, self.tick)
-        plain = NearestHulls(tol=finder.tol if problem.binary else _MACHINE_TOL)
-        searches = [NearestHulls("scaled"), NearestHulls("white")]
-        if one_unit(problem):
-            searches.insert(0, plain)
-        if problem.n * problem.d >= _TWO_THREADS and not by_products(problem):
-            _prepare(problem, searches[0].metric)
-        pair = contradiction(problem) if self.exact else None
-        if pair is not None:
-            return self.inseparable(*pair)
-        latest: Outcome[Any] | None = None
-        try:
-            if min(problem.n, problem.d) > _WIDE:
-                proof = self.perceptron()
-                if proof is not None:
-                    return proof
-            for solver in searches:
-                steps = None if solver.metric == "white" else 100 + 2 * problem.width
-                latest = self.search(problem, solver, steps=steps)
-                proof = self.judge(latest)
-                if proof is not None:
-                    return proof
-                if latest.status is Status.TIME_LIMIT:
-                    raise _TimeUpError
-            assert latest is not None
-            if self.time_limit is not None:  # a system of products, of twice the bits
-                table = to_integers(reflected(problem, latest.witness.rows)).table
-                self.tick(2 * solve_seconds(table))
-            start = (latest.witness.rows, latest.witness.multipliers)
-            return self.exactly(self.run(problem, ExactHulls(tol=None), start=start).state)
-        except _TimeUpError:
-            return self.undecided(latest)
-
-    def perceptron(self) -> Proof | None:
-        """Many rows of many columns are mostly separable with room: a plane is soon found."""
-        problem = self.problem
-        solver = SingleSample(order="shuffle", cycles=False)
-        outcome = self.search(problem, solver, steps=_PASSES * problem.n)
-        if outcome.status is not Status.SEPARATED:
-            return None
-        coef, intercept = problem.split(outcome.witness.a)
-        return self.separable(
-            (coef[0], float(intercept[0])) if problem.binary else (coef, intercept)
-        )
-
-    def judge(self, outcome: Outcome[Any]) -> Proof | None:
-        """A proof from a search in floats, if it can be had."""
-        witness = outcome.witness
-        if witness.claim == "origin":
-            if not self.exact:
-                return self.rounded(witness)
-            pair = None if self.problem.binary else self.overlapping_pair()
-            if pair is not None:
-                return self.inseparable(*pair)
-            multipliers = dependency(reflected(self.problem, witness.rows), tick=self.tick)
-            if multipliers is None:
-                return None
-            return self.inseparable(witness.rows, multipliers)
-        if outcome.state.low <= 0:
-            return None
-        return self.separable(plane_of(self.problem, witness.a), outcome)
-
-    def overlapping_pair(self) -> tuple[Rows, list[Fraction]] | None:
-        """Two of the classes that no plane separates, if there are such: a shorter proof."""
-        problem = self.problem
-        for pair in combinations(range(problem.K), 2):
-            members = np.flatnonzero(np.isin(problem.label, pair))
-            part = Problem(
-                problem.matrix[members], problem.label[members], fit_intercept=problem.fit_intercept
-            )
-            witness = self.search(part, NearestHulls("scaled"), steps=100 + 2 * part.width).witness
-            if witness.claim == "origin":
-                multipliers = dependency(reflected(part, witness.rows), tick=self.tick)
-                if multipliers is not None:
-                    samples = members[witness.rows]
-                    rivals = np.array(pair)[1 - part.label[witness.rows]]
-                    return kesler_rows(problem, samples, rivals), multipliers
-        return None
-
-    def exactly(self, state: ExactState) -> Proof:
-        """A proof from a search in rational numbers."""
-        if state.status is Status.INSEPARABLE:
-            return self.inseparable(np.array(state.rows), state.multipliers)
-        plane = next(rational_planes(self.problem, state.normal, self.tick))
-        proof = self.separable(plane, start=state)
-        assert proof is not None
-        return proof
-
-    # -- separable ---------------------------------------------------------------------------
-
-    def separable(
-        self,
-        plane: Plane | None,
-        outcome: Outcome[Any] | None = None,
-        start: ExactState | None = None,
-    ) -> Proof | None:
-        """Bound the margin, starting from a plane; None if it does not separate."""
-        finder = MarginFinder(self.problem, self.search, self.tick)
-        if not finder.offer(plane):
-            return None
-        with suppress(_TimeUpError):  # what was found so far is true all the same
-            if start is None:
-                finder.narrow(outcome)
-            else:
-                shares = np.array([float(m) for m in start.multipliers])
-                finder.narrow_exactly(np.array(start.rows), shares)
-        coef, intercept = finder.plane
-        return self.proof(
-            separable=True,
-            coef=coef,
-            intercept=intercept,
-            margin=(finder.low, max(finder.low, finder.high)),
-            hull_rows=finder.rows,
-            hull_weights=finder.weights,
-        )
-
-    # -- not separable -------------------------------------------------------------------------
-
-    def inseparable(self, rows: Rows, multipliers: Sequence[Fraction]) -> Proof:
-        """State that rows sum to zero, and look for a weak separator."""
-        numbers, scale = scaled_integers(multipliers)
-        whole = sum(numbers)
-        if whole * scale != 1:
-            multipliers = [Fraction(n, whole) for n in numbers]
-        fields = self.named(rows, tuple(multipliers))
-        if min(self.problem.n_rows, reflected(self.problem, rows[:1]).shape[1]) > _FACE:
-            return self.proof(separable=False, quasi=None, **fields)
-        try:
-            face = find_face(self.problem, self.run, self.tick)
-        except _TimeUpError:
-            return self.proof(separable=False, quasi=None, **fields)
-        span = self.named(face.rows, face.multipliers)
-        fields |= {f"span_{name}": value for name, value in span.items()}
-        if face.weights is None:
-            return self.proof(separable=False, quasi=False, **fields)
-        coef, intercept = exact_plane(self.problem, face.weights)
-        return self.proof(
-            separable=False,
-            quasi=True,
-            coef=coef,
-            intercept=intercept,
-            columns=carrying_columns(coef),
-            **fields,
-        )
-
-    def rounded(self, witness: Witness) -> Proof | None:
-        """What floating point says about rows that seem to sum to zero."""
-        block = reflected(self.problem, witness.rows)
-        shares = witness.multipliers / witness.multipliers.sum()
-        with np.errstate(over="ignore", invalid="ignore"):
-            if not np.all(np.abs(shares @ block) <= 1e-7 * np.abs(block).max(axis=0)):
-                return None
-        numbers = [Fraction(v) for v in shares.tolist()]
-        whole = sum(numbers)
-        fields = self.named(witness.rows, tuple(n / whole for n in numbers))
-        return self.proof(separable=False, quasi=None, exact=False, **fields)
-
-    def undecided(self, outcome: Outcome[Any] | None) -> Proof:
-        """What is known when the time is up: an upper bound of the margin at most."""
-        high, fields = np.inf, {}
-        if outcome is not None and self.problem.binary:
-            rows, weights = outcome.witness.rows, outcome.witness.multipliers
-            high = loosen(self.problem, margin_above(self.problem, rows, weights), 1e-12)
-            fields = {"hull_rows": rows, "hull_weights": weights}
-        return self.proof(separable=None, quasi=None, margin=(0.0, high), exact=False, **fields)
-
-    # -- writing it down -------------------------------------------------------------------------
-
-    def named(self, rows: Rows, multipliers: tuple[Fraction, ...]) -> dict[str, Any]:
-        """Reflected rows, in order, as samples and rivals."""
-        problem = self.problem
-        order = np.argsort(rows)
-        rows = np.asarray(rows)[order]
-        multipliers = tuple(multipliers[i] for i in order)
-        samples = np.array([problem.sample_of(int(r)) for r in rows], dtype=np.int64)
-        rivals = None
-        if not problem.binary:
-            rivals = np.array([problem.rival_of(int(r)) for r in rows], dtype=np.int64)
-        return {"rows": samples, "rivals": rivals, "multipliers": multipliers}
-
-    def proof(self, **fields: Any) -> Proof:
-        problem = self.problem
-        names = problem.feature_names
-        return Proof(
-            classes=problem.classes,
-            fit_intercept=problem.fit_intercept,
-            n_samples=problem.n,
-            n_features=problem.d,
-            feature_names=None if names is None else tuple(names),
-            fingerprint=problem.fingerprint,
-            **fields,
-        )
-
-
-def _prepare(problem: Problem, metric: str) -> None:
-    """The digest of the rows and the coordinates of the first search, at the same time."""
-
-    def digest() -> None:
-        with np.errstate(all="ignore"):
-            assert problem.row_hashes is not None
-
-    def cloud() -> None:
-        with np.errstate(all="ignore"):
-            cloud_of(problem, metric)
-
-    run_all([digest, cloud])
-
-
-def contradiction(problem: Problem) -> tuple[Rows, list[Fraction]] | None:
-    """Two equal samples of different classes, or without an intercept a sample that is zero."""
-    hashes = problem.row_hashes
-    if not problem.fit_intercept:
-        for i in np.flatnonzero(hashes == 0).tolist():
-            if not _sample(problem, i).any():
-                return np.array([i * (1 if problem.binary else problem.K - 1)]), [Fraction(1)]
-    order = np.argsort(hashes, kind="stable")
-    same = hashes[order[1:]] == hashes[order[:-1]]
-    other = problem.label[order[1:]] != problem.label[order[:-1]]
-    for at in np.flatnonzero(same & other).tolist():
-        i, j = sorted((int(order[at]), int(order[at + 1])))
-        if np.array_equal(_sample(problem, i), _sample(problem, j)):
-            pair = np.array([i, j])
-            rows = kesler_rows(problem, pair, problem.label[pair[::-1]])
-            return rows, [Fraction(1, 2)] * 2
-    return None
-
-
-def _sample(problem: Problem, i: int) -> Array:
-    row = problem.matrix[[i]]
-    return np.ravel(row if isinstance(row, np.ndarray) else row.toarray())

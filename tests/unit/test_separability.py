@@ -439,12 +439,12 @@ def test_loading_libraries_does_not_count_as_time(monkeypatch):
 
 
 def test_time_limit_during_the_weak_separator(monkeypatch):
-    import linsep.verdict as verdict
+    from linsep.separating import clock, judge
 
     def late(*_):
-        raise verdict._TimeUpError
+        raise clock.TimeUpError
 
-    monkeypatch.setattr(verdict, "find_face", late)
+    monkeypatch.setattr(judge, "find_face", late)
     X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
     proof = linsep.separability(X, y, time_limit=60)
     assert proof.separable is False and proof.quasi is None

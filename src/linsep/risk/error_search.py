@@ -27,9 +27,10 @@ from linsep.core.drive import drive
 from linsep.core.limits import Limits
 from linsep.core.problem import Problem
 from linsep.risk.machines import Plane, Rows, constant_rule, for_all_classes, no_rule, wrong_rows
+from linsep.separating.contradiction import contradiction
 from linsep.separating.planes import plane_of
 from linsep.solvers.nearest_hulls import NearestHulls
-from linsep.verdict import contradiction, decide
+from linsep.verdict import decide
 
 __all__ = ["Conflict", "Search"]
 

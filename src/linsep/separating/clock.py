@@ -1,0 +1,58 @@
+"""The time there is to answer a question."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from linsep.core.drive import Outcome, drive
+from linsep.core.limits import Limits
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+
+__all__ = ["Clock", "TimeUpError"]
+
+
+class TimeUpError(Exception):
+    """The time limit was reached."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When the question was asked, and for how many seconds it may be thought about."""
+
+    begin: float
+    time_limit: float | None
+
+    def left(self) -> float | None:
+        """Seconds that are left, None for any number."""
+        if self.time_limit is None:
+            return None
+        return self.time_limit - (time.perf_counter() - self.begin)
+
+    def tick(self, ahead: float = 0.0) -> None:
+        """Stop when the time is up, or will be before the end of what takes so long."""
+        left = self.left()
+        if left is not None and left <= ahead:
+            raise TimeUpError
+
+    def search(
+        self, problem: Problem, solver: Any, *, start: Any = None, steps: int | None = None
+    ) -> Outcome[Any]:
+        """Drive a solver within the time that is left."""
+        self.tick()
+        state = solver.init(problem, start=start)
+        left = self.left()
+        seconds = None if left is None else max(left, 0.0)
+        outcome = drive(problem, solver, state, limits=Limits(steps=steps, seconds=seconds))
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        return outcome
+
+    def run(self, problem: Problem, solver: Any, *, start: Any = None) -> Outcome[Any]:
+        """The same for a search whose unfinished state is of no use."""
+        outcome = self.search(problem, solver, start=start)
+        if outcome.status is Status.TIME_LIMIT:
+            raise TimeUpError
+        return outcome
