@@ -11,6 +11,7 @@ import linsep
 from linsep.certify.leverage import sample, sample_matrix
 from linsep.certify.logistic_bounds import large_bounds, sample_sizes
 from linsep.certify.logistic_gap import logistic_gap
+from linsep.certify.survey import _compiled
 from linsep.core import Problem
 from linsep.core.cholesky import solved
 
@@ -107,3 +108,17 @@ def test_solving_with_columns_of_all_sizes_and_dependent_ones():
     assert twice @ solved(twice, np.array([2.0, 2.0])) == pytest.approx([2.0, 2.0])
     idle = solved(np.diag([0.0, 4.0]), np.array([1.0, 8.0]))
     assert idle.tolist() == pytest.approx([0.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [3, 8, 21])
+def test_the_compiled_survey_measures_as_numpy_does(kind, d):
+    rng = np.random.default_rng(d)
+    X = (rng.normal(size=(700, d)) * 10.0 ** rng.integers(-3, 4, size=d)).astype(kind)
+    problem = Problem(X, np.arange(700) % 2)
+    found, wide = _compiled(problem, 2), X.astype(float)
+    assert found.rows == pytest.approx(np.square(wide).sum(axis=1), rel=1e-13)
+    assert found.columns == pytest.approx(np.square(wide).sum(axis=0), rel=1e-13)
+    assert found.usable
+    X[600, d - 1] = np.nan
+    assert not _compiled(Problem(X, np.arange(700) % 2, check_finite=False), 1).usable

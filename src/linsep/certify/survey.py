@@ -7,11 +7,13 @@ need anyway also finds NaN, infinity and numbers whose squares overflow.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.core.rows import CSR
 from linsep.jit import products
@@ -20,6 +22,8 @@ __all__ = ["Survey", "survey"]
 
 Array = NDArray[np.float64]
 
+_COMPILED = 4_000_000  # entries from which compiled code is worth loading
+_SMALL = 300_000  # entries below which a second thread costs more than it brings
 _HUGE = 1e200  # squared lengths from which products of two numbers may overflow
 
 
@@ -47,19 +51,36 @@ def survey(problem: Problem, threads: int | None = None) -> Survey:
     kept: Survey | None = problem.__dict__.get("_survey")
     if kept is None:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            kept = _sparse(problem) if problem.sparse else _dense(problem, threads)
+            kept = _sparse(problem, threads) if problem.sparse else _dense(problem, threads)
         problem.__dict__["_survey"] = kept
     return kept
 
 
 def _dense(problem: Problem, threads: int | None) -> Survey:
-    """In the type of the matrix, block by block; float64 once squares leave float32."""
+    """Large tables by compiled code in float64; else in the type of the matrix, block by block,
+    in float64 once squares leave float32."""
+    if problem.n * problem.d >= _COMPILED and problem.matrix.flags.c_contiguous:
+        return _compiled(problem, threads)
     narrow = problem.matrix.dtype != np.float64
     found = _blocks(problem, Lanes(problem.matrix), threads, 1e-3 if narrow else 1e-9)
     small = narrow and bool((found.columns < 1e-20).any())
     if narrow and (small or not found.usable):
         return _blocks(problem, Lanes(problem.matrix, wide=True), threads, 1e-9)
     return found
+
+
+def _compiled(problem: Problem, threads: int | None) -> Survey:
+    lanes = Lanes(problem.matrix)
+    rows, size = np.empty(problem.n), problem.n * problem.d
+
+    def lane_sums(lane: int) -> Array:
+        total = np.zeros(problem.d)
+        lo, hi = lanes.spans[lane]
+        products.dense_squares(problem.matrix, lo, hi, rows, total, size=size, work=size)
+        return total
+
+    columns = np.sum(lanes.each(lane_sums, threads), axis=0)
+    return Survey(rows, columns, 1e-9)
 
 
 def _blocks(problem: Problem, lanes: Lanes, threads: int | None, slack: float) -> Survey:
@@ -87,9 +108,15 @@ def _blocks(problem: Problem, lanes: Lanes, threads: int | None, slack: float) -
     return Survey(rows, columns, slack)
 
 
-def _sparse(problem: Problem) -> Survey:
+def _sparse(problem: Problem, threads: int | None) -> Survey:
     M = problem.matrix
-    rows, columns = np.empty(problem.n), np.zeros(problem.d)
-    size = int(M.nnz)
-    products.squares(CSR(M.data, M.indices, M.indptr), rows, columns, size=size, work=2 * size)
-    return Survey(rows, columns, 1e-9)
+    X, n, size = CSR(M.data, M.indices, M.indptr), problem.n, int(M.nnz)
+    lanes = 1 if size < _SMALL or problem.d > size // 8 else 2
+    edges = [int(np.searchsorted(M.indptr, size * k // lanes)) for k in range(lanes)] + [n]
+    rows, columns = np.empty(n), np.zeros((lanes, problem.d))
+    jobs = [
+        partial(products.squares, X, lo, hi, rows, own, size=size, work=2 * size)
+        for (lo, hi), own in zip(pairwise(edges), columns)
+    ]
+    run_all(jobs, threads)
+    return Survey(rows, columns.sum(axis=0), 1e-9)
