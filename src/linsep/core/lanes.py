@@ -52,6 +52,7 @@ class Lanes:
         self.dtype = np.dtype(np.float64) if wide else matrix.dtype
         per_row = self.d * self.dtype.itemsize
         self.rows = int(np.clip(_BLOCK_BYTES // max(1, per_row) // 64 * 64, 64, 8192))
+        self.rows = min(self.rows, max(1024, self.n // 16 // 64 * 64))  # work for every thread
         n_blocks = -(-self.n // self.rows)
         count = 8 if self.d <= 128 else 4 if self.d <= 512 else 2
         count = max(1, min(count, n_blocks // 4))

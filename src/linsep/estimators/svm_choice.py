@@ -8,7 +8,7 @@ from linsep.core import Problem, Solver
 from linsep.errors import SettingError
 from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.dual_cd import DualCD
-from linsep.solvers.hinge_pass import UNPACKED
+from linsep.solvers.hinge_rows import UNPACKED
 from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.newton_machine import NewtonMachine
 from linsep.solvers.one_vs_rest import OneVsRest

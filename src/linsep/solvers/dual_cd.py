@@ -104,6 +104,11 @@ class DualCD:
 
     unit: ClassVar[str] = "sweep"
 
+    def prepare(self, problem: Problem) -> None:
+        """Make what all parts of a problem of many classes share."""
+        row_lengths(problem)
+        packed(problem, self.tol)
+
     def init(self, problem: Problem, *, start: Any = None) -> DualState:
         """alpha = 0, or given dual variables, one for each row."""
         cost = self.C * problem.weight

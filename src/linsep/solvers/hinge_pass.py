@@ -13,18 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes
-from linsep.core.order import generator
-from linsep.core.problem import Problem
 from linsep.core.rows import CSR
 from linsep.jit import newton_hinge as loops
 from linsep.jit.hinge_lane import lane as fused
 from linsep.jit.scatter import scatter
 
-__all__ = ["UNPACKED", "Reading", "RowSet", "leveraged", "sample_rows", "whole"]
+__all__ = ["Reading", "RowSet"]
 
 Array = NDArray[np.float64]
 
-UNPACKED = 8_000_000  # entries up to which sparse rows are written out
 _COMPILED = 100_000  # entries from which a lane is one compiled call
 
 
@@ -153,49 +150,3 @@ class RowSet:
         if offset:
             out[:d, d] += (root @ B) * (np.sqrt(factor) if factor != 1.0 else 1.0)
             out[d, d] += total
-
-
-def whole(problem: Problem, *, wide: bool) -> RowSet:
-    """All rows."""
-    matrix = unpacked(problem.matrix, wide=wide)
-    return RowSet(matrix, problem.sign, problem.weight, wide=wide)
-
-
-def leveraged(
-    problem: Problem, lengths: Array, size: int, seed: int, level: int, *, wide: bool
-) -> RowSet:
-    """A sample of rows; see ``sample_rows``."""
-    index, cost = sample_rows(problem, lengths, size, seed, level)
-    matrix = unpacked(problem.matrix[index], wide=wide)
-    return RowSet(matrix, problem.sign[index], cost, wide=wide)
-
-
-def unpacked(matrix: Any, *, wide: bool) -> Any:
-    """Sparse rows that take little room, written out once instead of in every pass.
-
-    In float32 unless ``wide`` asks for more: the weights found are judged on the rows as given.
-    """
-    if isinstance(matrix, np.ndarray) or matrix.shape[0] * matrix.shape[1] > UNPACKED:
-        return matrix
-    size = np.abs(matrix.data[matrix.data != 0])
-    narrow = not wide and size.size and size.min() > 1e-9 and size.max() < 1e9
-    return matrix.astype(np.float32 if narrow else np.float64).toarray()
-
-
-def sample_rows(
-    problem: Problem, lengths: Array, size: int, seed: int, level: int
-) -> tuple[NDArray[np.int64], Array]:
-    """About ``size`` rows, long ones more often, with the costs that make sums unbiased.
-
-    Row i is taken with probability min(1, size (1 / (2 n) + |x_i|^2 / (2 sum |x|^2))), so rows
-    with rare features are always in; a row of weight s counts as s rows.
-    """
-    s = problem.weight
-    total, mass = float(s @ lengths), float(s.sum())
-    share = 0.5 * size if total > 0 else float(size)
-    chance = lengths * (share / total if total > 0 else 0.0)
-    chance += share / mass
-    if s.min() != s.max() or s[0] != 1.0:
-        chance *= s
-    index = np.flatnonzero(generator(seed, level).random(problem.n) < chance)
-    return index, s[index] / np.minimum(1.0, chance[index])

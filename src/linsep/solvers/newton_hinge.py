@@ -13,102 +13,40 @@ Stop      (P - D) / P <= tol with D the dual value of alpha_i = C s_i L'(u_i), m
 Paper     Chapelle 2007, Training a support vector machine in the primal; Keerthi and DeCoste
           2005 for the squared hinge
 
-When the gradient vanishes, the gap is what the rounding leaves, C sum s (max(u, 0) - z u). It
-is read off the stored u for any h, so the next h is known without another pass.
+Which rows are read is up to solvers/hinge_rows.py, the widths h to solvers/hinge_widths.py.
 """
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from linsep.certify.survey import survey
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.jit import newton_hinge as loops
 from linsep.jit import products
-from linsep.losses.hinge import derivative, rounded_excess, slopes_along
+from linsep.losses.hinge import derivative, slopes_along
 from linsep.solvers.dual_point import matrix_of
-from linsep.solvers.hinge_pass import Reading, RowSet, leveraged, whole
+from linsep.solvers.hinge_pass import Reading, RowSet
+from linsep.solvers.hinge_rows import rows_of_level, sizes, workable
+from linsep.solvers.hinge_state import NewtonState
+from linsep.solvers.hinge_widths import FIRST, SECOND, Widths, slopes
+from linsep.solvers.packed import NARROW
 
 __all__ = ["NewtonHinge", "NewtonState"]
 
 Array = NDArray[np.float64]
 
-_FIRST = (2.0, 1.0, 0.5, 0.25)  # widths on the first set of rows
-_SECOND = (0.25, 0.12)  # and on the next, before the width that the tolerance asks for
-_SMALLEST = 1e-13  # width below which rounding rules
-_RUNG = 12  # steps at one width on a sample, at most
 _SEPARABLE = 0.01  # share of the loss at w = 0 below which hardly any row is in the way
-
-
-@dataclass(kw_only=True)
-class NewtonState(State):
-    """An evaluated point: its violations, gradient and curvature, and the best bounds."""
-
-    a: Array
-    level: int = -1
-    """Which sample of rows; -1 before the first pass, the last level is all rows."""
-    rung: int = 0
-    """Steps taken at this width."""
-    h: float = 0.0
-    kappa: float = 1e-3
-    u: Array = field(default_factory=lambda: np.zeros(0))
-    gradient: Array
-    curvature: Array
-    rounded: float = np.inf
-    """Objective with the corner rounded off."""
-    primal: float = np.inf
-    dual: float = 0.0
-    """Values at a on all rows (at the last level)."""
-    leftover: float = 0.0
-    """Part of the gap at a that comes from the rounding; Newton steps remove the rest."""
-    center: Array = field(default_factory=lambda: np.zeros(0))
-    """Slopes of the rounded loss at u = 0; empty means 1/2 for all rows."""
-    settled_gap: float = np.inf
-    """Gap when the centre was last moved."""
-    best: Array
-    best_primal: float = np.inf
-    dual_a: Array
-    dual_h: float = 0.0
-    dual_z: Array = field(default_factory=lambda: np.zeros(0))
-    """The best dual point: as weights and a width, or once there is a centre as slopes."""
-    best_dual: float = 0.0
-    target: float = 0.0
-    """Width chosen for the tolerance."""
-    idle: int = 0
-    rows_read: float = 0.0
-    n_rows: int
-    columns: Array
-    """Squared lengths of the columns, weighted, and the sum of the weights."""
-    lengths: Array
-    """Squared lengths of the rows."""
-
-    @property
-    def passes(self) -> float:
-        """Rows read divided by the number of rows."""
-        return self.rows_read / self.n_rows
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap of the best primal and the best dual point."""
-        return relative_gap(self.best_primal, self.best_dual)
-
-
-def relative_gap(primal: float, dual: float) -> float:
-    """(P - D) / P, and 0 where both vanish."""
-    if not np.isfinite(primal):
-        return np.inf
-    return (primal - dual) / primal if primal > dual else 0.0
 
 
 @dataclass(frozen=True)
@@ -143,6 +81,16 @@ class NewtonHinge:
 
     unit: ClassVar[str] = "Newton step"
 
+    @property
+    def widths(self) -> Widths:
+        """The choice of widths."""
+        return Widths(self.C, self.loss, self.tol)
+
+    def prepare(self, problem: Problem) -> None:
+        """Make what all parts of a problem of many classes share."""
+        survey(problem, self.threads)
+        workable(problem, self.tol < NARROW)
+
     def init(self, problem: Problem, *, start: Any = None) -> NewtonState:
         """Zero weights, or (coef, intercept) to start from on all rows."""
         found = survey(problem, self.threads)
@@ -162,7 +110,7 @@ class NewtonHinge:
         )
         if start is not None:
             state.a = problem.join(*start)
-            state.level = len(self._sizes(problem)) - 1  # no samples: go to all rows at once
+            state.level = len(sizes(problem)) - 1  # no samples: go to all rows at once
         return state
 
     def advance(self, problem: Problem, state: NewtonState, steps: int, log: Log = NO_LOG) -> int:
@@ -181,7 +129,7 @@ class NewtonHinge:
 
     def witness(self, problem: Problem, state: NewtonState) -> Witness:
         """The best weights, and the dual variables of the best dual point."""
-        full = state.level == len(self._sizes(problem))
+        full = state.level == len(sizes(problem))
         evaluated = np.isfinite(state.primal) and full
         a = state.best if evaluated or state.level < 0 else state.a
         if state.dual_z.size:
@@ -204,12 +152,13 @@ class NewtonHinge:
             return
         rows = self._rows(problem, state)
         p, predicted = self._direction(state, problem.fit_intercept)
-        full = state.level == len(self._sizes(problem))
+        full = state.level == len(sizes(problem))
         if self._nearly_separable(problem, state):
             self._start_low(problem, state)
             return
-        if self._settled(state, predicted, full):
-            change = self._refine(state, rows) if full else self._next_width(state, rows)
+        if self.widths.settled(state, predicted, full):
+            choose = self.widths.refine if full else self.widths.next_on_sample
+            change = choose(state, rows.cost)
             if change is None and not full:
                 self._enter(problem, state, state.level + 1, state.a + p)
                 return
@@ -232,7 +181,7 @@ class NewtonHinge:
 
     def _start_low(self, problem: Problem, state: NewtonState) -> None:
         """Centre the rounded hinge at slope 0 and go on with all rows."""
-        state.level, state.rung = len(self._sizes(problem)), 0
+        state.level, state.rung = len(sizes(problem)), 0
         state.h, state.kappa = 1.0, 1e-3
         state.center = np.zeros(problem.n)
         rows = self._rows(problem, state)
@@ -265,16 +214,16 @@ class NewtonHinge:
 
     def _enter(self, problem: Problem, state: NewtonState, level: int, a: Array) -> None:
         """Go on with another set of rows."""
-        last = len(self._sizes(problem))
+        last = len(sizes(problem))
         state.rung = 0
         if self.loss == "squared_hinge":
             state.h = 0.0
         elif level == 0 and state.level < 0:
-            state.h = _FIRST[0]
+            state.h = FIRST[0]
         elif level < last:
-            state.h = _SECOND[0]
+            state.h = SECOND[0]
         else:
-            state.h = state.target or _SECOND[0]
+            state.h = state.target or SECOND[0]
         state.level = level
         state.kappa = 1e-4 if level == last and state.target else 1e-3
         rows = self._rows(problem, state)
@@ -301,13 +250,13 @@ class NewtonHinge:
             state.status = Status.DIVERGED
             return
         state.status = Status.RUNNING
-        if state.level == len(self._sizes(problem)):
+        if state.level == len(sizes(problem)):
             if state.primal < state.best_primal:
                 state.best_primal, state.best = state.primal, a.copy()
             if state.dual > state.best_dual:
                 state.best_dual, state.dual_a, state.dual_h = state.dual, a.copy(), state.h
                 if state.center.size:
-                    state.dual_z = self._slopes(state)
+                    state.dual_z = slopes(state)
             if state.gap <= self.tol:
                 state.status = Status.CERTIFIED
 
@@ -339,11 +288,6 @@ class NewtonHinge:
             state.a + p, state.h, state.center, offset=problem.fit_intercept, threads=self.threads
         )
 
-    def _slopes(self, state: NewtonState) -> Array:
-        """z of all rows at the present point."""
-        middle: Any = state.center if state.center.size else 0.5
-        return np.asarray(np.clip(state.u * (0.5 / state.h) + middle, 0.0, 1.0))
-
     def _rounded(self, a: Array, reading: Reading) -> float:
         return 0.5 * float(a[:-1] @ a[:-1]) + self.C * float(reading.sums[loops.ROUNDED])
 
@@ -357,80 +301,17 @@ class NewtonHinge:
             diagonal = H.diagonal() + bend * state.kappa * state.columns[:width]
             diagonal[: len(state.a) - 1] += 1.0
             scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-300))
-            H = H * scale[:, None] * scale
+            H *= scale[:, None]
+            H *= scale
             np.fill_diagonal(H, 1.0 + 1e-14)
-            try:
-                factor = scipy.linalg.cho_factor(H, overwrite_a=True, check_finite=False)
+            # the triangle above the diagonal, which is the one below it of the transpose
+            _, step, failed = lapack.dposv(H.T, scale * g, lower=True, overwrite_a=True)
+            if not failed:
                 break
-            except scipy.linalg.LinAlgError:
-                state.kappa = max(10 * state.kappa, 1e-12)
+            state.kappa = max(10 * state.kappa, 1e-12)
         p = np.zeros_like(state.a)
-        p[:width] = -scale * scipy.linalg.cho_solve(factor, scale * g, check_finite=False)
+        p[:width] = -scale * step
         return p, -0.5 * float(g @ p[:width])
-
-    def _settled(self, state: NewtonState, predicted: float, full: bool) -> bool:
-        """Whether further steps at this width would not pay."""
-        if full:
-            gap = max(state.primal - state.dual, 0.0)
-            rest = gap - state.leftover
-            return (
-                rest <= 0.1 * max(self.tol * state.primal, 0.2 * gap)
-                or predicted <= 1e-15 * state.primal
-            )
-        if state.rung >= _RUNG:
-            return True
-        first = state.level == 0 and state.h not in _SECOND
-        return predicted <= (1e-3 if first else 1e-4) * state.primal
-
-    def _next_width(self, state: NewtonState, rows: RowSet) -> tuple[float, Array] | None:
-        """The next width on a sample; None when it has told all it can."""
-        if self.loss == "squared_hinge":
-            return None
-        schedule = _FIRST if state.target == 0.0 else (*_SECOND, state.target)
-        later = [h for h in schedule if h < state.h]
-        if later:
-            return later[0], state.center
-        if state.target == 0.0:
-            share = 0.5 * max(self.tol, 3e-4)
-            state.target = min(self._fitting_width(state, rows, share, 0.5), 0.12)
-        return None
-
-    def _refine(self, state: NewtonState, rows: RowSet) -> tuple[float, Array] | None:
-        """On all rows: a smaller width if that is enough, else move the centre to the slopes.
-
-        Moving the centre is the step of the multiplier method: the gap shrinks at a width that
-        keeps the Newton systems well behaved, and faster the larger C is.
-        """
-        if self.loss == "squared_hinge":  # the dual may still gain where the primal cannot
-            state.idle = 0 if state.gap < 0.9 * state.settled_gap else state.idle + 1
-            state.settled_gap = min(state.gap, state.settled_gap)
-            return (state.h, state.center) if state.idle <= 6 else None
-        h, allowed = state.h, 0.5 * self.tol * state.primal
-        if not state.center.size:
-            wider = [w for w in _FIRST if w < h] if state.target == 0.0 else []
-            if wider and self._leftover(state, rows, wider[0]) > allowed:
-                return wider[0], state.center
-            fit = max(self._fitting_width(state, rows, 0.5 * self.tol, 0.8 * h), 0.2 * h)
-            near = state.primal - state.dual <= 30.0 * self.tol * state.primal
-            if near and self._leftover(state, rows, fit) <= allowed:
-                return fit, state.center
-        gap = state.primal - state.dual
-        state.idle = state.idle + 1 if not gap < state.settled_gap else 0
-        if gap > 0.3 * state.settled_gap:
-            h *= 0.5
-        state.settled_gap = min(gap, state.settled_gap)
-        if h < _SMALLEST or state.idle > 8:
-            return None
-        return h, self._slopes(state)
-
-    def _fitting_width(self, state: NewtonState, rows: RowSet, share: float, h: float) -> float:
-        """The largest width, at most h, that leaves a gap of no more than ``share`` of P."""
-        while h > 1e-4 * state.h and self._leftover(state, rows, h) > share * state.primal:
-            h *= 0.87
-        return h
-
-    def _leftover(self, state: NewtonState, rows: RowSet, h: float) -> float:
-        return self.C * float(sum_of_pieces(partial(rounded_excess, h), state.u, rows.cost)[0])
 
     def _minimum_along(self, state: NewtonState, rows: RowSet, p: Array, u1: Array) -> float:
         """Exact minimum of the rounded objective along p, from the two stored violations."""
@@ -453,35 +334,8 @@ class NewtonHinge:
                 break
         return t
 
-    def _sizes(self, problem: Problem) -> list[int]:
-        """Sizes of the samples that come before all rows."""
-        first = max(6144, 24 * problem.d)
-        return [size for size in (first, 8 * first) if 4 * size <= problem.n]
-
     def _rows(self, problem: Problem, state: NewtonState) -> RowSet:
-        return _row_set(problem, self, state.level, state.lengths)
-
-
-# -- rows of a level: rebuilt at need, kept while they are in use -----------------------------
-
-_kept = threading.local()
-
-
-def _row_set(problem: Problem, solver: NewtonHinge, level: int, lengths: Array) -> RowSet:
-    """The rows of a level, a function of the problem, the settings and the level alone."""
-    held = getattr(_kept, "value", None)
-    key = (problem, solver, level)
-    if held is not None and held[0][0] is problem and held[0][1:] == key[1:]:
-        found: RowSet = held[1]
-        return found
-    sizes = solver._sizes(problem)
-    wide = solver.tol < 1e-4
-    if level == len(sizes):
-        made = whole(problem, wide=wide)
-    else:
-        made = leveraged(problem, lengths, sizes[level], solver.seed, level, wide=wide)
-    _kept.value = (key, made)
-    return made
+        return rows_of_level(problem, state.level, state.lengths, self.seed, self.tol < NARROW)
 
 
 def _weighted_columns(problem: Problem, columns: Array) -> Array:

@@ -18,7 +18,6 @@ from linsep.core.parts import each_against_rest
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State, Witness
 from linsep.core.status import Status
-from linsep.solvers.dual_point import row_lengths
 
 __all__ = ["OneVsRest", "OneVsRestState"]
 
@@ -65,8 +64,7 @@ class OneVsRest:
     def init(self, problem: Problem, *, start: Any = None) -> OneVsRestState:
         """One state for each class; start is a list with one entry for each, or None."""
         solver: Solver[Any] = self.solver
-        row_lengths(problem)  # computed once, for all parts
-        problems = each_against_rest(problem)
+        problems = self._parts(problem)
         starts = [None] * problem.K if start is None else list(start)
         jobs = [partial(solver.init, p, start=s) for p, s in zip(problems, starts)]
         return OneVsRestState(parts=run_all(jobs, self.threads))
@@ -77,7 +75,7 @@ class OneVsRest:
         """Up to ``steps`` steps of every part."""
         jobs = [
             partial(self.solver.advance, p, s, steps)
-            for p, s in zip(each_against_rest(problem), state.parts)
+            for p, s in zip(self._parts(problem), state.parts)
             if not s.status.done
         ]
         taken = max(run_all(jobs, self.threads), default=0)
@@ -92,7 +90,7 @@ class OneVsRest:
 
     def witness(self, problem: Problem, state: OneVsRestState) -> Witness:
         """Weights of all classes; row i of class k has number k n + i."""
-        parts = [self.solver.witness(p, s) for p, s in zip(each_against_rest(problem), state.parts)]
+        parts = [self.solver.witness(p, s) for p, s in zip(self._parts(problem), state.parts)]
         rows = [part.rows + k * problem.n for k, part in enumerate(parts)]
         return Witness(
             a=np.concatenate([part.a for part in parts]),
@@ -100,6 +98,11 @@ class OneVsRest:
             multipliers=np.concatenate([part.multipliers for part in parts]),
             claim="dual",
         )
+
+    def _parts(self, problem: Problem) -> list[Problem]:
+        """Every class against all others; what they share is computed before they are made."""
+        self.solver.prepare(problem)
+        return each_against_rest(problem)
 
 
 def _together(many: list[Status]) -> Status:

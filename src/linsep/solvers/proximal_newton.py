@@ -96,6 +96,10 @@ class ProximalNewton:
         """Coordinate descent with the same settings."""
         return DualCD(self.C, self.loss, self.tol, self.seed)
 
+    def prepare(self, problem: Problem) -> None:
+        """Make what all parts of a problem of many classes share."""
+        self.descent.prepare(problem)
+
     def init(self, problem: Problem, *, start: Any = None) -> ProximalState:
         """alpha = 0, or given dual variables, one for each row."""
         base = self.descent.init(problem, start=start)
