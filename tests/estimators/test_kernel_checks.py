@@ -31,6 +31,7 @@ def expected_failures(estimator: object) -> dict[str, str]:
 
 @pytest.mark.filterwarnings("ignore::linsep.errors.GapWarning")
 @pytest.mark.filterwarnings("ignore::linsep.errors.NotSeparatedWarning")
+@pytest.mark.filterwarnings("ignore::linsep.errors.NotPositiveWarning")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures, xfail_strict=True)
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -5,8 +5,9 @@ The model is f(x) = sum alpha_i y_i K(x_i, x) + b; with |w|^2 = sum alpha_i alph
     P = |w|^2 / 2 + sum c_i max(0, 1 - y_i f(x_i)),   D = sum alpha_i - |w|^2 / 2,
 
 and D is a lower bound of the best P there is, for every alpha in its box with sum alpha_i y_i = 0,
-if the kernel is positive semidefinite. alpha is put into the box and balanced first; kernel
+if the kernel is positive semidefinite. alpha is put into the box and balanced for it; kernel
 values are computed again in float64, and all rounding errors are bounded by |K_ij|^2 <= K_ii K_jj.
+Where these bounds are too rough, as with huge C, small machines are measured in balls.
 For other kernels nothing bounds P from below, and none is claimed.
 """
 
@@ -19,16 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.gap import Gap
+from linsep.certify.kernel_balls import ball_bounds
 from linsep.certify.kernel_values import KernelValues
 from linsep.core.status import Status
 
-__all__ = ["KernelGap", "criterion", "measure_pair", "measure_pairs"]
+__all__ = ["KernelGap", "criterion", "measure_pair", "measure_pairs", "widening"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _U = 2.0**-53
 _SUM = 64 * _U  # of a sum by numpy, which adds by halves: fewer than 64 roundings in a row
+_WORTH = 1e-6  # share of the objective from which rounding errors are worth interval arithmetic
 
 
 @dataclass(frozen=True)
@@ -65,16 +68,16 @@ def measure_pair(
     values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
     *, free: bool = True, convex: bool = True, words: str = "",
 ) -> KernelGap:  # fmt: skip
-    """Bounds of one binary machine on the rows ``ids``; any alpha will do."""
-    alpha = np.clip(np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0), 0.0, cost)
-    some = np.flatnonzero(alpha)
-    s = values.combine(ids[some], (alpha * y)[some], ids)
-    root = np.sqrt(np.maximum(values.diagonal(ids), 0.0))
-    mass = float(alpha @ root)
-    share = _entry_error(values) + (len(alpha) + 8) * _U  # of sqrt(K_ii K_jj), in each product
-    quad = float((alpha * y) @ s)
+    """Bounds of one binary machine on the rows ``ids``; any alpha will do.
+
+    The objective is that of the machine with exactly these alpha, the lower bound that of the
+    nearest alpha which is allowed.
+    """
+    alpha = np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0)
+    s, root = _sums(values, ids, alpha * y), np.sqrt(np.maximum(values.diagonal(ids), 0.0))
+    mass, share = float(np.abs(alpha) @ root), _share(values, alpha)
+    quad, score = float((alpha * y) @ s), y * (s + b)
     high_quad = max(quad + (share + _SUM) * mass * mass, 0.0)
-    score = y * (s + b)
     off = share * mass * root + 4 * _U * (np.abs(s) + abs(b) + 1)
     hard = bool(np.isinf(cost).any())
     if hard:
@@ -85,7 +88,9 @@ def measure_pair(
         high = (0.5 * high_quad + loss * (1 + _SUM)) * (1 + 8 * _U)
     low = -np.inf
     if convex:
-        low = _lower(values, ids, y, alpha, quad, root, share, free, hard)
+        low = _lower(values, ids, y, cost, alpha, quad, root, share, free, hard)
+    if convex and not hard and _rounding_matters(high, low, quad, cost, score, alpha):
+        high, low = ball_bounds(values, ids, y, cost, alpha, b, high, low, free)
     length = np.sqrt(max(quad, 0.0))
     worst = float(score.min(initial=np.inf))
     return KernelGap(
@@ -96,9 +101,43 @@ def measure_pair(
         width=2.0 / length if length > 0 else np.inf,
         inside=int((score < 1.0 - 1e-9).sum()),
         words=words,
-        violation=_violation(y, cost, alpha, s - y, free),
+        violation=_violation(y, cost, np.clip(alpha, 0.0, cost), s - y, free),
         convex=convex,
     )  # fmt: skip
+
+
+def widening(
+    values: KernelValues, ids: Index, y: Array, alpha: Array, b: float, near: float = 1e-3
+) -> float:
+    """A factor a little above 1 that puts the rows next to the edge of the street behind it.
+
+    With a large C even a violation of the size of a rounding error counts; the machine times this
+    factor has none that is not larger than ``near``.
+    """
+    s, root = _sums(values, ids, alpha * y), np.sqrt(np.maximum(values.diagonal(ids), 0.0))
+    off = _share(values, alpha) * float(np.abs(alpha) @ root) * root
+    low = y * (s + b) - 2 * off - 16 * _U * (np.abs(s) + abs(b) + 1)
+    edge = low[(low < 1.0) & (low > 1.0 - near)]
+    return float(1.0 / edge.min()) * (1 + 8 * _U) if len(edge) else 1.0
+
+
+def _sums(values: KernelValues, ids: Index, signed: Array) -> Array:
+    some = np.flatnonzero(signed)
+    return values.combine(ids[some], signed[some], ids)
+
+
+def _share(values: KernelValues, alpha: Array) -> float:
+    """Rounding of each product alpha K_ij and of their sum, as a share of sqrt(K_ii K_jj)."""
+    return _entry_error(values) + (len(alpha) + 8) * _U
+
+
+def _rounding_matters(
+    high: float, low: float, quad: float, cost: Array, score: Array, alpha: Array
+) -> bool:
+    """Whether a good part of the gap is what rounding errors may amount to at worst."""
+    plain = 0.5 * quad + float((cost * np.maximum(0.0, 1.0 - score)).sum())
+    least = float(np.clip(alpha, 0.0, cost).sum()) - 0.5 * quad
+    return bool(high > low and (high - plain) + max(least - low, 0.0) > _WORTH * high)
 
 
 def criterion(
@@ -156,12 +195,13 @@ def _balanced(alpha: Array, y: Array) -> tuple[Array, float]:
 
 
 def _lower(
-    values: KernelValues, ids: Index, y: Array, alpha: Array, quad: float, root: Array,
-    share: float, free: bool, hard: bool,
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, quad: float,
+    root: Array, share: float, free: bool, hard: bool,
 ) -> float:  # fmt: skip
     """Lower bound of D at the feasible point next to alpha; at least 0, that of alpha = 0."""
-    point, slack = _balanced(alpha, y) if free else (alpha, 0.0)
-    total, mass = float(point.sum()) * (1 - slack - _SUM), float(alpha @ root)
+    inside = np.clip(alpha, 0.0, cost)
+    point, slack = _balanced(inside, y) if free else (inside, 0.0)
+    total, mass = float(point.sum()) * (1 - slack - _SUM), float(np.abs(alpha) @ root)
     moved = float(np.abs(point - alpha) @ root)
     more = 2 * moved * mass + moved * moved  # |w|^2 cannot grow by more on the way to the point
     if more > 1e-7 * total:  # far away: then it is computed for the point itself
@@ -172,10 +212,10 @@ def _lower(
     quad += more + (share + 3 * slack + 2 * _SUM) * mass * mass
     quad = max(quad, 0.0) * (1 + 8 * _U)
     if hard:  # a multiple of the point is as feasible: the best one
-        bound = 0.5 * total * (total / quad) if quad > 0 else 0.0
+        bound = 0.5 * total * (total / quad) if quad > 0 and total > 0 else 0.0
     else:
         bound = total - 0.5 * quad
-    return max(bound - 16 * _U * abs(bound), 0.0)
+    return max(bound - 16 * _U * abs(bound), 0.0) if np.isfinite(bound) else 0.0
 
 
 def _violation(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> float:

@@ -48,6 +48,8 @@ def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:
     status = getattr(model, "status_", None)
     if status is Status.SEPARATED and found.errors:
         return [f"status: SEPARATED, but {found.errors} rows are not on their own side"]
+    if status is Status.INSEPARABLE and getattr(model, "overlap_", None) is not None:
+        return []  # certify has computed that proof again
     if status is Status.INSEPARABLE and getattr(model.certificate_, "separable", None) is not False:
         return ["status: INSEPARABLE, but there are no multipliers that prove it"]
     unpenalised = hasattr(model, "separation_") and np.isinf(model._cost)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linsep.core import Moment, Observer
@@ -12,8 +13,16 @@ __all__ = ["CallbackBridge"]
 class CallbackBridge(Observer):
     """Tells scikit-learn callbacks about the run, and stops it when one of them asks."""
 
-    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        attributes: Callable[[Moment[Any]], dict[str, Any]] | None = None,
+        names: Sequence[str] = ("coef_", "intercept_", "classes_", "n_features_in_"),
+    ) -> None:
         self.estimator, self.X, self.y = estimator, X, y
+        self.attributes, self.names = attributes or _attributes, names
         self.context: Any = None
         if getattr(estimator, "_skl_callbacks", None):
             self.context = estimator._init_callback_context(max_subtasks=None)
@@ -24,7 +33,7 @@ class CallbackBridge(Observer):
         if self.context is None:
             return None
         task = self.context.subcontext(task_name=now.solver.unit)
-        weights = _attributes(now)
+        weights = self.attributes(now)
         task.call_on_fit_task_begin(
             estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=weights
         )
@@ -37,12 +46,13 @@ class CallbackBridge(Observer):
     def close(self) -> None:
         """The end of the whole fit."""
         if self.context is not None:
-            names = ("coef_", "intercept_", "classes_", "n_features_in_")
             self.context.call_on_fit_task_end(
                 estimator=self.estimator,
                 X=self.X,
                 y=self.y,
-                reconstruction_attributes={name: getattr(self.estimator, name) for name in names},
+                reconstruction_attributes={
+                    name: getattr(self.estimator, name) for name in self.names
+                },
             )
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, FitCallback
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,7 +26,7 @@ _BLOCK = 1 << 22  # kernel values computed together in predict: 32 MB
 _SHORT = ("gamma", "sigma", "degree", "coef0")
 
 
-class KernelClassifier(Calibrated, ClassifierMixin, BaseEstimator):
+class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of KernelSVM and KernelPerceptron."""
 
     _checks: ClassVar[dict[str, Check]] = {}
@@ -94,14 +95,21 @@ class KernelClassifier(Calibrated, ClassifierMixin, BaseEstimator):
         return int(check_random_state(state).randint(2**31 - 1))
 
     def _observers(self) -> list[Observer]:
-        return [*progress_observer(self.verbose), *self._callbacks()]
+        own = [one for one in self._callbacks() if isinstance(one, Observer)]
+        return [*progress_observer(self.verbose), *own]
 
     def _callbacks(self) -> Sequence[Any]:
         many = self.callbacks
         many = [] if many is None else many if isinstance(many, list | tuple) else [many]
-        for one in many:
-            if not isinstance(one, Observer):
-                raise TypeError(f"callbacks holds {one!r}; give observers of linsep.")
+        foreign = [one for one in many if not isinstance(one, Observer)]
+        for one in foreign:
+            if not isinstance(one, FitCallback):
+                raise TypeError(
+                    f"callbacks holds {one!r}; give linsep observers or scikit-learn callbacks "
+                    "(setup, teardown, on_fit_task_begin, on_fit_task_end)."
+                )
+        if foreign:
+            self.set_callbacks(*foreign)
         return many
 
     # -- after it ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Facts around a kernel machine: convexity, cost, conflicts, the proof, votes."""
+"""Facts around a kernel machine: convexity, cost, the proof, votes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.kernel_gap import KernelGap, measure_pair, measure_pairs
+from linsep.certify.kernel_gap import KernelGap, measure_pair, measure_pairs, widening
 from linsep.certify.kernel_values import KernelValues
 from linsep.core import Problem
 from linsep.errors import CostWarning, DataError
@@ -19,9 +19,9 @@ __all__ = [
     "certify_pairs",
     "convexity",
     "cost_words",
-    "hard_conflict",
     "pair_columns",
     "votes_and_sums",
+    "widen_pairs",
     "words_of",
 ]
 
@@ -87,32 +87,6 @@ def _cheaper(kernel: Any) -> str:
     return "sklearn.kernel_approximation.Nystroem in a pipeline with LinearSVM"
 
 
-def hard_conflict(problem: Problem) -> tuple[int, int] | None:
-    """Two equal rows of different classes, in the caller's numbers; None if there are none."""
-    hashes, label = problem.row_hashes, problem.label
-    order = np.argsort(hashes, kind="stable")
-    run = np.flatnonzero(np.diff(hashes[order].astype(np.uint64)) == 0)
-    for at in run.tolist():
-        i = int(order[at])
-        later = at + 1
-        while later < len(order) and hashes[order[later]] == hashes[i]:
-            j = int(order[later])
-            if label[i] != label[j] and _equal(problem.matrix, i, j):
-                a, b = problem.sample_of_index(i), problem.sample_of_index(j)
-                return min(a, b), max(a, b)
-            later += 1
-            if later > at + 64:  # the others are compared with rows nearer to them
-                break
-    return None
-
-
-def _equal(matrix: Any, i: int, j: int) -> bool:
-    a, b = matrix[[i]], matrix[[j]]
-    if isinstance(matrix, np.ndarray):
-        return bool(np.array_equal(a, b))
-    return bool(np.array_equal(a.toarray(), b.toarray()))
-
-
 def words_of(C: float, kernel: Any, free: bool) -> str:
     """The objective as a sentence."""
     b = "the intercept is not penalised" if free else "no intercept"
@@ -136,6 +110,15 @@ def certify_pairs(
     if len(parts) == 1:
         return parts[0]
     return measure_pairs(parts, _vote_errors(problem, pairs, alphas, offsets))
+
+
+def widen_pairs(pairs: Any, alphas: list[Array], offsets: Array) -> tuple[list[Array], Array]:
+    """All machines times a factor next to 1 that takes rounding errors out of the losses."""
+    by = [
+        widening(pairs.values, pair.ids, pair.y, alpha, float(b))
+        for pair, alpha, b in zip(pairs.pairs, alphas, offsets)
+    ]
+    return [t * alpha for t, alpha in zip(by, alphas)], np.asarray(offsets) * np.array(by)
 
 
 def _vote_errors(problem: Problem, pairs: Any, alphas: list[Array], offsets: Array) -> int:

@@ -9,20 +9,29 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.certify.kernel_gap import KernelGap, criterion, measure_pairs
 from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.parts import each_against_rest
 from linsep.errors import DataError, NotSeparatedWarning
+from linsep.estimators.callbacks import CallbackBridge
 from linsep.estimators.kernel_base import KernelClassifier
 from linsep.estimators.kernel_file import kernel_from_model, kernel_to_model
+from linsep.estimators.kernel_recheck import places_of, problem_for
 from linsep.estimators.params import Check, number, one_of
 from linsep.estimators.summary import count, misplaced
 from linsep.solvers.kernel_perceptron import KernelMistakes, kernel_rows
 from linsep.solvers.one_vs_rest import OneVsRest
 
 __all__ = ["KernelPerceptron"]
+
+_KEPT = (
+    "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "classes_",
+    "kernel_", "_kernel", "n_features_in_",
+)  # fmt: skip
 
 
 class KernelPerceptron(KernelClassifier):
@@ -138,6 +147,7 @@ class KernelPerceptron(KernelClassifier):
         self.calibrate = calibrate
         self.calibrate_cv = calibrate_cv
 
+    @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on X and y.
 
@@ -154,27 +164,31 @@ class KernelPerceptron(KernelClassifier):
         -------
         self
         """
-        self._run(self._problem(X, y, sample_weight))
+        self._run(self._problem(X, y, sample_weight), X, y)
         return self._calibrate(X, y, sample_weight)
 
+    @with_callbacks
     def resume(
         self, X: Any, y: ArrayLike, checkpoint: str | Path, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Go on with a fit that was stopped, from the file its checkpoints were written to."""
         problem = self._problem(X, y, sample_weight)
         state = load_checkpoint(checkpoint, problem, self._solver(problem)[0])
-        return self._run(problem, state)._calibrate(X, y, sample_weight)
+        return self._run(problem, X, y, state)._calibrate(X, y, sample_weight)
 
-    def _run(self, problem: Problem, state: Any = None) -> Self:
+    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
+        observers = self._observers()
+        bridge = CallbackBridge(self, X, y, self._so_far, _KEPT)
         solver, reason = self._solver(problem)
         with np.errstate(all="ignore"):
             if state is None:
                 state = solver.init(problem, start=self._begin(problem))
             outcome = drive(
                 problem, solver, state,
-                limits=self._limits(problem, solver), observers=self._observers(),
+                limits=self._limits(problem, solver), observers=[*observers, bridge],
             )  # fmt: skip
             self._keep(problem, outcome, reason)
+        bridge.close()
         if self.status_ is Status.DIVERGED:
             raise DataError(f"the numbers overflowed with kernel {self._kernel!r}; scale X.")
         if not (self.status_.ok or self.certificate_.errors == 0 or outcome.interrupted):
@@ -220,27 +234,47 @@ class KernelPerceptron(KernelClassifier):
 
     def _judge(self, problem: Problem, witness: Any) -> KernelGap:
         """What is true of the counts, recomputed from the kernel."""
+        return self._measured(problem, _counts_of(problem, witness), witness.a)
+
+    def _measured(self, problem: Problem, counts: Any, offsets: Any) -> KernelGap:
         parts = [problem] if problem.binary else each_against_rest(problem)
         values = kernel_rows(problem, None if self._precomputed else self._kernel, 0.0).values
-        machine, row = np.divmod(witness.rows, problem.n)
         gaps, scores = [], np.zeros((problem.n, len(parts)))
         for k, part in enumerate(parts):
-            own = machine == k
-            alpha = np.zeros(problem.n)
-            alpha[row[own]] = witness.multipliers[own]
-            gap, scores[:, k] = criterion(values, part.sign, problem.weight, alpha, witness.a[k])
+            b = float(offsets[k])
+            gap, scores[:, k] = criterion(values, part.sign, problem.weight, counts[k], b)
             gaps.append(gap)
         if problem.binary:
             return gaps[0]
         errors = int((scores.argmax(axis=1) != problem.label).sum())
         return measure_pairs(gaps, errors, "one class against the rest")
 
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
+        """The facts again, from the data and the numbers of the model; see linsep.certify."""
+        check_is_fitted(self, "classes_")
+        problem = problem_for(self, X, y, sample_weight)
+        coef = np.zeros((len(self.dual_coef_), problem.n))
+        coef[:, places_of(self, problem)] = self.dual_coef_
+        parts = [problem] if problem.binary else each_against_rest(problem)
+        counts = coef * np.array([part.sign for part in parts])
+        return self._measured(problem, counts, self.intercept_)
+
     def _keep(self, problem: Problem, outcome: Outcome[Any], reason: str) -> None:
-        witness, K = outcome.witness, 1 if problem.binary else problem.K
-        coef = np.zeros((K, problem.n))
-        machine, row = np.divmod(witness.rows, problem.n)
-        coef[machine, row] = witness.multipliers
-        self._counts = [(coef[k].copy(), float(witness.a[k])) for k in range(K)]
+        self._keep_counts(problem, outcome.witness)
+        self.certificate_ = self._judge(problem, outcome.witness)
+        status = outcome.status
+        if status is Status.SEPARATED and self.certificate_.errors:
+            status = Status.STALLED
+        self.status_ = Status.SEPARATED if not self.certificate_.errors else status
+        self.n_iter_ = max(1, math.ceil(outcome.passes))
+        self.n_updates_ = outcome.state.n_updates
+        self.solver_used_, self.outcome_ = reason, outcome
+        problem.__dict__.pop("_kernel_rows", None)
+
+    def _keep_counts(self, problem: Problem, witness: Any) -> None:
+        """The counts of all machines, with their signs, class by class."""
+        coef = _counts_of(problem, witness)
+        self._counts = [(counts.copy(), float(b)) for counts, b in zip(coef, witness.a)]
         parts = [problem] if problem.binary else each_against_rest(problem)
         coef *= np.array([part.sign for part in parts])
         used = np.flatnonzero(coef.any(axis=0))
@@ -251,15 +285,11 @@ class KernelPerceptron(KernelClassifier):
         self.n_support_ = np.bincount(problem.label[used], minlength=problem.K).astype(np.int32)
         self.support_ = used if problem.row_index is None else problem.row_index[used]
         self.support_vectors_: Any = np.empty((0, 0)) if self._precomputed else problem.matrix[used]
-        self.certificate_ = self._judge(problem, witness)
-        status = outcome.status
-        if status is Status.SEPARATED and self.certificate_.errors:
-            status = Status.STALLED
-        self.status_ = Status.SEPARATED if not self.certificate_.errors else status
-        self.n_iter_ = max(1, math.ceil(outcome.passes))
-        self.n_updates_ = outcome.state.n_updates
-        self.solver_used_, self.outcome_ = reason, outcome
-        problem.__dict__.pop("_kernel_rows", None)
+
+    def _so_far(self, now: Any) -> dict[str, Any]:
+        """What a copy of the estimator needs to predict with the present counts."""
+        self._keep_counts(now.problem, now.solver.witness(now.problem, now.state))
+        return {name: getattr(self, name) for name in _KEPT}
 
     # -- the answer -------------------------------------------------------------------------
 
@@ -267,12 +297,10 @@ class KernelPerceptron(KernelClassifier):
         """Scores: shape (n,) for two classes, (n, K) for more."""
         rows = self._rows(X)
         scores = self._scores_of(rows, self.dual_coef_.T) + self.intercept_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
 
     def summary(self) -> str:
         """What was fitted and why it stopped, in words."""
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self, "classes_")
         gap = self.certificate_
         passes = count(self.n_iter_, "pass", "passes")
@@ -307,3 +335,11 @@ class KernelPerceptron(KernelClassifier):
     @staticmethod
     def _certificate_class() -> type[KernelGap]:
         return KernelGap
+
+
+def _counts_of(problem: Problem, witness: Any) -> NDArray[np.float64]:
+    """The counts of mistakes, one row for each machine."""
+    counts = np.zeros((1 if problem.binary else problem.K, problem.n))
+    machine, row = np.divmod(witness.rows, problem.n)
+    counts[machine, row] = witness.multipliers
+    return counts

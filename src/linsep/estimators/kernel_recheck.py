@@ -16,7 +16,7 @@ from linsep.kernels import RBF, Function, Polynomial, Sigmoid, as_kernel
 from linsep.solvers.smo import SMO
 from linsep.solvers.smo_parts import pairs_of
 
-__all__ = ["certify_svc", "recheck"]
+__all__ = ["certify_svc", "places_of", "problem_for", "recheck"]
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,12 @@ Array = NDArray[np.float64]
 def recheck(model: Any, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
     """Bounds of a fitted KernelSVM on the rows it was trained on."""
     kernel = None if model._precomputed else model.kernel_
-    C = 1.0 if getattr(model, "conflict_", None) is not None else float(model.C)
+    C, overlap = float(model.C), getattr(model, "overlap_", None)
+    if overlap is not None:
+        if overlap.kernel != model.kernel_ or overlap.fit_intercept != bool(model.fit_intercept):
+            raise ModelError("the proof that no street exists is about another machine.")
+        overlap.check(X, y)
+        C = 1.0 if np.isinf(C) else C
     return _measured(model, kernel, C, model.fit_intercept, X, y, sample_weight)
 
 
@@ -50,18 +55,12 @@ def certify_svc(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Kernel
 def _measured(
     model: Any, kernel: Any, C: float, free: bool, X: Any, y: Any, sample_weight: Any
 ) -> KernelGap:
-    labels = np.asarray(y)
-    weight = _weights(model.class_weight, labels, sample_weight)
-    problem = Problem(X, labels, sample_weight=weight, fit_intercept=bool(free))
-    if not np.array_equal(np.asarray(model.classes_), problem.classes):
-        raise ModelError(
-            f"the model knows the classes {list(model.classes_)} but y has {list(problem.classes)}."
-        )
+    problem = problem_for(model, X, y, sample_weight, free)
     convex, _ = convexity(problem, kernel)
     solver = SMO(kernel=kernel, C=C, convex=convex)
     pairs = pairs_of(problem, kernel)
     columns, offsets = _columns(model)
-    place = _places(model, problem)
+    place = places_of(model, problem)
     alphas = []
     for k, pair in enumerate(pairs.pairs):
         signed = np.zeros(problem.n)
@@ -69,6 +68,21 @@ def _measured(
         alphas.append(signed[pairs.order[pair.ids]] * pair.y)
     words = words_of(C, kernel if kernel is not None else as_kernel("precomputed"), bool(free))
     return certify_pairs(problem, pairs, alphas, offsets, solver, words)
+
+
+def problem_for(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, free: bool | None = None
+) -> Problem:
+    """The rows a model was trained on, with its weights of classes."""
+    labels = np.asarray(y)
+    weight = _weights(model.class_weight, labels, sample_weight)
+    free = bool(model.fit_intercept) if free is None else bool(free)
+    problem = Problem(X, labels, sample_weight=weight, fit_intercept=free)
+    if not np.array_equal(np.asarray(model.classes_), problem.classes):
+        raise ModelError(
+            f"the model knows the classes {list(model.classes_)} but y has {list(problem.classes)}."
+        )
+    return problem
 
 
 def _columns(model: Any) -> tuple[Array, Array]:
@@ -81,7 +95,7 @@ def _columns(model: Any) -> tuple[Array, Array]:
     return -pair_columns(dual, np.asarray(model.n_support_)), -offsets
 
 
-def _places(model: Any, problem: Problem) -> NDArray[np.int64]:
+def places_of(model: Any, problem: Problem) -> NDArray[np.int64]:
     """Rows of the problem that the support vectors are."""
     support = np.asarray(model.support_, dtype=np.int64)
     index = problem.row_index

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.estimators.kernel_hard import widest
 from linsep.estimators.summary import count, misplaced
 
 __all__ = ["kernel_summary"]
@@ -20,8 +21,9 @@ def kernel_summary(model: Any) -> str:
         f"  minimised   {gap.words}",
         *_proved(model, gap),
         f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
-        f"  street      {gap.width:.6g} wide in the feature space (2 / |w|)",
     ]
+    if np.isfinite(gap.width):  # |w|^2 may be negative where the kernel is not positive
+        lines.append(f"  street      {gap.width:.6g} wide in the feature space (2 / |w|)")
     if outcome is not None:  # a model read from a file has numbers and certificate only
         work = f"{count(outcome.steps, 'working set')}, {count(model.n_updates_, 'step')}"
         lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
@@ -45,12 +47,13 @@ def _rule(model: Any) -> str:
 
 
 def _proved(model: Any, gap: Any) -> list[str]:
-    conflict = getattr(model, "conflict_", None)
-    if conflict is not None:
-        i, j = conflict
-        return [f"  proof       rows {i} and {j} are equal and of different classes; this is C = 1"]
+    overlap = getattr(model, "overlap_", None)
+    if overlap is not None:
+        return [f"  proof       {overlap}; no street exists, and this is C = 1"]
     if not np.isfinite(gap.objective):
-        return ["  proved      nothing yet: some row is on the wrong side"]
+        most = widest(gap)
+        what = f"no street is wider than {most:.3g}" if np.isfinite(most) else "nothing yet"
+        return [f"  proved      {what}; some row is on the wrong side"]
     if not gap.convex:
         return [
             f"  objective   {gap.objective:.8g} at a stationary point (violation "

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.certify.kernel_gap import KernelGap
-from linsep.core import Limits, Outcome, Problem, Status, drive
+from linsep.certify.kernel_overlap import Overlap
 from linsep.core.checkpoint import load_checkpoint
-from linsep.core.lanes import one_blas_thread
-from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.estimators.kernel_base import KernelClassifier
-from linsep.estimators.kernel_facts import (
-    certify_pairs,
-    convexity,
-    cost_words,
-    hard_conflict,
-    pair_columns,
-    votes_and_sums,
-    words_of,
-)
+from linsep.estimators.kernel_facts import pair_columns, votes_and_sums
 from linsep.estimators.kernel_file import kernel_from_model, kernel_to_model
+from linsep.estimators.kernel_fit import KernelFitting
 from linsep.estimators.kernel_summary import kernel_summary
 from linsep.estimators.params import Check, boolean, number, one_of
-from linsep.solvers.smo import SMO
-from linsep.solvers.smo_parts import pairs_of
 
 __all__ = ["KernelSVM"]
 
-_SMALL = 1000  # rows up to which more digits than asked for cost nothing worth mentioning
-_DOUBLE = 3000  # rows up to which the Gram matrix is float64
 
-
-class KernelSVM(KernelClassifier):
+class KernelSVM(KernelFitting, KernelClassifier):
     """Support vector machine with a kernel and a proved duality gap.
 
     Minimises |w|^2 / 2 + C sum_i s_i max(0, 1 - y_i f(x_i)) over all f(x) = w.phi(x) + b, where
@@ -76,7 +63,7 @@ class KernelSVM(KernelClassifier):
     verbose : int, default=0
         Say on stderr what it will cost, and show progress.
     callbacks : list or None, default=None
-        Observers of linsep.
+        Observers of linsep or callbacks of scikit-learn, told about every working set.
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
         has the largest probability.
@@ -101,8 +88,13 @@ class KernelSVM(KernelClassifier):
     certificate_ : KernelGap
         objective, lower_bound, gap, relative_gap, errors; margin and width in the feature space.
         With three classes and more ``parts`` has one for each pair.
+    overlap_ : Overlap or None
+        With C=inf: the proof that no hard margin exists, rows of two classes with multipliers
+        whose weighted images are one point; ``overlap_.check(X, y)`` recomputes it in fractions.
     conflict_ : tuple of two rows or None
-        With C=inf: equal rows of different classes, which prove that no hard margin exists.
+        The same where two equal rows of different classes prove it.
+    coef_ : array of shape (n_classes (n_classes - 1) / 2, n_features)
+        With the linear kernel only: the weights of the plane.
     solver_used_ : str
     outcome_ : Outcome
     n_iter_ : int
@@ -182,6 +174,7 @@ class KernelSVM(KernelClassifier):
 
     # -- fit --------------------------------------------------------------------------------
 
+    @with_callbacks
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train on X and y.
 
@@ -198,147 +191,18 @@ class KernelSVM(KernelClassifier):
         -------
         self
         """
-        self._run(self._problem(X, y, sample_weight))
+        self._run(self._problem(X, y, sample_weight), X, y)
         return self._calibrate(X, y, sample_weight)
 
+    @with_callbacks
     def resume(
         self, X: Any, y: ArrayLike, checkpoint: str | Path, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Go on with a fit that was stopped, from the file its checkpoints were written to."""
         problem = self._problem(X, y, sample_weight)
+        self._look_for_equal_rows(problem)
         state = load_checkpoint(checkpoint, problem, self._solver(problem)[0])
-        return self._run(problem, state)._calibrate(X, y, sample_weight)
-
-    def _run(self, problem: Problem, state: Any = None) -> Self:
-        observers = self._observers()
-        cost_words(problem, self._kernel, self.memory, self.verbose)
-        with one_blas_thread(), np.errstate(all="ignore"):
-            self.conflict_ = hard_conflict(problem) if np.isinf(self.C) else None
-            solver, reason = self._solver(problem)
-            if state is None:
-                state = solver.init(problem, start=self._dual_start(problem))
-            limits = Limits(steps=self.max_iter, seconds=self.time_limit)
-            outcome = drive(problem, solver, state, limits=limits, observers=observers)
-            self._keep(problem, solver, outcome, reason)
-        self._warn()
-        return self
-
-    def _solver(self, problem: Problem) -> tuple[SMO, str]:
-        """The solver for this problem, and the reason for its settings in words."""
-        kernel = None if self._precomputed else self._kernel
-        convex, how = convexity(problem, kernel)
-        if not convex and np.isinf(self.C):
-            raise SettingError(
-                f"C=inf needs a positive semidefinite kernel, and {self._kernel!r} is not on these "
-                "rows; choose a finite C."
-            )
-        single = problem.n > _DOUBLE and self.tol >= 1e-4
-        small = problem.n <= _SMALL
-        conflict = getattr(self, "conflict_", None) is not None
-        solver = SMO(
-            kernel=kernel,
-            C=1.0 if conflict else float(self.C),
-            tol=(0.9 if single else 0.999) * float(self.tol),
-            fine=min(float(self.tol), 1e-10) if small else 0.9 * float(self.tol),
-            convex=convex,
-            memory=float(self.memory),
-            single=single,
-            seed=self._seed(),
-        )
-        places = "float32, f and alpha in float64" if single else "float64"
-        which = "all rows" if problem.n <= solver._limit() else "the rows that matter"
-        pairs = "" if problem.binary else f"; {len(pairs_of(problem, kernel).pairs)} pairs"
-        return solver, f"second-order working sets, Gram matrix of {which} in {places}{pairs}{how}"
-
-    def _dual_start(self, problem: Problem) -> Any:
-        """The dual variables of the last fit, if they belong to as many rows of each class."""
-        if not self.warm_start or not hasattr(self, "_alphas"):
-            return None
-        pairs = pairs_of(problem, None if self._precomputed else self._kernel).pairs
-        if [len(a) for a in self._alphas] != [len(p.y) for p in pairs]:
-            return None
-        return self._alphas
-
-    # -- the answer -------------------------------------------------------------------------
-
-    def _keep(self, problem: Problem, solver: SMO, outcome: Outcome[Any], reason: str) -> None:
-        pairs = pairs_of(problem, solver.kernel)
-        self._alphas = [part.alpha for part in outcome.state.parts]
-        offsets = outcome.witness.a
-        self.classes_, self.kernel_ = problem.classes, self._kernel
-        self._keep_dual(problem, pairs, offsets)
-        words = words_of(solver.C, self._kernel, problem.fit_intercept)
-        gap = certify_pairs(problem, pairs, self._alphas, offsets, solver, words)
-        self.certificate_: KernelGap = gap
-        if self.conflict_ is not None:
-            self.status_ = Status.INSEPARABLE
-        else:
-            self.status_ = gap.settle(outcome.status, self.tol)
-        self.n_iter_ = max(1, outcome.steps)
-        self.n_updates_ = outcome.state.n_updates
-        self.solver_used_, self.outcome_ = reason, outcome
-        problem.__dict__.pop("_kernel_pairs", None)  # the Gram matrix is not needed any more
-
-    def _keep_dual(self, problem: Problem, pairs: Any, offsets: NDArray[np.float64]) -> None:
-        """Support vectors class by class, in the layout of LIBSVM and scikit-learn."""
-        n, K = problem.n, problem.K
-        coef = np.zeros((K - 1, n))
-        for pair, alpha in zip(pairs.pairs, self._alphas):
-            i, j = pair.classes
-            signed = pair.y * alpha if K == 2 else -pair.y * alpha
-            first = pair.y < 0
-            coef[j - 1, pair.ids[first]] = signed[first]
-            coef[i, pair.ids[~first]] = signed[~first]
-        used = np.flatnonzero(coef.any(axis=0))
-        rows = pairs.order[used]
-        self.dual_coef_ = np.ascontiguousarray(coef[:, used])
-        self.intercept_ = np.array(offsets) if K == 2 else 0.0 - np.asarray(offsets)
-        self.n_support_ = np.bincount(problem.label[rows], minlength=K).astype(np.int32)
-        index = problem.row_index
-        self.support_ = rows if index is None else index[rows]
-        if self._precomputed:
-            self.support_vectors_: Any = np.empty((0, 0))
-        else:
-            self.support_vectors_ = problem.matrix[rows]
-
-    def _warn(self) -> None:
-        status, gap = self.status_, self.certificate_
-        if status is Status.DIVERGED:
-            raise DataError(
-                f"the numbers overflowed with kernel {self._kernel!r}; scale the columns, for "
-                "instance with sklearn.preprocessing.StandardScaler, or lower C."
-            )
-        if self.conflict_ is not None:
-            i, j = self.conflict_
-            warnings.warn(
-                f"rows {i} and {j} are equal and have different labels, so no kernel separates "
-                "the classes and a hard margin does not exist. The model is that of C=1; choose "
-                "a finite C.",
-                NotSeparatedWarning,
-                stacklevel=4,
-            )
-        elif not status.ok and not self.outcome_.interrupted:
-            warnings.warn(self._gap_words(gap, status), GapWarning, stacklevel=4)
-
-    def _gap_words(self, gap: KernelGap, status: Status) -> str:
-        begin = f"{status.value} ({status.name}, {self.n_iter_} working sets). "
-        if not np.isfinite(gap.objective):
-            width = gap.width
-            return begin + (
-                f"With C=inf some row is still on the wrong side ({gap.errors} rows); no street "
-                f"wider than {width:.3g} in the feature space was found. If the classes overlap "
-                "there is none: choose a finite C."
-            )
-        if not gap.convex:
-            return begin + (
-                f"The conditions of optimality are violated by {gap.violation:.3g}; tol asks for "
-                f"{self.tol:.3g}. Raise max_iter or time_limit."
-            )
-        return begin + (
-            f"The objective {gap.objective:.6g} is proved to be within "
-            f"{100 * gap.relative_gap:.3g} % of the best possible one; tol asks for "
-            f"{100 * self.tol:.3g} %. Raise max_iter or time_limit, or scale the columns."
-        )
+        return self._run(problem, X, y, state)._calibrate(X, y, sample_weight)
 
     def _pair_values(self, X: Any) -> NDArray[np.float64]:
         """Values of the pairs, >= 0 for the second class of each."""
@@ -359,10 +223,18 @@ class KernelSVM(KernelClassifier):
             return -self._pair_values(X)
         return self._scores(X)
 
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the planes, one row for each machine; exists for the linear kernel only."""
+        if type(getattr(self, "kernel_", None)).__name__ != "Linear":
+            raise AttributeError("coef_ exists after a fit with the linear kernel only")
+        dual = self.dual_coef_
+        if len(self.classes_) > 2:
+            dual = pair_columns(dual, self.n_support_).T
+        return np.asarray(dual @ self.support_vectors_, dtype=np.float64)
+
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self, "classes_")
         return kernel_summary(self)
 
@@ -387,10 +259,14 @@ class KernelSVM(KernelClassifier):
 
     def to_model(self) -> dict[str, Any]:
         """Fields of the model file; see ``linsep.save``."""
-        return self._calibration_out(kernel_to_model(self))
+        overlap = getattr(self, "overlap_", None)
+        fields = kernel_to_model(self) | {"overlap": overlap and overlap.to_dict()}
+        return self._calibration_out(fields)
 
     @classmethod
     def from_model(cls, fields: dict[str, Any]) -> Self:
         """The estimator of a model file; see ``linsep.load``."""
         model: Self = kernel_from_model(cls, fields)
+        told = fields.get("overlap")
+        model.overlap_ = None if told is None else Overlap.from_dict(told)
         return model._calibration_in(fields)

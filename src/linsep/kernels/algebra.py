@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from linsep.errors import SettingError
 from linsep.kernels.base import Kernel
 from linsep.kernels.constant import Constant
 from linsep.kernels.rows import Rows
-from linsep.kernels.values import is_number, number, plain
+from linsep.kernels.values import fraction, is_number, number, plain
 
-__all__ = ["Product", "Scaled", "Sum", "add", "multiply"]
+__all__ = ["Product", "Scaled", "Sum", "add", "divide", "multiply", "power"]
 
 Array = NDArray[Any]
 
@@ -88,6 +89,10 @@ class Sum(_Pair):
         """The sum of both."""
         return self.left.ball(x, z) + self.right.ball(x, z)
 
+    def exact(self, x: list[Any], z: list[Any]) -> Any:
+        """The sum of both."""
+        return self.left.exact(x, z) + self.right.exact(x, z)
+
     def _features(self, X: Any, like: Any) -> Any:
         parts = [k._features(X, like) for k in (self.left, self.right)]
         return np.hstack([_dense(part) for part in parts])
@@ -125,6 +130,10 @@ class Product(_Pair):
     def ball(self, x: list[float], z: list[float]) -> Any:
         """The product of both."""
         return self.left.ball(x, z) * self.right.ball(x, z)
+
+    def exact(self, x: list[Any], z: list[Any]) -> Any:
+        """The product of both."""
+        return self.left.exact(x, z) * self.right.exact(x, z)
 
     def _features(self, X: Any, like: Any) -> Any:
         a, b = (_dense(k._features(X, like)) for k in (self.left, self.right))
@@ -208,6 +217,10 @@ class Scaled(Kernel):
         """The multiple."""
         return self.kernel.ball(x, z) * float(self.factor)
 
+    def exact(self, x: list[Any], z: list[Any]) -> Any:
+        """The multiple."""
+        return self.kernel.exact(x, z) * fraction(self.factor)
+
     def _features(self, X: Any, like: Any) -> Any:
         return self.kernel._features(X, like) * np.sqrt(float(self.factor))
 
@@ -231,7 +244,10 @@ def _require_part(whole: Kernel, name: str) -> None:
 
 
 def add(left: Any, right: Any) -> Kernel:
-    """A sum of kernels; a number stands for a constant kernel."""
+    """A sum of kernels; a number stands for a constant kernel, and zero for none (``sum``)."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Kernel) and is_number(other) and other == 0:
+            return one
     return Sum(*(_as_part(part) for part in (left, right)))
 
 
@@ -243,6 +259,25 @@ def multiply(left: Any, right: Any) -> Kernel:
     if not is_number(factor):
         raise SettingError(f"{factor!r} is neither a kernel nor a number; kernels multiply these.")
     return Scaled(factor, kernel)
+
+
+def divide(kernel: Kernel, divisor: Any) -> Kernel:
+    """A multiple by 1 / divisor."""
+    if not is_number(divisor) or not float(divisor) > 0:
+        raise SettingError(f"{kernel!r} / {divisor!r} is not a kernel; divide by a number > 0.")
+    return Scaled(1.0 / float(divisor), kernel)
+
+
+def power(kernel: Kernel, exponent: Any) -> Kernel:
+    """A kernel times itself, so often."""
+    if not (is_number(exponent) and isinstance(exponent, Integral) and exponent >= 1):
+        raise SettingError(
+            f"{kernel!r} ** {exponent!r} is not a kernel in general; whole powers >= 1 are."
+        )
+    out = kernel
+    for _ in range(int(exponent) - 1):
+        out = Product(out, kernel)
+    return out
 
 
 def _as_part(part: Any) -> Kernel:

@@ -80,6 +80,10 @@ class Kernel(Value):
         """K(x, z) as a flint ``arb``: an interval that holds the true value."""
         raise CapabilityError(f"{self!r} has no interval arithmetic.")
 
+    def exact(self, x: list[Any], z: list[Any]) -> Any:
+        """K(x, z) as a flint ``fmpq``, where fractions give a fraction."""
+        raise CapabilityError(f"{self!r} of fractions is no fraction.")
+
     def _features(self, X: Any, like: Any) -> Any:
         del X, like
         raise CapabilityError(f"{self!r} has no explicit feature map of finite size.")
@@ -235,6 +239,16 @@ class Kernel(Value):
 
     def __neg__(self) -> Kernel:
         return self * -1.0
+
+    def __truediv__(self, other: Any) -> Kernel:
+        from linsep.kernels import algebra
+
+        return algebra.divide(self, other)
+
+    def __pow__(self, other: Any) -> Kernel:
+        from linsep.kernels import algebra
+
+        return algebra.power(self, other)
 
     def _require_resolved(self, what: str) -> None:
         if not self.resolved:

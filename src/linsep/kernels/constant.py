@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows
-from linsep.kernels.values import number
+from linsep.kernels.values import fraction, number
 
 __all__ = ["Constant"]
 
@@ -50,6 +50,10 @@ class Constant(Kernel):
         from flint import arb
 
         return arb(float(self.value))
+
+    def exact(self, x: list[Any], z: list[Any]) -> Any:
+        """The value."""
+        return fraction(self.value)
 
     def _features(self, X: Any, like: Any) -> Any:
         return np.full((X.shape[0], 1), np.sqrt(float(self.value)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.errors import DataError
 
-__all__ = ["negative_entry", "require_nonnegative"]
+__all__ = ["negative_entry", "require_nonnegative", "unusable"]
 
 
 def negative_entry(matrix: Any, names: Any = None) -> str | None:
@@ -36,3 +36,13 @@ def require_nonnegative(kernel: object, matrix: Any, X: Any) -> None:
             f"{kernel!r} compares histograms, whose entries are >= 0, but {found}; give counts "
             "or frequencies, or use RBF."
         )
+
+
+def unusable(kernel: object, value: Any, i: int, j: int) -> str:
+    """What to say of a kernel value that is not finite."""
+    if np.isnan(value) and type(kernel).__name__ == "Function":
+        return f"{kernel!r} of rows {i} and {j} is nan; a kernel gives a finite number."
+    return (
+        f"{kernel!r} of rows {i} and {j} is too large for {np.asarray(value).dtype}; scale X, "
+        "for example with sklearn.preprocessing.MaxAbsScaler."
+    )

@@ -51,6 +51,17 @@ class Additive(Kernel):
         means = (ball_mean(a, b, self.power) for a, b in zip(x, z, strict=True))
         return sum(means, arb(0))
 
+    def exact(self, x: list[Any], z: list[Any]) -> Any:
+        """The sum of minima or of harmonic means; other means are no fractions."""
+        from flint import fmpq
+
+        if self.power == -math.inf:
+            return sum((min(a, b) for a, b in zip(x, z, strict=True)), fmpq(0))
+        if self.power == -1.0:
+            means = (2 * a * b / (a + b) for a, b in zip(x, z, strict=True) if a > 0 and b > 0)
+            return sum(means, fmpq(0))
+        return super().exact(x, z)
+
     def _features(self, X: Any, like: Any) -> Any:
         raise CapabilityError(
             f"{self!r} has no exact feature map of finite size; AdditiveSVM needs none, and "

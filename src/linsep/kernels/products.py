@@ -12,7 +12,7 @@ from linsep.kernels.base import Kernel
 from linsep.kernels.monomials import monomials
 from linsep.kernels.rows import Rows, inner_products
 from linsep.kernels.scale import WORDS, require_scale, scale_of
-from linsep.kernels.values import number
+from linsep.kernels.values import fraction, number
 
 __all__ = ["Linear", "Polynomial", "Sigmoid"]
 
@@ -41,6 +41,10 @@ class Linear(Kernel):
     def ball(self, x: list[float], z: list[float]) -> Any:
         """The exact sum."""
         return ball_product(x, z)
+
+    def exact(self, x: list[Any], z: list[Any]) -> Any:
+        """The sum of products."""
+        return exact_product(x, z)
 
     def _features(self, X: Any, like: Any) -> Any:
         return X
@@ -109,6 +113,11 @@ class Polynomial(Kernel):
     def ball(self, x: list[float], z: list[float]) -> Any:
         """The exact sum and power."""
         return (ball_product(x, z) * float(self.gamma) + float(self.coef0)) ** int(self.degree)
+
+    def exact(self, x: list[Any], z: list[Any]) -> Any:
+        """The power of the exact sum."""
+        inside = exact_product(x, z) * fraction(self.gamma) + fraction(self.coef0)
+        return inside ** int(self.degree)
 
     def _features(self, X: Any, like: Any) -> Any:
         return monomials(X, int(self.degree), float(self.coef0), float(self.gamma))
@@ -193,3 +202,10 @@ def ball_product(x: list[float], z: list[float]) -> Any:
     from flint import arb
 
     return sum((arb(a) * arb(b) for a, b in zip(x, z, strict=True)), arb(0))
+
+
+def exact_product(x: list[Any], z: list[Any]) -> Any:
+    """x . z of fractions."""
+    from flint import fmpq
+
+    return sum((a * b for a, b in zip(x, z, strict=True)), fmpq(0))

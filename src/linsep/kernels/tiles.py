@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.errors import CapabilityError, DataError
+from linsep.kernels.domain import unusable
 from linsep.kernels.rows import Rows
 
 if TYPE_CHECKING:
@@ -70,10 +71,7 @@ def _tile(
             np.fill_diagonal(values, kernel._diagonal(A))
     if not np.isfinite(values).all():
         i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
-        raise DataError(
-            f"{kernel!r} of rows {lo + i} and {at + j} is too large for {out.dtype}; scale X, "
-            "for example with sklearn.preprocessing.MaxAbsScaler."
-        )
+        raise DataError(unusable(kernel, values[i, j], lo + i, at + j))
     out[lo:hi, at:end] = values
     if mirror and lo != at:
         out[at:end, lo:hi] = values.T

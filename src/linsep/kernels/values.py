@@ -11,7 +11,7 @@ import numpy as np
 
 from linsep.errors import SettingError
 
-__all__ = ["Value", "is_number", "number", "plain"]
+__all__ = ["Value", "fraction", "is_number", "number", "plain"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,8 +57,8 @@ class Value:
             for name, value in before.items():
                 object.__setattr__(self, name, value)
             raise
-        for name, inner in nested.items():
-            getattr(self, name).set_params(**inner)
+        for name, inner in nested.items():  # a copy: the part may belong to other kernels too
+            object.__setattr__(self, name, getattr(self, name).clone().set_params(**inner))
         return self
 
     def _after_set(self, names: set[str]) -> None:
@@ -113,6 +113,13 @@ def _same(value: Any, default: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether a value is a real number, numpy's too, and not True or False."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def fraction(value: Any) -> Any:
+    """A number as a flint ``fmpq``; every float is a fraction."""
+    from flint import fmpq
+
+    return fmpq(*float(value).as_integer_ratio())
 
 
 def plain(value: Any) -> Any:

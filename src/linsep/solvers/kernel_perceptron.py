@@ -109,6 +109,10 @@ class KernelMistakes:
 
     unit: ClassVar[str] = "visit"
 
+    def prepare(self, problem: Problem) -> None:
+        """Kernel values, before the parts of the problem that share them are made."""
+        kernel_rows(problem, self.kernel, self.memory)
+
     def init(self, problem: Problem, *, start: Any = None) -> KernelMistakesState:
         """No mistakes yet, or those of (alpha, b)."""
         n = problem.n

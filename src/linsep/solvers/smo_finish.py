@@ -24,6 +24,7 @@ class Finishing:
     """Methods over a state of one pair, for a solver with C, convex and single."""
 
     C: float
+    tol: float
     convex: bool
     single: bool
     _judge: Any
@@ -41,12 +42,14 @@ class Finishing:
         part.rescued = 1
         K = desk.square(np.arange(len(pair.y)))
         cost, free = self.C * pair.weight, problem.fit_intercept
-        alpha = interior_point(K, pair.y, cost, free)
-        f = K @ (alpha * pair.y) - pair.y
-        new, old = (take_facts(pair.y, cost, a, g, free) for a, g in (
-            (alpha, f), (part.alpha, part.f)))  # fmt: skip
-        if np.isfinite(f).all() and new.primal - new.dual < old.primal - old.dual:
-            part.alpha, part.f = alpha, f
+        for alpha in interior_point(K, pair.y, cost, free):
+            f = K @ (alpha * pair.y) - pair.y
+            new, old = (take_facts(pair.y, cost, a, g, free) for a, g in (
+                (alpha, f), (part.alpha, part.f)))  # fmt: skip
+            if np.isfinite(f).all() and new.primal - new.dual < old.primal - old.dual:
+                part.alpha, part.f = alpha, f
+            if new.primal - new.dual <= self.tol * new.primal:
+                break
         part.read += len(pair.y)
         self._polish(problem, desk, pair, part)
         self._judge(problem, pair, part)

@@ -12,6 +12,7 @@ these steps hardly depends on them. Each costs n^3, so it is for small problems 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,19 @@ _STEPS = 80
 _SHORT = 0.995  # share of the way to the boundary
 
 
-def interior_point(K: Array, y: Array, cost: Array, free: bool) -> Array:
-    """Dual variables close to the best ones, in their box and balanced up to rounding."""
+def interior_point(K: Array, y: Array, cost: Array, free: bool) -> Iterator[Array]:
+    """Dual variables close to the best ones, in their box and balanced up to rounding.
+
+    If the first do not do, others follow from smaller boxes: far from the bounds of a huge C the
+    path is lost in rounding errors, and variables that stay away from a smaller bound are those
+    of the larger one too.
+    """
     with np.errstate(all="ignore"):
-        return _path(K, y, cost, free)
+        yield _path(K, y, cost, free)
+        scale = float(np.abs(np.diagonal(K)).mean()) or 1.0
+        for cap in (1e7 / scale, 1e11 / scale):
+            if cap < float(cost.max(initial=0.0)):
+                yield _path(K, y, np.minimum(cost, cap), free)
 
 
 def _path(K: Array, y: Array, cost: Array, free: bool) -> Array:
