@@ -46,9 +46,10 @@ class Objective:
     constant: float = 1.0
     scale: float = 1.0
 
-    def words(self) -> str:
-        """The objective as a sentence."""
+    def words(self, weighted: bool = False) -> str:
+        """The objective as a sentence; weighted: the rows have weights."""
         power = {"hinge": "hinge", "squared_hinge": "squared hinge"}[self.loss]
+        power = f"weighted {power}" if weighted else power
         b = {
             "free": "the intercept is not penalised",
             "none": "no intercept",
@@ -162,7 +163,7 @@ def measure(problem: Problem, witness: Witness, objective: Objective) -> Gap:
         margin=float(values.min()) / length if length > 0 else -np.inf,
         width=2.0 / length if length > 0 else np.inf,
         inside=int((values < 1.0 - 1e-9).sum()),
-        words=objective.words(),
+        words=objective.words(weighted=bool((problem.weight != 1.0).any())),
     )
 
 

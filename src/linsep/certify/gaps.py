@@ -47,7 +47,7 @@ def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: 
         margin=min(part.margin for part in parts),
         width=min(part.width for part in parts),
         inside=sum(part.inside for part in parts),
-        words=f"{problem.K} machines, one class against the rest, each " + objective.words(),
+        words=f"{problem.K} machines, one class against the rest, each " + parts[0].words,
         parts=tuple(parts),
     )
 

@@ -65,7 +65,8 @@ def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
         margin=float(values.min()) / length if length > 0 else -np.inf,
         width=2.0 / length if length > 0 else np.inf,
         inside=int((values < 1.0 - 1e-9).sum()),
-        words=f"|W|^2 / 2 + {C:.6g} x sum of losses max(0, 1 - (own score - best rival)); "
+        words=f"|W|^2 / 2 + {C:.6g} x sum of {'weighted ' if (cost != C).any() else ''}losses "
+        "max(0, 1 - (own score - best rival)); "
         + ("the intercepts are not penalised" if problem.fit_intercept else "no intercept"),
     )
 

@@ -50,7 +50,8 @@ def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:
         return [f"status: SEPARATED, but {found.errors} rows are not on their own side"]
     if status is Status.INSEPARABLE and getattr(model, "overlap_", None) is not None:
         return []  # certify has computed that proof again
-    if status is Status.INSEPARABLE and getattr(model.certificate_, "separable", None) is not False:
+    told = getattr(model.certificate_, "separable", None) is False
+    if status is Status.INSEPARABLE and not told and not _without_hard_margin(problem, model):
         return ["status: INSEPARABLE, but there are no multipliers that prove it"]
     unpenalised = hasattr(model, "separation_") and np.isinf(model._cost)
     if status is Status.NO_MAXIMUM and not (unpenalised and _endless(problem)):
@@ -70,3 +71,14 @@ def _endless(problem: Problem) -> bool:
 
     proof = decide(problem, time_limit=_PATIENCE)
     return bool(proof.separable or proof.quasi)
+
+
+def _without_hard_margin(problem: Problem, model: Any) -> bool:
+    """Whether a hard margin was asked for and some class cannot be cut off from the others."""
+    from linsep.core.parts import each_against_rest
+    from linsep.verdict import decide
+
+    if not np.isinf(getattr(model, "C", 1.0)):
+        return False
+    parts = [problem] if problem.binary else each_against_rest(problem)
+    return any(decide(part, time_limit=_PATIENCE).separable is False for part in parts)

@@ -20,9 +20,11 @@ from linsep.certify.survey import survey
 from linsep.core import Limits, Outcome, Problem, Solver, Witness, drive
 from linsep.solvers.polish import polish, polish_parts
 
-__all__ = ["capped_machine", "is_huge"]
+__all__ = ["capped_machine", "gap_wanted"]
 
 _HUGE = 1e13  # cost times squared length beyond which steps are lost to rounding
+_LARGE = 1e8  # and beyond which the last digits of a small machine are
+_DIGITS = 1e-9  # gap of such a machine, or the usual way is no worse
 _CAPS = (1e6, 1e10)
 _LARGEST = 5_000_000  # entries of X up to which it is worth a try
 _NARROWER = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
@@ -30,21 +32,20 @@ _NARROWER = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 Choice = Callable[[Problem, float], tuple[Solver[Any], str]]
 
 
-def is_huge(problem: Problem, objective: Objective) -> bool:
-    """Whether the costs are too large for the size of the rows."""
+def gap_wanted(problem: Problem, objective: Objective, tol: float, small: bool) -> float:
+    """Gap from which on capped costs are the better way; 0: never."""
     size = float(survey(problem).rows.max())
-    most = objective.C * float(problem.weight.max())
-    return problem.n * problem.d <= _LARGEST and not most * size <= _HUGE
+    most = objective.C * float(problem.weight.max()) * size
+    if problem.n * problem.d > _LARGEST or not size > 0 or most <= _LARGE:
+        return 0.0
+    return tol if not most <= _HUGE else min(tol, _DIGITS) if small else 0.0
 
 
 def capped_machine(
-    problem: Problem, objective: Objective, tol: float, limits: Limits, choose: Choice,
-    observers: Any = (),
+    problem: Problem, objective: Objective, tol: float, limits: Limits, choose: Choice
 ) -> tuple[Witness, Outcome[Any], str] | None:  # fmt: skip
     """The machine with its run and the reason of the choice; None if it cannot be proved so."""
     size = float(survey(problem).rows.max())
-    if not size > 0:
-        return None
     for cap in _CAPS:
         top = cap / size
         twin = copy.copy(problem)
@@ -54,7 +55,7 @@ def capped_machine(
             twin.weight = np.minimum(objective.C * problem.weight, top) / top
         twin.weight = np.maximum(twin.weight, 1e-300)
         solver, words = choose(twin, top)
-        outcome = drive(twin, solver, limits=limits, observers=observers)
+        outcome = drive(twin, solver, limits=limits)
         finish = polish if problem.binary else polish_parts
         found = outcome.witness
         if problem.n <= 2000:

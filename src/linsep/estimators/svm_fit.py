@@ -13,7 +13,7 @@ from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
 from linsep.errors import SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge
-from linsep.estimators.svm_capped import capped_machine, is_huge
+from linsep.estimators.svm_capped import capped_machine, gap_wanted
 from linsep.estimators.svm_choice import choose_solver, is_small
 from linsep.estimators.svm_hard import hard_machine, hard_machines
 from linsep.estimators.svm_keep import keep_machine, warn_inseparable, warn_unfinished
@@ -49,7 +49,7 @@ class SVMFit(LinearClassifier):
         if np.isinf(self.C):
             return self._fit_hard(problem, observers)
         solver, reason = self._solver(problem)
-        if state is None and self._fit_capped(problem, observers):
+        if state is None and self._fit_capped(problem):
             return self
         if state is None:
             state = solver.init(problem, start=self._dual_start(problem, solver))
@@ -67,18 +67,18 @@ class SVMFit(LinearClassifier):
         self._warn(problem)
         return self
 
-    def _fit_capped(self, problem: Problem, observers: Any) -> bool:
+    def _fit_capped(self, problem: Problem) -> bool:
         """Costs beyond all rounding; False where the usual way is to be tried."""
         objective = self._objective()
-        if self._is_machine(problem) or not is_huge(problem, objective):
+        wanted = gap_wanted(problem, objective, self.tol, self._is_small(problem))
+        if self._is_machine(problem) or self.solver != "auto" or not wanted:
             return False
         found = capped_machine(
             problem,
             objective,
-            self.tol,
+            wanted,
             self._limits(problem, self._solver(problem)[0]),
             lambda twin, cost: self._solver(twin, cost),
-            observers,
         )
         if found is None:
             return False

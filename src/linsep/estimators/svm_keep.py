@@ -39,8 +39,9 @@ def keep_machine(
     with np.errstate(divide="ignore"):
         width = 2.0 / lengths
     model.margin_width_ = float(width[0]) if problem.binary else width
-    # without dual variables nothing is known about the rows that matter
-    model.leave_one_out_bound_ = len(support) / problem.n if len(support) else 1.0
+    # of a machine that does not exist nothing is known about the rows that matter
+    known = len(support) > 0 and status is not Status.INSEPARABLE
+    model.leave_one_out_bound_ = len(support) / problem.n if known else 1.0
     model.n_updates_ = outcome.state.n_updates
     model.status_, model.certificate_, model.outcome_ = status, certificate, outcome
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linsep.certify.gap import Gap
 from linsep.core import Status
+from linsep.errors import SettingError
 from linsep.estimators.linear_svm import LinearSVM
 
 __all__ = ["SVMPath", "svm_path"]
@@ -73,9 +74,17 @@ def svm_path(
     >>> len(path), bool((path.gaps <= 1e-3).all())
     (3, True)
     """
-    model = LinearSVM(warm_start=True, **settings)
+    unknown = sorted(set(settings) - set(LinearSVM().get_params()))
+    if unknown:
+        raise SettingError(f"LinearSVM has no parameter {unknown[0]!r}.")
+    model = LinearSVM(**{**settings, "warm_start": True})
     out: dict[str, list[Any]] = {name: [] for name in ("w", "b", "gap", "status", "n", "s")}
-    many = np.asarray(Cs, dtype=np.float64).ravel()
+    try:
+        many = np.asarray(Cs, dtype=np.float64).ravel()
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"Cs must be numbers > 0. Got {Cs!r:.80} instead.") from error
+    if not (many > 0).all() or not many.size:
+        raise SettingError(f"Cs must be one number > 0 or more. Got {Cs!r:.80} instead.")
     for C in many:
         begin = time.perf_counter()
         model.set_params(C=float(C)).fit(X, y, sample_weight)

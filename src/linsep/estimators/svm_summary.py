@@ -14,15 +14,13 @@ __all__ = ["svm_summary"]
 def svm_summary(model: Any) -> str:
     """Several lines: the objective and its proof, support vectors, the rule."""
     gap, outcome = model.certificate_, getattr(model, "outcome_", None)
-    lengths = np.linalg.norm(model.coef_, axis=1)
-    width = 2 / np.where(lengths > 0, lengths, np.inf)
     lines = [
         f"{type(model).__name__}: {model.status_.value}",
         f"  algorithm   {model.solver_used_}",
         f"  minimised   {gap.words}",
         *_proved(model),
         f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
-        f"  street      {', '.join(f'{w:.6g}' for w in width[:6])} wide (2 / |w|)",
+        f"  street      {_street(model)}",
     ]
     if outcome is not None:  # a model read from a file has weights and certificate only
         work = f"{count(outcome.steps, outcome.unit)}, {outcome.passes:.4g} passes"
@@ -48,3 +46,12 @@ def _proved(model: Any) -> list[str]:
         f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
         f"  proved      within {100 * gap.relative_gap:.2g} % of the best possible",
     ]
+
+
+def _street(model: Any) -> str:
+    lengths = np.linalg.norm(model.coef_, axis=1)
+    if not lengths.any():
+        return "none: w = 0, so every row gets the same class"
+    with np.errstate(divide="ignore"):
+        width = 2 / lengths
+    return f"{', '.join(f'{w:.6g}' for w in width[:6])} wide (2 / |w|)"
