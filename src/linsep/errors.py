@@ -33,6 +33,7 @@ y has one class ('a'); a separating hyperplane needs two.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from types import ModuleType
 
 __all__ = [
@@ -59,7 +60,29 @@ __all__ = [
 
 
 class LinsepError(Exception):
-    """Base of all errors below; ``except LinsepError`` catches what linsep raises on purpose."""
+    """Base of all errors below; ``except LinsepError`` catches what linsep raises on purpose.
+
+    ``options`` has the parts of the message that name a Python argument, each with what to type
+    on the command line instead.
+
+    Examples
+    --------
+    >>> from linsep.errors import LinsepError
+    >>> error = LinsepError("give target='grade'.", options={"target='grade'": "--target grade"})
+    >>> error.for_shell()
+    'give --target grade.'
+    """
+
+    def __init__(self, *args: object, options: Mapping[str, str] | None = None) -> None:
+        super().__init__(*args)
+        self.options = dict(options or {})
+
+    def for_shell(self) -> str:
+        """The message in the words of the command line."""
+        message = str(self)
+        for python, option in self.options.items():
+            message = message.replace(python, option)
+        return message
 
 
 class DataError(LinsepError, ValueError):

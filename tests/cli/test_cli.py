@@ -13,6 +13,7 @@ import time
 import numpy as np
 import pytest
 
+from linsep.cli.folding import fold
 from linsep.cli.main import main
 
 GRADES = "name,hours,sleep,grade\nJane,9,7,A\nSteve,1,9,F\nMary,3,8,F\nPeter,8,6,A\n"
@@ -277,3 +278,39 @@ def test_predict_with_an_encoded_model_takes_no_feature_for_the_label(tmp_path, 
     assert "labels" not in said.err
     assert main(["predict", model, str(train)]) == 0
     assert "6 of 6 agree with the labels" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("a,b,y\n1,x,0\n2,z,1\n", "Give --encode to make"),
+        ("a,b,y\n1,,0\n2,3,1\n", "leave such rows out with --drop-missing."),
+        ("a,b,y\n1,2,\n2,3,1\n", "leave such rows out with --drop-missing."),
+        ("a,b\n1.25,2.5\n2.75,3.5\n1.5,9.25\n", "Give --target NAME or its number."),
+        ("a\n1\n2\n", "only linsep predict takes a file if there are no labels."),
+    ],
+)
+def test_errors_name_the_option_to_type(grades, capsys, tmp_path, text, way):
+    (tmp_path / "bad.csv").write_text(text)
+    code, _, err = run(capsys, "check", "bad.csv")
+    assert code == 1
+    assert way in err
+
+
+def test_an_integer_beyond_doubles_is_an_error_with_its_place(grades, capsys, tmp_path):
+    (tmp_path / "ids.csv").write_text("id,x,y\n1,0,0\n9007199254740993,1,1\n")
+    code, _, err = run(capsys, "check", "ids.csv", "--target", "y")
+    assert code == 1
+    assert err.splitlines()[-1].startswith("linsep: ids.csv:3:1: the integer 9007199254740993")
+
+
+def test_a_terminal_gets_lines_that_fit_and_a_pipe_whole_sentences(grades, capsys, monkeypatch):
+    _, whole, _ = run(capsys, "check", "five-points")
+    assert max(map(len, whole.splitlines())) > 80
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    _, lines, _ = run(capsys, "check", "five-points")
+    assert max(map(len, lines.splitlines())) <= 80
+    seconds = whole.rindex("in ")  # which differ
+    assert fold("do: linsep fit " + 80 * "x ", 40).count("\n") == 0
+    assert lines.split()[:30] == whole[:seconds].split()[:30]

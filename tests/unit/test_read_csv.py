@@ -451,3 +451,52 @@ def test_npz_dense_and_sparse(tmp_path: Path) -> None:
     assert "cannot be read" in error_of(tmp_path / "o.npz")
     np.savez(tmp_path / "z.npz", Z=X)
     assert "no array 'X' but Z" in error_of(tmp_path / "z.npz")
+
+
+# -- integers beyond 2^53 -------------------------------------------------------------------------
+
+
+@ALL
+@pytest.mark.parametrize("text", ["9007199254740993", "-9007199254740993", "123456789012345678901"])
+def test_an_integer_that_no_double_holds_is_refused_with_its_place(
+    put: Any, monkeypatch: Any, reader: str, text: str
+) -> None:
+    use(monkeypatch, reader)
+    path = put(f"a,b,y\n1,2,0\n\n3,{text},1\n")
+    message = error_of(path)
+    assert message.startswith(f"t.csv:4:2: the integer {text} of column 'b' is no double")
+    assert f"write {text}.0" in message
+
+
+@ALL
+@pytest.mark.parametrize(
+    "text", ["9007199254740992", "9007199254740993.0", "1e300", "2" + "0" * 20]
+)
+def test_large_numbers_that_are_meant_are_read(
+    put: Any, monkeypatch: Any, reader: str, text: str
+) -> None:
+    use(monkeypatch, reader)
+    assert read(put(f"a,b,y\n1,2,0\n3,{text},1\n")).X[1, 1] == float(text)
+
+
+def test_labels_and_names_of_rows_may_be_long(put: Any) -> None:
+    table = read(put("id,a,y\n9007199254740993,1,a\n9007199254740995,2,b\n"), names="id")
+    assert table.row_names == ("9007199254740993", "9007199254740995")
+    assert read(put("a,y\n1,9007199254740993\n2,9007199254740992\n1,9007199254740993\n")).classes
+
+
+def test_svmlight_integers_are_refused_alike(put: Any, monkeypatch: Any) -> None:
+    path = put("1 1:2 3:9007199254740993\n-1 1:1\n", "t.svm")
+    for compiled in (False, True):
+        monkeypatch.setattr(fast, "pays", lambda size, cold=0, on=compiled: on)
+        assert error_of(path).startswith("t.svm:1:9: the integer 9007199254740993 is no double")
+    assert read(put("1 1:2 3:9007199254740992\n-1 1:1\n", "t.svm")).X.max() == 2.0**53
+
+
+def test_integers_of_an_arrow_table_are_refused_alike(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": [1, 2**53 + 1], "y": [0, 1]}), path)
+    assert error_of(path).startswith("t.parquet: row 2: the integer 9007199254740993 of column 'a'")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.cli.folding import folded
 from linsep.data import available, load, read
 from linsep.data.table import Table
 from linsep.errors import DataError, ModelError, SettingError
@@ -165,7 +166,7 @@ def emit(result: dict[str, Any] | str, as_json: bool) -> None:
     if as_json:
         print(json.dumps(finite(result), default=_plain, allow_nan=False))
     else:
-        print(result)
+        print(folded(str(result), sys.stdout))
 
 
 def finite(value: Any) -> Any:
@@ -181,7 +182,7 @@ def finite(value: Any) -> Any:
 
 def narrate(text: str) -> None:
     """What was done and found on the way, on stderr."""
-    print(text, file=sys.stderr)
+    print(folded(text, sys.stderr), file=sys.stderr)
 
 
 def _plain(value: Any) -> str:

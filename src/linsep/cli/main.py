@@ -31,13 +31,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         parser.print_help()
         return 0
+    from linsep.cli.folding import folded
     from linsep.errors import LinsepError, SettingError
 
     command = importlib.import_module(f"linsep.cli.{args.command}")
     try:
         return int(command.run(args))
     except LinsepError as error:
-        print(f"linsep: {_for_the_shell(str(error))}", file=sys.stderr)
+        print(folded(f"linsep: {error.for_shell()}", sys.stderr), file=sys.stderr)
         return 2 if isinstance(error, SettingError) else 1
     except BrokenPipeError:  # the reader of a pipe went away, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -49,17 +50,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("linsep: interrupted", file=sys.stderr)
         return 130
-
-
-def _for_the_shell(message: str) -> str:
-    """The way out in the words of the command line."""
-    for python, option in (
-        ("encode='onehot'", "--encode"),
-        ("missing='drop'", "--drop-missing"),
-        ("target=", "--target "),
-    ):
-        message = message.replace(python, option)
-    return message
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.columns import NUMBER, Column, Source, as_labels, is_missing, is_number
+from linsep.data.columns import DROP, NUMBER, Column, Source, as_labels, is_missing, is_number
 from linsep.data.layout import Layout, position
 from linsep.errors import DataError, FormatError, SettingError
 
@@ -169,7 +169,8 @@ def _text_error(columns: list[Column], text: list[int], source: Source) -> Forma
     head = f"column {names} holds" if len(text) == 1 else f"{len(text)} columns ({names}) hold"
     return FormatError(
         f"{source.place(row, text[0])}: {head} text, here {shown!r}; features are numbers. Give "
-        "encode='onehot' to make a 0/1 column of each value, or remove the text."
+        "encode='onehot' to make a 0/1 column of each value, or remove the text.",
+        options={"encode='onehot'": "--encode"},
     )
 
 
@@ -192,7 +193,8 @@ def _refuse_gaps(columns: list[Column], recipe: Recipe, source: Source) -> None:
     count = "the only one" if total == 1 else f"{total} values are missing in all"
     raise FormatError(
         f"{source.place(row, at)}: no value ({column.values[column.codes[row]]!r}) in column "
-        f"{column.name!r}, {count}; fill them in, or leave such rows out with missing='drop'."
+        f"{column.name!r}, {count}; fill them in, or leave such rows out with missing='drop'.",
+        options=DROP,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from linsep.data.assemble import Parts
 from linsep.data.columns import Column, Source, from_codes
 from linsep.data.layout import Choice, Layout, find_roles
+from linsep.data.rounded import check_integers
 from linsep.errors import DataError, FormatError
 
 __all__ = ["read_arrow", "read_npz"]
@@ -62,6 +63,9 @@ def read_arrow(
     head = table.slice(0, 1000)
     sample = [tuple(map(_as_text, head.column(j).to_pylist())) for j in range(len(columns))]
     find_roles(layout, sample, layout.names, target=target, names=names, features=features)
+    for j, column in enumerate(columns):
+        if column.numbers is not None and j not in (layout.target, layout.row_names):
+            check_integers(path, column, table.column(j))
     return columns, layout, Source(path)
 
 

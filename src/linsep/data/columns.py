@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from linsep.errors import FormatError
 
 __all__ = [
+    "DROP",
     "NUMBER",
     "Column",
     "Source",
@@ -25,6 +26,7 @@ __all__ = [
     "whole",
 ]
 
+DROP = {"missing='drop'": "--drop-missing"}  # what to type on the command line instead
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -116,7 +118,8 @@ def as_labels(column: Column, position: int, source: Source) -> NDArray[Any]:
         raise FormatError(
             f"{source.place(int(rows[0]), position)}: no label ({text!r}) in column "
             f"{column.name!r}, {rows.size} in all; give the label, or leave such rows out with "
-            "missing='drop'."
+            "missing='drop'.",
+            options=DROP,
         )
     return label_values(column.values)[column.codes]
 

@@ -290,7 +290,8 @@ def _find_target(layout: Layout, columns: list[tuple[str, ...]], asked: Choice) 
     if len(free) < 2:
         raise DataError(
             f"{layout.path}: there is one column, {layout.names[free[0]]!r}, where features and "
-            "labels are needed; give target=False if there are no labels."
+            "labels are needed; give target=False if there are no labels.",
+            options={"give target=False": "only linsep predict takes a file"},
         )
     last, first = free[-1], free[0]
     text = not layout.numeric[first]
@@ -304,7 +305,8 @@ def _find_target(layout: Layout, columns: list[tuple[str, ...]], asked: Choice) 
     if not _label_like(columns[last]) and not all(_whole(cell) for cell in columns[last]):
         raise DataError(
             f"{layout.path}: no column looks like labels; the last one, {layout.names[last]!r}, "
-            "holds measurements. Give target='name' or its number."
+            "holds measurements. Give target='name' or its number.",
+            options={"target='name'": "--target NAME"},
         )
     layout.notes.append(f"labels: the last column {layout.names[last]!r}")
     return last

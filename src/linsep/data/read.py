@@ -138,6 +138,7 @@ def _parts(
             return Parts(X, y, None, None, "y", notes)
     from linsep.data.delimited import read_columns, read_numbers
     from linsep.data.layout import find_layout
+    from linsep.data.rounded import check_columns, check_features
 
     layout = find_layout(
         source, data, ending,
@@ -146,8 +147,10 @@ def _parts(
     if encode is None or encode == "onehot":
         found = read_numbers(data, layout)
         if found is not None:
+            check_features(found[0], data, layout)
             return plain_parts(*found, layout)
     columns, place = read_columns(data, layout)
+    check_columns(columns, data, layout)
     return assemble(columns, layout, place, encode=encode, missing=missing)
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from linsep.data import fast
 from linsep.data.columns import is_missing, label_values, whole
+from linsep.data.rounded import check_pairs
 from linsep.errors import DataError, FormatError
 
 __all__ = ["looks_like_svmlight", "read_svmlight"]
@@ -68,6 +69,7 @@ def read_svmlight(
         found = _plain(path, data)
     if not found.labels.size:
         raise FormatError(f"{path}:1:1: there is no row, only comments.")
+    check_pairs(path, found.values, data)
     width = found.width
     if n_features is not None:
         if width > n_features:
