@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from linsep.certify.gap import Gap
 from linsep.certify.kernel_balls import ball_bounds
+from linsep.certify.kernel_sums import sums_of
 from linsep.certify.kernel_values import KernelValues
 from linsep.core.status import Status
 
@@ -66,19 +67,20 @@ def _unproved(status: Status) -> Status:
 
 def measure_pair(
     values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
-    *, free: bool = True, convex: bool = True, words: str = "",
+    *, free: bool = True, convex: bool = True, words: str = "", rough: Any = None,
 ) -> KernelGap:  # fmt: skip
     """Bounds of one binary machine on the rows ``ids``; any alpha will do.
 
     The objective is that of the machine with exactly these alpha, the lower bound that of the
-    nearest alpha which is allowed.
+    nearest alpha which is allowed. rough: sums of these rows in float32 and their errors.
     """
     alpha = np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0)
-    s, root = _sums(values, ids, alpha * y), np.sqrt(np.maximum(values.diagonal(ids), 0.0))
+    s, more = sums_of(values, ids, y, alpha * y, b, rough)
+    root = np.sqrt(np.maximum(values.diagonal(ids), 0.0))
     mass, share = float(np.abs(alpha) @ root), _share(values, alpha)
     quad, score = float((alpha * y) @ s), y * (s + b)
     high_quad = max(quad + (share + _SUM) * mass * mass, 0.0)
-    off = share * mass * root + 4 * _U * (np.abs(s) + abs(b) + 1)
+    off = share * mass * root + 4 * _U * (np.abs(s) + abs(b) + 1) + more
     hard = bool(np.isinf(cost).any())
     if hard:
         least = float((score - off).min(initial=np.inf))
@@ -249,5 +251,5 @@ def _exponent_error(kernel: Any, values: KernelValues, d: int) -> float:
     """Of gamma |x - z|^2 by |x|^2 + |z|^2 - 2 x.z; beyond 1e6 differences are taken instead."""
     if type(kernel).__name__ != "RBF":
         return 0.0
-    largest = float(values._rows(np.float64).squares.max(initial=0.0)) * float(kernel.rate)
+    largest = float(values.prepared(np.float64).squares.max(initial=0.0)) * float(kernel.rate)
     return 4 * (d + 8) * _U * min(largest, 1e6) if np.isfinite(largest) else 8 * (d + 8) * _U

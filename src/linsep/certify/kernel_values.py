@@ -54,7 +54,7 @@ class KernelValues:
                 f"{matrix.shape[0]} x {matrix.shape[1]}."
             )
 
-    def _rows(self, dtype: Any) -> Any:
+    def prepared(self, dtype: Any) -> Any:
         """The rows with what the kernel needs of them, computed once for each format."""
         kind = np.dtype(dtype)
         if kind not in self._prepared:
@@ -79,7 +79,7 @@ class KernelValues:
             picked = self.matrix[rows][:, self.columns[columns]]
             picked = picked.toarray() if hasattr(picked, "toarray") else picked
             return np.asarray(picked, dtype=dtype)
-        whole = self._rows(dtype)
+        whole = self.prepared(dtype)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             values = self.kernel.block(_some(whole, rows), _some(whole, columns))
             total = values.sum()  # one pass without a copy; finite unless some entry is not
@@ -95,7 +95,7 @@ class KernelValues:
             at = np.arange(self.n)[rows]
             picked = self.matrix[at, self.columns[at]]
             return np.asarray(picked, dtype=np.float64).ravel()
-        return np.asarray(self.kernel.diagonal(self._rows(np.float64)), dtype=np.float64)[rows]
+        return np.asarray(self.kernel.diagonal(self.prepared(np.float64)), dtype=np.float64)[rows]
 
     def fill(self, G: NDArray[Any], ids: NDArray[np.int64], have: int = 0) -> None:
         """The Gram matrix of the rows ``ids`` into G, of which the first ``have`` are there."""
@@ -151,17 +151,31 @@ class KernelValues:
         dtype: Any = np.float64,
     ) -> NDArray[np.float64]:
         """sum_r coef_r K(x_r, x_i) for every i in ids; never more than a few blocks at once."""
-        out = np.zeros(len(ids))
+        return self.combine_many(rows, coef[:, None], ids, dtype)[:, 0]
+
+    def combine_many(
+        self,
+        rows: NDArray[np.int64],
+        coef: NDArray[np.float64],
+        ids: NDArray[np.int64],
+        dtype: Any = np.float64,
+        *,
+        wide: bool = False,
+    ) -> NDArray[np.float64]:
+        """The same for each column of coef; ``wide`` adds up in float64 whatever the format."""
+        out = np.zeros((len(ids), coef.shape[1]))
         if not len(rows):
             return out
-        right, short = self.picked(rows, dtype), coef.astype(dtype)
+        right, short = self.picked(rows, dtype), coef.astype(np.float64 if wide else dtype)
+        short = short[:, 0] if coef.shape[1] == 1 else short
 
         def part(at: int) -> None:
             left = self.picked(ids[at : at + _STEP], dtype)
-            total = np.zeros(len(out[at : at + _STEP]))
+            total = np.zeros((len(out[at : at + _STEP]), coef.shape[1]))
             for r in range(0, len(rows), _STRIP):  # sums of bounded length in the short format
                 values = self._strip(left, right, slice(r, min(r + _STRIP, len(rows))), dtype)
-                total += values @ short[r : r + _STRIP]
+                values = values.astype(short.dtype, copy=False)
+                total += (values @ short[r : r + _STRIP]).reshape(total.shape)
             out[at : at + _STEP] = total
 
         jobs = [partial(part, at) for at in range(0, len(ids), _STEP)]
@@ -171,9 +185,38 @@ class KernelValues:
             self.block(_run(ids), _run(rows), dtype)  # names the place, if it is the kernel
         return out
 
+    def combine_symmetric(
+        self, ids: NDArray[np.int64], coef: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """sum_r coef_r K(x_r, x_i) over the rows ids, for these rows: each value is made once."""
+        if self.kernel is None or not getattr(self.kernel, "symmetric", False):
+            return self.combine(ids, coef, ids)
+        whole = self.picked(ids, np.float64)
+        cuts = list(pairwise([*range(0, len(ids), _TILE), len(ids)]))
+
+        def stripe(k: int) -> NDArray[np.float64]:
+            (a, b), total = cuts[k], np.zeros(len(ids))
+            left = whole.slice(a, b)
+            for lo, hi in cuts[k:]:
+                values = self.kernel.block(left, whole.slice(lo, hi))
+                total[a:b] += values @ coef[lo:hi]
+                if lo > a:
+                    total[lo:hi] += coef[a:b] @ values
+            return total
+
+        jobs = [partial(stripe, k) for k in range(len(cuts))]
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            parts = run_all(jobs, 1 if len(ids) ** 2 < _SERIAL else None)
+        out = np.zeros(len(ids))
+        for part in parts:
+            out += part
+        if not np.isfinite(out).all() and np.isfinite(coef).all():
+            self.block(_run(ids), _run(ids))  # names the place, if it is the kernel
+        return out
+
     def picked(self, rows: NDArray[np.int64], dtype: Any) -> Any:
         """Some rows, taken out once for many strips."""
-        return rows if self.kernel is None else _some(self._rows(dtype), _run(rows))
+        return rows if self.kernel is None else _some(self.prepared(dtype), _run(rows))
 
     def _strip(self, left: Any, right: Any, some: slice, dtype: Any) -> NDArray[Any]:
         if self.kernel is None:

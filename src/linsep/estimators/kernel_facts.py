@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.kernel_gap import KernelGap, measure_pair, measure_pairs, widening
+from linsep.certify.kernel_sums import Rough, rough_sums
 from linsep.certify.kernel_values import KernelValues
 from linsep.core import Problem
 from linsep.errors import CostWarning, DataError
@@ -100,16 +101,22 @@ def certify_pairs(
     problem: Problem, pairs: Any, alphas: list[Array], offsets: Array, solver: Any, words: str
 ) -> KernelGap:
     """The proof of all machines, recomputed from their numbers and the kernel."""
-    parts = [
-        measure_pair(
-            pairs.values, pair.ids, pair.y, solver.C * pair.weight, alpha, float(b),
-            free=problem.fit_intercept, convex=solver.convex, words=words,
-        )
-        for pair, alpha, b in zip(pairs.pairs, alphas, offsets)
-    ]  # fmt: skip
+    coef = np.zeros((problem.n, len(alphas)))
+    for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
+        coef[pair.ids, k] = np.nan_to_num(alpha * pair.y, posinf=0.0, neginf=0.0)
+    rough = rough_sums(pairs.values, coef)
+    parts = []
+    for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
+        known = None if rough is None else (rough.sums[pair.ids, k], rough.error[pair.ids, k])
+        parts.append(
+            measure_pair(
+                pairs.values, pair.ids, pair.y, solver.C * pair.weight, alpha, float(b),
+                free=problem.fit_intercept, convex=solver.convex, words=words, rough=known,
+            )
+        )  # fmt: skip
     if len(parts) == 1:
         return parts[0]
-    return measure_pairs(parts, _vote_errors(problem, pairs, alphas, offsets))
+    return measure_pairs(parts, _vote_errors(problem, pairs, coef, offsets, rough))
 
 
 def widen_pairs(pairs: Any, alphas: list[Array], offsets: Array) -> tuple[list[Array], Array]:
@@ -121,25 +128,21 @@ def widen_pairs(pairs: Any, alphas: list[Array], offsets: Array) -> tuple[list[A
     return [t * alpha for t, alpha in zip(by, alphas)], np.asarray(offsets) * np.array(by)
 
 
-def _vote_errors(problem: Problem, pairs: Any, alphas: list[Array], offsets: Array) -> int:
+def _vote_errors(
+    problem: Problem, pairs: Any, coef: Array, offsets: Array, rough: Rough | None
+) -> int:
     """Rows that the votes of all machines give to another class."""
-    used = np.zeros(problem.n, dtype=bool)
-    for pair, alpha in zip(pairs.pairs, alphas):
-        used[pair.ids[alpha > 0]] = True
-    vectors = np.flatnonzero(used)
-    coef = np.zeros((problem.n, len(alphas)))
-    for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
-        coef[pair.ids, k] = alpha * pair.y
-    wrong, step = 0, max(1, (1 << 22) // max(1, len(vectors)))
-    label = problem.label[pairs.order]
-    for at in range(0, problem.n, step):
-        rows = slice(at, min(problem.n, at + step))
-        raw = np.tile(offsets, (rows.stop - at, 1))
-        if len(vectors):
-            raw += pairs.values.block(rows, vectors) @ coef[vectors]
-        scores = votes_and_sums(raw, problem.K)
-        wrong += int((scores.argmax(axis=1) != label[rows]).sum())
-    return wrong
+    label, some = problem.label[pairs.order], np.arange(problem.n)
+    vectors = np.flatnonzero(coef.any(axis=1))
+    wrong = 0
+    if rough is not None:  # where float32 knows all signs and they decide, it is enough
+        raw = rough.sums + offsets
+        scores = np.sort(votes_and_sums(raw, problem.K), axis=1)
+        sure = (np.abs(raw) > rough.error).all(axis=1) & (scores[:, -1] - scores[:, -2] > 0.7)
+        wrong = int((votes_and_sums(raw[sure], problem.K).argmax(axis=1) != label[sure]).sum())
+        some = some[~sure]
+    raw = pairs.values.combine_many(vectors, coef[vectors], some) + offsets
+    return wrong + int((votes_and_sums(raw, problem.K).argmax(axis=1) != label[some]).sum())
 
 
 def votes_and_sums(raw: Array, K: int) -> Array:

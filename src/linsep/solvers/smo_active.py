@@ -42,7 +42,7 @@ def desk_of(pairs: Pairs, pair: Pair, part: PairState, limit: int, single: bool)
     if n <= limit:
         if n > _LAZY:
             if pairs.lazy is None or pairs.lazy.G.dtype != dtype:
-                pairs.lazy = LazyRows(pairs.values, np.arange(n), n, dtype)
+                pairs.lazy = LazyRows(pairs.values, np.arange(n), np.empty(n * n, dtype), n)
             return Desk(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy)
         if pairs.G is None or pairs.G.dtype != dtype:
             pairs.G = np.empty((n, n), dtype)
@@ -63,9 +63,13 @@ def _rows_of(pairs: Pairs, pair: Pair, ids: Index, most: int, dtype: Any) -> Laz
             if m > have:
                 lazy.append(ids)
             return lazy
-    lazy = None
-    kept.clear()  # its memory first
-    lazy = kept["rows"] = LazyRows(pairs.values, ids, max(m, min(most, int(1.25 * m) + 512)), dtype)
+    memory = kept.get("memory")  # touching fresh memory costs more than filling it
+    if memory is None or memory.dtype != dtype or len(memory) < m * m:
+        lazy = memory = None
+        kept.clear()
+        memory = kept["memory"] = np.empty(max(most * most, m * m), dtype)
+    room = max(m, min(most, int(1.25 * m) + 512))
+    lazy = kept["rows"] = LazyRows(pairs.values, ids, memory, room)
     kept["of"] = pair.classes
     return lazy
 

@@ -36,13 +36,15 @@ class LazyRows:
     ----------
     values : KernelValues
     ids : array of row numbers
+    memory : array
+        Where they are kept, in the format they have.
     room : int
         Rows that there may be, if more are appended.
     """
 
-    def __init__(self, values: KernelValues, ids: Index, room: int, dtype: Any) -> None:
-        self.values, self.ids = values, ids
-        self.G: NDArray[Any] = np.empty((room, room), dtype)
+    def __init__(self, values: KernelValues, ids: Index, memory: NDArray[Any], room: int) -> None:
+        self.values, self.ids, dtype = values, ids, memory.dtype
+        self.G: NDArray[Any] = memory[: room * room].reshape(room, room)
         self.ready = np.zeros(room, dtype=bool)
         self.picked = values.picked(ids, dtype)
 

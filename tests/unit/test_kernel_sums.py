@@ -1,0 +1,87 @@
+"""Sums of kernel values for a proof: float32 with a bound of its errors, float64 where needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from linsep.certify.kernel_gap import measure_pair
+from linsep.certify.kernel_sums import rough_sums, sums_of
+from linsep.certify.kernel_values import KernelValues
+from linsep.core import Problem
+from linsep.kernels import RBF, Linear
+
+N = 2500
+
+
+def values_of(rate, scale=1.0, sparse=False, d=12):
+    rng = np.random.default_rng(1)
+    X = scale * rng.normal(size=(N, d))
+    if sparse:
+        X = scipy.sparse.csr_array(np.where(rng.random(X.shape) < 0.3, 1.0, 0.0))
+    y = np.where(rng.random(N) < 0.5, 1.0, -1.0)
+    return KernelValues(Problem(X, y), RBF(gamma=rate)), y, rng
+
+
+@pytest.mark.parametrize("machines", [1, 6])
+@pytest.mark.parametrize(
+    ("rate", "scale", "sparse"), [(0.05, 1.0, False), (2.0, 1.0, False), (1e-3, 30.0, False),
+                                  (0.1, 1.0, True)]
+)  # fmt: skip
+def test_errors_of_float32_are_within_their_bounds(rate, scale, sparse, machines):
+    values, _, rng = values_of(rate, scale, sparse)
+    coef = rng.normal(size=(N, machines)) * (rng.random((N, 1)) < 0.8)
+    rough = rough_sums(values, coef)
+    some = np.arange(N) if machines > 1 else np.flatnonzero(coef[:, 0] == 0)
+    used = np.flatnonzero(coef.any(axis=1))
+    exact = values.block(some, used) @ coef[used]
+    off = np.abs(rough.sums[some] - exact)
+    assert (off <= rough.error[some]).all()
+    assert off.max() > 0
+    assert rough.error[some].max() < 0.05 * np.abs(exact).max()
+
+
+def test_float32_is_left_alone_where_it_brings_nothing_or_its_errors_are_not_known():
+    values, _, rng = values_of(0.1)
+    assert rough_sums(values, np.eye(N, 1)) is None  # one support vector
+    full = rng.normal(size=(N, 1))
+    values.kernel = Linear()
+    assert rough_sums(values, full) is None
+    far, _, _ = values_of(100.0, 1e3)  # gamma |x|^2 beyond what products of rows resolve
+    assert rough_sums(far, full) is None
+
+
+def test_half_of_a_symmetric_matrix_gives_the_same_sums():
+    values, _, rng = values_of(0.1)
+    ids, coef = np.sort(rng.permutation(N)[:1300]), rng.normal(size=1300)
+    assert np.allclose(
+        values.combine_symmetric(ids, coef), values.combine(ids, coef, ids), rtol=0, atol=1e-11
+    )
+
+
+def test_a_proof_with_float32_is_that_without():
+    values, y, rng = values_of(0.05)
+    alpha = np.where(rng.random(N) < 0.7, rng.random(N), 0.0)
+    rough = rough_sums(values, (alpha * y)[:, None])
+    ids, cost = np.arange(N), np.ones(N)
+    for b in (0.0, 40.0):  # with 40 most rows of one class are safely behind the edge
+        known = rough.sums[:, 0], rough.error[:, 0]
+        plain = measure_pair(values, ids, y, cost, alpha, b)
+        quick = measure_pair(values, ids, y, cost, alpha, b, rough=known)
+        assert quick.objective == pytest.approx(plain.objective, rel=1e-11)
+        assert quick.lower_bound == pytest.approx(plain.lower_bound, rel=1e-11)
+        assert (quick.errors, quick.inside) == (plain.errors, plain.inside)
+    _, more = sums_of(values, ids, y, alpha * y, 40.0, known)
+    assert 0 < np.count_nonzero(more) < N
+
+
+def test_rows_that_float32_cannot_tell_are_computed_again():
+    values, y, rng = values_of(0.05)
+    alpha = np.where(rng.random(N) < 0.7, rng.random(N), 0.0)
+    wrong = np.full(N, 1e6) * y, np.full(N, 1e7)  # far off, and it says so
+    s, more = sums_of(values, np.arange(N), y, alpha * y, 0.0, wrong)
+    used = np.flatnonzero(alpha)
+    exact = values.block(np.arange(N), used) @ (alpha * y)[used]
+    assert np.allclose(s, exact, rtol=0, atol=1e-10)
+    assert not more.any()
