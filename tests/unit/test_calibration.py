@@ -10,9 +10,18 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics import brier_score_loss, log_loss
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 
 import linsep
 from linsep.errors import DataError, ModelError, SettingError
@@ -217,3 +226,85 @@ def test_scores_of_any_size(method, tiny):
         np.testing.assert_array_equal(p.argmax(axis=1), values.argmax(axis=1))
     two = fit_calibration(method, scores[:, 0] - scores[:, 1], np.array([1, 0, 0]), np.ones(3))
     assert two.probabilities(np.array([-tiny, 0.0, tiny])).argmax(axis=1).tolist() == [0, 1, 1]
+
+
+# -- how rows are held out ---------------------------------------------------------------------
+
+SPLITS = [
+    3, KFold(4), StratifiedKFold(3), ShuffleSplit(4, random_state=0), TimeSeriesSplit(3),
+    RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0),
+]  # fmt: skip
+
+
+@quiet
+@pytest.mark.parametrize("cv", SPLITS, ids=lambda cv: type(cv).__name__)
+@pytest.mark.parametrize("estimator", [linsep.LinearSVM(), linsep.OneVsOne(), linsep.KernelSVM()])
+def test_own_splitters(estimator, cv):
+    X, y = blobs(60, 3)
+    model = clone(estimator).set_params(calibrate="sigmoid", calibrate_cv=cv).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+    folds = StratifiedKFold(cv) if isinstance(cv, int) else cv
+    assert model.calibration_.rows == sum(len(test) for _, test in folds.split(X, y))
+
+
+def test_splits_decide_which_rows_are_looked_at():
+    """Against the same by hand: fit, score, calibrate."""
+    X, y = blobs(80, 2, seed=3)
+    splits = list(GroupKFold(4).split(X, y, np.arange(80) // 7))
+    model = linsep.LinearSVM(calibrate="temperature", calibrate_cv=splits).fit(X, y)
+    held = np.concatenate([test for _, test in splits])
+    scores = np.concatenate([
+        linsep.LinearSVM().fit(X[train], y[train]).decision_function(X[test])
+        for train, test in splits
+    ])  # fmt: skip
+    by_hand = fit_calibration("temperature", scores, y[held], np.ones(80))
+    np.testing.assert_allclose(
+        model.calibration_.inverse_temperature, by_hand.inverse_temperature, rtol=1e-9
+    )
+    masks = [(np.isin(np.arange(80), a), np.isin(np.arange(80), b)) for a, b in splits]
+    same = linsep.LinearSVM(calibrate="temperature", calibrate_cv=masks).fit(X, y)
+    assert same.calibration_ == model.calibration_
+
+
+@methods
+def test_classes_that_a_split_holds_out_as_a_whole(method):
+    """Sorted rows in folds without shuffling: no model of a fold would know its own class."""
+    X, y = load_iris(return_X_y=True)
+    keep = np.arange(20, 150)
+    model = linsep.LinearSVM(calibrate=method, calibrate_cv=KFold(4)).fit(X[keep], y[keep])
+    p = model.predict_proba(X)
+    np.testing.assert_array_equal(p.argmax(axis=1), model.predict(X))
+    assert model.calibration_.rows == 100  # all but the 30 rows of the first class
+    with pytest.raises(DataError, match="holds out no row whose class is left to train on"):
+        linsep.LinearSVM(calibrate=method, calibrate_cv=KFold(3)).fit(X, y)
+
+
+def test_splits_that_are_none(tmp_path):
+    X, y = blobs(40, 2)
+
+    def fit(cv):
+        return linsep.LinearSVM(calibrate="sigmoid", calibrate_cv=cv).fit(X, y)
+
+    for cv in (1, True, "prefit", 2.5, (pair for pair in ())):
+        with pytest.raises(SettingError, match="'calibrate_cv' parameter of LinearSVM must be"):
+            fit(cv)
+    with pytest.raises(SettingError, match="split 0 of calibrate_cv trains on rows that it holds"):
+        fit([(np.arange(30), np.arange(20, 40))])
+    with pytest.raises(SettingError, match="names the row 77; X has 40 rows"):
+        fit([(np.arange(30), [77])])
+    model = fit(KFold(3))
+    linsep.save(model, tmp_path / "m.json")
+    again = linsep.load(tmp_path / "m.json")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.calibrate_cv is None  # how rows were held out is not in the file
+    linsep.save(fit(3), tmp_path / "m.json")
+    assert linsep.load(tmp_path / "m.json").calibrate_cv == 3
+
+
+def test_every_classifier_with_calibrate_takes_splits():
+    for name in dir(linsep):
+        found = getattr(linsep, name)
+        if isinstance(found, type) and hasattr(found, "get_params"):
+            known = found().get_params(deep=False) if name != "Lift" else {}
+            assert ("calibrate" in known) == ("calibrate_cv" in known), name

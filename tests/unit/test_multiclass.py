@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from itertools import combinations
 
 import numpy as np
@@ -12,18 +14,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
     RidgeClassifier,
     SGDClassifier,
 )
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import get_tags
 
 import linsep
 from linsep.core.status import Status
@@ -522,3 +526,159 @@ def test_labels_as_far_apart_as_their_type_allows(kind):
         assert model.classes_.tolist() == sorted(names.tolist())
         assert model.predict(X).tolist() == names[y].tolist()
         assert model.classes_.dtype == names.dtype
+
+
+# -- limits and Ctrl-C -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inner", [linsep.LinearSVM(), LinearSVC(), linsep.KernelSVM()])
+@pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne])
+def test_no_time_gives_a_model_that_says_so(scheme, inner, tmp_path):
+    names = np.array(["b", "a", "c"])[y]
+    with pytest.warns(linsep.errors.GapWarning, match="3 of 3 machines were not trained: the time"):
+        model = scheme(inner, time_limit=0).fit(X, names)
+    assert model.status_ is Status.TIME_LIMIT and model.certificates_ == [None] * 3
+    assert "3 of them without a certificate" in model.summary()
+    assert set(model.predict(X)) <= set("abc")
+    linsep.save(model, tmp_path / "m.json")
+    again = linsep.load(tmp_path / "m.json")
+    assert again.status_ is Status.TIME_LIMIT
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+def test_time_is_shared_and_settings_stay():
+    model = linsep.OneVsOne(linsep.LinearSVM(), time_limit=60).fit(X, y)
+    assert model.status_ is Status.CERTIFIED
+    assert all(machine.time_limit is None for machine in model.estimators_)
+    own = linsep.OneVsOne(linsep.LinearSVM(time_limit=9.0), time_limit=60).fit(X, y)
+    assert all(machine.time_limit == 9.0 for machine in own.estimators_)
+    assert linsep.Kesler(time_limit=60).fit(X, y).estimators_[0].time_limit is None
+
+
+class Presses(linsep.LinearSVM):
+    """Ctrl-C comes while the second machine is trained."""
+
+    count = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Presses.count += 1
+        if Presses.count == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise")
+@pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne])
+@pytest.mark.parametrize("calibrate", [None, "sigmoid"])
+def test_one_ctrl_c_stops_all_machines(scheme, calibrate):
+    Presses.count = 0
+    handler = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        model = scheme(Presses(), calibrate=calibrate).fit(X, y)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert Presses.count == 2
+    assert model.status_ is Status.STOPPED and model.outcome_.interrupted
+    assert model.certificates_[0] is not None and model.certificates_[2] is None
+    assert len(model.predict(X)) == 6
+    if calibrate:
+        with pytest.raises(ModelError, match="not reached before the fit was stopped"):
+            model.predict_proba(X)
+
+
+# -- many small problems ---------------------------------------------------------------------
+
+
+def test_many_problems_are_solved_to_tol():
+    rows, labels = make_blobs(2000, n_features=20, centers=14, cluster_std=8.0, random_state=0)
+    rows /= 10
+    model = linsep.OneVsOne(linsep.LinearSVM(tol=1e-2)).fit(rows, labels)
+    gaps = [c.relative_gap for c in model.certificates_]
+    assert max(gaps) <= 1e-2 and np.median(gaps) > 1e-6
+    assert "dual coordinate descent" in model.estimators_[0].solver_used_
+    assert all(not machine._hurry for machine in model.estimators_)
+    few = linsep.OneVsRest(linsep.LinearSVM(tol=1e-2)).fit(rows[:100], labels[:100])
+    assert max(c.relative_gap for c in few.certificates_) < 1e-6
+
+
+def test_what_coordinate_descent_does_not_finish_is_fitted_again():
+    from linsep.multiclass.machines import fit_machine
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 6)) * [1, 10, 100, 1e3, 1e4, 1e5]
+    labels = (rows @ rng.normal(size=6) + rng.normal(size=200) * 1e5 > 0).astype(int)
+    machine, certificate = fit_machine(linsep.LinearSVM(C=100.0), rows, labels, None, hurry=True)
+    assert machine.status_ is Status.CERTIFIED and certificate.relative_gap <= 1e-3
+    assert "Newton" in machine.solver_used_ and not machine._hurry
+    assert certificate.relative_gap > 1e-7  # and no further than tol
+
+
+# -- rows that others read -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne])
+def test_gram_matrices(scheme):
+    rows, labels = load_iris(return_X_y=True)
+    gram = rows @ rows.T
+    assert get_tags(scheme(SVC(kernel="precomputed"))).input_tags.pairwise
+    ours = scheme(SVC(kernel="precomputed")).fit(gram, labels)
+    plain = scheme(SVC(kernel="linear")).fit(rows, labels)
+    np.testing.assert_allclose(ours.decision_function(gram), plain.decision_function(rows), 1e-6)
+    scores = cross_val_score(scheme(SVC(kernel="precomputed")), gram, labels, cv=3)
+    np.testing.assert_allclose(
+        scores, cross_val_score(scheme(SVC(kernel="linear")), rows, labels, cv=3)
+    )
+    calibrated = scheme(SVC(kernel="precomputed"), calibrate="temperature").fit(gram, labels)
+    p = calibrated.predict_proba(gram)
+    np.testing.assert_array_equal(p.argmax(axis=1), calibrated.predict(gram))
+
+
+@pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne])
+def test_missing_values_are_for_the_pipeline(scheme):
+    holes = np.where(X == 4, np.nan, X)
+    model = scheme(make_pipeline(SimpleImputer(), LinearSVC())).fit(holes, y)
+    assert model.predict(holes).shape == (6,)
+    with pytest.raises(ValueError, match="NaN"):
+        scheme(LinearSVC()).fit(holes, y)
+
+
+@pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne])
+def test_weights_reach_the_end_of_a_pipeline(scheme):
+    weight = np.array([1.0, 2, 1, 5, 1, 1])
+    inner = make_pipeline(StandardScaler(), linsep.LinearSVM(tol=1e-8))
+    piped = scheme(inner).fit(X, y, sample_weight=weight)
+    scaled = StandardScaler().fit_transform(X)
+    if scheme is linsep.OneVsRest:
+        plain = scheme(linsep.LinearSVM(tol=1e-8)).fit(scaled, y, sample_weight=weight)
+        np.testing.assert_allclose(
+            piped.decision_function(X), plain.decision_function(scaled), atol=1e-6
+        )
+    assert piped.certificate_.proved == 3
+
+
+def test_labels_for_several_columns_are_refused():
+    with pytest.raises(LabelError, match=r"shape \(6, 2\): several labels.*MultiOutputClassifier"):
+        linsep.OneVsRest().fit(X, np.column_stack([y, y]))
+
+
+LABELS = ["?", -99, (1, 2), float("nan"), 2.5, True]
+
+
+@pytest.mark.parametrize("label", LABELS, ids=str)
+@pytest.mark.parametrize("names", [*NAMES, np.array([True, False, True])], ids=str)
+def test_rejected_rows_are_wrong_whatever_their_label(names, label):
+    truth = names[y]
+    if label is True and truth.dtype == bool:
+        return
+    model = linsep.OneVsRest(decide="unanimous", reject_label=label).fit(X, truth)
+    rows = np.vstack([X, [[0.3, 0.2]]])
+    found = model.predict(rows)
+    accepts = model.accepts(rows)
+    sure = accepts.sum(axis=1) == 1
+    right = sure & (model.classes_[accepts.argmax(axis=1)] == np.append(truth, truth[0]))
+    assert model.score(rows, np.append(truth, truth[0])) == pytest.approx(right.mean())
+    for value, decided in zip(found.tolist(), sure):
+        if not decided:
+            assert value == model.reject_label_ or value != value
+    assert model.score(rows[:6], truth, sample_weight=np.arange(6)) <= 1.0

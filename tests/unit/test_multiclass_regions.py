@@ -164,3 +164,51 @@ def test_errors():
     rows, labels = load_iris(return_X_y=True)
     with pytest.raises(DataError, match="this one has 4"):
         linsep.regions(linsep.LinearSVM().fit(rows, labels), box=BOX)
+
+
+def test_boundaries_of_nearly_constant_scores():
+    """Machines whose weights are rounding errors: the lines lie in any direction, and far away."""
+    coef = np.array([[0.93, -0.85], [6.9e-14, 6.4e-14], [-3e-13, 4.9e-14], [-1.2, 0.8], [0.4, 0.9]])
+    offset = np.array([-9.5, -1.0, -1.0, -6.6, -7.5])
+    model = linsep.Linear(coef, offset)
+    found = linsep.regions(model, box=((-12, -12), (12, 12)))
+    names = range(5)
+    grid = found.decided.reshape(201, 201)
+    seen = {tuple(sorted(map(int, pair))) for a, b in ((grid[1:], grid[:-1]), (grid[:, 1:],
+            grid[:, :-1])) for pair in zip(a[a != b], b[a != b])}  # fmt: skip
+    assert seen <= set(found.boundaries) <= set(found.contiguous)
+    assert set(found.classes.tolist()) == set(names) and not found.empty
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_contiguous_pairs_do_not_depend_on_units(unit):
+    rng = np.random.default_rng(2)
+    coef, offset = rng.normal(size=(7, 3)), rng.normal(size=7)
+    plain = linsep.regions(linsep.Linear(coef, offset), rng.normal(size=(5, 3)))
+    scaled = linsep.Linear(coef * [1.0, unit, 1.0], offset)
+    other = linsep.regions(scaled, rng.normal(size=(5, 3)))
+    assert other.contiguous == plain.contiguous and other.empty == plain.empty
+    assert len(plain.contiguous) < 21
+
+
+def test_a_class_between_equals_is_empty():
+    model = linsep.Linear([[1.0, 0], [-1, 0], [0, 0]], [0.0, 0, -1])
+    with pytest.warns(linsep.errors.EmptyRegionWarning, match="no point belongs to 2"):
+        found = linsep.regions(model, box=((-1, -1), (1, 1)))
+    assert found.empty == [2] and found.contiguous == [(0, 1)]
+    assert found.shares.tolist() == [0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"box": ((0, 0), (np.inf, 1))}, "finite, with low below high"),
+        ({"box": "a"}, "box must be"),
+        ({"box": ((0, 0), (1, 1)), "points": 0}, "points must be a whole number >= 2. Got 0"),
+        ({"box": ((0, 0), (1, 1)), "points": 7.5}, "points must be"),
+    ],
+)
+def test_boxes_that_are_none(options, words):
+    model = linsep.Linear([[1.0, 0], [-1, 0], [0, 1]], [0.0, 0, 0])
+    with pytest.raises(linsep.errors.SettingError, match=words):
+        linsep.regions(model, **options)

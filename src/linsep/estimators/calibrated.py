@@ -53,6 +53,7 @@ class Calibrated:
     """
 
     classes_: NDArray[Any]
+    _stopped_calibrating: bool = False
 
     @available_if(_is_asked_for)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -63,6 +64,7 @@ class Calibrated:
         check_is_fitted(self)
         if not hasattr(self, "calibration_"):
             stopped = getattr(getattr(self, "outcome_", None), "interrupted", False)
+            stopped = stopped or self._stopped_calibrating
             asked = f"set to {getattr(self, 'calibrate', None)!r} after the fit"
             raise ModelError(
                 f"calibrate was {'not reached before the fit was stopped' if stopped else asked}; "
@@ -88,6 +90,7 @@ class Calibrated:
     def _calibrate(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Fit the probabilities, if they are asked for; at the end of ``fit``."""
         self.__dict__.pop("calibration_", None)
+        self.__dict__.pop("_stopped_calibrating", None)
         method = getattr(self, "calibrate", None)
         if method is None or getattr(getattr(self, "outcome_", None), "interrupted", False):
             return self
@@ -103,6 +106,11 @@ class Calibrated:
         used = np.flatnonzero(total > 0)
         given = None if sample_weight is None else weight
         held, scores = self._out_of_fold(X, y, used, given)
+        if not len(held) and not self._stopped_calibrating:
+            raise DataError(
+                "calibrate_cv holds out no row whose class is left to train on; take a splitter "
+                "that mixes the classes, such as StratifiedKFold."
+            )
         if len(held):
             labels = np.searchsorted(self.classes_, y[held])
             self.calibration_ = fit_calibration(method, scores, labels, total[held])
@@ -119,10 +127,13 @@ class Calibrated:
         with warnings.catch_warnings(), Interrupts() as interrupts:
             warnings.simplefilter("ignore", LinsepWarning)  # the fit to all rows has said it
             for train, out in self._folds(X, y, used):
+                if not len(out):
+                    continue
                 model = self._copy_for(train)
                 given = () if weight is None else (weight[train],)
                 model.fit(_part(X, train, train, model), y[train], *given)
                 if interrupts.requested:
+                    self._stopped_calibrating = True
                     break
                 held.append(out)
                 scores.append(model._scores(_part(X, out, train, model)))

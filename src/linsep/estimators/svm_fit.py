@@ -22,7 +22,7 @@ from linsep.solvers.polish import polish, polish_parts
 
 __all__ = ["SVMFit"]
 
-_HURRY = 200  # passes of coordinate descent after which another solver is better
+_HURRY = 60  # passes of coordinate descent after which another solver is better
 
 
 class SVMFit(LinearClassifier):
@@ -37,9 +37,9 @@ class SVMFit(LinearClassifier):
 
     _checked_at_the_end: ClassVar[bool] = True  # by the survey, before the first step
 
-    _hurry: bool = False
-    """One of many small problems of a scheme: solved to ``tol`` and no further. Where that takes
-    too many passes the scheme fits again without it."""
+    _hurry: str = ""
+    """One of many small problems of a scheme, solved to ``tol`` and no further: "descent" tries
+    a few passes of coordinate descent, "newton" what is chosen by the shape."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, state: Any = None) -> Self:
         problem = self._problem(X, y, sample_weight)
@@ -47,7 +47,7 @@ class SVMFit(LinearClassifier):
         refuse_unusable(problem)
         observers = self._observers()
         if np.isinf(self.C):
-            return self._fit_hard(problem, observers)
+            return self._fit_hard(problem, observers, state)
         solver, reason = self._solver(problem)
         if state is None and self._fit_capped(problem):
             return self
@@ -90,7 +90,7 @@ class SVMFit(LinearClassifier):
         self.solver_used_ = words
         return True
 
-    def _fit_hard(self, problem: Problem, observers: Any) -> Self:
+    def _fit_hard(self, problem: Problem, observers: Any, state: Any = None) -> Self:
         """C = inf: the plane of maximum margin, or the proof that there is none."""
         if self._is_machine(problem):
             raise SettingError(
@@ -100,8 +100,10 @@ class SVMFit(LinearClassifier):
         refuse_tiny(problem)
         problem.weight = np.ones(problem.n)  # rows that must be right are right at any weight
         limits = Limits(steps=self.max_iter, seconds=self.time_limit)
-        machine = hard_machine if problem.binary else hard_machines
-        hard = machine(problem, self.tol, limits, observers)
+        if problem.binary:
+            hard = hard_machine(problem, self.tol, limits, observers, state)
+        else:
+            hard = hard_machines(problem, self.tol, limits, observers)
         witness, gap, outcome, proof = hard.witness, hard.gap, hard.outcome, hard.proof
         impossible = proof is not None and proof.separable is False
         if not impossible:
@@ -133,10 +135,10 @@ class SVMFit(LinearClassifier):
         if self._is_small(problem) and not (machine and self.solver == "dual-cd"):
             tol = min(tol, 1e-6 if machine else 1e-7)
         threads = None if self.n_jobs in (None, -1, 0) else self.n_jobs
-        hurry = self._hurry and self.solver == "auto" and problem.binary and is_small(problem)
+        hurry = self._hurry == "descent" and self.solver == "auto" and is_small(problem)
         return choose_solver(
             problem,
-            "dual-cd" if hurry else self.solver,
+            "dual-cd" if hurry and problem.binary else self.solver,
             C=float(self.C if C is None else C),
             loss=self.loss,
             tol=0.999 * float(tol),
@@ -150,7 +152,7 @@ class SVMFit(LinearClassifier):
 
     def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
         limits = super()._limits(problem, solver)
-        if not self._hurry:
+        if self._hurry != "descent":
             return limits
         passes = _HURRY * (problem.n_rows if solver.unit == "visit" else 1)
         return replace(limits, steps=min(passes, limits.steps or passes))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 __all__ = ["area", "cells", "empty_classes", "interval", "touching"]
 
 Array = NDArray[np.float64]
-_TOUCH = 1e-9  # of differences of scores whose normals have length one
+_TOUCH = 1e-9  # of the room of a cone; less is a face
 
 
 def area(polygon: Array) -> float:
@@ -115,39 +114,49 @@ def touching(coef: Array, offset: Array) -> list[tuple[int, int]]:
             if not w.any():
                 continue
             others = [k for k in range(K) if k not in (i, j)]
-            if _room(coef[i] - coef[others], offset[i] - offset[others], (w, b)) > _TOUCH:
+            rows = _over(coef, offset, i, j, others)
+            if _room(rows[:, :-1], rows[:, -1], (w, b)) > _TOUCH:
                 out.append((i, j))
     return out
 
 
+def _over(coef: Array, offset: Array, i: int, j: int, others: list[int]) -> Array:
+    """By how much i and j, equal here, are above the others: the difference that rounds less."""
+    full = np.column_stack([coef, offset])
+    from_i, from_j = full[i] - full[others], full[j] - full[others]
+    nearer = np.linalg.norm(from_i, axis=1) <= np.linalg.norm(from_j, axis=1)
+    return np.where(nearer[:, None], from_i, from_j)
+
+
 def _room(normals: Array, heights: Array, plane: tuple[Array, float] | None = None) -> float:
-    """Largest t <= 1 with all normals . x + heights >= t, on a plane if given; an LP."""
+    """Room in the cone over a region: largest t with all normals . x + heights s >= t and s >= t.
+
+    Points are x / s with s > 0, so far corners and nearly parallel planes weigh as much as near
+    ones; all inequalities and the plane, if one is given, have length one, and x and s are at
+    most 1 in size. An LP; positive if the region, or its part of the plane, is more than a face.
+    """
     from scipy.optimize import linprog
 
     if not len(normals):
         return 1.0
-    sizes = np.linalg.norm(normals, axis=1)
-    constant = sizes == 0
-    if (heights[constant] <= 0).any():
-        return float(min(0.0, heights[constant].min()))
-    if constant.all():
-        return 1.0
-    normals, heights = normals[~constant], heights[~constant]
-    scale = np.maximum(sizes[~constant], 1e-300)[:, None]
-    normals, heights = normals / scale, heights / scale[:, 0]
-    unit = max(1.0, float(np.abs(heights).max()))  # of the offsets, so that t has a size
-    d = normals.shape[1]
-    equal: dict[str, Any] = {}
-    if plane is not None:
-        w, b = plane
-        length = float(np.linalg.norm(w))
-        equal = {"A_eq": np.append(w / length, 0.0)[None, :], "b_eq": [-b / length / unit]}
+    rows = np.column_stack([normals, heights])
+    equal = np.zeros((0, rows.shape[1])) if plane is None else np.append(*plane)[None, :]
+    size = np.maximum(np.abs(rows).max(axis=0), np.abs(equal).max(axis=0, initial=0.0))
+    size[size == 0] = 1.0
+    rows, equal = rows / size, equal / size  # other units of the features
+    lengths = np.linalg.norm(rows, axis=1)
+    if (lengths == 0).any():
+        return 0.0  # the same scores everywhere
+    rows, equal = rows / lengths[:, None], equal / (np.linalg.norm(equal, axis=1)[:, None] + 1e-300)
+    d = rows.shape[1] - 1
+    above = np.vstack([rows, np.append(np.zeros(d), 1.0)])
     found = linprog(
-        np.append(np.zeros(d), -1.0),
-        A_ub=np.column_stack([-normals, np.ones(len(normals))]),
-        b_ub=heights / unit,
-        bounds=[(None, None)] * d + [(None, 1.0)],
+        np.append(np.zeros(d + 1), -1.0),
+        A_ub=np.column_stack([-above, np.ones(len(above))]),
+        b_ub=np.zeros(len(above)),
+        A_eq=np.column_stack([equal, np.zeros(len(equal))]) if len(equal) else None,
+        b_eq=np.zeros(len(equal)) if len(equal) else None,
+        bounds=[(-1.0, 1.0)] * (d + 1) + [(None, 1.0)],
         method="highs",
-        **equal,
     )
     return float(-found.fun) if found.status == 0 else 0.0

@@ -114,10 +114,9 @@ def fit_machine(
     ``seconds`` is a limit of time for estimators that have one. ``hurry`` is for one of many
     problems: an estimator that would go further than its ``tol`` does not.
     """
-    machine = None
     if hurry and hasattr(last_step(estimator), "_hurry"):
         machine = _in_a_hurry(estimator, X, y, weight, seconds)
-    if machine is None:
+    else:
         machine = _fitted(_limited(estimator, seconds), X, y, weight)
     _give_back_limit(machine, estimator)
     certificate = getattr(last_step(machine), "certificate_", None)
@@ -135,16 +134,18 @@ def _fitted(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
 
 
 def _in_a_hurry(estimator: Any, X: Any, y: Any, weight: Any, seconds: float | None) -> Any:
-    """The fast way for small problems; None where it did not come to its end."""
+    """A small problem solved to ``tol`` and no further; what is fast first, then what is sure."""
     machine = _limited(estimator, seconds)
     inside = last_step(machine)
-    inside._hurry = True
+    inside._hurry = "descent"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LinsepWarning)  # the slow way would say it again
+        warnings.simplefilter("ignore", LinsepWarning)  # if it is true it is said below
+        _fitted(machine, X, y, weight)
+    if not (inside.status_.ok or inside.outcome_.interrupted):
+        inside._hurry = "newton"
         _fitted(machine, X, y, weight)
     del inside._hurry
-    stopped = inside.outcome_.interrupted
-    return machine if stopped or inside.status_.ok else None
+    return machine
 
 
 def _limited(estimator: Any, seconds: float | None) -> Any:

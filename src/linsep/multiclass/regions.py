@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, EmptyRegionWarning, SettingError
+from linsep.estimators.linear import Linear
 from linsep.multiclass.cells import area, cells, empty_classes, interval, touching
 from linsep.multiclass.decisions import (
     NONE,
@@ -143,7 +145,10 @@ def regions(
     >>> linsep.regions(model, box=((-5, -5), (5, 5)), scheme="argmax").undecided
     0.0
     """
-    check_is_fitted(model)
+    if not isinstance(model, Linear):
+        check_is_fitted(model)
+    elif model.classes_ is None:  # weights from anywhere
+        model = Linear(model.coef_, model.intercept_, classes=range(max(2, len(model.coef_))))
     scheme = scheme_of(model) if scheme is None else scheme
     if scheme not in SCHEMES:
         raise SettingError(
@@ -153,9 +158,18 @@ def regions(
         raise SettingError("give either rows X or a box of the plane.")
     if X is not None:
         return _of_rows(model, X, scheme)
-    corners = np.asarray(box, dtype=np.float64)
-    if corners.shape != (2, 2) or not (corners[0] < corners[1]).all():
-        raise SettingError("box must be ((x_low, y_low), (x_high, y_high)) with low below high.")
+    try:
+        corners = np.asarray(box, dtype=np.float64)
+    except (TypeError, ValueError):
+        corners = np.zeros(0)
+    good = corners.shape == (2, 2) and bool(np.isfinite(corners).all())
+    if not good or not (corners[0] < corners[1]).all():
+        raise SettingError(
+            "box must be ((x_low, y_low), (x_high, y_high)), finite, with low below high. Got "
+            f"{box!r:.80}."
+        )
+    if not isinstance(points, Integral) or points < 2:
+        raise SettingError(f"points must be a whole number >= 2. Got {points!r}.")
     if getattr(model, "n_features_in_", 2) != 2:
         raise DataError(
             f"a box needs a model of two features; this one has {model.n_features_in_}: give X."
