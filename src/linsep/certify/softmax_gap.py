@@ -36,6 +36,7 @@ _U = 2.0**-53
 _SUM = 64 * _U  # of a sum by numpy, which adds by halves
 _FUNCTION = 16 * _U  # of exp, log and log1p, generously
 _POOR = 1e-6  # relative gap from which another bound is tried
+_CHEAP = 20_000_000  # work for which it is
 
 
 def softmax_gap(
@@ -82,8 +83,19 @@ def softmax_gap(
         if not high - low <= _POOR * high and _far_away(problem):
             twin, means = centred(problem)
             low = float(np.fmax(low, below(twin, b + W @ means)))
+        if np.isfinite(C) and not high - low <= _POOR * high:
+            low = float(np.fmax(low, _without_penalty(problem, blocks, C, reference)))
         low = min(low, high) if low > 0 else 0.0
         return _facts(problem, S, W, high, low, _words(problem, C, reference))
+
+
+def _without_penalty(problem: Problem, blocks: Array, C: float, reference: int | None) -> float:
+    """C times the least sum of losses, the penalty being no less than 0: the better bound where
+    C is so large that rounding spoils the other."""
+    if problem.n * problem.dim**2 > _CHEAP:
+        return 0.0
+    plain = softmax_gap(problem, blocks.ravel(), np.inf, reference)
+    return C * plain.lower_bound * (1 - 8 * _U)
 
 
 def _far_away(problem: Problem) -> bool:

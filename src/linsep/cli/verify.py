@@ -13,6 +13,7 @@ import numpy as np
 from linsep.cli.claims import check_classes, refuted_multipliers, refuted_status
 from linsep.cli.common import check_features, emit, fitted_to, framed, in_order, table
 from linsep.cli.lifting import behind, is_pipeline, lifted, plain
+from linsep.cli.likelihood import refuted_likelihood
 from linsep.cli.schemes import check_learner, check_machines
 from linsep.core import Problem, Witness
 from linsep.errors import ModelError, SettingError
@@ -115,6 +116,7 @@ def _compared(
             wrong += refuted_multipliers(problem, told.plane)
     else:
         found, wrong = (_gap if hasattr(told, "lower_bound") else _facts)(problem, model, told)
+    wrong += refuted_likelihood(problem, model, found)
     return found, wrong + refuted_status(problem, model, found)
 
 
@@ -192,7 +194,14 @@ def _gap(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
     weight = None if (problem.weight == 1).all() else problem.weight
     found = linsep.certify(model, problem.matrix, labels, sample_weight=weight, tol=1e-9)
     wrong = _unequal(found, told, ("objective", "errors", "margin", "width", "inside"))
-    slack = 1e-9 * abs(found.lower_bound) + 1e-12
+    wrong += [
+        f"{name}: it says {getattr(told, name)!r}, not {getattr(found, name)!r}"
+        for name in ("convex", "words")
+        if hasattr(found, "convex") and getattr(told, name) != getattr(found, name)
+    ]
+    if hasattr(found, "violation") and told.violation < 0.999 * found.violation - 1e-9:
+        wrong.append(f"violation: found {found.violation:.8g}, stored {told.violation:.8g}")
+    slack = 1e-9 * abs(found.lower_bound) + 1e-12 if math.isfinite(found.lower_bound) else 0.0
     if not told.lower_bound <= found.lower_bound + slack:
         wrong.append(f"lower_bound: no more than {found.lower_bound:.8g} can be proved")
     return found, wrong
@@ -204,4 +213,4 @@ def _unequal(found: Any, told: Any, names: tuple[str, ...]) -> list[str]:
 
 
 def _close(a: float, b: float) -> bool:
-    return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b)) + 1e-300
+    return a == b or math.isfinite(a - b) and abs(a - b) <= 1e-9 * max(abs(a), abs(b)) + 1e-300

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from linsep.certify.margins import margin_below
 from linsep.certify.proof import Proof
 from linsep.certify.signs import row_signs
 from linsep.core import Limits, Problem, drive
@@ -21,9 +22,11 @@ from linsep.core.parts import rows_of
 from linsep.losses.logistic import loss
 from linsep.solvers.newton_logistic import NewtonLogistic
 
-__all__ = ["limit_weights", "plain_problem", "separating_words"]
+__all__ = ["limit_weights", "plain_problem", "separating_words", "separator_proof"]
 
 Array = NDArray[np.float64]
+
+_WIDE = 800  # rows or columns, the fewer, from which any separator will do
 
 
 def plain_problem(problem: Problem) -> Problem:
@@ -34,6 +37,32 @@ def plain_problem(problem: Problem) -> Problem:
         fit_intercept=problem.fit_intercept,
         feature_names=problem.feature_names,
         check_finite=False,
+    )
+
+
+def separator_proof(problem: Problem, a: Array) -> Proof | None:
+    """The proof that a plane separates many rows of many columns, if it does.
+
+    There the widest margin is out of reach, and some margin is all that is asked for; smaller
+    tables are better off with ``separability``.
+    """
+    if min(problem.n, problem.d) * problem.K <= _WIDE or not problem.binary:
+        return None
+    coef, intercept = problem.split(a)
+    plane = coef[0] / float(np.abs(coef).max()), float(intercept[0]) / float(np.abs(coef).max())
+    if not bool((row_signs(problem, *plane) > 0).all()):
+        return None
+    return Proof(
+        separable=True,
+        coef=plane[0],
+        intercept=plane[1],
+        margin=(margin_below(problem, *plane), np.inf),
+        classes=problem.classes,
+        fit_intercept=problem.fit_intercept,
+        n_samples=problem.n,
+        n_features=problem.d,
+        feature_names=None if problem.feature_names is None else tuple(problem.feature_names),
+        fingerprint=problem.fingerprint,
     )
 
 

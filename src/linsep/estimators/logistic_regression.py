@@ -11,30 +11,26 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from linsep.certify.gap import Gap
-from linsep.certify.likelihood_gap import likelihood_bounds
-from linsep.certify.logistic_gap import logistic_gap
-from linsep.core import Limits, Outcome, Problem, Solver, Status, Witness, drive
+from linsep.core import Outcome, Problem, Solver, Status, drive
 from linsep.core.lanes import one_blas_thread
-from linsep.errors import DataError, GapWarning, NoMaximumWarning, SettingError
+from linsep.errors import DataError, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge
-from linsep.estimators.linear_svm import _overflow_words, _refuse_unusable
-from linsep.estimators.logistic_choice import SOLVERS, choose_logistic, is_small, with_tol
+from linsep.estimators.logistic_choice import SOLVERS, choose_logistic, is_small
 from linsep.estimators.logistic_facts import LogisticFacts, logistic_summary
-from linsep.estimators.logistic_limit import limit_weights, plain_problem, separating_words
+from linsep.estimators.logistic_proof import LogisticProof
+from linsep.estimators.logistic_words import refuse_weights, warning_of
 from linsep.estimators.params import Check, either, function, none, number, one_of
+from linsep.estimators.svm_start import overflow_words, refuse_unusable
 
 __all__ = ["LogisticRegression"]
 
 Array = NDArray[np.float64]
 
-_LIMITS = (Status.STEP_LIMIT, Status.TIME_LIMIT, Status.STOPPED)
-_FAR = 20.0  # margin from which a row may be running away
-_VERDICT = 10.0  # seconds for the verdict where a maximum is likely
 _LAST_DIGITS = 1e-22  # relative gap that small tables are solved to: half the digits of weights
 
 
-class LogisticRegression(LogisticFacts, LinearClassifier):
+class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
     """Logistic regression with a proved duality gap.
 
     Minimises |w|^2 / 2 + C sum_i s_i log(1 + exp(-y_i (w.x_i + b))) over w and b; b is not
@@ -218,7 +214,8 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
 
     def _fitted(self, problem: Problem, X: Any, y: Any, state: Any) -> Self:
         begin = time.perf_counter()
-        _refuse_unusable(problem)
+        refuse_unusable(problem)
+        refuse_weights(problem, self._cost)
         observers = self._observers()
         solver, reason = self._solver(problem)
         self.proof_: Any = None
@@ -231,96 +228,13 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
         outcome = drive(problem, solver, state, limits=limits, observers=[*observers, bridge])
         if outcome.status is Status.DIVERGED and self.solver != "gradient":
             problem.check_finite()
-            raise DataError(_overflow_words(problem))
+            raise DataError(overflow_words(problem))
         with np.errstate(all="ignore"):
             outcome, gap, status = self._proved(problem, solver, outcome, limits, begin)
             self._keep_answer(problem, outcome, gap, status, reason)
         bridge.close()
         self._warn(problem)
         return self
-
-    def _proved(
-        self, problem: Problem, solver: Any, outcome: Outcome[Any], limits: Limits, begin: float
-    ) -> tuple[Outcome[Any], Gap, Status]:
-        """The certificate; where it falls short the solver goes on, if it can."""
-        a, tol = outcome.witness.a, solver.tol
-        while True:
-            gap, exists = self._measure(problem, a, outcome.witness)
-            self._answer = a
-            short = not exists or not gap.relative_gap <= self.tol
-            ended = outcome.status in _LIMITS or outcome.status in (
-                Status.STALLED, Status.DIVERGED, Status.SEPARATED,
-            )  # fmt: skip
-            endless = self.solver == "gradient" and not exists  # single steps never prove it
-            if not short or ended or tol < 1e-13 or endless:
-                break
-            near = gap.relative_gap <= 10 * self.tol
-            tol *= (0.1 if near else 1e-2) if exists else 1e-4
-            state = outcome.state
-            state.status = Status.RUNNING
-            outcome = drive(problem, with_tol(solver, tol), state, limits=_left(limits, begin))
-            a = outcome.witness.a
-        if not np.isinf(self._cost) or (exists and not short):
-            return outcome, gap, gap.settle(outcome.status, self.tol)
-        if outcome.status in _LIMITS:
-            return outcome, gap, outcome.status
-        return self._without_maximum(problem, solver, outcome, gap, _left(limits, begin))
-
-    def _measure(
-        self, problem: Problem, a: Array, witness: Witness | None = None
-    ) -> tuple[Gap, bool]:
-        """The certificate, and whether the best model is known to exist.
-
-        The solver's dual variables spare a pass, and are better than those of the margins.
-        """
-        C = self._cost
-        if not problem.binary:
-            from linsep.certify.softmax_gap import softmax_gap
-
-            gap = softmax_gap(problem, a, C, reference=self._reference(problem))
-            return gap, bool(np.isfinite(C)) or gap.lower_bound > 0
-        if np.isinf(C):
-            return likelihood_bounds(problem, a, part=witness is None)
-        known = witness is not None and len(witness.rows) == problem.n
-        alpha = witness.multipliers if witness is not None and known else None
-        free = "free" if self.fit_intercept else "none"
-        return logistic_gap(problem, a, C, free, alpha=alpha, goal=0.7 * self.tol), True
-
-    def _without_maximum(
-        self, problem: Problem, solver: Any, outcome: Outcome[Any], gap: Gap, limits: Limits
-    ) -> tuple[Outcome[Any], Gap, Status]:
-        """No penalty and no proof of a maximum: decide whether there is one."""
-        from linsep.verdict import decide
-
-        settled = outcome.status is Status.CERTIFIED  # the steps shrank as near a maximum
-        if settled and float(problem.values(self._answer).max()) < _FAR:  # no row runs away
-            return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
-        patience = _VERDICT if limits.seconds is None else min(limits.seconds, _VERDICT)
-        proof = decide(plain_problem(problem), time_limit=patience if settled else limits.seconds)
-        if proof.separable or proof.quasi:
-            self.proof_ = proof
-            self.separation_ = separating_words(problem, proof)
-            self._answer = limit_weights(problem, proof, self.tol, limits)
-            reference = self._reference(problem)
-            if reference is not None:  # only differences of the classes count
-                blocks = self._answer.reshape(problem.K, -1)
-                self._answer = (blocks - blocks[reference]).ravel()
-            gap, _ = self._measure(problem, self._answer)
-            return outcome, gap, Status.NO_MAXIMUM
-        if settled:
-            self._undecided = proof.separable is None or proof.quasi is None
-            return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
-        if proof.separable is False and hasattr(solver, "patient"):
-            from dataclasses import replace
-
-            state = outcome.state
-            state.status = Status.RUNNING
-            outcome = drive(problem, replace(solver, patient=True), state, limits=limits)
-            self._answer = outcome.witness.a
-            gap, _ = self._measure(problem, self._answer)
-            if outcome.status not in _LIMITS:
-                return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
-        return outcome, gap, gap.settle(outcome.status, self.tol)
 
     # -- the answer ---------------------------------------------------------------------------
 
@@ -335,61 +249,24 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
         self.status_, self.outcome_ = status, outcome
         self.certificate_: Any = gap
         self.solver_used_ = reason
-        penalty = 0.0 if np.isinf(self._cost) else 0.5 * float((self.coef_**2).sum())
-        cost = 1.0 if np.isinf(self._cost) else self._cost
-        self.log_likelihood_ = -(gap.objective - penalty) / cost
+        for name, value in self._likelihoods(problem, gap).items():
+            setattr(self, name, value)
+
+    def _likelihoods(self, problem: Problem, gap: Gap) -> dict[str, float]:
+        """Log likelihoods of the weights, from their objective, and of an intercept alone."""
+        plain = np.isinf(self._cost)
+        penalty = 0.0 if plain else 0.5 * float((self.coef_**2).sum())
         totals = np.bincount(problem.label, problem.weight, problem.K)
         share = totals / totals.sum() if self.fit_intercept else np.full(problem.K, 1 / problem.K)
-        self.null_log_likelihood_ = float(xlogy(totals, share).sum())
+        return {
+            "log_likelihood_": -(gap.objective - penalty) / (1.0 if plain else self._cost),
+            "null_log_likelihood_": float(xlogy(totals, share).sum()),
+        }
 
     def _warn(self, problem: Problem) -> None:
-        status, gap = self.status_, self.certificate_
-        if status is Status.NO_MAXIMUM:
-            warnings.warn(
-                f"the likelihood has no maximum, because {self.separation_}. The weights given "
-                "are finite and their likelihood is close to the supremum; the proof is in "
-                "proof_. For finite estimates set C, for instance C=1.",
-                NoMaximumWarning,
-                stacklevel=6,
-            )
-            return
-        if status in (Status.DIVERGED, Status.PATIENCE):
-            warnings.warn(
-                f"{status.value}: the rate eta={self.eta} is too large for these data. Leave eta "
-                f"out (1 / L = {_safe_rate(problem, self._cost):.4g} is always small enough), or "
-                "scale the columns.",
-                GapWarning,
-                stacklevel=6,
-            )
-            return
-        if gap.relative_gap <= self.tol or self.outcome_.interrupted:
-            return
-        hint = "Raise max_iter or time_limit, or scale the columns."
-        if status is Status.CONVERGED:
-            why = (
-                f"{problem.d} columns are too many for a proof"
-                if problem.d > 3000
-                else "The columns depend on each other up to rounding"
-            )
-            hint = f"{why}, so that more cannot be proved: drop some, or set a finite C."
-            idle = np.flatnonzero(np.bincount(problem.label, minlength=problem.K) == 0)
-            if len(idle):
-                hint = (
-                    f"Class {problem.classes[idle[0]]!r} has no row of positive weight, so the "
-                    "likelihood has no maximum: leave its rows out, or set a finite C."
-                )
-            if self.__dict__.pop("_undecided", False):
-                hint = (
-                    "Whether a maximum exists was not decided in time: some margins are large. "
-                    "linsep.separability(X, y) decides; a finite C has a maximum always."
-                )
-        warnings.warn(
-            f"{status.value} ({status.name}, {self.n_iter_} passes). The objective "
-            f"{gap.objective:.6g} is proved to be within {100 * gap.relative_gap:.3g} % of the "
-            f"best possible one; tol asks for {100 * self.tol:.3g} %. {hint}",
-            GapWarning,
-            stacklevel=6,
-        )
+        told = warning_of(self, problem)
+        if told is not None:
+            warnings.warn(*told, stacklevel=6)
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""
@@ -397,18 +274,3 @@ class LogisticRegression(LogisticFacts, LinearClassifier):
 
         check_is_fitted(self)
         return logistic_summary(self)
-
-
-def _left(limits: Limits, begin: float) -> Limits:
-    """The same limits less the time that is gone."""
-    if limits.seconds is None:
-        return limits
-    left = max(limits.seconds - (time.perf_counter() - begin), 0.0)
-    return Limits(steps=limits.steps, seconds=left)
-
-
-def _safe_rate(problem: Problem, C: float) -> float:
-    from linsep.solvers.gradient_ascent import curvature_bound
-
-    cost, ridge = (1.0, 0.0) if np.isinf(C) else (C, 1.0)
-    return 1.0 / curvature_bound(problem, cost, ridge)

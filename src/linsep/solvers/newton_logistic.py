@@ -298,7 +298,7 @@ class NewtonLogistic:
         w, b, bend = g[:-1], float(g[-1]), float(H[-1, -1])
         if problem.fit_intercept and bend > 0:
             w = w - H[:-1, -1] * (b / bend)
-            rest = 0.5 * b * b / (self.cost * bend)
+            rest = 0.5 * b * (b / (self.cost * bend))  # b * b may underflow
         else:
             rest = 0.0
         return _share(0.5 * float(w @ w) + rest, state.primal)
