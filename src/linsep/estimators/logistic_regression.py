@@ -215,9 +215,9 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
     def _fitted(self, problem: Problem, X: Any, y: Any, state: Any) -> Self:
         begin = time.perf_counter()
         refuse_unusable(problem)
-        refuse_weights(problem, self._cost)
         observers = self._observers()
         solver, reason = self._solver(problem)
+        refuse_weights(problem, self._cost)
         self.proof_: Any = None
         self.separation_: str | None = None
         if state is None:
