@@ -20,14 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.kernel_values import KernelValues
+from linsep.kernels.rows import Rows
+from linsep.kernels.sums import STRIP, weighted_sums
 
-__all__ = ["Rough", "rough_sums", "sums_of"]
+__all__ = ["WORTH", "Rough", "rough_sums", "single_sums", "sums_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _U = 2.0**-24
-_WORTH = 4_000_000  # kernel values from which float32 pays
+WORTH = 4_000_000  # kernel values from which float32 pays
 _WIDE = 8  # columns of sums up to which they are added up in float64
 _TINY = 1e-37  # exponentials below the range of float32
 
@@ -46,37 +48,43 @@ class Rough:
 def rough_sums(values: KernelValues, coef: Array) -> Rough | None:
     """Sums for each column of coef (rows x machines), or None where float32 brings nothing."""
     used = np.flatnonzero(coef.any(axis=1))
-    if values.n * len(used) < _WORTH:
+    if values.kernel is None or values.n * len(used) < WORTH:
         return None
-    share = _single_error(values)
-    if share is None:
-        return None
-    m, parts = coef.shape[1], np.hstack([coef, np.abs(coef)])[used]
-    wide = 2 * m > _WIDE
     # of one machine the support vectors need float64 in any case
-    rest = np.arange(values.n) if m > 1 else np.flatnonzero(coef[:, 0] == 0)
-    both = np.zeros((values.n, 2 * m))
-    both[rest] = values.combine_many(used, parts, rest, np.float32, wide=not wide)
-    sums, sizes = both[:, :m], both[:, m:]
-    share += values.n * 2.0**-52 + (1100 * _U if wide else 0.0)  # strips of 1024 terms in float32
+    rest = np.flatnonzero(coef[:, 0] == 0) if coef.shape[1] == 1 else np.arange(values.n)
+    if not bounded(values.kernel, values.prepared(np.float32)):
+        return None
+    left, right = values.picked(rest, np.float32), values.picked(used, np.float32)
+    found = single_sums(values.kernel, left, right, coef[used])
+    if found is None:
+        return None
+    sums, error = np.zeros(coef.shape), np.zeros(coef.shape)
+    sums[rest], error[rest] = found
+    return Rough(sums, error)
+
+
+def single_sums(kernel: Any, A: Rows, B: Rows, coef: Array) -> tuple[Array, Array] | None:
+    """weighted_sums of rows in float32, and bounds of their errors; None if there are none."""
+    if not bounded(kernel, B) or not A.n:
+        return None
+    d, m = A.d, coef.shape[1]
+    squares = max(float(A.squares.max()), float(B.squares.max()))
+    largest = squares * float(kernel.rate) * (1 + 4 * (d + 4) * _U)
+    if not largest <= 1e3:  # products of rows do not resolve the distances
+        return None
+    wide = 2 * m <= _WIDE
+    share = float(np.expm1((4 * d + 48) * _U * largest)) + 10 * _U + B.n * 2.0**-52
+    share += 0.0 if wide else (STRIP + 76) * _U
     if not share < 0.5:
         return None
-    mass = np.abs(coef).sum(axis=0)
-    return Rough(sums, sizes * (share / (1 - share)) + _TINY * mass)
+    both = weighted_sums(kernel, A, B, np.hstack([coef, np.abs(coef)]), wide=wide)
+    error = both[:, m:] * (share / (1 - share)) + _TINY * np.abs(coef).sum(axis=0)
+    return both[:, :m], error
 
 
-def _single_error(values: KernelValues) -> float | None:
-    """The relative error of a kernel value in float32, where it is known."""
-    kernel = values.kernel
-    if type(kernel).__name__ != "RBF" or values.matrix.shape[1] == 0:
-        return None
-    rows = values.prepared(np.float32)
-    largest = float(values.prepared(np.float64).squares.max(initial=0.0)) * float(kernel.rate)
-    if rows.origin is not None or not largest <= 1e3:  # moved rows, or differences of entries
-        return None
-    d = values.matrix.shape[1]
-    exponent = (4 * d + 48) * _U * largest * (1 + 1e-3)
-    return float(np.expm1(exponent)) + 10 * _U
+def bounded(kernel: Any, rows: Rows) -> bool:
+    """Whether the errors of float32 are known: of Gaussians of rows that were not moved."""
+    return type(kernel).__name__ == "RBF" and rows.d > 0 and rows.origin is None
 
 
 def sums_of(

@@ -13,13 +13,12 @@ from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.errors import DataError
 from linsep.kernels.domain import unusable
+from linsep.kernels.sums import short_rows, weighted_sums
 
 __all__ = ["KernelValues"]
 
 _TILE = 512  # rows and columns computed together: one product, one pass of the function
 _STEP, _STRIP = 256, 1024  # rows and columns of a product that is not kept: 1 MB in float32
-_FILLED = 32  # entries for each one stored up to which dense products of sparse rows are faster
-_BYTES = 256 << 20  # a sparse matrix is never written out beyond this
 _SERIAL = 300_000  # entries below which threads cost more than they bring
 
 Rows = Any  # an array of row numbers, or a slice
@@ -58,20 +57,10 @@ class KernelValues:
         """The rows with what the kernel needs of them, computed once for each format."""
         kind = np.dtype(dtype)
         if kind not in self._prepared:
-            rows = self.kernel.rows(self._plain(kind), kind)
+            rows = self.kernel.rows(short_rows(self.kernel, self.matrix, kind), kind)
             self.kernel.prepare(rows)
             self._prepared[kind] = rows
         return self._prepared[kind]
-
-    def _plain(self, kind: np.dtype[Any]) -> Any:
-        """The matrix; written out densely where it is short and products of it are asked for."""
-        matrix = self.matrix
-        if isinstance(matrix, np.ndarray) or not getattr(self.kernel, "products", False):
-            return matrix
-        n, d = matrix.shape
-        if n * d <= _FILLED * matrix.nnz and n * d * kind.itemsize <= _BYTES:
-            return matrix.astype(kind).toarray()
-        return matrix
 
     def block(self, rows: Rows, columns: Rows, dtype: Any = np.float64) -> NDArray[Any]:
         """The values between some rows and some others."""
@@ -163,27 +152,23 @@ class KernelValues:
         wide: bool = False,
     ) -> NDArray[np.float64]:
         """The same for each column of coef; ``wide`` adds up in float64 whatever the format."""
-        out = np.zeros((len(ids), coef.shape[1]))
-        if not len(rows):
-            return out
-        right, short = self.picked(rows, dtype), coef.astype(np.float64 if wide else dtype)
-        short = short[:, 0] if coef.shape[1] == 1 else short
-
-        def part(at: int) -> None:
-            left = self.picked(ids[at : at + _STEP], dtype)
-            total = np.zeros((len(out[at : at + _STEP]), coef.shape[1]))
-            for r in range(0, len(rows), _STRIP):  # sums of bounded length in the short format
-                values = self._strip(left, right, slice(r, min(r + _STRIP, len(rows))), dtype)
-                values = values.astype(short.dtype, copy=False)
-                total += (values @ short[r : r + _STRIP]).reshape(total.shape)
-            out[at : at + _STEP] = total
-
-        jobs = [partial(part, at) for at in range(0, len(ids), _STEP)]
-        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            run_all(jobs, 1 if len(rows) * len(ids) < _SERIAL else None)
+        if not len(rows) or not len(ids):
+            return np.zeros((len(ids), coef.shape[1]))
+        if self.kernel is None:
+            return self._given(rows, coef, ids)
+        out = weighted_sums(
+            self.kernel, self.picked(ids, dtype), self.picked(rows, dtype), coef, wide=wide
+        )
         if not np.isfinite(out).all() and np.isfinite(coef).all():
             self.block(_run(ids), _run(rows), dtype)  # names the place, if it is the kernel
         return out
+
+    def _given(
+        self, rows: NDArray[np.int64], coef: NDArray[np.float64], ids: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The same from a Gram matrix that was given."""
+        pieces = [self.block(ids[at : at + _STEP], rows) @ coef for at in range(0, len(ids), _STEP)]
+        return np.concatenate(pieces)
 
     def combine_symmetric(
         self, ids: NDArray[np.int64], coef: NDArray[np.float64]
@@ -217,11 +202,6 @@ class KernelValues:
     def picked(self, rows: NDArray[np.int64], dtype: Any) -> Any:
         """Some rows, taken out once for many strips."""
         return rows if self.kernel is None else _some(self.prepared(dtype), _run(rows))
-
-    def _strip(self, left: Any, right: Any, some: slice, dtype: Any) -> NDArray[Any]:
-        if self.kernel is None:
-            return self.block(left, right[some], dtype)
-        return np.asarray(self.kernel.block(left, right.slice(some.start, some.stop)))
 
 
 def _some(whole: Any, rows: Rows) -> Any:
