@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core import Outcome, Problem
+from linsep.core import Moment, Outcome, Problem
 from linsep.core.parts import each_against_rest
+from linsep.core.protocol import Witness
 from linsep.errors import GapWarning
 from linsep.estimators.additive_kernel import power_of
 from linsep.kernels.additive_function import AdditiveFunction
-from linsep.kernels.additive_levels import levels_of
-from linsep.solvers.additive_blocks import share_blocks
+from linsep.kernels.additive_levels import Levels, levels_of
 from linsep.solvers.additive_smo import AdditiveSMO
 from linsep.solvers.one_vs_rest import OneVsRest
 
-__all__ = ["Fitted", "fit_hellinger", "fit_smo", "smo_solver"]
+__all__ = ["Fitted", "fit_hellinger", "fit_smo", "present", "smo_solver"]
 
 Array = NDArray[np.float64]
 
@@ -58,26 +58,54 @@ def fit_smo(
 ) -> Fitted:
     """Working sets, with the scores of all rows through the functions of single features."""
     solver = smo_solver(model, problem)
-    levels = levels_of(problem, power)  # made once, for all classes
-    if not problem.binary:
-        share_blocks(levels, solver.solver.short(levels))
+    levels = levels_of(problem, power)
     if state is None:
         state = solver.init(problem, start=_warm(model, problem))
     outcome = drive(problem, solver, state, limits=limits, observers=observers)
-    witness = outcome.witness
-    K = 1 if problem.binary else problem.K
-    part, row = np.divmod(witness.rows, problem.n)
-    dual = np.zeros((K, problem.n))
-    signs = [problem.sign] if problem.binary else [p.sign for p in each_against_rest(problem)]
-    dual[part, row] = witness.multipliers
-    dual *= np.array(signs)
-    rows = np.flatnonzero(dual.any(axis=0))
-    function = levels.function(rows, np.ascontiguousarray(dual[:, rows].T))
+    dual = _dual(problem, outcome.witness)
+    function = _function(levels, dual)
     words = (
         f"working sets of {solver.size if problem.binary else solver.solver.size} rows by pairs, "
         "scores through functions of single features"
     )
-    return Fitted(function, witness.a.copy(), dual, outcome, words)
+    return Fitted(function, outcome.witness.a.copy(), dual, outcome, words)
+
+
+def _dual(problem: Problem, witness: Witness) -> Array:
+    """y alpha of all rows, one line for each machine."""
+    part, row = np.divmod(witness.rows, problem.n)
+    signs = [problem.sign] if problem.binary else [p.sign for p in each_against_rest(problem)]
+    dual = np.zeros((len(signs), problem.n))
+    dual[part, row] = witness.multipliers
+    return dual * np.array(signs)
+
+
+def _function(levels: Levels, dual: Array) -> AdditiveFunction:
+    rows = np.flatnonzero(dual.any(axis=0))
+    return levels.function(rows, np.ascontiguousarray(dual[:, rows].T))
+
+
+def present(power: float, now: Moment[Any]) -> dict[str, Any]:
+    """What a copy of the estimator needs to predict with what is known during a fit."""
+    problem, witness = now.problem, now.solver.witness(now.problem, now.state)
+    if power == 0.0:
+        coef, offsets = problem.split(witness.a)
+        function = _straight(np.atleast_2d(coef))
+    else:
+        function = _function(levels_of(problem, power), _dual(problem, witness))
+        offsets = witness.a
+    return {
+        "function_": function,
+        "intercept_": np.atleast_1d(offsets).copy(),
+        "classes_": problem.classes,
+        "n_features_in_": problem.d,
+    }
+
+
+def _straight(coef: Array) -> AdditiveFunction:
+    """h_k(x) = w_k sqrt(x)."""
+    d = coef.shape[1]
+    return AdditiveFunction(0.0, np.arange(d + 1), np.ones(d), np.ascontiguousarray(coef.T))
 
 
 def _warm(model: Any, problem: Problem) -> Any:
@@ -112,11 +140,8 @@ def fit_hellinger(model: Any, problem: Problem, observers: Any) -> Fitted:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)  # told by the certificate of this machine
         linear.fit(root, problem.label, sample_weight=problem.weight)
-    d, K = problem.d, len(linear.coef_)
-    function = AdditiveFunction(
-        0.0, np.arange(d + 1), np.ones(d), np.ascontiguousarray(linear.coef_.T)
-    )
-    dual = np.zeros((K, problem.n))
+    function = _straight(linear.coef_)
+    dual = np.zeros((len(linear.coef_), problem.n))
     dual[:, linear.support_] = linear.dual_coef_
     words = f"linear machine on square roots: {linear.solver_used_}"
     return Fitted(function, linear.intercept_.copy(), dual, linear.outcome_, words)

@@ -121,47 +121,80 @@ def sum_entries(indptr, slot, H, rows, out):
 # -- the intersection kernel: two running sums ------------------------------------------------
 
 
+@inner
+def _carry(total, term, new):
+    """What rounding took from new = total + term."""
+    back = new - total
+    return (total - (new - back)) + (term - back)
+
+
 @routine
 def intersection_slots(start, values, c, H):
-    """H[s] = sum over the slots t of the same feature of c[t] min(v_s, v_t)."""
+    """H[s] = sum over the slots t of the same feature of c[t] min(v_s, v_t).
+
+    What rounding takes from the running sums is kept beside them, so that the error does not
+    grow with the number of slots.
+    """
     for k in range(len(start) - 1):
-        above = 0.0
+        above = lost = 0.0
         for s in range(start[k + 1] - 1, start[k] - 1, -1):
-            H[s] = above * values[s]
-            above += c[s]
-        below = 0.0
+            H[s] = (above + lost) * values[s]
+            new = above + c[s]
+            lost += _carry(above, c[s], new)
+            above = new
+        below = lost = 0.0
         for s in range(start[k], start[k + 1]):
-            below += c[s] * values[s]
-            H[s] += below
+            term = c[s] * values[s]
+            new = below + term
+            lost += _carry(below, term, new)
+            below = new
+            H[s] += below + lost
+
+
+@inner
+def _running_sums(values, coef, below, above, total, lost):
+    """below[s] = sum of c v over the slots before s, above[s] = sum of c over the others."""
+    size, m = coef.shape
+    for j in range(m):
+        below[0, j] = above[size, j] = total[j] = lost[j] = 0.0
+    for s in range(size):
+        for j in range(m):
+            term = coef[s, j] * values[s]
+            new = total[j] + term
+            lost[j] += _carry(total[j], term, new)
+            total[j] = new
+            below[s + 1, j] = new + lost[j]
+    for j in range(m):
+        total[j] = lost[j] = 0.0
+    for s in range(size - 1, -1, -1):
+        for j in range(m):
+            new = total[j] + coef[s, j]
+            lost[j] += _carry(total[j], coef[s, j], new)
+            total[j] = new
+            above[s, j] = new + lost[j]
 
 
 @routine
-def intersection_columns(indptr, rows, data, start, values, coef, below, above, lo, hi, out):
+def intersection_columns(indptr, rows, data, start, values, coef, scratch, lo, hi, out):
     """out[row] += h_k(x) for all entries x of the columns lo ... hi, several functions at once.
 
     h_k(x) = sum_{v <= x} c v + x sum_{v > x} c: exact for every x, in and out of the range.
     """
     m = coef.shape[1]
+    below, above = scratch[0], scratch[1]
     for k in range(lo, hi):
         first, last = start[k], start[k + 1]
         if first == last:
             continue
         size = last - first
-        for j in range(m):
-            below[0, j] = 0.0
-            above[size, j] = 0.0
-        for s in range(size):
-            for j in range(m):
-                below[s + 1, j] = below[s, j] + coef[first + s, j] * values[first + s]
-        for s in range(size - 1, -1, -1):
-            for j in range(m):
-                above[s, j] = above[s + 1, j] + coef[first + s, j]
+        own = values[first:last]
+        _running_sums(own, coef[first:last], below, above, scratch[2, 0], scratch[2, 1])
         for p in range(indptr[k], indptr[k + 1]):
             x = data[p]
             a, b = 0, size
             while a < b:
                 middle = (a + b) >> 1
-                if values[first + middle] <= x:
+                if own[middle] <= x:
                     a = middle + 1
                 else:
                     b = middle

@@ -12,8 +12,10 @@ import numpy as np
 
 from linsep.jit.compile import routine
 
-__all__ = ["block_bytes", "block_harmonic", "block_minimum", "block_sparse", "block_table", "gather",
-           "lay"]  # fmt: skip
+__all__ = [
+    "block_bytes", "block_harmonic", "block_minimum", "block_sparse", "block_table", "gather",
+    "lay",
+]  # fmt: skip
 
 _FULL = 256  # bytes that may be added up in 16 bits
 

@@ -9,20 +9,23 @@ vectors.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from linsep.core.lanes import run_all
 from linsep.jit import additive as loops
 from linsep.jit import additive_nodes as cells
-from linsep.kernels.additive_nodes import Nodes, mean_table, nodes_of, table_error
+from linsep.kernels.additive_nodes import Nodes, mean_table, nodes_of, similarity, table_error
 
 __all__ = ["AdditiveFunction", "by_columns", "by_rows", "kappa"]
 
 Array = NDArray[np.float64]
 
+_SERIAL = 200_000
 _TABLE = 1 << 22  # numbers in the tables of the features worked on together
 _U = 2.0**-53
 
@@ -107,9 +110,10 @@ class AdditiveFunction:
 
         longest is the largest number of entries of a row, values are all that occur in the rows.
         """
+        if np.isneginf(self.power):  # running sums carry what rounding takes from them
+            return (longest + 16) * _U
         levels = int(np.diff(self.start).max(initial=0))
-        table = 0.0 if np.isneginf(self.power) else table_error(self.values, values)
-        return float(table + (2 * levels + longest + 64) * _U)
+        return float(table_error(self.values, values) + (2 * levels + longest + 64) * _U)
 
     def absolute(self) -> AdditiveFunction:
         """The function with absolute coefficients."""
@@ -122,12 +126,7 @@ class AdditiveFunction:
         if not len(self.values) or not len(data):
             return out
         if np.isneginf(self.power):
-            most = int(np.diff(self.start).max()) + 1
-            scratch = np.empty((2, most, self.coef.shape[1]))
-            loops.intersection_columns(
-                indptr, rows, data, self.start, self.values, self.coef, scratch[0], scratch[1],
-                0, self.d, out, size=len(data), work=20 * len(data) * out.shape[1],
-            )  # fmt: skip
+            self._by_running_sums(indptr, rows, data, out)
             return out
         if self.power == 0.0:  # one number a feature: h_k(x) = w_k sqrt(x)
             shape = (n, self.d)
@@ -138,6 +137,25 @@ class AdditiveFunction:
         if source.too_many or target.too_many:
             return self._one_by_one(indptr, rows, data, out)
         return self._by_nodes(source, target, indptr, rows, data, out)
+
+    def _by_running_sums(self, indptr: Any, rows: Any, data: Array, out: Array) -> None:
+        """The intersection kernel, half of the columns for each lane."""
+        m, most = self.coef.shape[1], int(np.diff(self.start).max())
+        half = int(np.searchsorted(indptr, len(data) // 2)) if len(data) > _SERIAL else self.d
+
+        def part(lo: int, hi: int, out: Array) -> Array:
+            scratch = np.empty((3, max(most + 1, 2), m))
+            loops.intersection_columns(
+                indptr, rows, data, self.start, self.values, self.coef, scratch, lo, hi, out,
+                size=len(data), work=20 * len(data) * m,
+            )  # fmt: skip
+            return out
+
+        if half == self.d:
+            part(0, self.d, out)
+            return
+        jobs = [partial(part, 0, half, out), partial(part, half, self.d, np.zeros_like(out))]
+        out += run_all(jobs)[1]
 
     def _by_nodes(
         self, source: Nodes, target: Nodes, indptr: Any, rows: Any, data: Array, out: Array
@@ -181,12 +199,10 @@ def kappa(power: float, x: Any, z: Any) -> Array:
     """The power mean of two positive numbers, elementwise."""
     if np.isneginf(power):
         return np.asarray(np.minimum(x, z))
-    s, t = np.log(x), np.log(z)
-    u = np.abs(s - t) * (abs(power) / 2)
     root = np.sqrt(x) * np.sqrt(z)
     if power == 0.0:
         return np.asarray(root)
-    return np.asarray(root * np.exp(-(u + np.log1p(np.exp(-2.0 * u)) - np.log(2.0)) / abs(power)))
+    return np.asarray(root * similarity(power, np.abs(np.log(x) - np.log(z))))
 
 
 def by_rows(X: Any) -> Any:

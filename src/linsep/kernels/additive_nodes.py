@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from linsep.jit import additive as loops
 
 __all__ = [
-    "POINTS", "Nodes", "Places", "distinct", "mean_table", "nodes_of", "ranks_in", "table_error",
-    "table_of",
+    "POINTS", "Nodes", "Places", "distinct", "mean_table", "nodes_of", "ranks_in", "similarity",
+    "table_error", "table_of",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -100,7 +100,7 @@ _ONE = np.ones(1)
 
 def half_width(power: float) -> float:
     """Half-width of a cell for which the error bound holds."""
-    size = abs(power)
+    size = max(abs(power), 1e-250)  # below it the mean is the geometric one
     b = min(np.pi / 3, np.sqrt(size))
     return float(4.0 * b / (size * _RHO_WIDTH))
 
@@ -122,8 +122,19 @@ def mean_table(power: float, left: Array, right: Array) -> Array:
     u = np.abs(left[:, None] - right[None, :])
     if power == 0.0:
         return np.ones_like(u)
-    u *= abs(power) / 2  # log cosh a = a + log(1 + exp(-2a)) - log 2
-    return np.asarray(np.exp(-(u + np.log1p(np.exp(-2.0 * u)) - np.log(2.0)) / abs(power)))
+    return similarity(power, u)
+
+
+def similarity(power: float, u: Any) -> Array:
+    """S(u) = cosh(p u / 2)^(1/p) for p < 0 and u >= 0.
+
+    log cosh a is a + log(1 + exp(-2a)) - log 2, which loses all digits of a small a; there it is
+    log(1 + 2 sinh(a/2)^2). Either has an error of a few units in the last place of a.
+    """
+    a = np.asarray(u) * (abs(power) / 2)
+    small = 2.0 * np.sinh(0.5 * np.minimum(a, 1.0)) ** 2
+    log_cosh = np.where(a < 1.0, np.log1p(small), a + np.log1p(np.exp(-2.0 * a)) - np.log(2.0))
+    return np.asarray(np.exp(-log_cosh / abs(power)))
 
 
 def table_error(*values: Array) -> float:

@@ -23,7 +23,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.kernels.additive_levels import Levels, levels_of
-from linsep.solvers.additive_blocks import kernel_block, roomy
+from linsep.solvers.additive_blocks import kernel_block, roomy, share_blocks
 from linsep.solvers.additive_choice import edges, feasible
 from linsep.solvers.additive_inner import solve_set
 from linsep.solvers.additive_newton import newton_rounds
@@ -43,7 +43,6 @@ _STEPS = 20  # pairs for each row of a working set, before Newton's method takes
 _ROUNDS = 20
 _LARGE = 1024  # rows of a working set above which a factorisation costs more than pairs
 _RESCUE = 2000  # rows up to which an interior point method helps out
-_PATIENCE = 100  # pairs a row after which it does
 _NEAR = 1e-3  # largest violation from which a small problem is solved to rounding
 _EXACT = 1e-10
 _SMALL = 512
@@ -103,6 +102,11 @@ class AdditiveSMO:
             self._step(problem, levels, state)
             taken += 1
         return taken
+
+    def prepare(self, problem: Problem) -> None:
+        """What all classes of a problem share; made once."""
+        levels = levels_of(problem, self.power)
+        share_blocks(levels, self.short(levels))
 
     def short(self, levels: Levels) -> bool:
         """Whether kernel values in float32 will do inside a working set."""
@@ -201,24 +205,29 @@ class AdditiveSMO:
 
     def _creeps(self, problem: Problem, state: AdditiveState) -> bool:
         """Whether it takes so long that a method of n^3 operations is worth its price."""
-        slow = state.n_updates > _PATIENCE * problem.n + 1000 or state.idle > _IDLE
+        slow = state.n_updates > problem.n**2 // 3 + 1000 or state.idle > _IDLE
         return slow and not state.rescued and problem.n <= _RESCUE
 
     def _rescue(self, problem: Problem, levels: Levels, state: AdditiveState) -> None:
-        """The answer of the interior point method, if its gap is smaller."""
+        """The answers of the interior point method, if their gap is smaller."""
         state.rescued = 1
         state.idle = 0
         y, rows = problem.sign, np.arange(problem.n)
-        K = kernel_block(levels, rows, rows)
-        kept, gap = state.alpha, state.primal - state.dual
-        state.alpha = feasible(problem, interior_point(K, y, self.C * problem.weight, True), self.C)
         state.rows, state.block = state.rows[:0], state.block[:0, :0]
+        best, gap = state.alpha, state.primal - state.dual
+        K = kernel_block(levels, rows, rows)
+        for alpha in interior_point(K, y, self.C * problem.weight, True):
+            self._judge(problem, state, feasible(problem, alpha, self.C))
+            if state.primal - state.dual < gap:
+                best, gap = state.alpha, state.primal - state.dual
+            if state.status is Status.CERTIFIED:
+                return
+        self._judge(problem, state, best)
+
+    def _judge(self, problem: Problem, state: AdditiveState, alpha: Array) -> None:
+        state.alpha = alpha
         self._refresh(problem, state)
         self._measure(problem, state)
-        if not state.primal - state.dual < gap:
-            state.alpha = kept
-            self._refresh(problem, state)
-            self._measure(problem, state)
 
     # -- bookkeeping ------------------------------------------------------------------------
 
