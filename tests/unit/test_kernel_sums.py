@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from linsep import KernelSVM
 from linsep.certify.kernel_gap import measure_pair
-from linsep.certify.kernel_sums import rough_sums, sums_of
+from linsep.certify.kernel_sums import WORTH, rough_sums, sums_of
 from linsep.certify.kernel_values import KernelValues
 from linsep.core import Problem
+from linsep.estimators.kernel_scores import sure_sums
 from linsep.kernels import RBF, Linear
 
 N = 2500
@@ -85,3 +87,20 @@ def test_rows_that_float32_cannot_tell_are_computed_again():
     exact = values.block(np.arange(N), used) @ (alpha * y)[used]
     assert np.allclose(s, exact, rtol=0, atol=1e-10)
     assert not more.any()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_quick_predictions_are_those_of_the_decision_function(classes):
+    rng = np.random.default_rng(2)
+    X, new = rng.normal(size=(1500, 5)), rng.normal(size=(3500, 5))
+    y = rng.integers(0, classes, 1500)  # nothing to learn: nearly all rows are support vectors
+    model = KernelSVM(C=1.0, gamma=0.1, tol=0.1).fit(X, y)
+    assert len(new) * len(model.support_) >= WORTH
+    values = model.decision_function(new)
+    found = values.argmax(axis=1) if classes > 2 else (values >= 0).astype(int)
+    assert (model.predict(new) == found).all()
+    coef, offset = model._columns()
+    quick = sure_sums(model.kernel_, new, model.support_vectors_, coef, offset)
+    exact = model._pair_values(new)
+    assert ((quick >= 0) == (exact >= 0)).all()
+    assert 0 < np.abs(quick - exact).max() < 1e-3  # float32 was at work

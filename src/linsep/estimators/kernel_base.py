@@ -17,12 +17,12 @@ from linsep.core.progress import progress_observer
 from linsep.errors import DataError, SettingError
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.checked import checked_problem
+from linsep.estimators.kernel_scores import kernel_sums
 from linsep.estimators.params import Check, boolean, check_params, either, none, number
 from linsep.kernels import Precomputed, as_kernel
 
 __all__ = ["KernelClassifier"]
 
-_BLOCK = 1 << 22  # kernel values computed together in predict: 32 MB
 _SHORT = ("gamma", "sigma", "degree", "coef0")
 
 
@@ -122,26 +122,22 @@ class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
 
     def _scores_of(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """Kernel values with the support vectors times coef, by blocks of rows."""
-        n, k = X.shape[0], coef.shape[0]
-        out = np.zeros((n, coef.shape[1]))
-        if k == 0:
-            return out
+        if coef.shape[0] == 0:
+            return np.zeros((X.shape[0], coef.shape[1]))
         if self._precomputed:
             picked = (
                 X[:, self.support_] if isinstance(X, np.ndarray) else X.tocsc()[:, self.support_]
             )
             return np.asarray(picked @ coef, dtype=np.float64)
-        step = max(1, _BLOCK // k)
-        vectors = self._kernel.rows(self.support_vectors_)
-        self._kernel.prepare(vectors)
-        for at in range(0, n, step):
-            rows = self._kernel.rows(X[at : at + step], like=vectors)
-            out[at : at + step] = self._kernel.gram(rows, vectors) @ coef
-        return out
+        return kernel_sums(self._kernel, X, self.support_vectors_, coef)
+
+    def _quick_scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores that are good enough to predict: the classes are those of ``_scores``."""
+        return self._scores(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of the rows; a score of exactly 0 is the positive (last) class."""
-        scores = self._scores(X)
+        scores = self._quick_scores(X)
         if scores.ndim == 1:
             return np.asarray(self.classes_[(scores >= 0).astype(int)])
         return np.asarray(self.classes_[scores.argmax(axis=1)])
