@@ -356,3 +356,62 @@ def test_a_kernel_perceptron_is_certified_again(classes, tmp_path):
     assert linsep.certify(linsep.load(tmp_path / "model.json"), X, y) == model.certificate_
     model.dual_coef_ = -model.dual_coef_
     assert linsep.certify(model, X, y).errors > 0
+
+
+# -- model files that lie ----------------------------------------------------------------------
+
+
+def _array(fields, name):
+    return fields[name]["$array"]["values"]
+
+
+FORGED = {
+    "objective": lambda f: f["certificate"].update(objective=0.9 * f["certificate"]["objective"]),
+    "lower bound": lambda f: f["certificate"].update(lower_bound=f["certificate"]["objective"] + 1),
+    "errors": lambda f: f["certificate"].update(errors=f["certificate"]["errors"] + 1),
+    "convex": lambda f: f["certificate"].update(convex=not f["certificate"]["convex"]),
+    "words": lambda f: f["certificate"].update(words="the best model of all"),
+    "a coefficient": lambda f: _array(f, "dual_coef").__setitem__(0, 0.123),
+    "the offset": lambda f: _array(f, "intercept").__setitem__(0, 7.0),
+    "a vector": lambda f: _array(f, "support_vectors").__setitem__(0, 0.123),
+    "a row": lambda f: _array(f, "support").__setitem__(0, _array(f, "support")[1]),
+    "counts": lambda f: _array(f, "n_support").__setitem__(
+        slice(None), [1, sum(_array(f, "n_support")) - 1]
+    ),
+    "C": lambda f: f["params"].update(C=5.0),
+    "kernel": lambda f: f.update(kernel={"type": "RBF", "sigma": 9.0, "gamma": "scale"}),
+    "no street": lambda f: f["status"].update(name="INSEPARABLE"),
+    "a street": lambda f: f["status"].update(name="CERTIFIED"),
+    "no proof": lambda f: f.update(overlap=None),
+    "another kernel's proof": lambda f: f["overlap"].update(kernel={"type": "Linear"}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.LinsepWarning")
+@pytest.mark.parametrize("name", FORGED)
+@pytest.mark.parametrize("kind", ["soft", "none", "sigmoid"])
+def test_forged_files_are_found_out(name, kind, tmp_path, capsys):
+    from linsep.cli.main import main
+
+    models = {
+        "soft": linsep.KernelSVM(C=3.0, gamma=0.7),
+        "none": linsep.KernelSVM(C=np.inf, kernel=Polynomial(1)),
+        "sigmoid": linsep.KernelSVM(kernel="sigmoid"),
+    }
+    X, y = overlapping(30, 2)
+    X = X.round(3)
+    rows = [f"{a!r},{b!r},{'np'[k]}" for (a, b), k in zip(X.tolist(), y)]
+    data, path = tmp_path / "data.csv", tmp_path / "model.json"
+    data.write_text("\n".join(["a,b,label", *rows]) + "\n")
+    linsep.save(models[kind].fit(X, np.array(["n", "p"])[y]), path)
+    assert main(["verify", str(path), str(data)]) == 0
+    fields = json.loads(path.read_text())
+    before = json.dumps(fields)
+    try:
+        FORGED[name](fields)
+    except AttributeError:
+        pytest.skip("there is no such claim in this file")
+    if json.dumps(fields) == before:
+        pytest.skip("that is what the file says already")
+    path.write_text(json.dumps(fields))
+    assert main(["verify", str(path), str(data)]) == 1

@@ -48,8 +48,17 @@ def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:
     status = getattr(model, "status_", None)
     if status is Status.SEPARATED and found.errors:
         return [f"status: SEPARATED, but {found.errors} rows are not on their own side"]
-    if status is Status.INSEPARABLE and getattr(model, "overlap_", None) is not None:
-        return []  # certify has computed that proof again
+    if hasattr(model, "overlap_"):  # a machine with a kernel; certify has computed its proof again
+        proved = bool(model.overlap_ is not None and np.isinf(model.C))
+        if proved is not (status is Status.INSEPARABLE):
+            fact = "it is proved" if proved else "there is no proof"
+            return [
+                f"status: {getattr(status, 'name', status)}, but {fact} that no hard margin exists"
+            ]
+        if proved:
+            return []
+        if status is Status.CONVERGED and not found.convex and found.violation > model.tol:
+            return [f"status: CONVERGED, but the violation is {found.violation:.3g}"]
     told = getattr(model.certificate_, "separable", None) is False
     if status is Status.INSEPARABLE and not told and not _without_hard_margin(problem, model):
         return ["status: INSEPARABLE, but there are no multipliers that prove it"]

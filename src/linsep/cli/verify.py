@@ -213,4 +213,4 @@ def _unequal(found: Any, told: Any, names: tuple[str, ...]) -> list[str]:
 
 
 def _close(a: float, b: float) -> bool:
-    return a == b or math.isfinite(a - b) and abs(a - b) <= 1e-9 * max(abs(a), abs(b)) + 1e-300
+    return a == b or (math.isfinite(a - b) and abs(a - b) <= 1e-9 * max(abs(a), abs(b)) + 1e-300)

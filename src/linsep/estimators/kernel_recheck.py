@@ -106,6 +106,12 @@ def places_of(model: Any, problem: Problem) -> NDArray[np.int64]:
             "rows it was trained on."
         )
     place = support if index is None else np.searchsorted(index, support)
+    counts = np.bincount(problem.label[place], minlength=problem.K)
+    if len(np.unique(place)) < len(place) or not np.array_equal(counts, model.n_support_):
+        raise ModelError(
+            f"n_support is {np.asarray(model.n_support_).tolist()}, but the support vectors are "
+            f"{counts.tolist()} rows of the classes."
+        )
     vectors = model.support_vectors_
     if vectors.shape[0] == len(place) and vectors.shape[1] == problem.d:
         differs = abs(problem.matrix[place] - vectors)
