@@ -125,7 +125,7 @@ def _over(coef: Array, offset: Array, i: int, j: int, others: list[int]) -> Arra
     full = np.column_stack([coef, offset])
     from_i, from_j = full[i] - full[others], full[j] - full[others]
     nearer = np.linalg.norm(from_i, axis=1) <= np.linalg.norm(from_j, axis=1)
-    return np.where(nearer[:, None], from_i, from_j)
+    return np.asarray(np.where(nearer[:, None], from_i, from_j))
 
 
 def _room(normals: Array, heights: Array, plane: tuple[Array, float] | None = None) -> float:

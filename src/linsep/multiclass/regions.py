@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, EmptyRegionWarning, SettingError
 from linsep.estimators.linear import Linear
+from linsep.estimators.params import number
 from linsep.multiclass.cells import area, cells, empty_classes, interval, touching
 from linsep.multiclass.decisions import (
     NONE,
@@ -168,7 +168,7 @@ def regions(
             "box must be ((x_low, y_low), (x_high, y_high)), finite, with low below high. Got "
             f"{box!r:.80}."
         )
-    if not isinstance(points, Integral) or points < 2:
+    if not number(2, whole=True).test(points):
         raise SettingError(f"points must be a whole number >= 2. Got {points!r}.")
     if getattr(model, "n_features_in_", 2) != 2:
         raise DataError(
@@ -203,8 +203,8 @@ def _of_box(model: Any, box: Array, scheme: str, points: int) -> Regions:
     else:
         whole = float(np.prod(box[1] - box[0]))
         total = np.zeros(len(model.classes_) + 2)
-        for number, polygon in polygons:
-            total[number] += area(polygon) / whole  # -1 and -2 are the last two
+        for decision, polygon in polygons:
+            total[decision] += area(polygon) / whole  # -1 and -2 are the last two
         counts = total[:-2], float(total[NONE]), float(total[SEVERAL])
     classes, exact = np.asarray(model.classes_), polygons is not None
     return Regions(
