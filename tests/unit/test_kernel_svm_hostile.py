@@ -342,6 +342,12 @@ def test_a_scikit_learn_callback_may_stop():
     assert model.status_.name == "STOPPED"
 
 
+def test_a_trace_of_working_sets_is_refused():
+    X, y = overlapping()
+    with pytest.raises(linsep.errors.CapabilityError, match="cannot be traced"):
+        linsep.trace(linsep.KernelSVM(), X, y)
+
+
 # -- the perceptron again ----------------------------------------------------------------------
 
 

@@ -458,6 +458,61 @@ def test_intervals_hold_the_true_values():
     )
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Linear(), Polynomial(3, 0.5, 0.25), Intersection(), ChiSquared(), PowerMean(-inf),
+        PowerMean(-1.0), Constant(0.3), 0.1 * Linear() + Polynomial(2) * ChiSquared(),
+    ],
+)  # fmt: skip
+def test_fractions_are_the_true_values(kernel):
+    from flint import arb, fmpq
+
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (6, 3)) / 8
+    rows = [[fmpq(*float(v).as_integer_ratio()) for v in row] for row in X]
+    for i in range(6):
+        for j in range(6):
+            value = kernel.exact(rows[i], rows[j])
+            assert kernel.ball(X[i].tolist(), X[j].tolist()).overlaps(arb(value))
+            assert float(value.p) / float(value.q) == pytest.approx(
+                float(kernel.gram(X)[i, j]), rel=1e-12
+            )
+
+
+@pytest.mark.parametrize("kernel", [RBF(gamma=1.0), Hellinger(), Sigmoid(), PowerMean(-2.0)])
+def test_kernels_without_fractions_say_so(kernel):
+    with pytest.raises(CapabilityError, match="no fraction"):
+        kernel.exact([1], [2])
+
+
+def test_quotients_powers_and_sums_of_lists():
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_allclose(((Linear() + 1) ** 2).gram(X), Polynomial(2).gram(X))
+    np.testing.assert_allclose((Linear() / 4).gram(X), X @ X.T / 4)
+    assert Linear() ** 1 == Linear()
+    assert sum([Linear(), RBF(gamma=1.0)]) == Linear() + RBF(gamma=1.0)
+    assert Linear() + 0 == Linear()
+    for bad in (
+        lambda: Linear() ** 0,
+        lambda: Linear() ** 0.5,
+        lambda: Linear() ** True,
+        lambda: Linear() / 0,
+        lambda: Linear() / -2,
+        lambda: Linear() / Linear(),
+    ):
+        with pytest.raises(SettingError, match="not a kernel"):
+            bad()
+
+
+def test_a_part_that_is_used_twice_is_set_once():
+    part = RBF(gamma=1.0)
+    kernel = part + part
+    kernel.set_params(left__gamma=2.0)
+    assert kernel == RBF(gamma=2.0) + RBF(gamma=1.0)
+    assert part == RBF(gamma=1.0)
+
+
 def test_every_kernel_is_public():
     kinds = {k for k in vars(linsep.kernels).values() if isinstance(k, type)}
     assert {k.__name__ for k in kinds if issubclass(k, Kernel)} <= set(linsep.kernels.__all__)

@@ -95,7 +95,7 @@ class KernelFitting:
         small = problem.n <= _SMALL
         solver = SMO(
             kernel=kernel,
-            C=float(self.C) if self.overlap_ is None else 1.0,
+            C=float(self.C) if getattr(self, "overlap_", None) is None else 1.0,
             tol=(0.9 if single else 0.999) * float(self.tol),
             fine=min(float(self.tol), 1e-10) if small else 0.9 * float(self.tol),
             convex=convex,
