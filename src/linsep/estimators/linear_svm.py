@@ -18,6 +18,7 @@ from linsep.estimators.params import Check, either, none, number, one_of
 from linsep.estimators.svm_choice import SOLVERS
 from linsep.estimators.svm_facts import SVMFacts
 from linsep.estimators.svm_fit import SVMFit
+from linsep.estimators.svm_hard import hull_search
 from linsep.estimators.svm_start import overflow_words as _overflow_words  # noqa: F401
 from linsep.estimators.svm_start import refuse_unusable as _refuse_unusable  # noqa: F401
 from linsep.estimators.svm_summary import svm_summary
@@ -190,11 +191,18 @@ class LinearSVM(SVMFacts, SVMFit):
         The end is the same, bit for bit, as that of a fit which was never stopped. Data and
         settings must be those of the fit.
         """
-        if np.isinf(self.C):
-            raise SettingError("a hard margin (C=inf) has no checkpoints; fit it again.")
         with one_blas_thread():
             problem = self._problem(X, y, sample_weight)
-            state = load_checkpoint(checkpoint, problem, self._solver(problem)[0])
+            if not np.isinf(self.C):
+                solver = self._solver(problem)[0]
+            elif problem.binary:
+                solver = hull_search(self.tol)
+                problem.weight = np.ones(problem.n)  # a hard margin knows no weights
+            else:
+                raise SettingError(
+                    "a hard margin (C=inf) of more than two classes has no checkpoints; fit again."
+                )
+            state = load_checkpoint(checkpoint, problem, solver)
             return self._fit(X, y, sample_weight, state)._calibrate(X, y, sample_weight)
 
     def summary(self) -> str:

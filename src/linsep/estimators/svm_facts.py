@@ -46,9 +46,10 @@ class KKT:
     def __str__(self) -> str:
         lines = [f"{'row':>6} {'alpha':>12} {'C s':>12} {'y f(x)':>12} {'xi':>12}  position"]
         for i in range(min(len(self.alpha), 50)):
+            slack = self.slack[i] if self.slack[i] > _ROUNDING else 0.0
             lines.append(
                 f"{i:>6} {self.alpha[i]:>12.6g} {self.top[i]:>12.6g} {self.value[i]:>12.6g} "
-                f"{self.slack[i]:>12.6g}  {self.position[i]}"
+                f"{slack:>12.6g}  {self.position[i]}"
             )
         if len(self.alpha) > 50:
             lines.append(f"... {len(self.alpha) - 50} more rows")

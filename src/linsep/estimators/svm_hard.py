@@ -24,7 +24,7 @@ from linsep.solvers.nearest_hulls import NearestHulls
 from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.polish import polish
 
-__all__ = ["hard_machine", "hard_machines"]
+__all__ = ["hard_machine", "hard_machines", "hull_search"]
 
 Array = NDArray[np.float64]
 
@@ -42,12 +42,18 @@ class Hard:
     """With more than two classes: the class that the proof is about."""
 
 
-def hard_machine(problem: Problem, tol: float, limits: Limits, observers: Any = ()) -> Hard:
+def hull_search(tol: float) -> NearestHulls:
+    """The search for the nearest points that a machine of relative gap tol needs."""
+    return NearestHulls(tol=0.25 * min(tol, 1e-3))
+
+
+def hard_machine(
+    problem: Problem, tol: float, limits: Limits, observers: Any = (), state: Any = None
+) -> Hard:
     """Weights with y f(x) >= 1, the gap, the run, and the proof if there are none such."""
     from linsep.verdict import separability
 
-    solver = NearestHulls(tol=0.25 * min(tol, 1e-3))
-    outcome = drive(problem, solver, limits=limits, observers=observers)
+    outcome = drive(problem, hull_search(tol), state, limits=limits, observers=observers)
     objective = Objective("hinge", np.inf, "free" if problem.fit_intercept else "none")
     witness = scaled_witness(problem, outcome.witness.rows, outcome.witness.multipliers)
     gap = measure(problem, witness, objective)
