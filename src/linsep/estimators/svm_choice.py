@@ -22,7 +22,7 @@ _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
 _MOST_COLUMNS = 12_000  # and of this width it still fits into memory, a gigabyte
 _MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
-_UNPACKED_DENSE = 0.08  # and from which one small enough to be written out is
+_UNPACKED_DENSE = 0.25  # and from which one small enough is written out
 
 
 def is_small(problem: Problem) -> bool:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from linsep.jit.compile import routine
-from linsep.jit.rows import sample_add, sample_add_squares, sample_dot
+from linsep.jit.rows import sample_add, sample_add_products, sample_add_squares, sample_dot
 
 
 @routine
@@ -17,6 +17,62 @@ def curve(X, rows, lo, hi, sigma, p, out):
         t = sigma[i] * (sample_dot(X, i, p, 0, d) + p[d])
         sample_add(X, i, t, out, 0, d)
         out[d] += t
+
+
+@routine
+def join(parts, ridge, hold, p, out):
+    """out = sum of the parts + ridge p, hold instead of ridge for the last; gives p . out."""
+    d = p.shape[0] - 1
+    s0 = 0.0
+    s1 = 0.0
+    for j in range(0, d - 1, 2):
+        out[j] = parts[0, j] + parts[1, j] + ridge * p[j]
+        out[j + 1] = parts[0, j + 1] + parts[1, j + 1] + ridge * p[j + 1]
+        s0 += out[j] * p[j]
+        s1 += out[j + 1] * p[j + 1]
+    if d % 2 == 1:
+        out[d - 1] = parts[0, d - 1] + parts[1, d - 1] + ridge * p[d - 1]
+        s0 += out[d - 1] * p[d - 1]
+    out[d] = parts[0, d] + parts[1, d] + hold * p[d]
+    return s0 + s1 + out[d] * p[d]
+
+
+@routine
+def go(t, p, q, inverse, x, r):
+    """x += t p and r -= t q; gives back r . inverse r."""
+    s0 = 0.0
+    s1 = 0.0
+    d = p.shape[0]
+    for j in range(0, d - 1, 2):
+        x[j] += t * p[j]
+        x[j + 1] += t * p[j + 1]
+        r[j] -= t * q[j]
+        r[j + 1] -= t * q[j + 1]
+        s0 += r[j] * inverse[j] * r[j]
+        s1 += r[j + 1] * inverse[j + 1] * r[j + 1]
+    if d % 2 == 1:
+        x[d - 1] += t * p[d - 1]
+        r[d - 1] -= t * q[d - 1]
+        s0 += r[d - 1] * inverse[d - 1] * r[d - 1]
+    return s0 + s1
+
+
+@routine
+def turn(beta, inverse, r, p):
+    """p = inverse r + beta p."""
+    for j in range(p.shape[0]):
+        p[j] = inverse[j] * r[j] + beta * p[j]
+
+
+@routine
+def products(X, rows, lo, hi, sigma, H):
+    """H += sum of sigma_i [x_i, 1] [x_i, 1]' over rows[lo:hi], on and below the diagonal."""
+    d = H.shape[0] - 1
+    for k in range(lo, hi):
+        i = rows[k]
+        sample_add_products(X, i, sigma[i], H)
+        sample_add(X, i, sigma[i], H[d], 0, d)
+        H[d, d] += sigma[i]
 
 
 @routine

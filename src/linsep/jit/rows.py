@@ -176,9 +176,52 @@ def _csr_add_squares(X, i, c, out):
         out[X.indices[p]] += c * v * v
 
 
+def _marks_add_squares(X, i, c, out):
+    for p in range(X.indptr[i], X.indptr[i + 1]):
+        out[X.indices[p]] += c
+
+
 def sample_add_squares(X, i, c, out):
     """out += c x_i^2, entry by entry."""
-    (_csr_add_squares if isinstance(X, CSR) else _dense_add_squares)(X, i, c, out)
+    form = _dense_add_squares
+    if isinstance(X, CSR | Marks):
+        form = _csr_add_squares if isinstance(X, CSR) else _marks_add_squares
+    form(X, i, c, out)
+
+
+def _dense_add_products(X, i, c, H):
+    x = X[i]
+    for j in range(x.shape[0]):
+        v = c * np.float64(x[j])
+        h = H[j]
+        for m in range(j + 1):
+            h[m] += v * x[m]
+
+
+def _csr_add_products(X, i, c, H):
+    x = X.data[X.indptr[i] : X.indptr[i + 1]]
+    place = X.indices[X.indptr[i] : X.indptr[i + 1]]
+    for p in range(x.shape[0]):
+        v = c * np.float64(x[p])
+        h = H[np.uint64(place[p])]
+        for q in range(p + 1):
+            h[np.uint64(place[q])] += v * x[q]
+
+
+def _marks_add_products(X, i, c, H):
+    place = X.indices[X.indptr[i] : X.indptr[i + 1]]
+    for p in range(place.shape[0]):
+        h = H[np.uint64(place[p])]
+        for q in range(p + 1):
+            h[np.uint64(place[q])] += c
+
+
+def sample_add_products(X, i, c, H):
+    """H += c x_i x_i' on and below the diagonal; columns of a sparse row are in order."""
+    form = _dense_add_products
+    if isinstance(X, CSR | Marks):
+        form = _csr_add_products if isinstance(X, CSR) else _marks_add_products
+    form(X, i, c, H)
 
 
 def _dense_block(X, lo, hi, scratch):
@@ -383,7 +426,8 @@ def register() -> None:
     by_matrix(sample_fetch, _dense_fetch, _csr_fetch, _marks_fetch)
     by_matrix(sample_locate, _dense_locate, _csr_locate, _csr_locate)
     by_matrix(sample_block, _dense_block, _csr_block)
-    by_matrix(sample_add_squares, _dense_add_squares, _csr_add_squares)
+    by_matrix(sample_add_squares, _dense_add_squares, _csr_add_squares, _marks_add_squares)
+    by_matrix(sample_add_products, _dense_add_products, _csr_add_products, _marks_add_products)
     by_matrix(sample_scores, _dense_scores, _csr_scores)
     by_matrix(sample_spread, _dense_spread, _csr_spread)
     by_rows(dot, _binary_dot, _kesler_dot)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
+from linsep.core.rows import Matrix
 from linsep.core.status import Status
 from linsep.jit import dual_cd as loops
 from linsep.solvers.dual_point import (
@@ -32,7 +33,7 @@ from linsep.solvers.dual_point import (
     row_lengths,
     row_scores,
 )
-from linsep.solvers.packed import packed
+from linsep.solvers.packed import may_round, packed
 
 __all__ = ["DualCD", "DualState"]
 
@@ -107,7 +108,7 @@ class DualCD:
     def prepare(self, problem: Problem) -> None:
         """Make what all parts of a problem of many classes share."""
         row_lengths(problem)
-        packed(problem, self.tol)
+        self._rows(problem)
 
     def init(self, problem: Problem, *, start: Any = None) -> DualState:
         """alpha = 0, or given dual variables, one for each row."""
@@ -144,7 +145,7 @@ class DualCD:
     def advance(self, problem: Problem, state: DualState, steps: int, log: Log = NO_LOG) -> int:
         """Sweeps over the rows in play."""
         taken = 0
-        X, cost, squared = packed(problem, self.tol), self.C * problem.weight, self.loss != "hinge"
+        X, cost, squared = self._rows(problem), self.C * problem.weight, self.loss != "hinge"
         size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
         while taken < steps and not state.status.done:
             done, active, visits = loops.sweeps(
@@ -180,6 +181,9 @@ class DualCD:
         if 0.5 * float(v @ v) + self.C * loss < state.best_primal:
             return np.append(v, b)
         return state.best
+
+    def _rows(self, problem: Problem) -> Matrix:
+        return packed(problem, narrow=may_round(problem, self.C, self.tol))
 
     # -- inside -------------------------------------------------------------------------------
 

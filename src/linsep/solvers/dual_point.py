@@ -56,11 +56,13 @@ def row_lengths(problem: Problem) -> Array:
     return survey(problem).rows
 
 
-def row_scores(problem: Problem, w: Array, threads: int | None = None) -> Array:
-    """w.x of all rows."""
+def row_scores(
+    problem: Problem, w: Array, threads: int | None = None, X: Matrix | None = None
+) -> Array:
+    """w.x of all rows; X are the same rows in other types."""
     if not problem.sparse:
         return problem.product(w)
-    X, out = matrix_of(problem), np.empty(problem.n)
+    X, out = matrix_of(problem) if X is None else X, np.empty(problem.n)
     size = _size(problem)
     jobs = [
         partial(products.scores, X, w, lo, hi, out, size=size, work=size)
@@ -70,9 +72,11 @@ def row_scores(problem: Problem, w: Array, threads: int | None = None) -> Array:
     return out
 
 
-def row_sum(problem: Problem, c: Array, threads: int | None = None) -> Array:
-    """sum of c_i x_i."""
-    X, size, spans = matrix_of(problem), _size(problem), halves(problem)
+def row_sum(
+    problem: Problem, c: Array, threads: int | None = None, X: Matrix | None = None
+) -> Array:
+    """sum of c_i x_i; X are the same rows in other types."""
+    X, size, spans = matrix_of(problem) if X is None else X, _size(problem), halves(problem)
     out = np.zeros((len(spans), problem.d))
     jobs = [
         partial(products.combine, X, c, lo, hi, v, size=size, work=size)

@@ -24,7 +24,7 @@ from linsep.core.status import Status
 from linsep.losses.logistic import curvature, loss, probability
 from linsep.solvers.dual_point import row_scores, row_sum
 from linsep.solvers.logistic_line import dual_witness, minimum_along
-from linsep.solvers.proximal_newton import RowSystem, conjugate_gradients
+from linsep.solvers.row_system import RowSystem, conjugate_gradients
 
 __all__ = ["LogisticCG", "LogisticCGState"]
 

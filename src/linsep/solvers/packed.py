@@ -9,40 +9,60 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.certify.survey import survey
 from linsep.core.problem import Problem
 from linsep.core.rows import CSR, Marks, Matrix
 from linsep.jit import packed as loops
 from linsep.solvers.dual_point import matrix_of
 
-__all__ = ["NARROW", "entry_sizes", "packed"]
+__all__ = ["NARROW", "entry_sizes", "may_round", "packed"]
 
 NARROW = 1e-4  # relative gaps down to which float32 is as good
 _LEAST, _MOST = 100_000, 16_000_000  # entries of a matrix that is worth a copy, and small enough
+_STEEP = 100.0  # C |x| up to which a rounding of scores is forgiven
 _SAFE = (1e-12, 1e12)  # sizes of entries that may be rounded to float32
 
 
-def packed(problem: Problem, tol: float) -> Matrix:
-    """The rows of a problem for sweeps to a relative gap of tol, made once and kept with it."""
+def packed(problem: Problem, *, narrow: bool = False) -> Matrix:
+    """The rows of a problem in few bytes, made once and kept with it.
+
+    narrow allows entries to be rounded to float32.
+    """
     if not problem.sparse or not _LEAST <= problem.matrix.nnz <= _MOST:
         return matrix_of(problem)
-    name = "_packed_narrow" if tol >= NARROW else "_packed"
-    kept: Matrix | None = problem.__dict__.get(name)
-    if kept is None:
-        kept = problem.__dict__[name] = _copy(problem, tol >= NARROW)
-    return kept
+    held: dict[bool, Matrix] = problem.__dict__.setdefault("_packed", {})
+    if False not in held:
+        held[False] = _places(problem)
+    if narrow not in held:
+        held[narrow] = _rounded(held[False])
+    return held[narrow]
 
 
-def _copy(problem: Problem, narrow: bool) -> Matrix:
+def may_round(problem: Problem, C: float, tol: float) -> bool:
+    """Whether entries rounded to float32 can lead to a relative gap of tol.
+
+    A score is off by about 1e-7 |x| |w|, which costs C times as much on every row inside.
+    """
+    mean = float(survey(problem).rows.mean())
+    return tol >= NARROW and C * np.sqrt(mean) <= _STEEP
+
+
+def _places(problem: Problem) -> Matrix:
     M = problem.matrix
     if problem.d <= 1 << 16:
         indices = M.indices.astype(np.uint16)
     else:
         indices = M.indices.view(np.dtype(f"u{M.indices.dtype.itemsize}"))
-    ones, least, most = entry_sizes(M.data)
-    if ones:
-        return Marks(indices, M.indptr)
-    narrow = narrow and _SAFE[0] < least and most < _SAFE[1]
-    return CSR(M.data.astype(np.float32) if narrow else M.data, indices, M.indptr)
+    ones = entry_sizes(M.data)[0]
+    return Marks(indices, M.indptr) if ones else CSR(M.data, indices, M.indptr)
+
+
+def _rounded(X: Matrix) -> Matrix:
+    if not isinstance(X, CSR) or X.data.dtype == np.float32:
+        return X
+    _, least, most = entry_sizes(X.data)
+    safe = _SAFE[0] < least and most < _SAFE[1]
+    return X._replace(data=X.data.astype(np.float32)) if safe else X
 
 
 def entry_sizes(data: NDArray[np.floating]) -> tuple[bool, float, float]:

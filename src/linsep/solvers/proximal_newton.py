@@ -15,30 +15,32 @@ Paper     Rockafellar 1976, proximal point and multipliers; Li, Sun, Toh 2018 fo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.lanes import one_blas_thread, run_all
+from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.jit import proximal_newton as loops
 from linsep.solvers.dual_cd import DualCD, DualState
-from linsep.solvers.dual_point import matrix_of, row_lengths, row_scores, signed_sums
+from linsep.solvers.dual_point import row_lengths, row_scores, row_sum, signed_sums
+from linsep.solvers.packed import packed
+from linsep.solvers.row_system import RowSystem, conjugate_gradients, factored
 
-__all__ = ["ProximalNewton", "ProximalState", "RowSystem", "conjugate_gradients"]
+__all__ = ["ProximalNewton", "ProximalState"]
 
 Array = NDArray[np.float64]
 
 _SIGMA, _GROWTH, _SHRINK = 8.0, 4.0, 0.5
 _EASY, _INNER = 3, 6  # Newton steps: so few let sigma grow, no more before the centre moves
+_FACTORED = 600  # columns up to which Newton systems are factored
 _FORCING = 0.4  # relative accuracy of a Newton system
 _TOGETHER = 4  # sweeps between two thoughts about whether to go on with them
-_QUICK = 40  # sweeps that coordinate descent may still need without being given up
+_QUICK, _SOON = 40, 12  # sweeps it may still need without being given up; with few columns
 
 
 @dataclass(kw_only=True)
@@ -121,7 +123,7 @@ class ProximalNewton:
                     many = _TOGETHER - state.steps % _TOGETHER if self.sweeps is None else 1
                     taken += self.descent.advance(problem, state, min(many, steps - taken)) - 1
                     due = self.sweeps is not None or state.steps % _TOGETHER == 0
-                    if due and not state.status.done and self._too_slow(state):
+                    if due and not state.status.done and self._too_slow(problem, state):
                         self._switch(problem, state)
                 taken += 1
         return taken
@@ -136,21 +138,23 @@ class ProximalNewton:
 
     # -- when to switch -----------------------------------------------------------------------
 
-    def _too_slow(self, state: ProximalState) -> bool:
+    def _too_slow(self, problem: Problem, state: ProximalState) -> bool:
+        """Whether sweeps would still take longer than Newton steps, which cost more each."""
         if self.sweeps is not None:
             return state.steps >= self.sweeps
-        known = state.history
-        if state.steps < len(known) + 2:
+        few = problem.d <= _FACTORED
+        known, quick = (state.history[4:], _SOON) if few else (state.history, _QUICK)
+        if state.steps < 3 * _TOGETHER if few else state.steps < len(known) + 2:
             return False
-        if not known[-1] > 0 or known[-1] <= 3 * self.tol:
-            return state.steps > 4 * _QUICK
+        if not known[-1] > 0 or known[-1] <= (1.5 if few else 3.0) * self.tol:
+            return state.steps > 4 * quick
         rate = np.log(max(known[0], 1e-300) / known[-1]) / (len(known) - 1)
-        return bool(rate * _QUICK < np.log(known[-1] / self.tol))
+        return bool(rate * quick < np.log(known[-1] / self.tol))
 
     def _switch(self, problem: Problem, state: ProximalState) -> None:
         state.newton = True
         state.center = state.alpha.copy()
-        state.scores = row_scores(problem, state.a[:-1], self.threads)
+        state.scores = row_scores(problem, state.a[:-1], self.threads, packed(problem))
         self._evaluate(problem, state)
 
     # -- one Newton step ----------------------------------------------------------------------
@@ -172,7 +176,12 @@ class ProximalNewton:
             state.scores, problem.sign, float(state.a[-1]), center, sigma, top, state.alpha, free,
             size=size, work=4 * n,
         )  # fmt: skip
-        v_plus, v_minus = signed_sums(problem, state.alpha, self.threads)
+        if problem.fit_intercept:
+            v_plus, v_minus = signed_sums(problem, state.alpha, self.threads)
+        else:  # the classes need not be told apart
+            y_alpha = state.alpha * problem.sign
+            v_plus = row_sum(problem, y_alpha, self.threads, packed(problem))
+            v_minus = np.zeros(problem.d)
         positive = problem.sign > 0
         plus = float(state.alpha[positive].sum())
         minus = float(state.alpha[~positive].sum())
@@ -228,7 +237,7 @@ class ProximalNewton:
             if self.status(state).done:
                 return
         p = self._direction(problem, state, gradient, free)
-        step = row_scores(problem, p[:-1], self.threads)
+        step = row_scores(problem, p[:-1], self.threads, packed(problem))
         t = self._minimum_along(problem, state, p, step)
         state.a += t * p
         state.scores += t * step
@@ -239,10 +248,13 @@ class ProximalNewton:
     def _direction(
         self, problem: Problem, state: ProximalState, gradient: Array, free: NDArray[np.int64]
     ) -> Array:
-        """Conjugate gradients on the Newton system, scaled by its diagonal."""
+        """The Newton system, factored or by conjugate gradients."""
         _, sigma, _ = self._terms(problem, state)
-        product = RowSystem(problem, sigma, free, self.threads)
-        x, work = conjugate_gradients(product, -gradient, _FORCING)
+        system = RowSystem(problem, sigma, free, self.threads)
+        if problem.d <= _FACTORED:
+            x, work = factored(system, -gradient)
+        else:
+            x, work = conjugate_gradients(system, -gradient, _FORCING)
         state.work += work
         return x
 
@@ -272,92 +284,3 @@ class ProximalNewton:
             if done:
                 break
         return float(t)
-
-
-def conjugate_gradients(
-    product: RowSystem, r: Array, forcing: float, most: int = 200
-) -> tuple[Array, float]:
-    """x with product(x) = r to a relative accuracy, and the work in passes; scaled by the
-    diagonal, columns without any entry left at 0."""
-    diagonal = product.diagonal()
-    inverse = np.where(diagonal > 0, 1.0 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
-    r = r.copy()
-    x = np.zeros_like(r)
-    z = inverse * r
-    p = z.copy()
-    rz = float(r @ z)
-    goal = forcing**2 * rz
-    work = 0.0
-    for _ in range(most):
-        if not rz > goal:
-            break
-        q = product(p)
-        work += product.share
-        pq = float(p @ q)
-        if not pq > 0:
-            break
-        t = rz / pq
-        x += t * p
-        r -= t * q
-        np.multiply(inverse, r, out=z)
-        new = float(r @ z)
-        p *= new / rz
-        p += z
-        rz = new
-    return x, work
-
-
-class RowSystem:
-    """ridge I + sum_F sigma_i [x_i, 1] [x_i, 1]' as an operator; two halves in two threads."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        sigma: Array,
-        free: NDArray[np.int64],
-        threads: int | None,
-        ridge: float = 1.0,
-    ) -> None:
-        self.ridge = ridge
-        self.X, self.d, self.offset = matrix_of(problem), problem.d, problem.fit_intercept
-        self.sigma, self.free = sigma, free
-        self.hold = 1e-8 * float(sigma.sum())  # keeps b in place when no row is free
-        M = problem.matrix
-        lengths = np.diff(M.indptr)[free] if problem.sparse else np.full(len(free), problem.d)
-        ends = np.cumsum(lengths)
-        total = int(ends[-1]) if len(free) else 0
-        self.size = int(M.nnz) if problem.sparse else problem.n * problem.d
-        self.share = total / max(1, self.size)
-        self.cut = int(np.searchsorted(ends, total // 2)) if total > 20_000 else len(free)
-        self.threads = 1 if total < 100_000 else threads
-        self.problem = problem
-        self.parts = np.empty((2, self.d + 1))
-
-    def __call__(self, p: Array) -> Array:
-        self.parts[:] = 0.0
-        spans = [(0, self.cut), (self.cut, len(self.free))]
-        jobs = [
-            partial(
-                loops.curve,
-                *(self.X, self.free, lo, hi, self.sigma, p, out),
-                size=self.size,
-                work=self.size,
-            )
-            for (lo, hi), out in zip(spans, self.parts)
-            if hi > lo
-        ]
-        run_all(jobs, self.threads)
-        out = self.parts[0] + self.parts[1]
-        out[:-1] += self.ridge * p[:-1]
-        out[-1] = out[-1] + self.hold * p[-1] if self.offset else p[-1]
-        return np.asarray(out)
-
-    def diagonal(self) -> Array:
-        """The diagonal, for scaling."""
-        out = np.full(self.d + 1, self.ridge)
-        loops.squares(self.X, self.free, self.sigma, out[:-1], size=self.size, work=self.size)
-        if self.offset:
-            out[-1] = float(self.sigma[self.free].sum()) + self.hold
-        else:
-            out[-1] = 1.0
-        return out
