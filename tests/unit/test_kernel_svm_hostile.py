@@ -285,15 +285,20 @@ def test_the_proof_goes_with_the_model_file(tmp_path):
 # -- the linear kernel, callbacks --------------------------------------------------------------
 
 
-def test_coef_with_the_linear_kernel():
+def test_weights_with_the_linear_kernel():
     X, y = load_iris(return_X_y=True)
     model = linsep.KernelSVM(kernel="linear", decision_function_shape="ovo").fit(X, y)
     peer = SVC(kernel="linear", tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-4)
+    np.testing.assert_allclose(model.pair_coef_, peer.coef_, atol=1e-4)
     np.testing.assert_allclose(
-        model.decision_function(X), X @ model.coef_.T + model.intercept_, atol=1e-12
+        model.decision_function(X), X @ model.pair_coef_.T + model.intercept_, atol=1e-12
     )
-    assert not hasattr(linsep.KernelSVM().fit(X, y), "coef_")
+    assert not hasattr(model, "coef_")  # three planes of pairs are no scores of three classes
+    two = linsep.KernelSVM(kernel="linear").fit(X, y == 1)
+    np.testing.assert_allclose(
+        two.decision_function(X), X @ two.coef_[0] + two.intercept_, atol=1e-10
+    )
+    assert not hasattr(linsep.KernelSVM().fit(X, y == 1), "coef_")
     assert not hasattr(linsep.KernelSVM(kernel="linear"), "coef_")
 
 

@@ -50,7 +50,8 @@ def plane_of_model(model: Any) -> tuple[Array, Array, NDArray[Any]]:
         )
     if not (hasattr(model, "coef_") and hasattr(model, "classes_")):
         raise CapabilityError(
-            f"{name} has no coef_ and classes_; fit it first, and give a linear classifier."
+            f"{name} has no coef_ and classes_; fit it first, and give a linear classifier. "
+            "RegionsDisplay draws any classifier of two features."
         )
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))

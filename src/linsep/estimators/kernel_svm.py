@@ -94,8 +94,10 @@ class KernelSVM(KernelFitting, KernelClassifier):
         whose weighted images are one point; ``overlap_.check(X, y)`` recomputes it in fractions.
     conflict_ : tuple of two rows or None
         The same where two equal rows of different classes prove it.
-    coef_ : array of shape (n_classes (n_classes - 1) / 2, n_features)
-        With the linear kernel only: the weights of the plane.
+    coef_ : array of shape (1, n_features)
+        With the linear kernel and two classes only: the weights of the plane.
+    pair_coef_ : array of shape (n_classes (n_classes - 1) / 2, n_features)
+        With the linear kernel only: those of each pair of classes, the ``coef_`` of SVC.
     solver_used_ : str
     outcome_ : Outcome
     n_iter_ : int
@@ -246,9 +248,16 @@ class KernelSVM(KernelFitting, KernelClassifier):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Weights of the planes, one row for each machine; exists for the linear kernel only."""
+        """Weights of the plane; exists for two classes and the linear kernel only."""
+        if len(getattr(self, "classes_", ())) != 2:
+            raise AttributeError("coef_ exists after a fit of two classes with the linear kernel")
+        return self.pair_coef_
+
+    @property
+    def pair_coef_(self) -> NDArray[np.float64]:
+        """Weights of the plane of each pair of classes; exists for the linear kernel only."""
         if type(getattr(self, "kernel_", None)).__name__ != "Linear":
-            raise AttributeError("coef_ exists after a fit with the linear kernel only")
+            raise AttributeError("weights exist after a fit with the linear kernel only")
         dual = self.dual_coef_
         if len(self.classes_) > 2:
             dual = pair_columns(dual, self.n_support_).T
