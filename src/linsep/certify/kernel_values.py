@@ -19,6 +19,7 @@ __all__ = ["KernelValues"]
 
 _TILE = 512  # rows and columns computed together: one product, one pass of the function
 _STEP, _STRIP = 256, 1024  # rows and columns of a product that is not kept: 1 MB in float32
+_WIDE = _STEP * _STRIP
 _SERIAL = 300_000  # entries below which threads cost more than they bring
 
 Rows = Any  # an array of row numbers, or a slice
@@ -112,9 +113,11 @@ class KernelValues:
     ) -> None:
         """Rows ``at`` and columns lo ... hi of the Gram matrix of ``picked`` into G."""
         left = picked.take(at) if self.kernel is not None else picked[at]
+        wide = _WIDE // max(1, min(len(at), _STEP))  # few rows: wider blocks, as large as others
+        wide = max(_STRIP, min(wide, -(-(hi - lo) // 4)))
 
         def tile(first: int) -> None:
-            end = min(first + _STRIP, hi)
+            end = min(first + wide, hi)
             for r in range(0, len(at), _STEP):
                 some = slice(r, min(r + _STEP, len(at)))
                 if self.kernel is None:
@@ -128,7 +131,7 @@ class KernelValues:
                     self.block(rows.index, columns.index, G.dtype)  # names the place
                 G[at[some], first:end] = values
 
-        jobs = [partial(tile, first) for first in range(lo, hi, _STRIP)]
+        jobs = [partial(tile, first) for first in range(lo, hi, wide)]
         with one_blas_thread():
             run_all(jobs, 1 if len(at) * (hi - lo) < _SERIAL else None)
 

@@ -23,7 +23,7 @@ Array = NDArray[Any]
 # Largest gamma |x|^2 for which |x|^2 + |z|^2 - 2 x . z is used: the exponent is then right to about
 # 1e-9 in float64 and 1e-3 in float32. Beyond it differences of the entries are taken.
 _SAFE = {np.dtype(np.float64): 1e6, np.dtype(np.float32): 2e3}
-_LARGE = 100_000  # entries of a tile from which machine code makes its exponents
+_LARGE = 30_000  # entries of a tile from which machine code makes its exponents
 _PIECE = 128  # rows of a sparse block whose differences are taken together
 
 
@@ -108,7 +108,7 @@ class RBF(Kernel):
         left, right = kind(rate) * A.squares, kind(rate) * B.squares
         if values.size >= _LARGE and values.flags.c_contiguous:
             args = (values, left, right, kind(2 * rate), kind(0))
-            exponents(*args, size=values.size, work=values.size)
+            exponents(*args, size=100 * _LARGE, work=values.size)  # compiled at once
         else:
             values *= kind(2 * rate)
             values -= left[:, None]
