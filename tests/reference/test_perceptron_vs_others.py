@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 import linsep
 from linsep.core import Status
 from linsep.core.order import permutation, with_replacement
-from linsep.errors import NotSeparatedWarning
+from linsep.errors import NotSeparatedWarning, SettingError
 
 quiet = pytest.mark.filterwarnings("ignore::linsep.errors.NotSeparatedWarning")
 
@@ -172,3 +172,16 @@ def test_weights_of_integers_equal_repeated_rows_in_the_batch_rule():
         np.repeat(X, times, axis=0), np.repeat(y, times)
     )
     np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("update", ["single", "batch"])
+def test_the_run_ends_once_the_pocket_makes_few_enough_errors(update):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] + 0.5 * rng.normal(size=80) > 0).astype(int)
+    fewest = linsep.risk.minimum_errors(X, y).errors
+    model = linsep.Perceptron(update=update, keep="pocket", target_errors=fewest + 8).fit(X, y)
+    assert model.status_ is Status.ENOUGH and model.status_.ok
+    assert fewest <= (model.predict(X) != y).sum() <= fewest + 8
+    with pytest.raises(SettingError, match="it watches the pocket"):
+        linsep.Perceptron(update=update, target_errors=3).fit(X, y)

@@ -500,3 +500,12 @@ def test_integers_of_an_arrow_table_are_refused_alike(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pyarrow.parquet.write_table(pa.table({"a": [1, 2**53 + 1], "y": [0, 1]}), path)
     assert error_of(path).startswith("t.parquet: row 2: the integer 9007199254740993 of column 'a'")
+
+
+@pytest.mark.parametrize("reader", ["standard", "pyarrow"])
+def test_a_decimal_comma_is_named(put: Any, monkeypatch: Any, reader: str) -> None:
+    use(monkeypatch, reader)
+    message = error_of(put("height;weight;sex\n1,80;80;m\n1,60;55;f\n"))
+    assert message == (
+        "t.csv:2:1: '1,80' in column 'height' has a decimal comma; write decimal points, here 1.80."
+    )

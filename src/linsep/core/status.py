@@ -38,6 +38,7 @@ class Status(Enum):
         "the margin is known to within eps, but eps is too large: the plane does not separate"
     )
     BOUNDARY = "no row is on the wrong side, but some lie exactly on the plane"
+    ENOUGH = "the weights kept make no more errors than were asked for"
     PATIENCE = "no better weights were found for as long as patience allows"
     STALLED = "rounding allows no further progress"
     DIVERGED = "the numbers grew without bound"
@@ -61,6 +62,7 @@ _ANSWERS = frozenset(
         Status.SEPARATED,
         Status.CERTIFIED,
         Status.CONVERGED,
+        Status.ENOUGH,
         Status.INSEPARABLE,
         Status.NO_MAXIMUM,
         Status.BOUND_EXCEEDED,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ Encode = str | Sequence[str] | Mapping[str, Any] | None
 
 _TOO_MANY = 1000  # different values of a text column from which it is no category
 _BLOCK = 2048  # rows written together, so that they stay in the cache
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _SIGNS = (("no", "yes"), ("false", "true"))
 
 
@@ -166,6 +168,11 @@ def _text_error(columns: list[Column], text: list[int], source: Source) -> Forma
     assert first.codes is not None
     shown = first.values[first.codes[row]]
     shown = shown if len(shown) < 40 else shown[:37] + "..."
+    if _DECIMAL_COMMA.fullmatch(shown):
+        return FormatError(
+            f"{source.place(row, text[0])}: {shown!r} in column {first.name!r} has a decimal comma; "
+            f"write decimal points, here {shown.replace(',', '.')}."
+        )
     head = f"column {names} holds" if len(text) == 1 else f"{len(text)} columns ({names}) hold"
     return FormatError(
         f"{source.place(row, text[0])}: {head} text, here {shown!r}; features are numbers. Give "

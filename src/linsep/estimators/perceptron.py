@@ -46,6 +46,9 @@ class Perceptron(LinearClassifier):
         End after n right visits in a row, or after a whole right pass.
     patience : int or None, default=None
         With keep="pocket", end when the kept weights have not improved for so many passes.
+    target_errors : float or None, default=None
+        With keep="pocket", end when the kept weights misclassify rows of no more weight than
+        this; without weights that is a number of rows.
     min_margin : float or None, default=None
         End when more updates were made than the Novikoff bound allows for this margin (in the
         augmented space): no separator with such a margin exists.
@@ -122,6 +125,7 @@ class Perceptron(LinearClassifier):
         "misclassified": one_of("<=", "<"),
         "stop": one_of("clean-run", "clean-pass"),
         "patience": either(none, number(1, whole=True)),
+        "target_errors": either(none, number(0)),
         "min_margin": either(none, number(0, above=True)),
     }
 
@@ -137,6 +141,7 @@ class Perceptron(LinearClassifier):
         start: Any = None,
         stop: str = "clean-run",
         patience: int | None = None,
+        target_errors: float | None = None,
         min_margin: float | None = None,
         fit_intercept: bool = True,
         max_iter: int = 1000,
@@ -158,6 +163,7 @@ class Perceptron(LinearClassifier):
         self.start = start
         self.stop = stop
         self.patience = patience
+        self.target_errors = target_errors
         self.min_margin = min_margin
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -180,6 +186,7 @@ class Perceptron(LinearClassifier):
             "schedule": Schedule(float(self.eta), self.decay),
             "keep": self.keep,
             "patience": self.patience,
+            "target_errors": self.target_errors,
             "min_margin": self.min_margin,
             "seed": self._seed(),
         }
@@ -198,11 +205,13 @@ class Perceptron(LinearClassifier):
             "order": self.update == "batch" and self.order != "cyclic",
             "stop": scans and self.stop != "clean-run",
             "patience": self.patience is not None and self.keep != "pocket",
+            "target_errors": self.target_errors is not None and self.keep != "pocket",
         }
         reason = {
             "order": "update='batch' looks at all rows before each update",
             "stop": "every step is a whole pass already",
             "patience": "it watches the pocket; set keep='pocket'",
+            "target_errors": "it watches the pocket; set keep='pocket'",
         }
         for name, is_idle in idle.items():
             if is_idle:

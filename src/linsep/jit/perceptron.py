@@ -14,8 +14,8 @@ ANCHOR_VISITS, ANCHOR_UPDATES, POWER, SINCE_ANCHOR = range(11, 15)
 N_COUNTERS = 15
 
 # Values of counters[STOP]: why the loop cannot or need not go on.
-GO, CLEAN_RUN, CLEAN_PASS, ZERO_ROW, OVERFLOW, REPEATED, TOO_MANY, NO_BETTER = range(8)
-END_OF_PASS, LOG_FULL, RATES_USED = range(8, 11)
+GO, CLEAN_RUN, CLEAN_PASS, ZERO_ROW, OVERFLOW, REPEATED, TOO_MANY, NO_BETTER, ENOUGH = range(9)
+END_OF_PASS, LOG_FULL, RATES_USED = range(9, 12)
 
 # What to remember.
 LAST, POCKET, RATCHET, AVERAGE = range(4)
@@ -76,14 +76,14 @@ def watch_for_repeat(a, counters, anchor):
 def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor, steps, log):
     """Visit up to ``steps`` rows in the given order and correct the weights on mistakes.
 
-    rule = (strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience):
+    rule = (strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience, few):
     whether a value of zero counts as right, whether to begin again at the first row after an
     update, whether only a clean pass ends the run, whether to look for repeated states, what to
     remember, the number of the update that rates[0] belongs to, and when to give up: after so
-    many updates, or so many visits without a better pocket. ``rates`` of length one is a
-    constant rate.
+    many updates, so many visits without a better pocket, or once the pocket makes so few errors.
+    ``rates`` of length one is a constant rate.
     """
-    strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience = rule
+    strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience, few = rule
     n = order.shape[0]
     taken = 0
     counters[STOP] = GO
@@ -143,6 +143,8 @@ def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor,
             counters[STOP] == GO or counters[STOP] >= END_OF_PASS
         ):
             counters[STOP] = NO_BETTER
+        if best_cost[0] <= few and (counters[STOP] == GO or counters[STOP] >= END_OF_PASS):
+            counters[STOP] = ENOUGH
         if counters[POSITION] == n:
             if whole_pass and counters[PASS_UPDATES] == 0 and counters[STOP] == GO:
                 counters[STOP] = CLEAN_PASS

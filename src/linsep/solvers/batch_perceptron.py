@@ -82,7 +82,7 @@ class Batch(MistakeDriven):
     ----------
     worst : bool
         Update on the row of smallest value alone instead of on all misclassified rows.
-    strict, schedule, keep, patience, min_margin, cycles, seed
+    strict, schedule, keep, patience, target_errors, min_margin, cycles, seed
         As for the single-sample rule; patience is in scans.
     """
 
@@ -93,6 +93,7 @@ class Batch(MistakeDriven):
     schedule: Schedule = CONSTANT
     keep: str = "last"
     patience: int | None = None
+    target_errors: float | None = None
     min_margin: float | None = None
     cycles: bool = True
     seed: int = 0
@@ -164,6 +165,9 @@ class Batch(MistakeDriven):
         if errors == 0:
             separated = worst_value > 0
             state.status = Status.SEPARATED if separated else Status.BOUNDARY
+            return
+        if self.target_errors is not None and state.best_cost <= self.target_errors:
+            state.status = Status.ENOUGH
             return
         if self._repeated(problem, state, gradient, wrong):
             return

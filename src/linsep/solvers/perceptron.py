@@ -94,6 +94,8 @@ class SingleSample(MistakeDriven):
         Ends after n right visits in a row, or after a pass without an update.
     patience : int, optional
         Ends when the pocket has not improved for this many passes.
+    target_errors : float, optional
+        Ends when the pocket misclassifies rows of no more weight than this.
     min_margin : float, optional
         Ends when more updates were made than a separator of this margin would allow.
     cycles : bool
@@ -110,6 +112,7 @@ class SingleSample(MistakeDriven):
     keep: str = "last"
     stop: str = "clean-run"
     patience: int | None = None
+    target_errors: float | None = None
     min_margin: float | None = None
     cycles: bool = True
     seed: int = 0
@@ -135,6 +138,8 @@ class SingleSample(MistakeDriven):
             values = problem.values(a)
             wrong = values < 0 if self.strict else values <= 0
             state.best_cost[0] = float(problem.row_weights[wrong].sum())
+            if not state.status.done and state.best_cost[0] <= self._few:
+                state.status = Status.ENOUGH
         if self.min_margin is not None:
             state.squared_radius = float(problem.squared_lengths.max()) + problem.fit_intercept
             state.squared_radius *= 1 if problem.binary else 2
@@ -179,6 +184,7 @@ class SingleSample(MistakeDriven):
             done,
             self._most_updates(state),
             _NEVER if self.patience is None else self.patience * problem.n_rows,
+            self._few,
         )
         return int(
             loops.visit(
@@ -198,6 +204,10 @@ class SingleSample(MistakeDriven):
                 work=steps * problem.d * (problem.n_rows if keep == loops.POCKET else 1),
             )
         )
+
+    @property
+    def _few(self) -> float:
+        return -1.0 if self.target_errors is None else float(self.target_errors)
 
     def _most_updates(self, state: PerceptronState) -> int:
         """Novikoff's bound for the margin asked for, where it holds."""
@@ -229,6 +239,8 @@ class SingleSample(MistakeDriven):
             return Status.BOUND_EXCEEDED
         if stop == loops.NO_BETTER:
             return Status.PATIENCE
+        if stop == loops.ENOUGH:
+            return Status.ENOUGH
         state.counters[loops.STOP] = loops.GO  # the rest only ends a call, not the run
         return Status.RUNNING
 
