@@ -108,3 +108,15 @@ def _change(fields, name):
             fields[key] = value + 1.0
         elif isinstance(value, dict):
             _change(value, name)
+
+
+@pytest.mark.parametrize("C", [1e10, 1e20, 1e30])
+def test_separable_rows_with_a_huge_C_have_a_tight_certificate(C):
+    """Margins of 40 and more: their rounding errors hardly change the losses."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(10, 20)), np.arange(10) % 2
+    model = linsep.LogisticRegression(C=C).fit(X, y)
+    assert model.status_.name == "CERTIFIED"
+    m = np.where(y, 1, -1) * model.decision_function(X)
+    told = 0.5 * float((model.coef_**2).sum()) + C * float(np.log1p(np.exp(-m)).sum())
+    assert model.certificate_.objective == pytest.approx(told, rel=1e-6)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.dual_correction import correction
+from linsep.certify.logistic_errors import entropy_below, margin_errors
 from linsep.certify.logistic_rows import LogisticReading, all_rows
 from linsep.certify.survey import survey
 from linsep.core.lanes import one_blas_thread
@@ -73,12 +74,11 @@ def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) 
 
 
 def _above(problem: Problem, a: Array, read: LogisticReading, cost: Array) -> float:
-    """Upper bound of the objective: m_i is off by (d + 4) u (sum_j |x_ij w_j| + |b|) at most."""
-    d, step = problem.d, (problem.d + 4) * _U
-    reach = float(np.abs(a[:-1]) @ survey(problem).column_lengths())
-    off = step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * abs(float(a[-1])))
-    losses = read.loss * (1 + (read.terms + 32) * _U) + 1.001 * off + problem.n * 5e-324
-    squared = float(a[:-1] @ a[:-1]) * (1 + (d + 8) * _U)
+    """Upper bound of the objective."""
+    columns = survey(problem).column_lengths()
+    off = margin_errors(a, columns, read.dual_sum, read.dual_length, cost)
+    losses = read.loss * (1 + (read.terms + 32) * _U) + off + problem.n * 5e-324
+    squared = float(a[:-1] @ a[:-1]) * (1 + (problem.d + 8) * _U)
     return (0.5 * squared + losses) * (1 + 8 * _U)
 
 
@@ -103,7 +103,7 @@ def _below(
         own = c * loss(m) + old * m
         gain -= float(own.sum())
         wrong += (rows.n + 40) * _U * float((c * loss(m) + np.abs(old * m)).sum())
-        gain += _entropy(new, c, slack)
+        gain += entropy_below(new, c, slack)
     error = (error * _U + slack) * 1.001 * length
     size_v = np.abs(v) + error * survey(problem).column_lengths()
     pull = float(size_v @ size_v) * (1 + (problem.d + 8) * _U)
@@ -113,12 +113,6 @@ def _below(
     low = t * gain - 0.5 * t * t * pull * (1 + 8 * _U)
     low -= 8 * _U * (abs(low) + t * abs(gain))
     return low if np.isfinite(low) else -np.inf
-
-
-def _entropy(alpha: Array, cost: Array, slack: float) -> float:
-    from linsep.certify.logistic_gap import entropy_below
-
-    return entropy_below(alpha, cost, slack)
 
 
 def _entropies(read: LogisticReading, cost: Array) -> tuple[float, float]:

@@ -24,17 +24,17 @@ from numpy.typing import NDArray
 
 from linsep.certify.gap import Gap
 from linsep.certify.logistic_bounds import large_bounds, sample_sizes
+from linsep.certify.logistic_errors import SUM, entropy_below, loss_above
 from linsep.certify.passes import one_pass
 from linsep.core.lanes import sum_of_pieces
 from linsep.core.problem import Problem
-from linsep.losses.logistic import loss, probability
+from linsep.losses.logistic import probability
 
 __all__ = ["best_shift", "entropy_below", "facts", "logistic_gap", "loss_above"]
 
 Array = NDArray[np.float64]
 
 _U = 2.0**-53
-_SUM = 64 * _U  # of a sum by numpy, which adds by halves: fewer than 64 roundings in a row
 _POOR, _CHEAP = 1e-6, 20_000_000  # relative gap and work for which another bound is tried
 _FAIR = 1e-2  # relative gap of one pass from which another way is tried
 _FEW = 20_000  # rows up to which the offset is found to the last digit
@@ -149,40 +149,6 @@ def _slopes(t: float, values: Array, sign: Array, cost: Array) -> Array:
     return np.array([p @ sign, p.sum(), e @ cost])
 
 
-def loss_above(values: Array, cost: Array, a: Array, columns: Array) -> float:
-    """Upper bound of the sum of cost log(1 + exp(-m)); m_i is off by at most
-    e_i = (d + 4) u (sum_j |x_ij w_j| + |b|), and sum c_i |x_ij| <= |c| |column j|."""
-    total = float(sum_of_pieces(_losses, values, cost)[0])
-    step = (len(a) + 3) * _U
-    reach = float(np.abs(a[:-1]) @ columns)
-    off = step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * abs(float(a[-1])))
-    return total * (1 + _SUM + 32 * _U) + 1.001 * off + len(values) * 5e-324
-
-
-def _losses(values: Array, cost: Array) -> Array:
-    return np.array([(cost * loss(values)).sum()])
-
-
-def entropy_below(alpha: Array, cost: Array, slack: float) -> float:
-    """Lower bound of the sum of cost H(alpha / cost) where each alpha has a relative error of
-    ``slack`` and alpha / cost was rounded. An error e of q changes H by no more than
-    e (|log q| + |log(1 - q)| + 1) as long as it is small against 1 - q; rows nearer to 1 than
-    that count as 0."""
-    total, size = sum_of_pieces(partial(_entropies, slack), alpha, cost)
-    return float(total - (32 * _U + _SUM + 2 * slack) * size)
-
-
-def _entropies(slack: float, alpha: Array, cost: Array) -> Array:
-    q = alpha / cost
-    q[~(q < 1.0 - 1e3 * (slack + 4 * _U))] = 0.0
-    q[q < 1e-290] = 0.0
-    r = 1.0 - q
-    log_q, log_r = np.log(np.where(q > 0, q, 1.0)), np.log1p(-q)  # not log(r): r was rounded
-    left, right = -q * log_q, -r * log_r
-    size = left + right + q * (2.0 - log_r)
-    return np.array([(cost * (left + right)).sum(), (cost * size).sum()])
-
-
 def facts(values: Array, a: Array, high: float, low: float, words: str) -> Gap:
     """The bounds with what the margins tell."""
     length = float(np.linalg.norm(a[:-1]))
@@ -207,4 +173,4 @@ def _balanced(problem: Problem, alpha: Array) -> tuple[Array, float]:
         return np.zeros_like(alpha), 0.0
     factor = min(plus, minus) / max(plus, minus)
     out = np.where(positive == (plus > minus), alpha * factor, alpha)
-    return out, (0.0 if few else 2 * _SUM) + 6 * _U
+    return out, (0.0 if few else 2 * SUM) + 6 * _U
