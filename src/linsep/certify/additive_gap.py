@@ -14,12 +14,14 @@ off the bound.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.gap import Gap, Objective, feasible
-from linsep.core.parts import against_rest
+from linsep.core.lanes import run_all
+from linsep.core.parts import each_against_rest
 from linsep.core.problem import Problem
 from linsep.kernels.additive_function import AdditiveFunction
 from linsep.kernels.additive_levels import Levels, levels_of
@@ -64,14 +66,16 @@ def measure_additive(
     squared = _squared(function)
     objective = Objective("hinge", C, "free")
     words = f"{objective.words()}; {kernel} kernel"
+    cost = C * problem.weight
+    machines = [problem] if problem.binary else each_against_rest(problem)
+    bounds = run_all(
+        [partial(_bound, m, objective, levels, cost, a.copy()) for m, a in zip(machines, alpha)]
+    )
     parts = []
-    for k in range(len(offsets)):
-        part = problem if problem.binary else against_rest(problem, k)
-        cost = C * problem.weight
+    for k, (part, low) in enumerate(zip(machines, bounds, strict=True)):
         values = part.sign * scores[:, k]
         loss = np.maximum(0.0, 1.0 - values + off[:, k])
         high = (0.5 * squared[k] + float((cost * loss).sum())) * (1 + _SUM + 16 * _U)
-        low = _bound(part, objective, levels, cost, alpha[k].copy())
         length = float(np.sqrt(squared[k]))
         parts.append(
             Gap(

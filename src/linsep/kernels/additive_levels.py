@@ -190,7 +190,8 @@ class Levels:
 
     def function(self, rows: NDArray[np.int64], coef: Array) -> AdditiveFunction:
         """The functions of combinations, one for each column of coef; unused slots are left out."""
-        c = np.column_stack([self.collect(rows, np.ascontiguousarray(col)) for col in coef.T])
+        jobs = [partial(self.collect, rows, np.ascontiguousarray(col)) for col in coef.T]
+        c = np.column_stack(run_all(jobs, None if self.nnz > _SERIAL else 1))
         used = c.any(axis=1)
         before = np.concatenate([[0], np.cumsum(used)])
         return AdditiveFunction(

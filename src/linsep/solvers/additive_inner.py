@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 
 _INNER = 256
 _STEPS = 20  # pairs for each row of an inner set
+_GOAL = 0.3  # share of the largest violation at which an inner set is left
 
 
 def solve_set(K: Any, y: Array, top: Array, a: Array, f: Array, eps: float, limit: int) -> int:
@@ -34,16 +35,16 @@ def solve_set(K: Any, y: Array, top: Array, a: Array, f: Array, eps: float, limi
         return _pairs(K, y, top, a, f, eps, limit)
     taken = 0
     last = np.zeros(0, dtype=np.int64)
+    square = np.zeros((0, 0), dtype=K.dtype)
     while taken < limit:
         up, low = movable(y, top, a)
         width = float(f[low].max() - f[up].min())
         if not width > eps:
             break
         last = _inner(f, up, low, last)
-        square, part = taken_from(K, last, last), a[last]
-        steps = _pairs(
-            square, y[last], top[last], part, f[last], max(0.1 * width, 0.5 * eps), _STEPS * _INNER
-        )
+        square, part = _square(K, last, square), a[last]
+        goal = max(_GOAL * width, 0.5 * eps)
+        steps = _pairs(square, y[last], top[last], part, f[last], goal, _STEPS * _INNER)
         change = (part - a[last]) * y[last]
         moved = np.flatnonzero(change)
         if not moved.size:
@@ -69,6 +70,19 @@ def _inner(f: Array, up: Any, low: Any, last: NDArray[np.int64]) -> NDArray[np.i
         outside[second] = False
         some = np.concatenate([some, np.flatnonzero(outside)[: _INNER - len(some)]])
     return some
+
+
+def _square(K: Any, rows: NDArray[np.int64], old: Any) -> Any:
+    """Kernel values of an inner set, whose first half is the second half of the old one."""
+    half = len(old) // 2
+    fresh = taken_from(K, rows[half:], rows)
+    if not half:
+        return fresh
+    out = np.empty((len(rows), len(rows)), dtype=K.dtype)
+    out[:half, :half] = old[half:, half:]
+    out[half:] = fresh
+    out[:half, half:] = fresh[:, :half].T
+    return out
 
 
 def _pairs(K: Any, y: Array, top: Array, a: Array, f: Array, eps: float, limit: int) -> int:
