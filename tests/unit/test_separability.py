@@ -480,3 +480,25 @@ def test_shares_too_small_for_160_bits_do_not_vanish():
     y = [0, 1, 0, 1, 1]
     proof = linsep.separability(X, y)
     assert proof.separable and proof.check(X, y)
+
+
+def test_no_fractions_are_added_up_once_the_time_is_up(monkeypatch):
+    from linsep.certify import margins
+    from linsep.core import Problem, drive
+    from linsep.separating.clock import Clock
+    from linsep.separating.judge import Judge
+    from linsep.solvers.nearest_hulls import NearestHulls
+
+    def slow(*_):
+        raise AssertionError("this takes minutes for hundreds of rows")
+
+    X = np.random.default_rng(0).normal(size=(300, 20))
+    y = np.arange(300) % 2
+    problem = Problem(X, y)
+    outcome = drive(problem, NearestHulls("white"))
+    assert outcome.witness.claim == "origin"  # the hulls meet up to rounding
+    with monkeypatch.context() as patch:
+        patch.setattr(margins, "_exact_above", slow)
+        proof = Judge(problem, True, Clock(0.0, 1.0)).undecided(outcome)
+    assert proof.separable is None and 0 < proof.margin[1] < 1e-9
+    assert proof.check(X, y)

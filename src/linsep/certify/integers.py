@@ -28,7 +28,7 @@ __all__ = [
 
 _PRIME = 2147483629
 _SMALL = 62  # bits that are safe in int64
-_SOLVE_SECONDS = 4.5e-10  # of a linear system, for each bit of n^3 numbers
+_SOLVE_SECONDS = 7e-10  # of a linear system, for each bit of n^3 numbers
 
 
 class Integers(NamedTuple):

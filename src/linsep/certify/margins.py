@@ -127,13 +127,19 @@ def _exact_sizes(problem: Problem, coef: Any) -> Any:
 
 
 def margin_above(
-    problem: Problem, rows: NDArray[np.int64], weights: NDArray[Any], *, exact: bool = False
+    problem: Problem,
+    rows: NDArray[np.int64],
+    weights: NDArray[Any],
+    *,
+    exact: bool = False,
+    sharp: float = _SHARP,
 ) -> float:
     """An upper bound of the margin from points of the hulls of two classes.
 
     rows are samples of two classes and weights their shares, not negative; the shares of each
     class are divided by their sum (without an intercept: by the sum of all). Hulls that almost
-    touch need shares that are Fractions. exact gives the bound itself, rounded up.
+    touch need shares that are Fractions. exact gives the bound itself, rounded up; sharp is how
+    much a bound in floats may be too large, relative to it, before fractions are taken.
     """
     weights = np.asarray(weights)
     sign, share = _shares(problem, rows, weights)
@@ -146,7 +152,7 @@ def margin_above(
         wrong = (2 * len(rows) + 16) * 2.0**-53 * whole + 1e-300 * problem.d
         rounded = weights.dtype != object and not exact
         large = len(rows) * problem.d > _TINY
-        if rounded and large and 1e-100 < length < 1e100 and wrong <= _SHARP * length:
+        if rounded and large and 1e-100 < length < 1e100 and wrong <= sharp * length:
             return float(factor * (length + wrong) * (1 + (problem.d + 16) * 2.0**-52))
     return _exact_above(problem, rows, weights, sign, factor)
 

@@ -170,8 +170,8 @@ def _text_error(columns: list[Column], text: list[int], source: Source) -> Forma
     shown = shown if len(shown) < 40 else shown[:37] + "..."
     if _DECIMAL_COMMA.fullmatch(shown):
         return FormatError(
-            f"{source.place(row, text[0])}: {shown!r} in column {first.name!r} has a decimal comma; "
-            f"write decimal points, here {shown.replace(',', '.')}."
+            f"{source.place(row, text[0])}: {shown!r} in column {first.name!r} has a decimal "
+            f"comma; write decimal points, here {shown.replace(',', '.')}."
         )
     head = f"column {names} holds" if len(text) == 1 else f"{len(text)} columns ({names}) hold"
     return FormatError(
