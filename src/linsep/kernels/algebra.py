@@ -270,7 +270,7 @@ def divide(kernel: Kernel, divisor: Any) -> Kernel:
 
 def power(kernel: Kernel, exponent: Any) -> Kernel:
     """A kernel times itself, so often."""
-    if not (is_number(exponent) and isinstance(exponent, Integral) and exponent >= 1):
+    if not (is_number(exponent) and isinstance(exponent, Integral) and int(exponent) >= 1):
         raise SettingError(
             f"{kernel!r} ** {exponent!r} is not a kernel in general; whole powers >= 1 are."
         )
