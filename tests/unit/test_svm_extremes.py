@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep import LinearSVM
 from linsep.cli.main import main
+from linsep.core.checkpoint import Checkpointer
 from linsep.errors import DataError, LabelError, NotSeparatedWarning, SettingError
 
 FOUR = np.array([[6.0, 9.0], [5.0, 7.0], [5.0, 9.0], [0.0, 4.0]]), np.array([1, 1, -1, -1])
@@ -212,3 +213,18 @@ def test_weights_given_by_hand_survive_a_file(tmp_path):
     for wrong in ({"penalised": 0.0}, {"penalised": -1.0}, {"C": 0}, {"fit_intercept": False}):
         with pytest.raises(SettingError):
             linsep.Linear([2, -1], -2, **wrong)
+
+
+def test_a_hard_margin_goes_on_from_its_checkpoint(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 20))
+    y, s = X @ rng.normal(size=20) > 0, 1.0 + np.arange(120) % 2
+    settings = {"C": np.inf, "tol": 1e-6}
+    whole = LinearSVM(**settings).fit(X, y, s)
+    state = tmp_path / "state.npz"
+    with pytest.warns(ConvergenceWarning):
+        LinearSVM(**settings, max_iter=3, callbacks=[Checkpointer(state)]).fit(X, y, s)
+    rest = LinearSVM(**settings).resume(X, y, state, s)
+    assert (rest.coef_ == whole.coef_).all() and rest.status_.name == "CERTIFIED"
+    with pytest.raises(SettingError, match="more than two classes"):
+        LinearSVM(C=np.inf).resume(*load_iris(return_X_y=True), state)

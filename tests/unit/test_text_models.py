@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.datasets import load_iris
 
 import linsep
+from linsep.cli.main import main
 from linsep.errors import ModelError, SettingError
 
 LINEAR = """solver_type {kind}
@@ -224,3 +227,24 @@ def test_other_files_and_settings_are_refused(tmp_path):
         linsep.save(linsep.LinearSVM().fit(TWO[0], ["a", "b"]), tmp_path / "c.model")
     with pytest.raises(ModelError, match=r"save it as \.json"):
         linsep.save(linsep.KernelSVM().fit(*TWO), tmp_path / "c.model")
+
+
+def test_the_command_line_reads_them(tmp_path, capsys):
+    path = str(written(tmp_path, HARD))
+    assert main(["verify", path, "mse-1", "--C", "10"]) == 0
+    assert "objective 2.5, no model has less than 2.5" in capsys.readouterr().out
+    assert main(["verify", path, "mse-1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["objective"] == pytest.approx(2.5)
+    assert main(["predict", path, "mse-1"]) == 0
+    assert capsys.readouterr().out.split() == ["1", "1", "-1", "-1"]
+    assert main(["verify", path, "students"]) == 0  # features that no vector has are zero
+    assert "errors" in capsys.readouterr().out
+    assert main(["verify", str(written(tmp_path, GOOD)), "mse-1"]) == 1
+    assert "2 features" in capsys.readouterr().err
+    out = str(tmp_path / "ours.model")
+    assert main(["fit", "mse-1", "-a", "linear-svm", "-q", "-o", out]) == 0
+    assert main(["predict", out, "mse-1"]) == 0
+    assert main(["fit", "mse-1", "-o", str(tmp_path / "ours.json"), "-q"]) == 0
+    assert main(["verify", str(tmp_path / "ours.json"), "mse-1", "--C", "1"]) == 2
+    with pytest.raises(SystemExit):
+        main(["verify", path, "mse-1", "--C", "-1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep.certify.gap import Objective, feasible
 from linsep.core import Outcome, Problem, Status, Witness
-from linsep.core.parts import against_rest
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning
 from linsep.estimators.svm_start import overflow_words
 
@@ -50,26 +50,36 @@ def _dual(
     problem: Problem, witness: Witness, objective: Objective, kind: str
 ) -> tuple[NDArray[np.int64], Array]:
     """Support vectors, and y alpha of theirs: in the box, and summing to 0 with an intercept."""
+    rows, multipliers = witness.rows, witness.multipliers
     if problem.binary:
-        alpha = _feasible(problem, witness.rows, witness.multipliers, objective)
-        support = np.flatnonzero(alpha)
-        return support, (problem.sign[support] * alpha[support])[None, :]
-    part, row = np.divmod(witness.rows, problem.n)
-    full = np.zeros((problem.K, problem.n))
-    full[part, row] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers
-    if kind == "one-vs-rest":
-        for k in range(problem.K):
-            rest = against_rest(problem, k)
-            full[k] = rest.sign * _feasible(rest, np.arange(problem.n), np.abs(full[k]), objective)
-    support = np.flatnonzero(full.any(axis=0))
-    return support, full[:, support]
+        signed = _feasible(problem, rows, problem.sign[rows], multipliers, objective)
+        kept = np.flatnonzero(signed)
+        return rows[kept], signed[kept][None, :]
+    part, row = np.divmod(rows, problem.n)
+    used = np.zeros(problem.n, dtype=bool)
+    used[row] = True
+    support = np.flatnonzero(used)
+    full = np.zeros((problem.K, len(support)))
+    for k in range(problem.K):
+        own = part == k
+        sign = np.where(problem.label[row[own]] == k, 1.0, -1.0)
+        if kind == "one-vs-rest":
+            values = _feasible(problem, row[own], sign, multipliers[own], objective)
+        else:
+            values = sign * multipliers[own]
+        full[k, np.searchsorted(support, row[own])] = values
+    kept = np.flatnonzero(full.any(axis=0))
+    return support[kept], full[:, kept]
 
 
-def _feasible(problem: Problem, rows: Any, multipliers: Any, objective: Objective) -> Array:
-    alpha = np.zeros(problem.n)
-    alpha[rows] = multipliers
+def _feasible(
+    problem: Problem, rows: Any, sign: Array, multipliers: Array, objective: Objective
+) -> Array:
+    """y alpha of some rows, the others being 0."""
+    part: Any = SimpleNamespace(sign=sign)
     with np.errstate(over="ignore"):
-        return feasible(problem, objective, objective.C * problem.weight, alpha)[0]
+        cost = objective.C * problem.weight[rows]
+    return sign * feasible(part, objective, cost, np.array(multipliers, dtype=np.float64))[0]
 
 
 def warn_inseparable(model: Any, of: Any) -> None:
