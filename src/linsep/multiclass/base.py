@@ -263,7 +263,7 @@ def _is_numbers(X: Any) -> bool:
 
 
 def _labels(y: Any) -> NDArray[Any]:
-    shape = np.shape(y)
+    shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise LabelError(
             f"y has shape {shape}: several labels for each row. Give one label for each row, or "
