@@ -15,6 +15,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import linsep
 from linsep.certify.gap import Gap, Objective, measure
+from linsep.certify.l1_gap import l1_gap
 from linsep.core import Problem, Witness
 from linsep.errors import ModelError
 
@@ -175,3 +176,27 @@ def test_the_package_is_a_function_and_a_package():
     from linsep.certify.gap import measure as same
 
     assert callable(linsep.certify) and same is measure
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("intercept", ["free", "none", "penalised"])
+def test_no_weights_at_all_are_below_the_bound_of_an_absolute_penalty(loss, intercept):
+    objective = Objective("squared_hinge", 0.7, intercept, constant=2.0)
+
+    def value(a, X, y):
+        u = y * (X @ a[:-1] + a[-1])
+        losses = np.maximum(1 - u, 0) ** 2 if loss == "squared_hinge" else np.logaddexp(0, -u)
+        more = abs(a[-1]) / 2.0 if intercept == "penalised" else 0.0
+        return np.abs(a[:-1]).sum() + more + 0.7 * losses.sum()
+
+    for seed in range(10):
+        X, y, rng = small(seed)
+        problem = Problem(X, y, fit_intercept=intercept != "none")
+        a = rng.normal(size=4)
+        a[-1] *= intercept != "none"
+        report = l1_gap(problem, a, loss, objective)
+        assert report.objective == pytest.approx(value(a, X, y), rel=1e-12)
+        for _ in range(50):
+            other = a + rng.normal(size=4) * rng.exponential()
+            other[-1] *= intercept != "none"
+            assert report.lower_bound <= value(other, X, y)
