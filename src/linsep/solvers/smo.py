@@ -271,7 +271,7 @@ class SMO(Finishing):
 
     def _enough(self, part: PairState) -> float:
         """Violation at which the active rows are left for a look at all of them."""
-        return float(max(0.03 * part.facts[3], self._quiet(part.f)))
+        return float(max(0.1 * part.facts[3], self._quiet(part.f)))
 
     # -- small things -----------------------------------------------------------------------
 

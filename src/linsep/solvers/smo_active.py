@@ -105,9 +105,9 @@ def next_active(safe: Array, active: Index, generation: int, limit: int) -> tupl
     """Rows not safely at a bound: afresh after the first sample, later those that are new."""
     inside = np.zeros(len(safe), dtype=bool)
     inside[active] = True
-    some = np.flatnonzero(safe < (0.3 if generation == 1 else 0.05))
+    some = np.flatnonzero(safe < (0.3 if generation == 1 else 0.15))
     if generation > 1:
-        new = np.flatnonzero(~inside & (safe < 0.02))
+        new = np.flatnonzero(~inside & (safe < 0.05))
         # more rows cost more in every round: stay with them only while most of them matter
         if len(active) + len(new) <= min(limit, 1.5 * len(some) + 500):
             return np.concatenate([active, new]), len(new) > 0
