@@ -132,6 +132,10 @@ def test_compiled_and_plain_passes_agree():
         assert one.v == pytest.approx(two.v, rel=rough, abs=rough * 1e4)
         assert one.curvature == pytest.approx(two.curvature, rel=10 * rough, abs=rough * 1e4)
         assert one.dual_sum == pytest.approx(two.dual_sum, rel=rough)
+        assert one.dual_product == pytest.approx(two.dual_product, rel=rough)
+        assert one.dual_length == pytest.approx(two.dual_length, rel=rough)
+        one, two = (rows.gram(problem.weight, True, 2) for rows in (fast, plain))
+        assert one == pytest.approx(two, rel=10 * rough, abs=rough * 1e4)
 
 
 @pytest.mark.parametrize("name", ["newton", "cg", "gradient"])

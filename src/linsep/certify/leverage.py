@@ -31,10 +31,11 @@ def sample(
     kept: tuple[int, Array, Array] | None = problem.__dict__.get("_leverage")
     if kept is None or kept[0] != seed:
         rate = _rates(problem, survey(problem, threads).rows)
-        kept = seed, rate, generator(seed, 0).random(problem.n)
-        problem.__dict__["_leverage"] = kept
-    _, rate, u = kept
-    index = np.flatnonzero(u < size * rate)
+        from_size = generator(seed, 0).random(problem.n)
+        from_size /= rate
+        kept = problem.__dict__["_leverage"] = seed, rate, from_size
+    _, rate, from_size = kept
+    index = np.flatnonzero(from_size < size)
     return index, problem.weight[index] / np.minimum(1.0, size * rate[index])
 
 

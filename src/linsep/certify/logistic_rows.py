@@ -100,6 +100,8 @@ class LogisticRows:
 
     def gram(self, weight: Array, offset: bool, threads: int | None) -> Array:
         """sum of weight [x, 1] [x, 1]'."""
+        if self.X is not None and (self.lanes.sparse or not self.widened):
+            return self._compiled_gram(weight, offset, threads)
         root = np.sqrt(weight)
 
         def lane_sum(lane: int) -> Array:
@@ -113,6 +115,21 @@ class LogisticRows:
             return total
 
         return np.asarray(sum(self.lanes.each(lane_sum, threads)))
+
+    def _compiled_gram(self, weight: Array, offset: bool, threads: int | None) -> Array:
+        def lane_sum(lane: int) -> Array:
+            total = np.zeros((self.d + 1, self.d + 1))
+            scratch, curved, _, narrow = self._workspace(lane)
+            lo, hi = self.lanes.spans[lane]
+            loops.gram_lane(
+                self.X, weight, lo, hi, self.lanes.rows, scratch, curved, narrow, total, offset,
+                size=self.size, work=self.size,
+            )  # fmt: skip
+            return total
+
+        total = np.sum(self.lanes.each(lane_sum, threads), axis=0)
+        total[-1, :-1] = total[:-1, -1]
+        return np.asarray(total)
 
     def combine(self, alpha: Array, offset: bool, threads: int | None) -> Array:
         """sum of alpha y [x, 1]."""
@@ -165,15 +182,9 @@ class LogisticRows:
     def _compiled_lane(
         self, lane: int, w: NDArray[Any], b: float, m: Array, offset: bool, bent: bool
     ) -> tuple[Array, Array, Array]:
-        d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
+        rows = self.lanes.rows
         v, sums, curvature = self._sums(bent)
-        if lane not in self._memory:  # fresh memory is slow at first touch
-            high = rows if self.lanes.sparse or self.widened else 0
-            self._memory[lane] = (
-                np.empty((high, d), dtype), np.empty((rows, d), dtype),
-                np.empty((3, rows)), np.empty((2, rows), dtype),
-            )  # fmt: skip
-        scratch, curved, memory, narrow = self._memory[lane]
+        scratch, curved, memory, narrow = self._workspace(lane)
         lo, hi = self.lanes.spans[lane]
         work = loops.wide_lane if self.widened and not self.lanes.sparse else loops.lane
         work(
@@ -181,6 +192,17 @@ class LogisticRows:
             memory, narrow, v, sums, curvature, offset, bent, size=self.size, work=self.size,
         )  # fmt: skip
         return v, sums, curvature
+
+    def _workspace(self, lane: int) -> tuple[NDArray[Any], ...]:
+        """Memory of a lane, kept: fresh memory is slow at first touch."""
+        if lane not in self._memory:
+            rows, d, dtype = self.lanes.rows, self.d, self.lanes.dtype
+            high = rows if self.lanes.sparse or self.widened else 0
+            self._memory[lane] = (
+                np.empty((high, d), dtype), np.empty((rows, d), dtype),
+                np.empty((3, rows)), np.empty((2, rows), dtype),
+            )  # fmt: skip
+        return self._memory[lane]
 
 
 def all_rows(problem: Problem, *, wide: bool, cost: Array | None = None) -> LogisticRows:

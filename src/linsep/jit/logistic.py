@@ -101,8 +101,14 @@ def add_block(scores, sign, cost, b, m, e, z, log, signed, sums):
 @inner
 def add_curvature(block, e, cost, root, curved, curvature, offset):
     """curvature += sum of cost sigma(m) sigma(-m) [x, 1] [x, 1]', its upper part alone in 1."""
-    n, d = block.shape
     roots(e, cost, root)
+    add_gram(block, root, curved, curvature, offset)
+
+
+@inner
+def add_gram(block, root, curved, curvature, offset):
+    """curvature += sum of root^2 [x, 1] [x, 1]', its upper part alone in 1."""
+    n, d = block.shape
     for i in range(n):
         for j in range(d):
             curved[i, j] = block[i, j] * root[i]
@@ -161,3 +167,14 @@ def wide_lane(X, sign, cost, w, b, lo, hi, rows, m, scratch, curved, memory, nar
             scratch[: stop - start], sign[start:stop], cost[start:stop], w, b, m[start:stop],
             curved, memory, narrow, v, sums, curvature, offset, bent,
         )  # fmt: skip
+
+
+@routine
+def gram_lane(X, weight, lo, hi, rows, scratch, curved, narrow, curvature, offset):
+    """curvature += sum of weight [x, 1] [x, 1]' over the rows lo..hi."""
+    for start in range(lo, hi, rows):
+        stop = min(hi, start + rows)
+        root = narrow[1, : stop - start]
+        for i in range(start, stop):
+            root[i - start] = np.sqrt(weight[i])
+        add_gram(sample_block(X, start, stop, scratch), root, curved, curvature, offset)
