@@ -101,7 +101,8 @@ class OneVsRest:
 
     def _parts(self, problem: Problem) -> list[Problem]:
         """Every class against all others; what they share is computed before they are made."""
-        self.solver.prepare(problem)
+        if hasattr(self.solver, "prepare"):
+            self.solver.prepare(problem)
         return each_against_rest(problem)
 
 
