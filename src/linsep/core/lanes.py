@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -105,8 +105,30 @@ def run_all(jobs: Sequence[Callable[[], T]], threads: int | None = None) -> list
         return [job() for job in jobs]
     pool = _pools.get(threads)
     if pool is None:
-        pool = _pools[threads] = ThreadPoolExecutor(threads, "linsep", _enter_worker)
-    return list(pool.map(lambda job: job(), jobs))
+        pool = _pools[threads] = ThreadPoolExecutor(threads - 1, "linsep", _enter_worker)
+    return _share_out(jobs, pool, threads - 1)
+
+
+def _share_out(jobs: Sequence[Callable[[], T]], pool: ThreadPoolExecutor, helpers: int) -> list[T]:
+    """The caller works too, so nothing waits for a helper that has no core to run on."""
+    results: list[Any] = [None] * len(jobs)
+    turn = count()  # next() is one operation, whatever thread asks
+
+    def work() -> None:
+        while (k := next(turn)) < len(jobs):
+            results[k] = jobs[k]()
+
+    futures = [pool.submit(work) for _ in range(helpers)]
+    _inside.worker = True
+    try:
+        work()
+    finally:
+        _inside.worker = False
+        busy = [future for future in futures if not future.cancel()]
+        wait(busy)
+    for future in busy:
+        future.result()
+    return results
 
 
 def sum_of_pieces(

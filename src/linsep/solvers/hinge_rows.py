@@ -19,7 +19,7 @@ from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.jit.scatter import scatter
 from linsep.solvers.hinge_pass import RowSet
-from linsep.solvers.packed import entry_sizes
+from linsep.solvers.packed import fits_float32
 
 __all__ = ["UNPACKED", "rows_of_level", "sample_rows", "sizes", "workable"]
 
@@ -27,7 +27,6 @@ Array = NDArray[np.float64]
 
 UNPACKED = 8_000_000  # entries up to which sparse rows are written out
 _PIECES = 8  # of a matrix that is written out
-_SAFE = (1e-9, 1e9)  # sizes of entries that may be rounded to float32
 
 _kept = threading.local()
 
@@ -66,8 +65,7 @@ def workable(problem: Problem, wide: bool) -> Any:
         return M
     held: dict[bool, Any] = problem.__dict__.setdefault("_written_out", {})
     if wide not in held:
-        _, least, most = entry_sizes(M.data)
-        narrow = not wide and _SAFE[0] < least and most < _SAFE[1]
+        narrow = not wide and fits_float32(problem)
         out = np.empty((n, d), np.float32 if narrow else np.float64)
         edges = [n * k // _PIECES for k in range(_PIECES + 1)]
         jobs = [partial(scatter, M, lo, hi, out[lo:hi]) for lo, hi in pairwise(edges)]

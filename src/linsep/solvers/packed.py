@@ -6,21 +6,22 @@ all of them are 1. Weights found with rounded entries are judged on the rows as 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.survey import survey
 from linsep.core.problem import Problem
 from linsep.core.rows import CSR, Marks, Matrix
-from linsep.jit import packed as loops
 from linsep.solvers.dual_point import matrix_of
 
-__all__ = ["NARROW", "entry_sizes", "may_round", "packed"]
+__all__ = ["NARROW", "fits_float32", "may_round", "packed"]
 
 NARROW = 1e-4  # relative gaps down to which float32 is as good
 _LEAST, _MOST = 100_000, 16_000_000  # entries of a matrix that is worth a copy, and small enough
 _STEEP = 100.0  # C |x| up to which a rounding of scores is forgiven
-_SAFE = (1e-12, 1e12)  # sizes of entries that may be rounded to float32
+_SAFE = (1e-12, 1e12)  # lengths of columns whose entries may be rounded to float32
 
 
 def packed(problem: Problem, *, narrow: bool = False) -> Matrix:
@@ -34,7 +35,10 @@ def packed(problem: Problem, *, narrow: bool = False) -> Matrix:
     if False not in held:
         held[False] = _places(problem)
     if narrow not in held:
-        held[narrow] = _rounded(held[False])
+        X = held[False]
+        if isinstance(X, CSR) and X.data.dtype != np.float32 and fits_float32(problem):
+            X = X._replace(data=X.data.astype(np.float32))
+        held[True] = X
     return held[narrow]
 
 
@@ -53,20 +57,16 @@ def _places(problem: Problem) -> Matrix:
         indices = M.indices.astype(np.uint16)
     else:
         indices = M.indices.view(np.dtype(f"u{M.indices.dtype.itemsize}"))
-    ones = entry_sizes(M.data)[0]
-    return Marks(indices, M.indptr) if ones else CSR(M.data, indices, M.indptr)
+    return Marks(indices, M.indptr) if _all_ones(M.data) else CSR(M.data, indices, M.indptr)
 
 
-def _rounded(X: Matrix) -> Matrix:
-    if not isinstance(X, CSR) or X.data.dtype == np.float32:
-        return X
-    _, least, most = entry_sizes(X.data)
-    safe = _SAFE[0] < least and most < _SAFE[1]
-    return X._replace(data=X.data.astype(np.float32)) if safe else X
+def _all_ones(data: NDArray[Any]) -> bool:
+    return bool((data[:64] == 1).all() and (data == 1).all())
 
 
-def entry_sizes(data: NDArray[np.floating]) -> tuple[bool, float, float]:
-    """Whether all entries are 1, and the sizes of the smallest and the largest that is not 0."""
-    out = np.empty(3)
-    loops.entries(data, out, size=len(data), work=len(data))
-    return bool(out[0]), float(out[1]), float(out[2])
+def fits_float32(problem: Problem) -> bool:
+    """Whether no column is so short or so long that its entries leave float32."""
+    columns = survey(problem).columns
+    columns = columns[columns > 0]
+    least, most = _SAFE
+    return bool(len(columns) and columns.min() > least**2 and columns.max() < most**2)
