@@ -8,9 +8,8 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
-from sklearn.utils import check_random_state
 
 from linsep.certify.additive_gap import measure_additive
 from linsep.certify.gap import Gap
@@ -23,8 +22,8 @@ from linsep.estimators.additive_fit import Fitted, fit_hellinger, fit_smo, prese
 from linsep.estimators.additive_kernel import kernel_name, kernel_of, power_of, require_nonnegative
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.callbacks import CallbackBridge
-from linsep.estimators.checked import _weights, checked_problem
-from linsep.estimators.params import Check, boolean, check_params, either, none, number
+from linsep.estimators.checked import checked_problem
+from linsep.estimators.params import Check, boolean, check_params, either, none, number, seed_of
 
 __all__ = ["AdditiveRun"]
 
@@ -149,10 +148,4 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
         return many
 
     def _seed(self) -> int:
-        state = 0 if self.random_state is None else self.random_state
-        if isinstance(state, int | np.integer) and not isinstance(state, bool):
-            return int(state)
-        return int(check_random_state(state).randint(2**31 - 1))
-
-    def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
-        return _weights(self.class_weight, y, sample_weight)
+        return seed_of(self.random_state)

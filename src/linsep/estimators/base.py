@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
-from sklearn.utils import assert_all_finite, check_random_state, compute_class_weight
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -24,11 +24,10 @@ from linsep.certify.certificate import Certificate, judge
 from linsep.core import Limits, Observer, Outcome, Problem, Solver, Status, drive
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.progress import progress_observer
-from linsep.core.validate import as_weights
 from linsep.errors import DataError, LabelError, NotSeparatedWarning
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.callbacks import CallbackBridge
-from linsep.estimators.params import Check, boolean, check_params, either, none, number
+from linsep.estimators.params import Check, boolean, check_params, either, none, number, seed_of
 from linsep.formats.linear import linear_from_model, linear_to_model
 
 __all__ = ["LinearClassifier"]
@@ -158,28 +157,8 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
             targets=getattr(self, "targets", None),
         )
 
-    def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
-        """Sample weights times class weights; "balanced" counts a row of weight s as s rows."""
-        class_weight = getattr(self, "class_weight", None)
-        if class_weight is None:
-            return sample_weight
-        classes = np.unique(y)
-        counted = None if sample_weight is None else as_weights(sample_weight, len(y))
-        with np.errstate(divide="ignore"):  # of a class whose rows all have weight zero
-            by_class = compute_class_weight(
-                class_weight, classes=classes, y=y, sample_weight=counted
-            )
-        by_class = np.where(np.isinf(by_class), 1.0, by_class)
-        weight = by_class[np.searchsorted(classes, y)]
-        return weight if counted is None else weight * counted
-
     def _seed(self) -> int:
-        """One seed a fit; an integer random_state is the seed itself, and None is 0, so that a
-        fit gives the same bits every time and can be resumed."""
-        state = 0 if self.random_state is None else self.random_state
-        if isinstance(state, int | np.integer) and not isinstance(state, bool):
-            return int(state)
-        return int(check_random_state(state).randint(2**31 - 1))
+        return seed_of(self.random_state)
 
     def _warm_start(self, problem: Problem) -> Any:
         if self.warm_start and hasattr(self, "coef_"):

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.limits import Interrupts
 from linsep.errors import DataError, LinsepWarning, ModelError, SettingError
 from linsep.estimators.calibration import METHODS, Calibration, fit_calibration
+from linsep.estimators.class_weight import row_weights
 from linsep.estimators.params import Check, either, none, one_of
 
 __all__ = ["Calibrated"]
@@ -82,6 +83,10 @@ class Calibrated:
         """Scores whose largest is the class predicted; one of >= 0 is the last of two."""
         return self.decision_function(X)  # type: ignore[attr-defined, no-any-return]
 
+    def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
+        """Sample weights times class weights."""
+        return row_weights(getattr(self, "class_weight", None), y, sample_weight)
+
     def _calibration_check(self) -> dict[str, Check]:
         """The checks of the parameters, where the estimator has them."""
         checks = {"calibrate": either(none, one_of(*METHODS)), "calibrate_cv": _splits}
@@ -98,7 +103,7 @@ class Calibrated:
         n = len(y)
         weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         weight = np.broadcast_to(weight, (n,))
-        total = np.broadcast_to(self._weights(y, weight), (n,))  # type: ignore[attr-defined]
+        total = np.broadcast_to(self._weights(y, weight), (n,))
         if hasattr(X, "tocsr"):
             X = X.tocsr()
         elif not hasattr(X, "iloc") and not isinstance(X, list):

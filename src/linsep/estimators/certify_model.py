@@ -17,6 +17,7 @@ from linsep.core.parts import against_rest
 from linsep.errors import ModelError, SettingError
 from linsep.estimators.certify_machine import certify_machine
 from linsep.estimators.certify_parts import certify_pairs, certify_plane, together
+from linsep.estimators.class_weight import row_weights
 from linsep.estimators.kernel_recheck import certify_svc
 from linsep.estimators.logistic_search import bounded_softmax
 from linsep.estimators.model_objective import Claim, claim_of
@@ -206,9 +207,7 @@ def _weights(claim: Claim, y: NDArray[Any], sample_weight: Any) -> Any:
     alone = claim.positive_only and len(classes) > 2 and claim.kind != "machine"
     if claim.class_weight is None or alone:
         return sample_weight
-    by_class = _class_weights(claim, classes, y, sample_weight)
-    weight = by_class[np.searchsorted(classes, y)]
-    return weight if sample_weight is None else weight * np.asarray(sample_weight)
+    return row_weights(claim.class_weight, y, sample_weight, by_weight=claim.balanced_by_weight)
 
 
 def _class_weights(claim: Claim, classes: Any, y: Any, sample_weight: Any) -> Array:

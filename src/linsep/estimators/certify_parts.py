@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -82,13 +83,12 @@ def _searched(problem: Problem, objective: Objective, tol: float, limit: float |
     return alpha
 
 
-def with_constant(problem: Problem, constant: float) -> NDArray[np.float64]:
+def with_constant(problem: Problem, constant: float) -> Any:
     """The rows with one more feature, the same for all: a penalised intercept is its weight."""
     matrix = problem.matrix
     column = np.full((problem.n, 1), constant, dtype=matrix.dtype)
     if problem.sparse:
-        joined = scipy.sparse.hstack([matrix, scipy.sparse.csr_array(column)], format="csr")
-        return joined  # type: ignore[return-value]
+        return scipy.sparse.hstack([matrix, scipy.sparse.csr_array(column)], format="csr")
     return np.hstack([matrix, column])
 
 

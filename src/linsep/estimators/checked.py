@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import assert_all_finite, compute_class_weight
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from linsep.core import Problem
 from linsep.errors import DataError, LabelError
+from linsep.estimators.class_weight import row_weights
 
 __all__ = ["checked_problem"]
 
@@ -38,7 +39,7 @@ def checked_problem(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -
     return Problem(
         X,
         labels,
-        sample_weight=_weights(estimator.class_weight, labels, sample_weight),
+        sample_weight=row_weights(estimator.class_weight, labels, sample_weight),
         feature_names=getattr(estimator, "feature_names_in_", None),
     )
 
@@ -52,13 +53,3 @@ def _labels(y: Any) -> NDArray[Any]:
     except (TypeError, ValueError) as error:
         raise LabelError(str(error)) from error
     return labels
-
-
-def _weights(class_weight: Any, labels: NDArray[Any], sample_weight: Any) -> Any:
-    """Sample weights times class weights."""
-    if class_weight is None:
-        return sample_weight
-    classes = np.unique(labels)
-    by_class = compute_class_weight(class_weight, classes=classes, y=labels)
-    weight = by_class[np.searchsorted(classes, labels)]
-    return weight if sample_weight is None else weight * np.asarray(sample_weight)

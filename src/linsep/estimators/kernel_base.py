@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, FitCallback
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core import Observer, Problem
@@ -18,7 +17,7 @@ from linsep.errors import DataError, SettingError
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.checked import checked_problem
 from linsep.estimators.kernel_scores import kernel_sums
-from linsep.estimators.params import Check, boolean, check_params, either, none, number
+from linsep.estimators.params import Check, boolean, check_params, either, none, number, seed_of
 from linsep.kernels import Precomputed, as_kernel
 
 __all__ = ["KernelClassifier"]
@@ -82,17 +81,9 @@ class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
             given = {{"gamma": "k", "coef0": "c"}.get(k, k): v for k, v in given.items()}
         return kernel.set_params(**given)
 
-    def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
-        from linsep.estimators.checked import _weights
-
-        return _weights(self.class_weight, y, sample_weight)
-
     def _seed(self) -> int:
         """One seed a fit; None is 0, so that a fit gives the same bits every time."""
-        state = 0 if self.random_state is None else self.random_state
-        if isinstance(state, int | np.integer) and not isinstance(state, bool):
-            return int(state)
-        return int(check_random_state(state).randint(2**31 - 1))
+        return seed_of(self.random_state)
 
     def _observers(self) -> list[Observer]:
         own = [one for one in self._callbacks() if isinstance(one, Observer)]

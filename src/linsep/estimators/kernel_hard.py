@@ -34,7 +34,8 @@ def overlap_of(problem: Problem, solver: Any, state: Any, kernel: Any) -> Overla
         if found is not None:
             places = pairs.order[pair.ids[found[0]]].tolist()
             by_row = sorted((problem.sample_of_index(int(i)), a) for i, a in zip(places, found[1]))
-            return Overlap(*(tuple(part) for part in zip(*by_row)), kernel, free)
+            rows, shares = zip(*by_row)
+            return Overlap(rows, shares, kernel, free)
     return None
 
 

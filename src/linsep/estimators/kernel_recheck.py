@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.svm import SVC
 
 from linsep.certify.kernel_gap import KernelGap
 from linsep.core import Problem
 from linsep.errors import ModelError
-from linsep.estimators.checked import _weights
+from linsep.estimators.class_weight import row_weights
 from linsep.estimators.kernel_facts import certify_pairs, convexity, pair_columns, words_of
 from linsep.kernels import RBF, Function, Polynomial, Sigmoid, as_kernel
 from linsep.solvers.smo import SMO
@@ -75,7 +76,8 @@ def problem_for(
 ) -> Problem:
     """The rows a model was trained on, with its weights of classes."""
     labels = np.asarray(y)
-    weight = _weights(model.class_weight, labels, sample_weight)
+    own = not isinstance(model, SVC)
+    weight = row_weights(model.class_weight, labels, sample_weight, by_weight=own)
     free = bool(model.fit_intercept) if free is None else bool(free)
     problem = Problem(X, labels, sample_weight=weight, fit_intercept=free)
     if not np.array_equal(np.asarray(model.classes_), problem.classes):

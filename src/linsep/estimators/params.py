@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from sklearn.utils import check_random_state
+
 from linsep.errors import SettingError
 
-__all__ = ["Check", "boolean", "check_params", "either", "function", "none", "number", "one_of"]
+__all__ = [
+    "Check", "boolean", "check_params", "either", "function", "none", "number", "one_of", "seed_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,3 +68,12 @@ def check_params(estimator: Any, table: dict[str, Check]) -> None:
                 f"The {name!r} parameter of {type(estimator).__name__} must be {check.words}. "
                 f"Got {value!r} instead."
             )
+
+
+def seed_of(random_state: Any) -> int:
+    """One seed a fit: an integer is the seed itself, and None is 0, so that a fit gives the same
+    bits every time and can be resumed."""
+    state = 0 if random_state is None else random_state
+    if isinstance(state, Integral):
+        return int(state)
+    return int(check_random_state(state).randint(2**31 - 1))

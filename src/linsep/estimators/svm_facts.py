@@ -120,8 +120,8 @@ class SVMFacts:
                     "a machine by Crammer and Singer has no planes of its own; certificate_ holds "
                     "what is proved, slacks(X, y) the losses of the rows."
                 )
-            places = np.flatnonzero(np.asarray(me.classes_) == of) if of is not None else []
-            if len(places) != 1:
+            places = np.flatnonzero(np.asarray(me.classes_) == of)
+            if of is None or len(places) != 1:
                 known = ", ".join(map(repr, np.asarray(me.classes_).tolist()))
                 raise SettingError(f"say which class against the rest: of= one of {known}.")
             k = int(places[0])
@@ -153,14 +153,14 @@ class SVMFacts:
             return np.asarray(np.where(labels == me.classes_[1], scores, -scores))
         own = labels[:, None] == np.asarray(me.classes_)[None, :]
         if me.multi_class != "crammer-singer":
-            return np.where(own, scores, -scores)
+            return np.asarray(np.where(own, scores, -scores))
         return np.asarray(scores[own] - np.where(own, -np.inf, scores).max(axis=1))
 
 
 def _range(X: Any, centred: bool) -> float:
     """At least the range of x . x' over the rows; a free intercept allows any origin."""
     sparse = hasattr(X, "tocsr")
-    rows = X.tocsr() if sparse else np.asarray(X, dtype=np.float64)
+    rows: Any = X.tocsr() if sparse else np.asarray(X, dtype=np.float64)
     squares = rows.multiply(rows).sum(axis=1) if sparse else np.einsum("ij,ij->i", rows, rows)
     lengths = np.asarray(squares, dtype=np.float64).ravel()
     least = float(rows.min())

@@ -59,6 +59,8 @@ def claim_of_libsvm(
     """The soft margin behind a model with a linear kernel."""
     cost, note = cost_of(model, C, class_weight)
     binary = len(model.classes_) == 2
+    support: Any
+    alpha: Any
     try:
         support, alpha = located(model, X, y), np.abs(model.dual_coef_)
     except ModelError:  # rows in other digits: the bound is found without their alpha

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, assert_all_finite, compute_class_weight
+from sklearn.utils import _safe_indexing, assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -152,15 +152,6 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             raise
         except ValueError as error:
             raise DataError(str(error)) from error
-
-    def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
-        """Sample weights times class weights."""
-        if self.class_weight is None:
-            return sample_weight
-        classes = np.unique(y)
-        by_class = compute_class_weight(self.class_weight, classes=classes, y=y)
-        weight = by_class[np.searchsorted(classes, y)]
-        return weight if sample_weight is None else weight * np.asarray(sample_weight)
 
     def _keep(self, fitted: list[Any]) -> None:
         self.estimators_ = [machine for machine, _ in fitted]

@@ -1,0 +1,88 @@
+"""Labels of a caller as one array, one label a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from linsep.errors import LabelError
+
+__all__ = ["read_labels"]
+
+_NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
+
+
+def read_labels(y: Any) -> NDArray[Any]:
+    """Labels as scikit-learn takes them, and two kinds more.
+
+    Arrays of objects that are all truths, all whole numbers or all numbers become arrays of
+    these, and so do the columns of whole numbers and truths of a data frame that could have gaps
+    (Int64, boolean). Anything else that is no list of classes is a LabelError with its place.
+
+    >>> read_labels(np.array([3, 1, 3], dtype=object)).dtype.kind
+    'i'
+    """
+    plain = _without_objects(y)
+    shape = np.shape(plain)
+    if len(shape) == 2 and shape[1] > 1:
+        raise LabelError(
+            f"y has shape {shape}: several labels for each row. Give one label for each row, or "
+            "fit one classifier for each column with sklearn.multioutput.MultiOutputClassifier. "
+            "y should be a 1d array."
+        )
+    try:
+        labels = np.asarray(column_or_1d(plain, warn=True))
+        if labels.dtype.kind not in "biu":  # integers and booleans can only be classes
+            assert_all_finite(labels, input_name="y")
+            check_classification_targets(labels)
+    except (TypeError, ValueError) as error:
+        raise LabelError(_words(plain, error)) from error
+    return labels
+
+
+def _without_objects(y: Any) -> Any:
+    """Objects that are numbers as numbers; anything else as it is."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if isinstance(kind, str) and kind in "biu" and not isinstance(y, np.ndarray):
+        try:  # a column of pandas; scikit-learn makes floats of those that could have gaps
+            return np.asarray(y, dtype=bool if kind == "b" else f"{kind}8")
+        except (TypeError, ValueError):
+            return y  # with a gap
+    if not isinstance(y, np.ndarray) or kind != "O":
+        return y
+    kinds = {type(label) for label in y.flat}
+    if not all(issubclass(k, _NUMBERS) for k in kinds):
+        return y
+    truths = {issubclass(k, bool | np.bool_) for k in kinds}
+    plain = np.asarray(y.tolist()) if len(truths) == 1 else y
+    return y if plain.dtype.kind not in "biuf" else plain
+
+
+def _words(y: Any, error: Exception) -> str:
+    """What is wrong with labels; the words of scikit-learn where there is nothing to add."""
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.dtype.kind not in "OS" or labels.ndim != 1:
+        return str(error)
+    kinds = [type(label) for label in labels.tolist()]
+    for at, label in enumerate(labels.tolist()):
+        if label is None or (isinstance(label, float | np.floating) and label != label):
+            return f"y has no label at row {at} ({label}); drop that row or give it a label."
+        if isinstance(label, bytes):
+            return (
+                f"y has bytes at row {at} ({label!r}), which are neither text nor numbers. Convert "
+                "the labels to a string or integer format: np.char.decode(np.array(y, dtype='S'))."
+            )
+    if len(set(kinds)) == 1:
+        return str(error)
+    names = sorted({kind.__name__ for kind in kinds})
+    return (
+        f"y mixes labels of the types {', '.join(names)}, which have no order; make them all "
+        "text or all numbers."
+    )
