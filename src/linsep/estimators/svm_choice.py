@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from linsep.core import Problem, Solver
 from linsep.errors import SettingError
 from linsep.solvers.crammer_singer import CrammerSinger
@@ -23,6 +25,7 @@ _MOST_COLUMNS = 12_000  # and of this width it still fits into memory, a gigabyt
 _MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 _UNPACKED_DENSE = 0.25  # and from which one small enough is written out
+_WRITTEN_OUT = 200  # columns from which a dense table of zeros is worked on like a sparse one
 
 
 def is_small(problem: Problem) -> bool:
@@ -86,9 +89,19 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
     few = d <= _FEW_COLUMNS
     if is_small(problem) and d <= 300:
         return "newton", f"a small table, {n} x {d}"
+    if few and n >= 2 * d and not problem.sparse and _mostly_zero(problem):
+        return "proximal-newton", f"tall, {n} x {d}, and mostly zeros"
     if few and n >= 2 * d and share >= (_DENSE if n * d > UNPACKED else _UNPACKED_DENSE):
         kind = "tall" if not problem.sparse else f"tall and {100 * share:.0f} % full"
         return "newton", f"{kind}, {n} x {d}"
     if problem.sparse:
         return "proximal-newton", f"sparse, {n} x {d} with {100 * share:.2g} % of the entries"
     return "proximal-newton", f"wide, {n} x {d}"
+
+
+def _mostly_zero(problem: Problem) -> bool:
+    """Whether a dense table of many columns is a sparse one written out, by some of its rows."""
+    if problem.d < _WRITTEN_OUT:
+        return False
+    some = problem.matrix[:: max(1, problem.n // 256)]
+    return bool(np.count_nonzero(some) < 0.1 * some.size)

@@ -37,15 +37,17 @@ def sizes(problem: Problem) -> list[int]:
     return [size for size in (first, 8 * first) if 4 * size <= problem.n]
 
 
-def rows_of_level(problem: Problem, level: int, lengths: Array, seed: int, wide: bool) -> RowSet:
-    """The rows of a level; wide keeps float64 where entries would be rounded to float32."""
+def rows_of_level(
+    problem: Problem, level: int, lengths: Array, seed: int, *, wide: bool, narrow: bool
+) -> RowSet:
+    """The rows of a level; wide asks for float64 arithmetic, narrow allows rounded entries."""
     held = getattr(_kept, "value", None)
-    key = (seed, wide, level)
+    key = (seed, wide, narrow, level)
     if held is not None and held[0] is problem and held[1] == key:
         found: RowSet = held[2]
         return found
     many = sizes(problem)
-    matrix = workable(problem, wide)
+    matrix = workable(problem, narrow)
     if level == len(many):
         made = RowSet(matrix, problem.sign, problem.weight, wide=wide)
     else:
@@ -55,23 +57,23 @@ def rows_of_level(problem: Problem, level: int, lengths: Array, seed: int, wide:
     return made
 
 
-def workable(problem: Problem, wide: bool) -> Any:
+def workable(problem: Problem, narrow: bool) -> Any:
     """The matrix, or sparse rows that take little room written out, once for a problem.
 
-    In float32 unless ``wide`` asks for more: the weights found are judged on the rows as given.
+    In float32 if ``narrow`` allows it: the weights found are judged on the rows as given.
     """
     M, n, d = problem.matrix, problem.n, problem.d
     if not problem.sparse or n * d > UNPACKED:
         return M
     held: dict[bool, Any] = problem.__dict__.setdefault("_written_out", {})
-    if wide not in held:
-        narrow = not wide and fits_float32(problem)
-        out = np.empty((n, d), np.float32 if narrow else np.float64)
+    if narrow not in held:
+        short = M.dtype == np.float32 or (narrow and fits_float32(problem))
+        out = np.empty((n, d), np.float32 if short else np.float64)
         edges = [n * k // _PIECES for k in range(_PIECES + 1)]
         jobs = [partial(scatter, M, lo, hi, out[lo:hi]) for lo, hi in pairwise(edges)]
         run_all(jobs, 1 if n * d < 300_000 else None)
-        held[wide] = out
-    return held[wide]
+        held[narrow] = out
+    return held[narrow]
 
 
 def sample_rows(

@@ -40,7 +40,7 @@ from linsep.solvers.hinge_pass import Reading, RowSet
 from linsep.solvers.hinge_rows import rows_of_level, sizes, workable
 from linsep.solvers.hinge_state import NewtonState
 from linsep.solvers.hinge_widths import FIRST, SECOND, Widths, slopes
-from linsep.solvers.packed import NARROW
+from linsep.solvers.packed import NARROW, may_round
 
 __all__ = ["NewtonHinge", "NewtonState"]
 
@@ -89,7 +89,7 @@ class NewtonHinge:
     def prepare(self, problem: Problem) -> None:
         """Make what all parts of a problem of many classes share."""
         survey(problem, self.threads)
-        workable(problem, self.tol < NARROW)
+        workable(problem, may_round(problem, self.C, self.tol))
 
     def init(self, problem: Problem, *, start: Any = None) -> NewtonState:
         """Zero weights, or (coef, intercept) to start from on all rows."""
@@ -335,7 +335,10 @@ class NewtonHinge:
         return t
 
     def _rows(self, problem: Problem, state: NewtonState) -> RowSet:
-        return rows_of_level(problem, state.level, state.lengths, self.seed, self.tol < NARROW)
+        narrow = may_round(problem, self.C, self.tol)
+        wide = self.tol < NARROW
+        level, lengths = state.level, state.lengths
+        return rows_of_level(problem, level, lengths, self.seed, wide=wide, narrow=narrow)
 
 
 def _weighted_columns(problem: Problem, columns: Array) -> Array:
