@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.certify.certificate import Certificate, judge
 from linsep.core import Limits, Observer, Outcome, Problem, Solver, Status, drive
@@ -27,6 +25,7 @@ from linsep.core.progress import progress_observer
 from linsep.errors import DataError, LabelError, NotSeparatedWarning
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.labels import read_labels
 from linsep.estimators.params import Check, boolean, check_params, either, none, number, seed_of
 from linsep.formats.linear import linear_from_model, linear_to_model
 
@@ -139,13 +138,7 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
             raise
         except ValueError as error:
             raise DataError(str(error)) from error
-        try:
-            y = column_or_1d(y, warn=True)
-            if y.dtype.kind not in "biu":  # integers and booleans can only be classes
-                assert_all_finite(y, input_name="y")
-                check_classification_targets(y)
-        except (TypeError, ValueError) as error:
-            raise LabelError(_label_words(y, error)) from error
+        y = read_labels(y)
         names = getattr(self, "feature_names_in_", None)
         return Problem(
             X,
@@ -267,20 +260,3 @@ def _largest(problem: Problem) -> str:
         at = int(values.argmax())
         column, size = at % problem.d, float(values.flat[at])
     return f"column {column} ({problem.feature_name(column)!r}) reaches {size:.3g}"
-
-
-def _label_words(y: Any, error: Exception) -> str:
-    """What is wrong with labels; the words of scikit-learn unless types are mixed."""
-    labels = np.asarray(y)
-    if labels.dtype != object or labels.ndim != 1:
-        return str(error)
-    missing = [at for at, label in enumerate(labels) if label is None]
-    if missing:
-        return f"y has no label at row {missing[0]}; drop that row or give it a label."
-    kinds = sorted({type(label).__name__ for label in labels})
-    if len(kinds) == 1:
-        return str(error)
-    return (
-        f"y mixes labels of the types {', '.join(kinds)}, which have no order; make them all "
-        "text or all numbers."
-    )

@@ -19,6 +19,7 @@ from linsep.core.limits import Interrupts
 from linsep.errors import DataError, LinsepWarning, ModelError, SettingError
 from linsep.estimators.calibration import METHODS, Calibration, fit_calibration
 from linsep.estimators.class_weight import row_weights
+from linsep.estimators.labels import plain_labels
 from linsep.estimators.params import Check, either, none, one_of
 
 __all__ = ["Calibrated"]
@@ -79,6 +80,11 @@ class Calibrated:
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows that are right."""
+        found = super().score(X, plain_labels(y), sample_weight)  # type: ignore[misc]
+        return float(found)
+
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Scores whose largest is the class predicted; one of >= 0 is the last of two."""
         return self.decision_function(X)  # type: ignore[attr-defined, no-any-return]
@@ -99,7 +105,7 @@ class Calibrated:
         method = getattr(self, "calibrate", None)
         if method is None or getattr(getattr(self, "outcome_", None), "interrupted", False):
             return self
-        y = np.asarray(y).ravel()
+        y = np.asarray(plain_labels(y)).ravel()
         n = len(y)
         weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         weight = np.broadcast_to(weight, (n,))

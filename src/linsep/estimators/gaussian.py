@@ -22,6 +22,7 @@ from linsep.estimators.gaussian_file import gaussian_from_model, gaussian_to_mod
 from linsep.estimators.gaussian_fit import estimate
 from linsep.estimators.gaussian_forms import Densities
 from linsep.estimators.gaussian_rule import GaussianRule
+from linsep.estimators.labels import plain_labels
 from linsep.estimators.params import Check, check_params, either, none, number, one_of
 from linsep.risk.decision import decisions
 from linsep.risk.linear_rules import check_priors
@@ -269,6 +270,10 @@ class GaussianClassifier(GaussianRule, ClassifierMixin, BaseEstimator):
         """What the data prove about the parameters of this model; see ``linsep.certify``."""
         self._rows(X)  # the columns must be those of the model
         return self._judge(checked_problem(clone(self), X, y, sample_weight))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows that are right."""
+        return float(super().score(X, plain_labels(y), sample_weight))
 
     def summary(self) -> str:
         """What was fitted and what is proved about it, in words."""

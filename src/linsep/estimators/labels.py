@@ -12,22 +12,20 @@ from sklearn.utils.validation import column_or_1d
 
 from linsep.errors import LabelError
 
-__all__ = ["read_labels"]
+__all__ = ["plain_labels", "read_labels"]
 
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 
 
 def read_labels(y: Any) -> NDArray[Any]:
-    """Labels as scikit-learn takes them, and two kinds more.
+    """Labels as scikit-learn takes them, and some kinds more (see ``plain_labels``).
 
-    Arrays of objects that are all truths, all whole numbers or all numbers become arrays of
-    these, and so do the columns of whole numbers and truths of a data frame that could have gaps
-    (Int64, boolean). Anything else that is no list of classes is a LabelError with its place.
+    Anything else that is no list of classes is a LabelError with its place.
 
     >>> read_labels(np.array([3, 1, 3], dtype=object)).dtype.kind
     'i'
     """
-    plain = _without_objects(y)
+    plain = plain_labels(y)
     shape = np.shape(plain)
     if len(shape) == 2 and shape[1] > 1:
         raise LabelError(
@@ -45,22 +43,30 @@ def read_labels(y: Any) -> NDArray[Any]:
     return labels
 
 
-def _without_objects(y: Any) -> Any:
-    """Objects that are numbers as numbers; anything else as it is."""
+def plain_labels(y: Any) -> Any:
+    """Objects that are numbers as numbers; anything else as it is.
+
+    Arrays of objects that are all truths, all whole numbers or all numbers become arrays of
+    these, and so do columns of whole numbers and truths of a data frame that could have gaps
+    (Int64, boolean).
+    """
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if isinstance(kind, str) and kind in "biu" and not isinstance(y, np.ndarray):
         try:  # a column of pandas; scikit-learn makes floats of those that could have gaps
             return np.asarray(y, dtype=bool if kind == "b" else f"{kind}8")
         except (TypeError, ValueError):
             return y  # with a gap
-    if not isinstance(y, np.ndarray) or kind != "O":
+    if kind == "T":  # numpy's text of any length, which scikit-learn does not know
+        return np.asarray(y, dtype=object)
+    if kind != "O" or not (isinstance(y, np.ndarray) or hasattr(y, "iloc")):
         return y
+    column, y = y, np.asarray(y)
     kinds = {type(label) for label in y.flat}
-    if not all(issubclass(k, _NUMBERS) for k in kinds):
-        return y
     truths = {issubclass(k, bool | np.bool_) for k in kinds}
-    plain = np.asarray(y.tolist()) if len(truths) == 1 else y
-    return y if plain.dtype.kind not in "biuf" else plain
+    if len(truths) != 1 or not all(issubclass(k, _NUMBERS) for k in kinds):
+        return column
+    plain = np.asarray(y.tolist())
+    return plain if plain.dtype.kind in "biuf" else column
 
 
 def _words(y: Any, error: Exception) -> str:

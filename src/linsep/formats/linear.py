@@ -107,22 +107,42 @@ def _array(fields: Mapping[str, Any], name: str, axes: int) -> NDArray[np.float6
 
 
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
+_ARRAYS = {"bool": "?", "int": "i8", "float": "f8", "str": "U"}  # where nothing else is said
+_OTHERS = {
+    "int": ("i1", "i2", "i4", "u1", "u2", "u4", "u8"), "float": ("f2", "f4"), "str": ("O",),
+}  # fmt: skip
 
 
 def _classes_out(classes: NDArray[Any]) -> dict[str, Any]:
-    if classes.dtype == object and all(isinstance(c, str) for c in classes):
-        classes = classes.astype(np.str_)
-    if classes.dtype.kind not in _KINDS:
+    objects = classes.dtype == object and all(isinstance(c, str) for c in classes)
+    kind = "str" if objects else _KINDS.get(classes.dtype.kind)
+    if kind is None:
         raise ModelError(f"classes of type {classes.dtype} cannot be stored; use text or numbers.")
-    return {"type": _KINDS[classes.dtype.kind], "values": classes.tolist()}
+    if kind == "float" and classes.dtype.itemsize > 8:
+        if not np.array_equal(classes.astype(float), classes):
+            raise ModelError(f"classes of type {classes.dtype} are no float64; use text.")
+        classes = classes.astype(float)
+    stored: dict[str, Any] = {"type": kind, "values": classes.tolist()}
+    if objects:
+        stored["values"] = [str(c) for c in classes]  # numpy's own text among them
+    exact = "O" if objects else classes.dtype.str[1:]
+    if exact in _OTHERS.get(kind, ()):
+        stored["dtype"] = exact
+    return stored
 
 
 def _classes_in(stored: Any) -> NDArray[Any]:
     kinds = {"bool": bool, "int": int, "float": float, "str": str}
     try:
-        kind, values = kinds[stored["type"]], stored["values"]
-    except (KeyError, TypeError) as error:
+        name = stored["type"]
+        kind, values, exact = kinds[name], stored["values"], stored.get("dtype", _ARRAYS[name])
+    except (AttributeError, KeyError, TypeError) as error:
         raise ModelError("classes has no known type and values") from error
     if not isinstance(values, list) or not all(type(value) is kind for value in values):
-        raise ModelError(f"classes are not a list of {stored['type']}")
-    return np.array(values, dtype=np.str_ if kind is str else np.int64 if kind is int else kind)
+        raise ModelError(f"classes are not a list of {name}")
+    if exact not in (_ARRAYS[name], *_OTHERS.get(name, ())):
+        raise ModelError(f"classes of type {name} cannot have the dtype {exact!r:.20}")
+    try:
+        return np.array(values, dtype=exact)
+    except OverflowError as error:
+        raise ModelError(f"classes do not fit in the dtype {exact!r}") from error

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import _safe_indexing, assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.status import Status
 from linsep.core.validate import as_labels, as_weights
 from linsep.errors import DataError, LabelError
 from linsep.estimators.calibrated import Calibrated
+from linsep.estimators.labels import read_labels
 from linsep.estimators.params import Check, check_params, either, none, number
 from linsep.multiclass.certificates import Certificates, Runs, put_together, renumbered, worst
 from linsep.multiclass.files import machines_from_model, machines_to_model
@@ -99,7 +99,7 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             name = type(self).__name__
             raise LabelError(f"{name} requires y to be passed, but the target y is None.")
         rows = self._rows(X, reset=True)
-        y = all_labels = _labels(y)
+        y = all_labels = read_labels(y)
         n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
         if len(y) != n:
             as_labels(y, n)  # says what is wrong
@@ -209,7 +209,7 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Certificates:
         """What is proved about the machines on these rows; ``linsep.certify`` calls it."""
         check_is_fitted(self)
-        rows, y = self._rows(X), _labels(y)
+        rows, y = self._rows(X), read_labels(y)
         weight = self._weights(y, sample_weight)
         found = []
         for machine, index, labels in self.binary_problems(y):
@@ -251,21 +251,3 @@ def _is_numbers(X: Any) -> bool:
         return np.asarray(X).dtype.kind in "biufc"
     except (TypeError, ValueError):
         return False
-
-
-def _labels(y: Any) -> NDArray[Any]:
-    shape = np.asarray(y).shape
-    if len(shape) == 2 and shape[1] > 1:
-        raise LabelError(
-            f"y has shape {shape}: several labels for each row. Give one label for each row, or "
-            "fit one classifier for each column with sklearn.multioutput.MultiOutputClassifier. "
-            "y should be a 1d array."
-        )
-    try:
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind not in "biu":
-            assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
-    except (TypeError, ValueError) as error:
-        raise LabelError(str(error)) from error
-    return np.asarray(y)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.lanes import run_all
 from linsep.errors import ModelError, SettingError
+from linsep.estimators.labels import plain_labels
 from linsep.estimators.params import Check, one_of
 from linsep.multiclass.base import ManyClasses
 from linsep.multiclass.machines import values
@@ -184,11 +185,9 @@ class OneVsRest(ManyClasses):
             raise SettingError(
                 f"reject_label is {label!r}, which is one of the classes; give another label."
             )
-        if np.isscalar(label):  # where its type goes with that of the classes, they share one
-            given = np.asarray(label)
-            whole = kind in "iu" and given.dtype.kind in "iu"
-            if whole or (kind == given.dtype.kind and kind in "Uf"):
-                return np.append(classes.astype(np.int64) if whole else classes, given)
+        together = _in_one_array(classes, label)
+        if together is not None:
+            return together
         out = np.empty(len(classes) + 1, dtype=object)
         out[:-1] = classes.tolist()
         out[-1] = label
@@ -198,7 +197,7 @@ class OneVsRest(ManyClasses):
         """Share of the rows that are right; a rejected row is wrong, whatever its label."""
         if self.decide == "argmax":
             return float(super().score(X, y, sample_weight))
-        accepts, y = self.accepts(X), np.asarray(y)
+        accepts, y = self.accepts(X), np.asarray(plain_labels(y))
         known = self.classes_[accepts.argmax(axis=1)] == y.ravel()
         return float(np.average(known & (accepts.sum(axis=1) == 1), weights=sample_weight))
 
@@ -229,6 +228,22 @@ class OneVsRest(ManyClasses):
 
 
 _DEFAULTS = {"U": "reject", "i": -1, "u": -1, "f": float("nan")}
+
+
+def _in_one_array(classes: NDArray[Any], label: Any) -> NDArray[Any] | None:
+    """Classes and label in an array of the type of the classes, or of the next larger one."""
+    kind, given = classes.dtype.kind, np.asarray(label)
+    whole = kind in "iu" and given.dtype.kind in "iu"
+    if given.ndim or not (whole or (kind == given.dtype.kind and kind in "Uf")):
+        return None
+    if kind != "U":
+        own = given.astype(classes.dtype)
+        if own == given or own != own:  # equal, or nan
+            return np.append(classes, own)
+    together = np.append(classes, given)
+    if kind == "u" and classes.max() < 2**63:  # uint64, which numpy would make a float
+        return np.append(classes.astype(np.int64), given)
+    return together if kind == "U" or together.dtype.kind in "iu" else None
 
 
 def _same(a: Any, b: Any) -> bool:
