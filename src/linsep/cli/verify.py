@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from linsep.cli.lifting import behind, is_pipeline, lifted, plain
 from linsep.cli.likelihood import refuted_likelihood
 from linsep.cli.schemes import check_learner, check_machines
 from linsep.core import Problem, Witness
+from linsep.data.files import fetch
 from linsep.errors import ModelError, SettingError
 
 __all__ = ["run"]
@@ -30,7 +30,7 @@ def run(args: Namespace) -> int:
     if args.C is not None:
         raise SettingError("--C is for model files of LIBLINEAR and LIBSVM; others hold their own.")
     try:
-        stored = json.loads(Path(args.model).read_bytes())
+        stored = json.loads(fetch(args.model))
         kind = stored.get("format") if isinstance(stored, dict) else None
     except (UnicodeDecodeError, ValueError) as error:
         raise ModelError(f"{args.model} is neither a model nor a proof ({error}).") from error
