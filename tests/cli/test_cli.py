@@ -187,6 +187,7 @@ def test_json_everywhere(argv, capsys):
         (("check", "students", "--save", "nowhere/proof.json"), "nowhere/proof.json cannot be"),
         (("fit", "students", "-o", "nowhere/model.json"), "there is no such folder"),
         (("algorithms", "magic"), "there is no algorithm 'magic'"),
+        (("verify", "nowhere.json", "xor"), "linsep: nowhere.json: there is no such file"),
         (("algorithms", "svm"), "did you mean kernel-svm or linear-svm or additive-svm?"),
     ],
 )

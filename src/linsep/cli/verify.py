@@ -29,8 +29,9 @@ def run(args: Namespace) -> int:
         return _text(args)
     if args.C is not None:
         raise SettingError("--C is for model files of LIBLINEAR and LIBSVM; others hold their own.")
+    text = fetch(args.model)
     try:
-        stored = json.loads(fetch(args.model))
+        stored = json.loads(text)
         kind = stored.get("format") if isinstance(stored, dict) else None
     except (UnicodeDecodeError, ValueError) as error:
         raise ModelError(f"{args.model} is neither a model nor a proof ({error}).") from error
