@@ -24,7 +24,7 @@ def fetch(path: str | os.PathLike[str]) -> bytes:
     try:
         data = place.read_bytes()
     except FileNotFoundError:
-        raise DataError(f"{place}: there is no such file{_guess(place)}.") from None
+        raise DataError(f"{place}: there is no such file{_guess(place)}") from None
     except IsADirectoryError:
         raise DataError(f"{place} is a folder; name a file in it{_inside(place)}.") from None
     except OSError as error:
@@ -94,8 +94,8 @@ def _guess(place: Path) -> str:
     try:
         near = difflib.get_close_matches(place.name, os.listdir(place.parent or "."), n=1)
     except OSError:
-        return f"; there is no folder {place.parent} either"
-    return f"; did you mean {place.parent / near[0]}?" if near else ""
+        return f"; there is no folder {place.parent} either."
+    return f"; did you mean {place.parent / near[0]}?" if near else "."
 
 
 def _inside(place: Path) -> str:
