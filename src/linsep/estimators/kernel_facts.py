@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from itertools import combinations
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "convexity",
     "cost_words",
     "pair_columns",
+    "sure_winners",
     "votes_and_sums",
     "widen_pairs",
     "words_of",
@@ -104,7 +106,7 @@ def certify_pairs(
     coef = np.zeros((problem.n, len(alphas)))
     for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
         coef[pair.ids, k] = np.nan_to_num(alpha * pair.y, posinf=0.0, neginf=0.0)
-    rough = rough_sums(pairs.values, coef)
+    rough = rough_sums(pairs.values, coef, _groups(problem, pairs))
     parts = []
     for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
         known = None if rough is None else (rough.sums[pair.ids, k], rough.error[pair.ids, k])
@@ -117,6 +119,20 @@ def certify_pairs(
     if len(parts) == 1:
         return parts[0]
     return measure_pairs(parts, _vote_errors(problem, pairs, coef, offsets, rough))
+
+
+def _groups(problem: Problem, pairs: Any) -> list[tuple[NDArray[Any], NDArray[Any]]] | None:
+    """The rows of each class with the machines of that class."""
+    if len(pairs.pairs) == 1:
+        return None
+    label = problem.label[pairs.order]
+    return [
+        (
+            np.flatnonzero(label == c),
+            np.array([k for k, p in enumerate(pairs.pairs) if c in p.classes]),
+        )
+        for c in range(problem.K)
+    ]
 
 
 def widen_pairs(pairs: Any, alphas: list[Array], offsets: Array) -> tuple[list[Array], Array]:
@@ -135,12 +151,10 @@ def _vote_errors(
     label, some = problem.label[pairs.order], np.arange(problem.n)
     vectors = np.flatnonzero(coef.any(axis=1))
     wrong = 0
-    if rough is not None:  # where float32 knows all signs and they decide, it is enough
-        raw = rough.sums + offsets
-        scores = np.sort(votes_and_sums(raw, problem.K), axis=1)
-        sure = (np.abs(raw) > rough.error).all(axis=1) & (scores[:, -1] - scores[:, -2] > 0.7)
-        wrong = int((votes_and_sums(raw[sure], problem.K).argmax(axis=1) != label[sure]).sum())
-        some = some[~sure]
+    if rough is not None:
+        winner = sure_winners(rough.sums + offsets, rough.error)
+        wrong = int((winner[winner >= 0] != label[winner >= 0]).sum())
+        some = some[winner < 0]
     raw = pairs.values.combine_many(vectors, coef[vectors], some) + offsets
     return wrong + int((votes_and_sums(raw, problem.K).argmax(axis=1) != label[some]).sum())
 
@@ -155,6 +169,20 @@ def votes_and_sums(raw: Array, K: int) -> Array:
         sums[:, i] -= value
         sums[:, j] += value
     return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
+
+
+def sure_winners(raw: Array, error: Array) -> NDArray[np.int64]:
+    """The class that wins against all others, whatever the errors of the values are, else -1.
+
+    Columns are pairs of classes. No other class can have as many votes as the winner, so the
+    signs of the pairs without it do not matter.
+    """
+    K = (1 + isqrt(1 + 8 * raw.shape[1])) // 2
+    won = np.zeros((len(raw), K), dtype=np.int64)
+    for column, (i, j) in enumerate(combinations(range(K), 2)):
+        won[:, j] += raw[:, column] > error[:, column]
+        won[:, i] += raw[:, column] < -error[:, column]
+    return np.where(won.max(axis=1) == K - 1, won.argmax(axis=1), -1)
 
 
 def pair_columns(dual: Array, n_support: NDArray[Any]) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.kernel_sums import WORTH, single_sums
+from linsep.estimators.kernel_facts import sure_winners
 from linsep.kernels.rows import Rows
 from linsep.kernels.sums import short_rows, weighted_sums
 
@@ -35,7 +36,8 @@ def kernel_sums(kernel: Any, X: Any, vectors: Any, coef: Array) -> Array:
 def sure_sums(kernel: Any, X: Any, vectors: Any, coef: Array, offset: Array) -> Array:
     """The same plus offset, with the right signs, and the rest right to what float32 gives.
 
-    Rows with a value whose sign float32 cannot tell are computed in float64.
+    Rows with a value whose sign float32 cannot tell are computed in float64; of three classes and
+    more only where no class is known to win against all others.
     """
     if X.shape[0] * vectors.shape[0] < WORTH or type(kernel).__name__ != "RBF":
         return kernel_sums(kernel, X, vectors, coef) + offset
@@ -50,8 +52,8 @@ def sure_sums(kernel: Any, X: Any, vectors: Any, coef: Array, offset: Array) -> 
         if found is None:
             return kernel_sums(kernel, X, vectors, coef) + offset
         out[at : at + step] = found[0] + offset
-        near = np.abs(out[at : at + step]) <= found[1] + 1e-12 * np.abs(offset)
-        unsure.append(at + np.flatnonzero(near.any(axis=1)))
+        winner = sure_winners(out[at : at + step], found[1] + 1e-12 * np.abs(offset))
+        unsure.append(at + np.flatnonzero(winner < 0))
     again = np.concatenate(unsure)
     if len(again):
         out[again] = kernel_sums(kernel, X[again], vectors, coef) + offset

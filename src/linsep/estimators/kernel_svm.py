@@ -235,7 +235,8 @@ class KernelSVM(KernelFitting, KernelClassifier):
             return raw[:, 0]
         scores = votes_and_sums(raw, K)
         first, second = np.sort(scores, axis=1)[:, [-1, -2]].T
-        tied = np.flatnonzero(first - second <= 0.7)  # sums count for less than 2/3 of a vote
+        # sums count for less than 1/3 of a vote, and K - 1 votes are more than others can have
+        tied = np.flatnonzero((first - second <= 0.7) & (np.rint(first) < K - 1))
         if len(tied):
             scores[tied] = votes_and_sums(self._scores_of(rows[tied], coef) + offset, K)
         return scores

@@ -53,6 +53,8 @@ class RBF(Kernel):
 
     products: ClassVar[bool] = True
     """Its cost is that of products of rows, which dense rows make cheaper."""
+    finite: ClassVar[bool] = True
+    """Between 0 and 1 for all rows of finite numbers."""
 
     def _check_settings(self) -> None:
         require_scale(self, "gamma")

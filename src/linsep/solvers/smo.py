@@ -158,7 +158,9 @@ class SMO(Finishing):
         some = choose(facts, part.working, min(self.q, len(y)))
         part.working = some
         goal = max(0.1 * facts.violation, self._quiet(f))
-        new = self._solve(desk.square(some), y[some], c[some], a[some], f[some], goal, part, free)
+        urgent = None if part.steps == 1 else facts.urgency  # all rows are alike at first
+        square = desk.square(some, urgent)
+        new = self._solve(square, y[some], c[some], a[some], f[some], goal, part, free)
         changed = np.flatnonzero(new != a[some])
         part.idle = 0 if len(changed) else part.idle + 1
         if len(changed):

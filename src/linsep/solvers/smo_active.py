@@ -42,8 +42,10 @@ def desk_of(pairs: Pairs, pair: Pair, part: PairState, limit: int, single: bool)
     if n <= limit:
         if n > _LAZY:
             if pairs.lazy is None or pairs.lazy.G.dtype != dtype:
-                pairs.lazy = LazyRows(pairs.values, np.arange(n), np.empty(n * n, dtype), n)
-            return Desk(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy)
+                memory = np.empty(n * n, dtype)
+                pairs.lazy = LazyRows(pairs.values, np.arange(n), memory, n, pairs.edges)
+            blocks = (0,) if pairs.edges is None else pair.classes
+            return Desk(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy, blocks)
         if pairs.G is None or pairs.G.dtype != dtype:
             pairs.G = np.empty((n, n), dtype)
             pairs.values.fill(pairs.G, np.arange(n))

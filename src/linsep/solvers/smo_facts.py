@@ -25,6 +25,10 @@ class Facts:
     spread: float
     """Squared distance of the two points of the hulls that alpha stands for."""
 
+    def urgency(self) -> Array:
+        """How far each row is beyond the middle that separates those who may move."""
+        return np.maximum(-self.offset - self.up, self.low + self.offset)
+
 
 def movable(y: Array, cost: Array, alpha: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Where y alpha may grow, and where it may fall."""

@@ -26,6 +26,8 @@ Index = NDArray[np.int64]
 
 _SMALL = 100_000  # entries of rows up to which a product by numpy is fast
 _HALVES = 500_000  # entries of rows from which two threads share them
+_MANY = 0.1  # share of the rows from which all are made: by halves, in better blocks
+_BATCH = 256  # rows made together, where as many may be needed: products of fewer are slower
 _LARGE = 4_000_000  # entries of a Gram matrix beyond the cache, where machine code reads faster
 
 
@@ -40,28 +42,59 @@ class LazyRows:
         Where they are kept, in the format they have.
     room : int
         Rows that there may be, if more are appended.
+    edges : array, optional
+        Columns edges[k] ... edges[k + 1] are block k, which may be asked for without the others;
+        without it all columns are one block.
     """
 
-    def __init__(self, values: KernelValues, ids: Index, memory: NDArray[Any], room: int) -> None:
+    def __init__(
+        self,
+        values: KernelValues,
+        ids: Index,
+        memory: NDArray[Any],
+        room: int,
+        edges: Index | None = None,
+    ) -> None:
         self.values, self.ids, dtype = values, ids, memory.dtype
         self.G: NDArray[Any] = memory[: room * room].reshape(room, room)
-        self.ready = np.zeros(room, dtype=bool)
+        self.edges = edges
+        self.ready = np.zeros((room, 1 if edges is None else len(edges) - 1), dtype=bool)
         self.picked = values.picked(ids, dtype)
 
     def append(self, ids: Index) -> None:
         """More rows, which go on where the old ones end."""
         m, self.ids = len(self.ids), ids
         self.picked = self.values.picked(ids, self.G.dtype)
-        old = np.flatnonzero(self.ready)
+        old = np.flatnonzero(self.ready[:, 0])
         if len(old):
             self.values.rows_into(self.G, old, self.picked, m, len(ids))
 
-    def need(self, at: Index) -> None:
-        """Have these rows computed."""
-        new = np.sort(at[~self.ready[at]])
-        if len(new):
-            self.values.rows_into(self.G, new, self.picked, 0, len(self.ids))
-            self.ready[new] = True
+    def need(self, place: Index, some: Index, blocks: tuple[int, ...], urgent: Any) -> None:
+        """Have rows ``some`` of those at ``place`` computed, and if few, others worth it.
+
+        urgent() says of every row at ``place`` how much it asks for it: not at all from 0 down.
+        """
+        ready = self.ready[:, list(blocks)].all(axis=1)[place]
+        new = some[~ready[some]]
+        if not len(new):
+            return
+        m = len(self.ids)
+        if self.edges is None and len(new) + np.count_nonzero(ready) > _MANY * m:
+            self.values.fill(self.G, self.ids)
+            self.ready[:m] = True
+            return
+        if len(new) < _BATCH:
+            ready[new] = True
+            wish = np.where(ready, 0.0, urgent())
+            most = np.argpartition(-wish, _BATCH - len(new))[: _BATCH - len(new)]
+            new = np.concatenate([new, most[wish[most] > 0]])
+        at = np.sort(place[new])
+        for k in blocks:
+            left = at[~self.ready[at, k]]
+            lo, hi = (0, m) if self.edges is None else (self.edges[k], self.edges[k + 1])
+            if len(left):
+                self.values.rows_into(self.G, left, self.picked, int(lo), int(hi))
+                self.ready[left, k] = True
 
 
 @dataclass(frozen=True)
@@ -89,12 +122,16 @@ class Desk:
     place: Index
     runs: tuple[tuple[int, int, int], ...]
     lazy: LazyRows | None = None
+    blocks: tuple[int, ...] = (0,)
+    """Those of its columns."""
 
-    def square(self, some: Index) -> Array:
-        """The matrix of a working set."""
+    def square(self, some: Index, urgent: Any = None) -> Array:
+        """The matrix of a working set; urgent() is how much each row asks to be in one soon."""
         at = self.place[some]
         if self.lazy is not None:
-            self.lazy.need(at)
+            self.lazy.need(
+                self.place, some, self.blocks, urgent or partial(np.zeros, len(self.place))
+            )
         if self.G.size < _LARGE:
             return np.asarray(self.G[at[:, None], at[None, :]], dtype=np.float64)
         out = np.empty((len(at), len(at)))
@@ -130,6 +167,8 @@ class Pairs:
     """The Gram matrix of all rows, once it is made."""
     lazy: LazyRows | None = None
     """The same row by row, where it is large."""
+    edges: Index | None = None
+    """Where the classes begin, if there are more than two."""
     kept: dict[str, Any] = field(default_factory=dict)
     """The last desk that was made for one pair alone."""
 
@@ -153,6 +192,6 @@ def pairs_of(problem: Problem, kernel: Any) -> Pairs:
         n = int(b - a)
         runs = ((0, n, int(a)), (n, len(ids), int(c)))
         made.append(Pair((first, second), ids, y, weight[ids], root[ids], runs))
-    out = Pairs(values, order, made)
+    out = Pairs(values, order, made, edges=edges if problem.K > 2 else None)
     problem.__dict__["_kernel_pairs"] = (kernel, out)
     return out

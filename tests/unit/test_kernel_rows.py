@@ -1,0 +1,64 @@
+"""Rows of Gram matrices that are made when they are asked for, by blocks of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linsep import KernelSVM
+from linsep.certify.kernel_values import KernelValues
+from linsep.core import Problem
+from linsep.kernels import RBF
+from linsep.solvers.smo_parts import LazyRows
+
+N = 600
+
+
+def rows_of(edges=None):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 4))
+    values = KernelValues(Problem(X, np.where(rng.random(N) < 0.5, 1, -1)), RBF(gamma=0.3))
+    lazy = LazyRows(values, np.arange(N), np.full(N * N, -1.0), N, edges)
+    return lazy, values.block(np.arange(N), np.arange(N))
+
+
+def test_rows_that_are_asked_for_are_there_and_few_of_the_others():
+    lazy, K = rows_of()
+    wish = np.zeros(N)
+    wish[[7, 9]] = 1.0
+    lazy.need(np.arange(N), np.array([5, 3]), (0,), lambda: wish)
+    assert np.flatnonzero(lazy.ready[:, 0]).tolist() == [3, 5, 7, 9]
+    assert np.allclose(lazy.G[[3, 5, 7, 9]], K[[3, 5, 7, 9]], atol=1e-12)
+    assert (lazy.G[0] == -1).all()
+
+
+def test_once_many_rows_are_asked_for_all_are_made():
+    lazy, K = rows_of()
+    lazy.need(np.arange(N), np.arange(0, N, 8), (0,), lambda: np.zeros(N))
+    assert lazy.ready.all()
+    assert np.allclose(lazy.G, K, atol=1e-12)
+
+
+def test_blocks_of_columns_are_made_for_the_classes_of_a_pair():
+    edges = np.array([0, 200, 400, N])
+    lazy, K = rows_of(edges)
+    place = np.concatenate([np.arange(200), np.arange(400, N)])  # the first and the last class
+    some = np.array([10, 250])  # rows 10 and 450
+    lazy.need(place, some, (0, 2), lambda: np.zeros(len(place)))
+    assert lazy.ready[[10, 450]].tolist() == [[True, False, True]] * 2
+    for row in (10, 450):
+        assert np.allclose(lazy.G[row, :200], K[row, :200], atol=1e-12)
+        assert np.allclose(lazy.G[row, 400:], K[row, 400:], atol=1e-12)
+        assert (lazy.G[row, 200:400] == -1).all()
+
+
+@pytest.mark.parametrize("memory", [1000.0, 1.0])
+def test_many_rows_of_three_classes_are_certified(memory):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2400, 3))
+    y = np.digitize(X[:, 0] + 0.2 * rng.normal(size=2400), [-0.4, 0.4])
+    model = KernelSVM(gamma=0.5, memory=memory).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-3
+    assert max(part.relative_gap for part in model.certificate_.parts) <= 1e-3
+    errors = int((model.decision_function(X).argmax(axis=1) != y).sum())
+    assert model.certificate_.errors == errors
