@@ -76,9 +76,9 @@ def products(X, rows, lo, hi, sigma, H):
 
 
 @routine
-def squares(X, rows, sigma, out):
-    """out += sum of sigma_i x_i^2, entry by entry, over the given rows."""
-    for k in range(rows.shape[0]):
+def squares(X, rows, lo, hi, sigma, out):
+    """out += sum of sigma_i x_i^2, entry by entry, over rows[lo:hi]."""
+    for k in range(lo, hi):
         i = rows[k]
         sample_add_squares(X, i, sigma[i], out)
 

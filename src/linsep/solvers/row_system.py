@@ -1,7 +1,8 @@
 """Newton systems ridge I + sum_F sigma_i [x_i, 1] [x_i, 1]' over some rows F.
 
 Few columns: the matrix is written down and factored. Many: conjugate gradients, scaled by the
-diagonal. Two halves of the rows in two threads, with the same bits for any number of them.
+diagonal, and by some rows kept whole where few rows carry much (``long_rows.py``). Two halves of
+the rows in two threads, with the same bits for any number of them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from scipy.linalg import lapack
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.jit import proximal_newton as loops
+from linsep.solvers.long_rows import LongRows, long_rows
 from linsep.solvers.packed import packed
 
 __all__ = ["RowSystem", "conjugate_gradients", "factored"]
@@ -36,7 +38,8 @@ class RowSystem:
         threads: int | None,
         ridge: float = 1.0,
     ) -> None:
-        self.ridge, self.d, self.offset = ridge, problem.d, problem.fit_intercept
+        self.problem, self.ridge = problem, ridge
+        self.d, self.offset = problem.d, problem.fit_intercept
         self.X = packed(problem, narrow=True)
         self.sigma, self.free = sigma, free
         self.hold = 1e-8 * float(sigma.sum())  # keeps b in place when no row is free
@@ -69,15 +72,26 @@ class RowSystem:
                 jobs.append(partial(loop, *full, size=self.size, work=self.size))
         run_all(jobs, self.threads)
 
-    def diagonal(self) -> Array:
-        """The diagonal, for scaling."""
-        out = np.full(self.d + 1, self.ridge)
-        loops.squares(self.X, self.free, self.sigma, out[:-1], size=self.size, work=self.size)
-        if self.offset:
-            out[-1] = float(self.sigma[self.free].sum()) + self.hold
-        else:
-            out[-1] = 1.0
+    def diagonal(self, without: NDArray[np.int64] | None = None) -> Array:
+        """The diagonal, for scaling, without the share of some rows."""
+        sigma = self.sigma
+        if without is not None:
+            sigma = sigma.copy()
+            sigma[without] = 0.0
+        self.parts[:] = 0.0
+        self._halves(lambda lo, hi, half: (loops.squares, lo, hi, sigma, self.parts[half, :-1]))
+        out: Array = self.parts[0] + self.parts[1] + self.ridge
+        out[-1] = float(sigma[self.free].sum()) + self.hold if self.offset else 1.0
         return out
+
+    def scaling(self) -> tuple[Array, LongRows | None]:
+        """Inverse of the diagonal, 0 for columns without any entry, and rows kept whole."""
+        rows = long_rows(self.problem, self.sigma, self.free) if self.ridge else None
+        diagonal = self.diagonal(rows)
+        inverse = np.where(diagonal > 0, 1.0 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
+        if rows is None:
+            return inverse, None
+        return inverse, LongRows(self.problem, rows, self.sigma, diagonal, self.threads)
 
     def matrix(self) -> Array:
         """The system written down, on and below the diagonal."""
@@ -112,24 +126,29 @@ def factored(system: RowSystem, r: Array) -> tuple[Array, float]:
 def conjugate_gradients(
     system: RowSystem, r: Array, forcing: float, most: int = 200
 ) -> tuple[Array, float]:
-    """x with system x = r to a relative accuracy, and the work in passes; scaled by the
-    diagonal, columns without any entry left at 0."""
-    diagonal = system.diagonal()
-    inverse = np.where(diagonal > 0, 1.0 / np.where(diagonal > 0, diagonal, 1.0), 0.0)
+    """x with system x = r to a relative accuracy, and the work in passes; columns without any
+    entry are left at 0."""
+    inverse, whole = system.scaling()
     size, d = system.size, len(r)
-    r, x, q = r.copy(), np.zeros_like(r), np.empty_like(r)
-    p = inverse * r
-    rz = float(r @ p)
-    goal = forcing**2 * rz
-    work = 0.0
+    r, x, p, q = r.copy(), np.zeros_like(r), np.zeros_like(r), np.empty_like(r)
+    rz = _length(whole, loops.go(0.0, p, p, inverse, x, r, size=size, work=d), r)
+    goal, beta, work = forcing**2 * rz, 0.0, 0.0
     for _ in range(most):
         if not rz > goal:
             break
+        loops.turn(beta, inverse, r, p, size=size, work=d)
+        if whole is not None:
+            whole.correct(p)
+            work += whole.share
         pq = system.product(p, q)
         work += system.share
         if not pq > 0:
             break
-        new = float(loops.go(rz / pq, p, q, inverse, x, r, size=size, work=d))
-        loops.turn(new / rz, inverse, r, p, size=size, work=d)
-        rz = new
+        new = _length(whole, loops.go(rz / pq, p, q, inverse, x, r, size=size, work=d), r)
+        rz, beta = new, new / rz
     return x, work
+
+
+def _length(whole: LongRows | None, scaled: float, r: Array) -> float:
+    """r . M^-1 r, given r . D^-1 r."""
+    return float(scaled) if whole is None else float(scaled) - whole.weigh(r)
