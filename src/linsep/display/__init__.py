@@ -8,7 +8,10 @@ from linsep.display.hull import HullDisplay
 from linsep.display.lift import LiftDisplay
 from linsep.display.lift_frames import LiftFramesDisplay
 from linsep.display.logistic_curve import LogisticCurveDisplay
+from linsep.display.neuron import NeuronDisplay
+from linsep.display.novikoff import NovikoffDisplay
 from linsep.display.probability import ProbabilityDisplay
+from linsep.display.reflection import ReflectionDisplay
 from linsep.display.regions import RegionsDisplay
 from linsep.display.trace import TraceDisplay
 from linsep.display.triptych import TriptychDisplay
@@ -23,7 +26,10 @@ __all__ = [
     "LiftDisplay",
     "LiftFramesDisplay",
     "LogisticCurveDisplay",
+    "NeuronDisplay",
+    "NovikoffDisplay",
     "ProbabilityDisplay",
+    "ReflectionDisplay",
     "RegionsDisplay",
     "TraceDisplay",
     "TriptychDisplay",

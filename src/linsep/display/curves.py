@@ -13,7 +13,7 @@ from linsep.display.reflect import step_weights, trace_has_offset
 from linsep.errors import LinsepError
 from linsep.risk.novikoff import novikoff_bound
 
-__all__ = ["Curve", "trace_curves"]
+__all__ = ["Curve", "novikoff_curves", "trace_curves"]
 
 Array = NDArray[np.float64]
 _BOUND_LIMIT = 200_000  # entries of X up to which the margin is worth finding for a picture
@@ -49,7 +49,7 @@ def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list
     )
     curves = [Curve("|a|² = |w|² + b²", x, lengths)]
     if bounds and _novikoff_applies(trace):
-        curves += _novikoff(trace, x)
+        curves += novikoff_curves(trace, x)
     return [*panels, curves]
 
 
@@ -63,7 +63,7 @@ def _novikoff_applies(trace: Any) -> bool:
     )
 
 
-def _novikoff(trace: Any, x: Array) -> list[Curve]:
+def novikoff_curves(trace: Any, x: Array) -> list[Curve]:
     """|a0|^2 + t D^2 above; (t gamma + u . a0)^2 below, where the rows are separable."""
     start = step_weights(trace[0])
     offset = trace_has_offset(trace)

@@ -1,0 +1,185 @@
+"""Rows, augmented rows, reflected rows: one rule for all of them."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.display.geometry import box_around, box_corners, clip, line_in_box
+from linsep.display.look import (
+    INK,
+    LIGHT,
+    RULE,
+    dense,
+    draw_line,
+    draw_points,
+    draw_polygon,
+    frame,
+    pyplot,
+)
+from linsep.display.reflect import as_weights, plane_coordinates, reflected
+from linsep.verdict import separability
+
+__all__ = ["ReflectionDisplay"]
+
+Array = NDArray[np.float64]
+
+
+class ReflectionDisplay:
+    """From "each class on its own side" to "every vector on one side".
+
+    One feature with an intercept: the rows on a line, then with a constant 1 in the plane, then
+    those of the negative class turned to the other side of the origin. Two features without an
+    intercept: the rows before and after that. Weights a separate the classes if and only if
+    a . z > 0 for all reflected rows z, which is one half-plane.
+
+    Parameters
+    ----------
+    panels : list of array of shape (n, 2)
+        What is drawn, one picture after the other; the last one holds the reflected rows.
+    labels : array of int
+        Class number of each row.
+    classes : list of str
+    weights : array of shape (2,) or None
+        Weights that separate, if there are any.
+    names : list of str
+        Words above the panels.
+
+    Attributes
+    ----------
+    figure_ : matplotlib figure
+    axes_ : list of axes
+    half_ : polygon or None
+        The half-plane of the reflected rows.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("offset-pair")
+    >>> display = linsep.ReflectionDisplay.from_data(table.X, table.y)
+    >>> [panel.tolist()[0] for panel in display.panels]
+    [[1.0, 0.0], [1.0, 1.0], [-1.0, -1.0]]
+    """
+
+    def __init__(
+        self,
+        panels: list[Array],
+        labels: NDArray[np.intp],
+        classes: list[str],
+        *,
+        weights: Array | None = None,
+        names: list[str],
+    ) -> None:
+        self.panels = panels
+        self.labels = labels
+        self.classes = classes
+        self.weights = weights
+        self.names = names
+
+    @classmethod
+    def from_data(
+        cls, X: Any, y: Any, *, fit_intercept: bool = True, weights: Any = None, **options: Any
+    ) -> Self:
+        """Draw rows of one feature, or of two without an intercept.
+
+        Parameters
+        ----------
+        X, y
+            The rows, dense or sparse, and their classes, two of them.
+        fit_intercept : bool, default=True
+            Whether the rows get a constant 1.
+        weights : array or (coef, intercept), optional
+            The weights to show; those of the largest margin without it.
+        **options
+            Passed to ``plot``.
+
+        Returns
+        -------
+        ReflectionDisplay
+        """
+        rows = dense(X)
+        Z, labels, classes = reflected(rows, y)
+        chosen = plane_coordinates(rows.shape[1], fit_intercept)
+        signs = 2.0 * labels - 1.0
+        turned = Z[:, chosen]
+        panels = [turned * signs[:, None], turned]
+        names = ["the rows", "those of the first class reflected: z = y x"]
+        if fit_intercept:
+            line = np.column_stack([rows[:, 0], np.zeros(len(rows))])
+            panels.insert(0, line)
+            names = ["the rows", "with a constant 1", "reflected: z = y [x, 1]"]
+        d = rows.shape[1]
+        given = _best(rows, y, fit_intercept) if weights is None else as_weights(weights, d)
+        shown = None if given is None else given[chosen]
+        display = cls(panels, labels, [str(c) for c in classes], weights=shown, names=names)
+        return display.plot(**options)
+
+    def plot(self, axes: Any = None, *, legend: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib axes, optional
+            As many as there are panels; a new figure without it.
+        legend : bool, default=True
+            Whether to draw one.
+
+        Returns
+        -------
+        self
+        """
+        count = len(self.panels)
+        if axes is None:
+            _, axes = pyplot().subplots(1, count, figsize=(4.6 * count, 4.4), layout="constrained")
+        self.axes_ = list(axes)
+        self.figure_ = self.axes_[0].figure
+        self.half_ = None
+        for number, (ax, points) in enumerate(zip(self.axes_, self.panels)):
+            box = box_around(np.vstack([points, np.zeros((1, 2))]))
+            if number == count - 1:
+                self._draw_half(ax, box)
+            if number or count == 2:
+                self._draw_line(ax, box)
+                ax.plot(0, 0, marker="+", color=INK, markersize=11, zorder=3)
+            else:
+                self._draw_threshold(ax)
+            draw_points(ax, points, self.labels, self.classes)
+            frame(ax, box)
+            ax.set_title(self.names[number], fontsize="medium")
+        if legend:
+            self.axes_[-1].legend(framealpha=0.9, fontsize="small")
+        return self
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _draw_half(self, ax: Any, box: Array) -> None:
+        if self.weights is None:
+            return
+        polygon = clip(box_corners(box), self.weights, 0.0)
+        if len(polygon) > 2:
+            self.half_ = draw_polygon(
+                ax, polygon, facecolor=(LIGHT, 0.2), edgecolor="none", zorder=0, label="a . z > 0"
+            )
+
+    def _draw_line(self, ax: Any, box: Array) -> None:
+        ends = None if self.weights is None else line_in_box(self.weights, 0.0, box)
+        if ends is not None:
+            draw_line(ax, ends, color=RULE, linewidth=1.3, zorder=1)
+
+    def _draw_threshold(self, ax: Any) -> None:
+        """The point between the classes on the line of the rows."""
+        ax.axhline(0.0, color=RULE, linewidth=0.8, zorder=0)
+        ax.get_yaxis().set_visible(False)
+        ax.spines["left"].set_visible(False)
+        if self.weights is not None and self.weights[0] != 0:
+            ax.axvline(-self.weights[1] / self.weights[0], color=RULE, linewidth=1.3, zorder=1)
+
+
+def _best(rows: Array, y: Any, fit_intercept: bool) -> Array | None:
+    """Weights of the largest margin, or None where none separate."""
+    proof = separability(rows, y, fit_intercept=fit_intercept)
+    if not proof.separable:
+        return None
+    return np.append(np.asarray(proof.coef, dtype=np.float64), float(proof.intercept or 0.0))
