@@ -31,6 +31,7 @@ __all__ = ["LogisticCG", "LogisticCGState"]
 Array = NDArray[np.float64]
 
 _DROP = 1e-4  # share of the largest curvature below which a row is left out of H
+_SPARE = 0.8  # of tol for what the linear system leaves of the gradient, the rest for its bend
 _RUNAWAY = 40  # steps without a penalty after which shrinking steps are expected
 
 
@@ -159,7 +160,8 @@ class LogisticCG:
         bend = cost * curvature(m)
         free = np.flatnonzero(bend > _DROP * float(bend.max()))
         system = RowSystem(problem, bend, free, self.threads, self.ridge)
-        p, work = conjugate_gradients(system, -state.gradient, state.forcing)
+        enough = 2.0 * _SPARE * self.tol * state.primal if self.ridge else 0.0
+        p, work = conjugate_gradients(system, -state.gradient, state.forcing, enough=enough)
         state.work += work
         step = row_scores(problem, p[:-1], self.threads) + p[-1]
         state.work += 0.5

@@ -24,6 +24,7 @@ __all__ = ["RowSystem", "conjugate_gradients", "factored"]
 
 Array = NDArray[np.float64]
 
+_NEAR = 10.0  # times what is enough: go on to it
 _SMALL = 100_000  # entries of rows below which a second thread costs more than it brings
 
 
@@ -124,17 +125,22 @@ def factored(system: RowSystem, r: Array) -> tuple[Array, float]:
 
 
 def conjugate_gradients(
-    system: RowSystem, r: Array, forcing: float, most: int = 200
+    system: RowSystem, r: Array, forcing: float, most: int = 200, enough: float = 0.0
 ) -> tuple[Array, float]:
     """x with system x = r to a relative accuracy, and the work in passes; columns without any
-    entry are left at 0."""
+    entry are left at 0.
+
+    enough is a squared length of what is left of r that is small enough; it is gone for when it
+    is near.
+    """
     inverse, whole = system.scaling()
     size, d = system.size, len(r)
     r, x, p, q = r.copy(), np.zeros_like(r), np.zeros_like(r), np.empty_like(r)
     rz = _length(whole, loops.go(0.0, p, p, inverse, x, r, size=size, work=d), r)
     goal, beta, work = forcing**2 * rz, 0.0, 0.0
     for _ in range(most):
-        if not rz > goal:
+        left = float(r @ r) if enough else np.inf
+        if left <= enough or not (rz > goal or (rz > 0.0 and left <= _NEAR * enough)):
             break
         loops.turn(beta, inverse, r, p, size=size, work=d)
         if whole is not None:
