@@ -23,20 +23,43 @@ __all__ = ["sample", "sample_matrix"]
 
 Array = NDArray[np.float64]
 
+_PIECE = 20_000  # rows whose random numbers one stream gives, at least
+
 
 def sample(
-    problem: Problem, size: int, seed: int = 0, threads: int | None = None
+    problem: Problem,
+    size: int,
+    seed: int = 0,
+    threads: int | None = None,
+    within: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], Array]:
-    """Rows of a sample of about ``size`` rows, and their costs."""
+    """Rows of a sample of about ``size`` rows, and their costs; within is a larger sample."""
     kept: tuple[int, Array, Array] | None = problem.__dict__.get("_leverage")
     if kept is None or kept[0] != seed:
         rate = _rates(problem, survey(problem, threads).rows)
-        from_size = generator(seed, 0).random(problem.n)
-        from_size /= rate
+        from_size = _thresholds(rate, seed, threads)
         kept = problem.__dict__["_leverage"] = seed, rate, from_size
     _, rate, from_size = kept
-    index = np.flatnonzero(from_size < size)
+    if within is None:
+        index = np.flatnonzero(from_size < size)
+    else:
+        index = within[from_size[within] < size]
     return index, problem.weight[index] / np.minimum(1.0, size * rate[index])
+
+
+def _thresholds(rate: Array, seed: int, threads: int | None) -> Array:
+    """Size from which on each row is in: a uniform number divided by its rate."""
+    out = np.empty(len(rate))
+    pieces = max(1, min(8, len(rate) // _PIECE))
+    edges = [len(rate) * k // pieces for k in range(pieces + 1)]
+
+    def piece(k: int) -> None:
+        part = out[edges[k] : edges[k + 1]]
+        generator(seed, k).random(out=part)
+        part /= rate[edges[k] : edges[k + 1]]
+
+    run_all([partial(piece, k) for k in range(pieces)], threads)
+    return out
 
 
 def _rates(problem: Problem, lengths: Array) -> Array:
@@ -56,11 +79,16 @@ def sample_matrix(
     problem: Problem, size: int, seed: int = 0, threads: int | None = None
 ) -> tuple[NDArray[np.int64], Array, Any]:
     """Rows of a sample, their costs, and the matrix of these rows; the last one is kept."""
-    kept: tuple[int, int, Any] | None = problem.__dict__.get("_sample")
-    index, cost = sample(problem, size, seed, threads)
+    kept: tuple[int, int, NDArray[np.int64], Array, Any] | None = problem.__dict__.get("_sample")
     if kept is None or kept[:2] != (size, seed):
-        kept = problem.__dict__["_sample"] = size, seed, _gather(problem.matrix, index, threads)
-    return index, cost, kept[2]
+        if kept is not None and kept[1] == seed and kept[0] > size:
+            index, cost = sample(problem, size, seed, threads, within=kept[2])
+            part = _gather(kept[4], np.searchsorted(kept[2], index), threads)
+        else:
+            index, cost = sample(problem, size, seed, threads)
+            part = _gather(problem.matrix, index, threads)
+        kept = problem.__dict__["_sample"] = size, seed, index, cost, part
+    return kept[2:]
 
 
 def _gather(matrix: Any, index: NDArray[np.int64], threads: int | None = None) -> Any:

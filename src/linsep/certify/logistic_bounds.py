@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 _U = 2.0**-53
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 _FAR = 0.02  # relative gap from which a small sample is of no use
+_AIM = 0.9  # of the goal, as far as it can be estimated
 _STEEP = 30.0  # beyond this margin on the wrong side the entropy counts as 0
 
 
@@ -49,6 +50,12 @@ def sample_sizes(problem: Problem) -> list[int]:
     return [size for size in (first, 8 * first) if 4 * size <= problem.n]
 
 
+def _corrected_sizes(problem: Problem) -> list[int]:
+    """Sizes of the samples to move alpha on, one after the other; the last two are large."""
+    sizes = sample_sizes(problem)
+    return [*sizes[:-1], sizes[-1] // 2, sizes[-1]]
+
+
 def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) -> Bounds:
     """Bounds for weights a; free says that b is, else there is none.
 
@@ -59,13 +66,13 @@ def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) 
         read = rows.read(a, offset=free, bent=False, threads=None)
         high = _above(problem, a, read, rows.cost)
         g = np.append(a[:-1] - read.v[:-1], -read.v[-1])
-        low, tries = -np.inf, sample_sizes(problem)
+        low, tries = -np.inf, _corrected_sizes(problem)
         if 0.5 * float(g[:-1] @ g[:-1]) > _FAR * high:
-            tries = tries[-1:]  # much to make up for
+            tries = tries[-2:]  # much to make up for
         elif not free:
             tries = [0, *tries]  # alpha as it is
         for size in tries:
-            new = _below(problem, a, read, rows.cost, g, size, 0.5 * goal * high)
+            new = _below(problem, a, read, rows.cost, g, size, _AIM * goal * high)
             better = new > low + 0.3 * (high - max(low, 0.0))
             low = max(low, new)
             if high - low <= goal * high or not (better or size < 1):

@@ -24,6 +24,7 @@ __all__ = ["LogisticReading", "LogisticRows", "all_rows"]
 Array = NDArray[np.float64]
 
 _COMPILED = 100_000  # entries from which a lane is one compiled call
+_SERIAL = 150_000  # entries below which threads cost more than they bring
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class LogisticRows:
         index: NDArray[np.int64] | None = None,
     ) -> None:
         self.index = index  # which rows of the problem, None for all
-        self.lanes = Lanes(matrix, wide=wide, scatter=scatter)
+        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3)
+        self.lanes.serial = matrix.shape[0] * matrix.shape[1] < _SERIAL
         self.sign, self.cost = sign, cost
         self.n, self.d = matrix.shape
         self.size = self.n * self.d
@@ -146,8 +148,16 @@ class LogisticRows:
 
     def margins(self, a: Array) -> Array:
         """y (w.x + b)."""
-        w = a[:-1].astype(self.lanes.dtype)
-        return np.asarray(self.sign * ((self.lanes.matrix @ w) + a[-1]), dtype=np.float64)
+        w, out = a[:-1].astype(self.lanes.dtype), np.empty(self.n)
+
+        def fill(lane: int) -> None:
+            lo, hi = self.lanes.spans[lane]
+            out[lo:hi] = self.lanes.matrix[lo:hi] @ w
+
+        self.lanes.each(fill)
+        out += a[-1]
+        out *= self.sign
+        return out
 
     def _sums(self, bent: bool) -> tuple[Array, Array, Array]:
         size = self.d + 1 if bent else 0

@@ -40,10 +40,17 @@ class Lanes:
     scatter : callable, optional
         ``scatter(matrix, lo, hi, out)`` writes rows of a sparse matrix out densely; compiled
         code does it faster than the default.
+    least : int, default=4
+        Blocks of a lane, at least.
     """
 
     def __init__(
-        self, matrix: Any, *, wide: bool = False, scatter: Callable[..., Any] | None = None
+        self,
+        matrix: Any,
+        *,
+        wide: bool = False,
+        scatter: Callable[..., Any] | None = None,
+        least: int = 4,
     ) -> None:
         self.matrix = matrix
         self.scatter = scatter or _scatter
@@ -55,7 +62,7 @@ class Lanes:
         self.rows = min(self.rows, max(1024, self.n // 16 // 64 * 64))  # work for every thread
         n_blocks = -(-self.n // self.rows)
         count = 8 if self.d <= 128 else 4 if self.d <= 512 else 2
-        count = max(1, min(count, n_blocks // 4))
+        count = max(1, min(count, n_blocks // least))
         edges = [n_blocks * k // count for k in range(count + 1)]
         self.spans = [
             (edges[k] * self.rows, min(self.n, edges[k + 1] * self.rows)) for k in range(count)

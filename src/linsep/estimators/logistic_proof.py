@@ -90,7 +90,7 @@ class LogisticProof:
         known = witness is not None and len(witness.rows) == problem.n
         alpha = witness.multipliers if witness is not None and known else None
         free = "free" if self.fit_intercept else "none"
-        return logistic_gap(problem, a, C, free, alpha=alpha, goal=0.7 * self.tol), True
+        return logistic_gap(problem, a, C, free, alpha=alpha, goal=0.95 * self.tol), True
 
     def _without_maximum(
         self, problem: Problem, solver: Any, outcome: Outcome[Any], gap: Gap, limits: Limits

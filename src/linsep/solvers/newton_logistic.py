@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 _MEMORY = 12  # pairs of L-BFGS kept before the curvature is computed afresh
 _SAMPLE_STEPS = 12  # on one sample, at most
-_ENOUGH = (1e-1, 1e1)  # |gradient|^2 / 2 P from which the next sample is taken after the step
+_ENOUGH = (1.0, 1e1)  # |gradient|^2 / 2 P from which the next sample is taken after the step
 _SHRINK = 0.02  # of the decrement by a step with the curvature of a sample, at first
 _RUNAWAY = 12  # steps without a penalty after which shrinking steps are expected
 
