@@ -47,6 +47,9 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
     """Whether NaN and infinity in X are noticed by the certificate, which reads all rows, so
     that no pass over the data is needed before the first step."""
 
+    _given: Problem | None = None
+    """The problem of the rows that ``fit`` gets, where a scheme of many has checked it before."""
+
     # -- to be given by each estimator ------------------------------------------------------
 
     def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
@@ -126,6 +129,9 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
             raise LabelError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
+        if self._given is not None:
+            self.n_features_in_ = self._given.d
+            return self._given
         try:
             X = validate_data(
                 self,

@@ -24,7 +24,7 @@ __all__ = ["SVMFit"]
 
 # runs that end here get no last digits: whoever limits them wants an answer now
 _CUT_SHORT = (Status.DIVERGED, Status.TIME_LIMIT, Status.STEP_LIMIT, Status.STOPPED)
-_HURRY = 200  # passes of coordinate descent after which another solver is better
+_HURRY = 1000  # passes of coordinate descent after which another solver is better
 
 
 class SVMFit(LinearClassifier):

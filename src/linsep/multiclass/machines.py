@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any, Self
 
@@ -108,16 +109,23 @@ def fit_machine(
     seconds: float | None = None,
     *,
     hurry: bool = False,
+    problem: Problem | None = None,
 ) -> tuple[Any, Any]:
     """A fitted copy, and its certificate: its own, or for other libraries one made here.
 
     ``seconds`` is a limit of time for estimators that have one. ``hurry`` is for one of many
-    problems: an estimator that would go further than its ``tol`` does not.
+    problems: an estimator that would go further than its ``tol`` does not. ``problem`` is that of
+    the rows and labels, if it has been made.
     """
-    if hurry and hasattr(last_step(estimator), "_hurry"):
-        machine = _in_a_hurry(estimator, X, y, weight, seconds)
+    machine = _limited(estimator, seconds)
+    if problem is not None:
+        machine._given = problem
+    if hurry and hasattr(last_step(machine), "_hurry"):
+        _fit_in_a_hurry(machine, X, y, weight)
     else:
-        machine = _fitted(_limited(estimator, seconds), X, y, weight)
+        _fitted(machine, X, y, weight)
+    if problem is not None:
+        del machine._given  # the model does not keep the rows
     _give_back_limit(machine, estimator)
     certificate = getattr(last_step(machine), "certificate_", None)
     if certificate is None and not is_ours(machine):
@@ -133,9 +141,8 @@ def _fitted(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
     return machine.fit(X, y, sample_weight=weight)
 
 
-def _in_a_hurry(estimator: Any, X: Any, y: Any, weight: Any, seconds: float | None) -> Any:
+def _fit_in_a_hurry(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> None:
     """A small problem solved to ``tol`` and no further; what is fast first, then what is sure."""
-    machine = _limited(estimator, seconds)
     inside = last_step(machine)
     inside._hurry = "descent"
     with warnings.catch_warnings():
@@ -145,17 +152,25 @@ def _in_a_hurry(estimator: Any, X: Any, y: Any, weight: Any, seconds: float | No
         inside._hurry = "newton"
         _fitted(machine, X, y, weight)
     del inside._hurry
-    return machine
 
 
 def _limited(estimator: Any, seconds: float | None) -> Any:
     """A copy that takes no longer than this, if it can look at the clock."""
-    machine = clone(estimator)
+    machine = _fresh(estimator)
     inside = last_step(machine)
     if seconds is not None and "time_limit" in inside.get_params(deep=False):
         own = inside.time_limit
         inside.set_params(time_limit=seconds if own is None else min(own, seconds))
     return machine
+
+
+_PLAIN = (type(None), bool, int, float, str)
+
+
+def _fresh(estimator: Any) -> Any:
+    """A copy that is not fitted; of plain settings in a blink."""
+    plain = is_ours(estimator) and all(type(v) in _PLAIN for v in vars(estimator).values())
+    return copy.copy(estimator) if plain else clone(estimator)
 
 
 def _give_back_limit(machine: Any, estimator: Any) -> None:

@@ -15,6 +15,7 @@ from linsep.estimators.labels import plain_labels
 from linsep.estimators.params import Check, one_of
 from linsep.multiclass.base import ManyClasses
 from linsep.multiclass.machines import values
+from linsep.multiclass.table import table_of
 from linsep.multiclass.work import Job, entries
 
 __all__ = ["OneVsRest"]
@@ -129,7 +130,8 @@ class OneVsRest(ManyClasses):
         K = len(self.classes_)
         own = [1] if K == 2 else range(K)
         self._rejecting()  # an error before the work
-        jobs = [Job(inner, X, label, weight, k) for k in own]
+        table = table_of(inner, X, label, weight) if K > 2 else None
+        jobs = [Job(inner, X, label, weight, k, table=table) for k in own]
         return self._run(jobs, entries(X))
 
     def _scheme(self) -> str:

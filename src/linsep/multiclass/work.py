@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
+from linsep.core import Problem
 from linsep.core.lanes import run_all
 from linsep.core.limits import Interrupts
 from linsep.core.status import Status
 from linsep.errors import GapWarning
 from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, is_ours, is_pairwise, untrained
+from linsep.multiclass.table import duel_of, part_of
 
 __all__ = ["Job", "entries", "run_jobs"]
 
@@ -40,6 +42,8 @@ class Job:
     """Number of the class called 1."""
     negative: int | None = None
     """Number of the class called 0; None: all others."""
+    table: Problem | None = None
+    """The problem of all classes, where one against all others is made of it."""
 
     def rows(self) -> NDArray[np.intp] | None:
         """Numbers of the rows that take part; None for all."""
@@ -56,7 +60,13 @@ class Job:
                 X = X[:, rows]
             weight = None if weight is None else weight[rows]
         target = (label == self.positive).astype(int)
-        machine, found = fit_machine(self.estimator, X, target, weight, seconds, hurry=hurry)
+        if rows is None:
+            problem = None if self.table is None else part_of(self.table, self.positive)
+        else:
+            problem = duel_of(self.estimator, X, target, weight)
+        machine, found = fit_machine(
+            self.estimator, X, target, weight, seconds, hurry=hurry, problem=problem
+        )
         return machine, renumbered(found, rows)
 
     def without_fit(self, status: Status) -> tuple[Any, Any]:
