@@ -24,11 +24,12 @@ def missing():
 
 def families(X, y, C, wide):
     """Name of each tool with its runs (words, function that gives (w, b))."""
-    solvers = ["lbfgs", "newton-cg", "liblinear", "sag"]
-    if not wide:
-        solvers = ["newton-cholesky", *solvers]
-    for solver in solvers:
+    first = ["lbfgs"] if wide else ["newton-cholesky", "lbfgs"]
+    for solver in first:
         yield f"sklearn {solver}", list(_sklearn(LogisticRegression, X, y, C, solver))
+    if find_spec("snapml"):
+        for dual in (False, True):
+            yield f"snapml {'dual' if dual else 'primal'}", list(_snapml(X, y, C, dual))
     if find_spec("sklearnex"):
         from sklearnex.linear_model import LogisticRegression as Intel
 
@@ -37,9 +38,8 @@ def families(X, y, C, wide):
     if find_spec("liblinear"):
         for kind in (0, 7):
             yield f"liblinear -s {kind}", list(_liblinear(X, y, C, kind))
-    if find_spec("snapml"):
-        for dual in (True, False):
-            yield f"snapml {'dual' if dual else 'primal'}", list(_snapml(X, y, C, dual))
+    for solver in ("newton-cg", "liblinear", "sag"):
+        yield f"sklearn {solver}", list(_sklearn(LogisticRegression, X, y, C, solver))
 
 
 def _sklearn(kind, X, y, C, solver):
