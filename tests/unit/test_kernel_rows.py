@@ -9,6 +9,8 @@ from linsep import KernelSVM
 from linsep.certify.kernel_values import KernelValues
 from linsep.core import Problem
 from linsep.kernels import RBF
+from linsep.kernels.equal import groups_of
+from linsep.kernels.sums import weighted_sums
 from linsep.solvers.smo_parts import LazyRows
 
 N = 600
@@ -34,7 +36,7 @@ def test_rows_that_are_asked_for_are_there_and_few_of_the_others():
 
 def test_once_many_rows_are_asked_for_all_are_made():
     lazy, K = rows_of()
-    lazy.need(np.arange(N), np.arange(0, N, 8), (0,), lambda: np.zeros(N))
+    lazy.need(np.arange(N), np.arange(0, N, 4), (0,), lambda: np.zeros(N))
     assert lazy.ready.all()
     assert np.allclose(lazy.G, K, atol=1e-12)
 
@@ -62,3 +64,32 @@ def test_many_rows_of_three_classes_are_certified(memory):
     assert max(part.relative_gap for part in model.certificate_.parts) <= 1e-3
     errors = int((model.decision_function(X).argmax(axis=1) != y).sum())
     assert model.certificate_.errors == errors
+
+
+def test_equal_rows_are_found_and_their_values_made_once():
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 2, size=(5000, 8)).astype(float)
+    first, group = groups_of(X)
+    assert (X[first][group] == X).all()
+    assert len(first) < 600  # 256 different rows; products may keep a few apart
+    assert groups_of(rng.normal(size=(5000, 8))) is None
+    assert groups_of(np.where(np.arange(5000)[:, None] == 7, np.nan, X)) is not None
+    kernel = RBF(gamma=0.3)
+    coef = rng.normal(size=(5000, 2))
+    A, B = kernel.rows(X[:3000], np.dtype(np.float64)), kernel.rows(X, np.dtype(np.float64))
+    found = weighted_sums(kernel, A, B, coef)
+    assert np.allclose(found, kernel.gram(X[:3000], X) @ coef, atol=1e-9)
+
+
+def test_rows_without_any_value_are_one_group():
+    first, group = groups_of(np.zeros((50, 3)))
+    assert len(first) == 1
+    assert not group.any()
+
+
+def test_pairs_of_few_rows_among_many_classes():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(2100, 2)), np.arange(2100) % 12
+    X[:, 0] += 8.0 * y
+    model = KernelSVM(gamma=0.5, C=1.0).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-3

@@ -13,6 +13,7 @@ from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.errors import DataError
 from linsep.kernels.domain import unusable
+from linsep.kernels.equal import groups_of, sum_of_groups
 from linsep.kernels.sums import short_rows, weighted_sums
 
 __all__ = ["KernelValues"]
@@ -20,6 +21,7 @@ __all__ = ["KernelValues"]
 _TILE = 512  # rows and columns computed together: one product, one pass of the function
 _STEP, _STRIP = 256, 1024  # rows and columns of a product that is not kept: 1 MB in float32
 _WIDE = _STEP * _STRIP
+_WORTH = 4_000_000  # values from which a look for equal rows pays
 _SERIAL = 300_000  # entries below which threads cost more than they bring
 
 Rows = Any  # an array of row numbers, or a slice
@@ -183,6 +185,14 @@ class KernelValues:
         """sum_r coef_r K(x_r, x_i) over the rows ids, for these rows: each value is made once."""
         if self.kernel is None or not getattr(self.kernel, "symmetric", False):
             return self.combine(ids, coef, ids)
+        whole = self.picked(ids, np.float64)
+        groups = groups_of(whole.matrix) if len(ids) ** 2 >= _WORTH else None
+        if groups is not None:
+            merged = sum_of_groups(coef[:, None], groups)[:, 0]
+            return self._symmetric(ids[groups[0]], merged)[groups[1]]
+        return self._symmetric(ids, coef)
+
+    def _symmetric(self, ids: NDArray[np.int64], coef: NDArray[np.float64]) -> NDArray[np.float64]:
         whole = self.picked(ids, np.float64)
         cuts = list(pairwise([*range(0, len(ids), _TILE), len(ids)]))
 

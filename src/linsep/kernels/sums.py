@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all
+from linsep.kernels.equal import groups_of, sum_of_groups
 from linsep.kernels.rows import Rows
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["STRIP", "short_rows", "weighted_sums"]
 
 _STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which stays in the cache
+_MANY = 4_000_000  # values from which a look for equal rows pays
 _SERIAL = 300_000  # values below which threads cost more than they bring
 _FILLED = 32  # entries for each one stored up to which dense products of sparse rows are faster
 _BYTES = 256 << 20  # a sparse matrix is never written out beyond this
@@ -27,8 +29,23 @@ def weighted_sums(
 ) -> NDArray[np.float64]:
     """sum_j K(a_i, b_j) coef_jm for every row of A and column of coef.
 
-    In the format of the rows; float32 adds strips of STRIP terms, ``wide`` in float64.
+    In the format of the rows; float32 adds strips of STRIP terms, ``wide`` in float64. Of equal
+    rows the values are made once.
     """
+    if A.n * B.n >= _MANY and kernel.symmetric:
+        groups = groups_of(B.matrix)
+        if groups is not None:
+            B, coef = B.take(groups[0]), sum_of_groups(coef, groups)
+        groups = groups_of(A.matrix)
+        if groups is not None:
+            A = A.take(groups[0])
+            return _sums(kernel, A, B, coef, wide)[groups[1]]
+    return _sums(kernel, A, B, coef, wide)
+
+
+def _sums(
+    kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64], wide: bool
+) -> NDArray[np.float64]:
     out = np.zeros((A.n, coef.shape[1]))
     short = coef.astype(np.float64 if wide else A.dtype)
     short = short[:, 0] if coef.shape[1] == 1 else short

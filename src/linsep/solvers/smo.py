@@ -42,6 +42,7 @@ _QUIET = 1e-13  # violation, relative to the size of f, that is taken for roundi
 _ROUNDS_IDLE = 3  # rounds without any change before it counts as stalled
 _EXTRA = 40  # steps a row that a small problem may take beyond the tolerance asked for
 _HALVING = 4000  # rounds in which the gap must fall to a half; where rescue came, 60
+_CLOSE = 0.5  # share of the tolerance at which the active rows are left for a look at all
 _FLAT = 1e-13  # squared distance of the hulls over the largest K_ii: nothing between them
 
 
@@ -176,8 +177,9 @@ class SMO(Finishing):
                 self._polish(problem, desk, pair, part)
             return
         part.alpha[active], part.f[active] = a, f
-        left = take_facts(y, c, a, f, free).violation
-        if left <= self._enough(part) or part.idle >= _ROUNDS_IDLE:
+        left = take_facts(y, c, a, f, free)
+        close = self.convex and left.gap <= _CLOSE * self.tol * part.facts[0]
+        if close or left.violation <= self._enough(part) or part.idle >= _ROUNDS_IDLE:
             self._look(problem, pairs, pair, part)
 
     def _solve(

@@ -22,6 +22,8 @@ class Facts:
     dual: float
     offset: float
     violation: float
+    gap: float
+    """What these rows add to the duality gap; rows safely at a bound would add nothing."""
     spread: float
     """Squared distance of the two points of the hulls that alpha stands for."""
 
@@ -74,7 +76,8 @@ def take_facts(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Fac
     else:
         primal = 0.5 * quad + float(cost @ np.maximum(0.0, 1.0 - margin))
         dual = max(total - 0.5 * quad, 0.0)
-    return Facts(up, low, primal, dual, offset, violation, spread)
+    gap = primal - total + 0.5 * quad + offset * float(alpha @ y)
+    return Facts(up, low, primal, dual, offset, violation, gap, spread)
 
 
 def best_offset(y: Array, cost: Array, f: Array) -> float:

@@ -26,7 +26,7 @@ Index = NDArray[np.int64]
 
 _SMALL = 100_000  # entries of rows up to which a product by numpy is fast
 _HALVES = 500_000  # entries of rows from which two threads share them
-_MANY = 0.1  # share of the rows from which all are made: by halves, in better blocks
+_MANY = 0.2  # share of the rows from which all are made: by halves, in better blocks
 _BATCH = 256  # rows made together, where as many may be needed: products of fewer are slower
 _LARGE = 4_000_000  # entries of a Gram matrix beyond the cache, where machine code reads faster
 
@@ -79,14 +79,16 @@ class LazyRows:
         if not len(new):
             return
         m = len(self.ids)
-        if self.edges is None and len(new) + np.count_nonzero(ready) > _MANY * m:
+        have = np.count_nonzero(ready)
+        if self.edges is None and len(new) + have > _MANY * m and have < 0.5 * m:
             self.values.fill(self.G, self.ids)
             self.ready[:m] = True
             return
         if len(new) < _BATCH:
             ready[new] = True
             wish = np.where(ready, 0.0, urgent())
-            most = np.argpartition(-wish, _BATCH - len(new))[: _BATCH - len(new)]
+            count = min(_BATCH - len(new), len(wish) - 1)
+            most = np.argpartition(-wish, count)[:count]
             new = np.concatenate([new, most[wish[most] > 0]])
         at = np.sort(place[new])
         for k in blocks:
