@@ -122,3 +122,15 @@ def test_the_compiled_survey_measures_as_numpy_does(kind, d):
     assert found.usable
     X[600, d - 1] = np.nan
     assert not _compiled(Problem(X, np.arange(700) % 2, check_finite=False), 1).usable
+
+
+def test_a_sample_within_a_larger_one_is_the_same_as_from_all_rows():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(60_000, 3)), np.arange(60_000) % 2
+    one, other = Problem(X, y), Problem(X, y)
+    sample_matrix(one, 9000)
+    for mine, fresh in zip(sample_matrix(one, 5000), sample_matrix(other, 5000)):
+        assert np.array_equal(mine, fresh)
+    index, cost, part = sample_matrix(one, 5000)
+    assert np.array_equal(part, X[index]) and len(index) == pytest.approx(5000, rel=0.1)
+    assert cost.sum() == pytest.approx(60_000, rel=0.1)

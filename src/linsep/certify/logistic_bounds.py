@@ -47,13 +47,7 @@ def sample_sizes(problem: Problem) -> list[int]:
     if problem.sparse and problem.matrix.nnz < _DENSE * problem.n * problem.d:
         return []
     first = max(6144, 24 * problem.d)
-    return [size for size in (first, 8 * first) if 4 * size <= problem.n]
-
-
-def _corrected_sizes(problem: Problem) -> list[int]:
-    """Sizes of the samples to move alpha on, one after the other; the last two are large."""
-    sizes = sample_sizes(problem)
-    return [*sizes[:-1], sizes[-1] // 2, sizes[-1]]
+    return [size for size in (first, 4 * first) if 4 * size <= problem.n]
 
 
 def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) -> Bounds:
@@ -66,9 +60,9 @@ def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) 
         read = rows.read(a, offset=free, bent=False, threads=None)
         high = _above(problem, a, read, rows.cost)
         g = np.append(a[:-1] - read.v[:-1], -read.v[-1])
-        low, tries = -np.inf, _corrected_sizes(problem)
+        low, tries = -np.inf, sample_sizes(problem)
         if 0.5 * float(g[:-1] @ g[:-1]) > _FAR * high:
-            tries = tries[-2:]  # much to make up for
+            tries = tries[-1:]  # much to make up for
         elif not free:
             tries = [0, *tries]  # alpha as it is
         for size in tries:

@@ -142,13 +142,16 @@ def as_labels(y: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if classes.size < 2:
         shown = classes[0].item() if hasattr(classes[0], "item") else classes[0]
         raise LabelError(f"y has one class ({shown!r}); a separating hyperplane needs two.")
-    return classes, label.astype(np.int64)
+    return classes, label.astype(np.int64, copy=False)
 
 
 def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Sorted classes and the number of each row's class; without sorting for small integers."""
     if labels.dtype.kind in "iu" and labels.size:
         low, high = int(labels.min()), int(labels.max())
+        is_high, is_low = labels == high, labels == low
+        if low < high and np.count_nonzero(is_high) + np.count_nonzero(is_low) == labels.size:
+            return np.array([low, high], labels.dtype), is_high.astype(np.int64)
         if high - low < 1000:
             unsigned = f"u{labels.dtype.itemsize}"  # a difference of int8 may be 255
             shifted = (labels - low).astype(unsigned).astype(np.int64)

@@ -1,9 +1,10 @@
 """Newton's method for logistic regression on sparse and on wide data.
 
 Problem   as for newton_logistic.py, where the matrix of second derivatives is too large
-Update    a <- a + t p; H p = -gradient by conjugate gradients scaled by the diagonal of H, to a
-          relative accuracy that grows with the progress; rows of hardly any curvature are left
-          out of H; t is the exact minimum along p, found from the scores alone
+Update    a <- a + t p; H p = -gradient by conjugate gradients scaled by the diagonal of H, and
+          by its longest rows where these carry much of it, to a relative accuracy that grows
+          with the progress; rows of hardly any curvature are left out of H; t is the exact
+          minimum along p, found from the scores alone
 Stop      as for newton_logistic.py
 Paper     Lin, Weng, Keerthi 2008, Trust region Newton method for logistic regression
 """
