@@ -26,7 +26,7 @@ def read_labels(y: Any) -> NDArray[Any]:
     'i'
     """
     plain = plain_labels(y)
-    shape = np.shape(plain)
+    shape = np.asarray(plain).shape
     if len(shape) == 2 and shape[1] > 1:
         raise LabelError(
             f"y has shape {shape}: several labels for each row. Give one label for each row, or "
