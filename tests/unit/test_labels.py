@@ -24,11 +24,3 @@ def test_integers_are_numbered_as_by_sorting(y):
     wanted, places = np.unique(y, return_inverse=True)
     assert classes.dtype == y.dtype and label.dtype == np.int64
     assert classes.tolist() == wanted.tolist() and label.tolist() == places.tolist()
-
-
-def test_labels_that_only_become_an_array():
-    """What has ``__array__`` and nothing else, as scikit-learn's checks give it."""
-    from sklearn.utils.estimator_checks import _NotAnArray
-
-    model = linsep.OneVsRest().fit(_NotAnArray(X), _NotAnArray(NUMBER))
-    assert model.classes_.tolist() == [0, 1, 2]
