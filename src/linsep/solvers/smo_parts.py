@@ -74,7 +74,7 @@ class LazyRows:
 
         urgent() says of every row at ``place`` how much it asks for it: not at all from 0 down.
         """
-        ready = self.ready[:, list(blocks)].all(axis=1)[place]
+        ready = np.asarray(self.ready[:, list(blocks)].all(axis=1))[place]
         new = some[~ready[some]]
         if not len(new):
             return
