@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -19,7 +21,7 @@ SHARING = [
 
 
 @pytest.mark.filterwarnings("ignore::linsep.errors.LinsepWarning")
-@pytest.mark.parametrize("inner", SHARING, ids=str)
+@pytest.mark.parametrize("inner", SHARING, ids=lambda m: re.sub(r" at 0x\w+", "", str(m)))
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne])
