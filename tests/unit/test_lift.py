@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -450,9 +451,9 @@ def test_functions_are_not_saved(tmp_path):
     model = make_pipeline(Lift(circle), linsep.Perceptron()).fit(X2, [0, 1, 1])
     with pytest.raises(ModelError, match="holds no code"):
         linsep.save(model, tmp_path / "m.json")
-    scaled = make_pipeline(StandardScaler(), linsep.Perceptron()).fit(X2, [0, 1, 1])
-    with pytest.raises(ModelError, match="StandardScaler"):
-        linsep.save(scaled, tmp_path / "m.json")
+    turned = make_pipeline(PCA(), linsep.Perceptron()).fit(X2, [0, 1, 1])
+    with pytest.raises(ModelError, match="PCA"):
+        linsep.save(turned, tmp_path / "m.json")
     assert not list(tmp_path.iterdir())
 
 
