@@ -24,6 +24,7 @@ from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.callbacks import CallbackBridge
 from linsep.estimators.checked import checked_problem
 from linsep.estimators.params import Check, boolean, check_params, either, none, number, seed_of
+from linsep.estimators.unusable import overflow_words
 
 __all__ = ["AdditiveRun"]
 
@@ -95,7 +96,7 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
             fitted = fit_smo(self, problem, power, state, limits, observers, drive)
         self._keep(problem, fitted)
         bridge.close()
-        self._warn()
+        self._warn(problem)
 
     def _keep(self, problem: Problem, fitted: Fitted) -> None:
         outcome = fitted.outcome
@@ -118,10 +119,10 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
         self.solver_used_ = fitted.words
         self.outcome_ = outcome
 
-    def _warn(self) -> None:
+    def _warn(self, problem: Problem) -> None:
         status, gap = self.status_, self.certificate_
         if status is Status.DIVERGED:
-            raise DataError("the numbers overflowed; scale the columns to at most 1.")
+            raise DataError(overflow_words(problem))
         if status.ok or self.outcome_.interrupted:
             return
         warnings.warn(

@@ -27,6 +27,7 @@ from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.callbacks import CallbackBridge
 from linsep.estimators.labels import read_labels
 from linsep.estimators.params import Check, boolean, check_params, either, none, number, seed_of
+from linsep.estimators.unusable import overflow_words
 from linsep.formats.linear import linear_from_model, linear_to_model
 
 __all__ = ["LinearClassifier"]
@@ -112,10 +113,7 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         )
         if not getattr(outcome.certificate, "finite", True) or outcome.status is Status.DIVERGED:
             problem.check_finite()
-            raise DataError(
-                f"the numbers overflowed: {_largest(problem)}. Scale the columns, for instance "
-                "with sklearn.preprocessing.MaxAbsScaler."
-            )
+            raise DataError(overflow_words(problem))
         with np.errstate(all="ignore"):
             self._keep(problem, solver, outcome, reason)
         bridge.close()
@@ -254,15 +252,3 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _largest(problem: Problem) -> str:
-    """Where the largest entry of X stands."""
-    values = abs(problem.matrix)
-    if problem.sparse:
-        at = int(values.data.argmax())
-        column, size = int(values.indices[at]), float(values.data[at])
-    else:
-        at = int(values.argmax())
-        column, size = at % problem.d, float(values.flat[at])
-    return f"column {column} ({problem.feature_name(column)!r}) reaches {size:.3g}"

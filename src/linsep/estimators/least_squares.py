@@ -16,13 +16,14 @@ from linsep.certify.rational import rational_squares
 from linsep.certify.squares import Squares, measure_squares, rounded
 from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
-from linsep.estimators.base import LinearClassifier, _largest
+from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge
 from linsep.estimators.influence import RowReport, row_report
 from linsep.estimators.params import Check, either, function, none, number, one_of
 from linsep.estimators.squares_choice import choose_squares, slow_words, too_fast_words
 from linsep.estimators.squares_facts import SquaresFacts
 from linsep.estimators.squares_summary import squares_summary
+from linsep.estimators.unusable import overflow_words
 from linsep.solvers.gradient_squares import spectrum
 from linsep.solvers.pseudo_inverse import PseudoInverse, fits, pseudo_inverse
 from linsep.verdict import decide
@@ -347,7 +348,4 @@ class LeastSquares(SquaresFacts, LinearClassifier):
 def _refuse(problem: Problem) -> None:
     """Numbers that are not finite, or too large to be squared."""
     problem.check_finite()
-    raise DataError(
-        f"the numbers overflowed: {_largest(problem)}. Scale the columns, for instance "
-        "with sklearn.preprocessing.MaxAbsScaler."
-    )
+    raise DataError(overflow_words(problem))

@@ -19,8 +19,6 @@ from linsep.estimators.svm_choice import SOLVERS
 from linsep.estimators.svm_facts import SVMFacts
 from linsep.estimators.svm_fit import SVMFit
 from linsep.estimators.svm_hard import hull_search
-from linsep.estimators.svm_start import overflow_words as _overflow_words  # noqa: F401
-from linsep.estimators.svm_start import refuse_unusable as _refuse_unusable  # noqa: F401
 from linsep.estimators.svm_summary import svm_summary
 
 __all__ = ["LinearSVM"]

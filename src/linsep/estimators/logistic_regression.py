@@ -21,7 +21,7 @@ from linsep.estimators.logistic_facts import LogisticFacts, logistic_summary
 from linsep.estimators.logistic_proof import LogisticProof
 from linsep.estimators.logistic_words import refuse_weights, warning_of
 from linsep.estimators.params import Check, either, function, none, number, one_of
-from linsep.estimators.svm_start import overflow_words, refuse_unusable
+from linsep.estimators.unusable import overflow_words, refuse_unusable
 
 __all__ = ["LogisticRegression"]
 

@@ -17,7 +17,8 @@ from linsep.estimators.svm_capped import capped_machine, gap_wanted
 from linsep.estimators.svm_choice import choose_solver, is_small
 from linsep.estimators.svm_hard import hard_machine, hard_machines
 from linsep.estimators.svm_keep import keep_machine, warn_inseparable, warn_unfinished
-from linsep.estimators.svm_start import refuse_tiny, refuse_unusable, warm_state
+from linsep.estimators.svm_start import warm_state
+from linsep.estimators.unusable import refuse_tiny, refuse_unusable
 from linsep.solvers.polish import polish, polish_parts
 
 __all__ = ["SVMFit"]

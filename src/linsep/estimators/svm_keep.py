@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep.certify.gap import Objective, feasible
 from linsep.core import Outcome, Problem, Status, Witness
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning
-from linsep.estimators.svm_start import overflow_words
+from linsep.estimators.unusable import overflow_words
 
 __all__ = ["NotConvergedWarning", "keep_machine", "warn_inseparable", "warn_unfinished"]
 

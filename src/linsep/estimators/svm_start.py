@@ -1,4 +1,4 @@
-"""Before a machine is fitted: rows that cannot be worked with, and where to start from."""
+"""Where a machine starts from that was fitted before."""
 
 from __future__ import annotations
 
@@ -6,46 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from linsep.certify.survey import survey
 from linsep.core import Problem
-from linsep.errors import DataError
 from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.newton_machine import NewtonMachine
 
-__all__ = ["overflow_words", "refuse_tiny", "refuse_unusable", "warm_state"]
-
-_TINY = 1e-70  # largest entry below which the square of a hard margin's weights may overflow
-
-
-def refuse_unusable(problem: Problem) -> None:
-    """NaN, infinity, and numbers too large for sums of squares, by name and place."""
-    if survey(problem).usable:
-        return
-    problem.check_finite()
-    data = problem.matrix.data if problem.sparse else problem.matrix
-    if float(max(data.max(), -data.min())) > 1e100:
-        raise DataError(overflow_words(problem))
-
-
-def refuse_tiny(problem: Problem) -> None:
-    """Numbers so small that the weights of a hard margin are not among the floating ones."""
-    data = problem.matrix.data if problem.sparse else problem.matrix
-    largest = float(np.abs(data).max(initial=0.0))
-    if 0.0 < largest < _TINY:
-        raise DataError(
-            f"the largest entry of X is {largest:.3g}, so the weights of a hard margin (C=inf) "
-            "overflow. Scale the columns, for instance with sklearn.preprocessing.MaxAbsScaler."
-        )
-
-
-def overflow_words(problem: Problem) -> str:
-    """What to say when sums of squares overflow."""
-    from linsep.estimators.base import _largest
-
-    return (
-        f"the numbers overflowed: {_largest(problem)}. Scale the columns, for instance "
-        "with sklearn.preprocessing.MaxAbsScaler."
-    )
+__all__ = ["warm_state"]
 
 
 def warm_state(model: Any, problem: Problem, solver: Any) -> Any:
