@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KernelDensity
 
-from linsep.core.validate import as_labels
+import linsep
+from linsep.core.labels import as_labels
 
 CASES = [
     np.array([1, 0, 0, 1]),
@@ -24,3 +26,13 @@ def test_integers_are_numbered_as_by_sorting(y):
     wanted, places = np.unique(y, return_inverse=True)
     assert classes.dtype == y.dtype and label.dtype == np.int64
     assert classes.tolist() == wanted.tolist() and label.tolist() == places.tolist()
+
+
+def test_every_reader_of_labels_takes_the_same_kinds():
+    """A list of whole numbers held as objects gives integer classes, whoever reads it."""
+    X = np.array([[0.0], [0.2], [2.0], [2.3]])
+    y = np.array([3, 3, 7, 7], dtype=object)
+    rule = linsep.risk.PlugInClassifier(KernelDensity()).fit(X, y)
+    assert rule.classes_.dtype.kind == "i" and rule.predict(X).tolist() == [3, 3, 7, 7]
+    assert as_labels(y, 4)[0].dtype.kind == "i"
+    assert linsep.separability(X, y).separable

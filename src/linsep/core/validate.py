@@ -1,4 +1,4 @@
-"""Checking what a caller gives: matrix, labels, weights. Errors name the value and its place."""
+"""Checking what a caller gives: matrix, weights, targets. Errors name the value and its place."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linsep.errors import DataError, LabelError
+from linsep.errors import DataError
 
-__all__ = ["as_labels", "as_matrix", "as_targets", "as_weights", "require_finite"]
+__all__ = ["as_matrix", "as_targets", "as_weights", "require_finite"]
 
 _CHUNK = 1 << 20  # elements looked at together
 _LEAST = 1e-140  # targets below it, or above its inverse, have squares beyond floats
@@ -118,48 +118,6 @@ def _all_finite(values: NDArray[Any]) -> bool:
         return all(map(finite, pieces))
     with ThreadPoolExecutor(2) as pool:
         return all(pool.map(finite, pieces))
-
-
-def as_labels(y: ArrayLike, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Sorted classes, and the number of each row\'s class among them."""
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise LabelError(f"y has shape {labels.shape}; one label for each row is needed: ({n},).")
-    if labels.shape[0] != n:
-        raise LabelError(f"y has {labels.shape[0]} labels but X has {n} rows; give one a row.")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        at = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise LabelError(f"y contains NaN or infinity at row {at} ({labels[at]}); drop that row.")
-    if labels.dtype == object and any(v is None or v != v for v in labels):
-        at = next(i for i, v in enumerate(labels) if v is None or v != v)
-        raise LabelError(f"y has no label at row {at}; drop that row or give it a label.")
-    try:
-        classes, label = _unique(labels)
-    except TypeError as error:
-        raise LabelError(f"y mixes labels that cannot be sorted ({error}); use one type.") from None
-    if classes.size < 2:
-        shown = classes[0].item() if hasattr(classes[0], "item") else classes[0]
-        raise LabelError(f"y has one class ({shown!r}); a separating hyperplane needs two.")
-    return classes, label.astype(np.int64, copy=False)
-
-
-def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sorted classes and the number of each row's class; without sorting for small integers."""
-    if labels.dtype.kind in "iu" and labels.size:
-        low, high = int(labels.min()), int(labels.max())
-        is_high, is_low = labels == high, labels == low
-        if low < high and np.count_nonzero(is_high) + np.count_nonzero(is_low) == labels.size:
-            return np.array([low, high], labels.dtype), is_high.astype(np.int64)
-        if high - low < 1000:
-            unsigned = f"u{labels.dtype.itemsize}"  # a difference of int8 may be 255
-            shifted = (labels - low).astype(unsigned).astype(np.int64)
-            present = np.flatnonzero(np.bincount(shifted, minlength=1))
-            place = np.zeros(high - low + 1, dtype=np.int64)
-            place[present] = np.arange(present.size)
-            return present.astype(labels.dtype) + labels.dtype.type(low), place[shifted]
-    return np.unique(labels, return_inverse=True)
 
 
 def as_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:

@@ -15,11 +15,11 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.core.labels import plain_labels
 from linsep.core.limits import Interrupts
 from linsep.errors import DataError, LinsepWarning, ModelError, SettingError
 from linsep.estimators.calibration import METHODS, Calibration, fit_calibration
 from linsep.estimators.class_weight import row_weights
-from linsep.estimators.labels import plain_labels
 from linsep.estimators.params import Check, either, none, one_of
 
 __all__ = ["Calibrated"]

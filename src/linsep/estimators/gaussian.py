@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from linsep.certify.certificate import judge
 from linsep.certify.gaussian import GaussianCertificate, judge_gaussian
 from linsep.core import Outcome, Problem, Witness
+from linsep.core.labels import plain_labels
 from linsep.core.lanes import one_blas_thread
 from linsep.core.protocol import State
 from linsep.errors import DegenerateWarning
@@ -22,7 +23,6 @@ from linsep.estimators.gaussian_file import gaussian_from_model, gaussian_to_mod
 from linsep.estimators.gaussian_fit import estimate
 from linsep.estimators.gaussian_forms import Densities
 from linsep.estimators.gaussian_rule import GaussianRule
-from linsep.estimators.labels import plain_labels
 from linsep.estimators.params import Check, check_params, either, none, number, one_of
 from linsep.risk.decision import decisions
 from linsep.risk.linear_rules import check_priors

@@ -1,4 +1,4 @@
-"""Labels of a caller as one array, one label a row."""
+"""Labels of a caller as one array, one label a row, held to scikit-learn's rules."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from linsep.core.labels import plain_labels
 from linsep.errors import LabelError
 
-__all__ = ["plain_labels", "read_labels"]
-
-_NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
+__all__ = ["read_labels"]
 
 
 def read_labels(y: Any) -> NDArray[Any]:
@@ -41,32 +40,6 @@ def read_labels(y: Any) -> NDArray[Any]:
     except (TypeError, ValueError) as error:
         raise LabelError(_words(plain, error)) from error
     return labels
-
-
-def plain_labels(y: Any) -> Any:
-    """Objects that are numbers as numbers; anything else as it is.
-
-    Arrays of objects that are all truths, all whole numbers or all numbers become arrays of
-    these, and so do columns of whole numbers and truths of a data frame that could have gaps
-    (Int64, boolean).
-    """
-    kind = getattr(getattr(y, "dtype", None), "kind", "O")
-    if isinstance(kind, str) and kind in "biu" and not isinstance(y, np.ndarray):
-        try:  # a column of pandas; scikit-learn makes floats of those that could have gaps
-            return np.asarray(y, dtype=bool if kind == "b" else f"{kind}8")
-        except (TypeError, ValueError):
-            return y  # with a gap
-    if kind == "T":  # numpy's text of any length, which scikit-learn does not know
-        return np.asarray(y, dtype=object)
-    if kind != "O" or not (isinstance(y, np.ndarray) or hasattr(y, "iloc")):
-        return y
-    column, y = y, np.asarray(y)
-    kinds = {type(label) for label in y.flat}
-    truths = {issubclass(k, bool | np.bool_) for k in kinds}
-    if len(truths) != 1 or not all(issubclass(k, _NUMBERS) for k in kinds):
-        return column
-    plain = np.asarray(y.tolist())
-    return plain if plain.dtype.kind in "biuf" else column
 
 
 def _words(y: Any, error: Exception) -> str:

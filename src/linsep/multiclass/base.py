@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.core.labels import as_labels
 from linsep.core.status import Status
-from linsep.core.validate import as_labels, as_weights
+from linsep.core.validate import as_weights
 from linsep.errors import DataError, LabelError
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.labels import read_labels

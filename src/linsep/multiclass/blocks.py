@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from linsep.core.validate import as_labels, as_matrix, require_finite
+from linsep.core.labels import as_labels
+from linsep.core.validate import as_matrix, require_finite
 
 __all__ = ["blocks_of", "kesler_vectors"]
 

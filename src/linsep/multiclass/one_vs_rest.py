@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.core.labels import plain_labels
 from linsep.core.lanes import run_all
 from linsep.errors import ModelError, SettingError
-from linsep.estimators.labels import plain_labels
 from linsep.estimators.params import Check, one_of
 from linsep.multiclass.base import ManyClasses
 from linsep.multiclass.machines import values

@@ -15,7 +15,8 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from linsep.core.validate import as_labels, as_weights
+from linsep.core.labels import as_labels, plain_labels
+from linsep.core.validate import as_weights
 from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.risk.decision import decisions
 from linsep.risk.linear_rules import check_priors, posterior_of_scores
@@ -150,7 +151,7 @@ class PlugInClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, X, plain_labels(y), dtype=np.float64)
         check_classification_targets(y)
         classes, label = as_labels(y, len(X))
         weight = as_weights(sample_weight, len(X))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.validate import as_labels
+from linsep.core.labels import as_labels
 from linsep.errors import DataError, SettingError
 from linsep.risk.intervals import binomial_interval, exceedance_bound
 from linsep.risk.tables import Table, as_loss, show
