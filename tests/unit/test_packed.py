@@ -8,8 +8,8 @@ import scipy.sparse
 
 import linsep
 from linsep.core import Problem
-from linsep.core.rows import CSR, Marks
 from linsep.jit import products
+from linsep.jit.layouts import CSR, Marks
 from linsep.solvers.packed import may_round, packed
 from linsep.solvers.row_system import RowSystem, conjugate_gradients, factored
 

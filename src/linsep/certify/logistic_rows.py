@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes
 from linsep.core.problem import Problem
-from linsep.core.rows import CSR
 from linsep.jit import logistic as loops
+from linsep.jit.layouts import CSR
 from linsep.jit.scatter import scatter
 from linsep.losses.logistic import loss
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.problem import Problem
-from linsep.core.rows import CSR
 from linsep.jit import products
+from linsep.jit.layouts import CSR
 from linsep.jit.scatter import scatter
 
 __all__ = [

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.problem import Problem
-from linsep.core.rows import CSR
 from linsep.jit import products
+from linsep.jit.layouts import CSR
 
 __all__ = ["Survey", "survey"]
 

@@ -5,8 +5,8 @@ from linsep.core.limits import Limits
 from linsep.core.log import NO_LOG, Log, new_log
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State, Witness
-from linsep.core.rows import CSR, BinaryRows, KeslerRows, Rows
 from linsep.core.status import Status
+from linsep.jit.layouts import CSR, BinaryRows, KeslerRows, Rows
 
 __all__ = [
     "CSR",

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from linsep.core.digest import row_hashes
 from linsep.core.labels import as_labels
 from linsep.core.lanes import one_blas_thread, run_all
-from linsep.core.rows import CSR, BinaryRows, KeslerRows, Rows
 from linsep.core.validate import as_matrix, as_targets, as_weights, require_finite
 from linsep.errors import DataError, LabelError
+from linsep.jit.layouts import CSR, BinaryRows, KeslerRows, Rows
 
 __all__ = ["Problem"]
 

@@ -1,6 +1,6 @@
 """Products with one reflected row, for every layout of the data.
 
-Inside a routine these are called with the tuples of ``core/rows.py``; numba picks the form by
+Inside a routine these are called with the tuples of ``jit/layouts.py``; numba picks the form by
 the type of the tuple. The functions below are the only ones that know how rows are stored.
 
     dot(rows, v, a)         z_v . a
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.rows import CSR, BinaryRows, KeslerRows, Marks
 from linsep.jit.compile import inner
 from linsep.jit.fetch import fetch
 from linsep.jit.fetch import register as register_fetch
+from linsep.jit.layouts import CSR, BinaryRows, KeslerRows, Marks
 
 __all__ = ["add", "dot", "norm2", "register", "weight"]
 

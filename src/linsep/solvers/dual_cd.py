@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
-from linsep.core.rows import Matrix
 from linsep.core.status import Status
 from linsep.jit import dual_cd as loops
+from linsep.jit.layouts import Matrix
 from linsep.solvers.dual_point import (
     Bounds,
     best_offset,

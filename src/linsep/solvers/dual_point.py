@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from linsep.certify.survey import survey
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
-from linsep.core.rows import CSR, Matrix
 from linsep.jit import products
+from linsep.jit.layouts import CSR, Matrix
 
 __all__ = [
     "Bounds",

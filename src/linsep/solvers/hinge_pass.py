@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes
-from linsep.core.rows import CSR
 from linsep.jit import newton_hinge as loops
 from linsep.jit.hinge_lane import lane as fused
+from linsep.jit.layouts import CSR
 from linsep.jit.scatter import scatter
 
 __all__ = ["Reading", "RowSet"]

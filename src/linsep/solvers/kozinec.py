@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
-from linsep.core.rows import BinaryRows, Rows
 from linsep.core.status import Status
 from linsep.errors import SettingError
 from linsep.jit import kozinec as loops
+from linsep.jit.layouts import BinaryRows, Rows
 from linsep.jit.rows import add
 
 __all__ = ["Kozinec", "KozinecState"]

@@ -19,9 +19,9 @@ from scipy.linalg import lapack
 from linsep.certify.survey import survey
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
-from linsep.core.rows import CSR
 from linsep.jit import long_rows as loops
 from linsep.jit import products
+from linsep.jit.layouts import CSR
 
 __all__ = ["LongRows", "long_rows"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from linsep.certify.survey import survey
 from linsep.core.problem import Problem
-from linsep.core.rows import CSR, Marks, Matrix
+from linsep.jit.layouts import CSR, Marks, Matrix
 from linsep.solvers.dual_point import matrix_of
 
 __all__ = ["NARROW", "fits_float32", "may_round", "packed"]

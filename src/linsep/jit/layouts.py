@@ -3,7 +3,7 @@
 A binary problem has one reflected row for each sample, z_i = y_i [x_i, 1]. A problem with
 K > 2 classes has K - 1 of them (Kesler): for sample i of class k and each rival r the row
 that holds [x_i, 1] in block k and -[x_i, 1] in block r. Neither is ever written out: the
-functions of ``jit/rows.py`` work on these tuples.
+functions of ``rows.py`` work on these tuples.
 """
 
 from __future__ import annotations
