@@ -214,6 +214,19 @@ def test_wrong_usage_is_exit_2():
     assert stop.value.code == 2
 
 
+def test_an_argument_too_many_shows_the_usage_of_its_command(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["fit", "LinearSVM", "students"])
+    err = capsys.readouterr().err
+    assert stop.value.code == 2
+    assert "usage: linsep fit" in err and "-a NAME" in err
+
+
+def test_an_algorithm_may_be_named_by_its_class(capsys):
+    code, out, _ = run(capsys, "fit", "students", "-a", "LinearSVM", "-q")
+    assert code == 0 and out.startswith("LinearSVM")
+
+
 def script(*argv, **options):
     return [sys.executable, "-m", "linsep.cli.main", *argv]
 

@@ -22,6 +22,7 @@ from linsep.certify.passes import Totals, one_pass
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
+from linsep.core.words import percent
 from linsep.losses.hinge import value
 
 __all__ = ["Gap", "Objective", "feasible", "losses_above", "measure"]
@@ -116,9 +117,9 @@ class Gap:
                 f"{self.errors} rows are not on their own side, so this is no answer ({self.words})"
             )
         share = self.gap / self.objective if self.gap > 0 else 0.0
-        within = f"within {100 * share:.2g} % of the best possible"
+        within = f"within {percent(share)} of the best possible"
         if self.parts:
-            within += f", each part within {100 * self.relative_gap:.2g} %"
+            within += f", each part within {percent(self.relative_gap)}"
         return (
             f"objective {self.objective:.6g}, no model has less than {self.lower_bound:.6g}: "
             f"{within}; {self.errors} errors; margin {self.margin:.4g} ({self.words})"

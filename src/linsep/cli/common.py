@@ -59,8 +59,9 @@ def table(args: Namespace, **options: Any) -> Table:
 def algorithm_name(asked: str) -> str:
     """The name as the table has it, or an error with the names that are near."""
     name = asked.lower()
-    if name in ALGORITHMS:
-        return name
+    classes = {cls.lower(): known for known, (cls, _) in ALGORITHMS.items()}
+    if name in ALGORITHMS or name in classes:  # LinearSVM is linear-svm
+        return classes.get(name, name)
     near = [known for known in ALGORITHMS if name in known.split("-")]
     near = near or difflib.get_close_matches(name, ALGORITHMS, 1)
     hint = f"did you mean {' or '.join(near)}? " if near else ""

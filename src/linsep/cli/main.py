@@ -26,7 +26,9 @@ exit codes:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; gives back the exit code."""
     parser = _parser()
-    args = parser.parse_args(argv)
+    args, rest = parser.parse_known_args(argv)
+    if rest:
+        getattr(args, "own", parser).error(_unknown(rest, args.command))
     args.argv = list(sys.argv[1:] if argv is None else argv)
     if args.command is None:
         parser.print_help()
@@ -103,7 +105,16 @@ def _parser() -> argparse.ArgumentParser:
     algorithms = commands.add_parser("algorithms", help="the algorithms and their settings")
     algorithms.add_argument("name", nargs="?", help="show the settings of this one")
     algorithms.add_argument("--json", action="store_true", help="JSON on stdout")
+    for command in commands.choices.values():
+        command.set_defaults(own=command)  # whose usage an error shows
     return parser
+
+
+def _unknown(rest: list[str], command: str | None) -> str:
+    words = f"unrecognized arguments: {' '.join(rest)}"
+    if command in ("fit", "trace") and not rest[0].startswith("-"):
+        words += f" (one DATA file; the algorithm goes behind -a: linsep {command} DATA -a NAME)"
+    return words
 
 
 def _data(parser: argparse.ArgumentParser, labels: bool = True) -> None:

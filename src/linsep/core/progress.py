@@ -12,6 +12,7 @@ import time
 from typing import Any, TextIO
 
 from linsep.core.drive import Moment, Observer, Outcome
+from linsep.core.words import percent
 
 __all__ = ["ProgressBar", "ProgressRows", "progress_observer"]
 
@@ -62,7 +63,7 @@ class Pace:
         tol = getattr(now.solver, "tol", None)
         if not self._seen or not isinstance(tol, float):
             return ""
-        words = f"gap {100 * self._seen[-1][1]:.2g} %, goal {100 * tol:.2g} %"
+        words = f"gap {percent(self._seen[-1][1])}, goal {percent(tol)}"
         left = self.left(tol, now.seconds)
         if left is None or now.status.done:
             return words

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.certify.additive_gap import measure_additive
 from linsep.certify.gap import Gap
 from linsep.core import Problem
+from linsep.core.words import percent
 from linsep.errors import ModelError, SettingError
 from linsep.estimators.additive_kernel import kernel_name, require_nonnegative
 from linsep.estimators.summary import count, misplaced
@@ -110,7 +111,7 @@ class AdditiveFacts:
             f"  algorithm   {me.solver_used_}",
             f"  minimised   {gap.words}",
             f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
-            f"  proved      within {100 * gap.relative_gap:.2g} % of the best possible",
+            f"  proved      within {percent(gap.relative_gap)} of the best possible",
             f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
             f"  support     {count(len(me.support_), 'vector')}, "
             f"{count(len(self.function_.values), 'value')} in {self.function_.d} features",

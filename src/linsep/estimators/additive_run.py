@@ -17,6 +17,7 @@ from linsep.core import Limits, Observer, Outcome, Problem, Status, drive
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.lanes import one_blas_thread
 from linsep.core.progress import progress_observer
+from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, ModelError
 from linsep.estimators.additive_fit import Fitted, fit_hellinger, fit_smo, present, smo_solver
 from linsep.estimators.additive_kernel import kernel_name, kernel_of, power_of, require_nonnegative
@@ -127,8 +128,8 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
             return
         warnings.warn(
             f"{status.value} ({status.name}, {self.n_iter_} passes). The objective "
-            f"{gap.objective:.6g} is proved to be within {100 * gap.relative_gap:.3g} % of the "
-            f"best possible one; tol asks for {100 * self.tol:.3g} %. Raise max_iter or "
+            f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
+            f"best possible one; tol asks for {percent(self.tol, 3)}. Raise max_iter or "
             "time_limit, or scale the columns.",
             GapWarning,
             stacklevel=5,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.words import percent
 from linsep.estimators.kernel_hard import widest
 from linsep.estimators.summary import count, misplaced
 
@@ -61,5 +62,5 @@ def _proved(model: Any, gap: Any) -> list[str]:
         ]
     return [
         f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
-        f"  proved      within {100 * gap.relative_gap:.2g} % of the best possible",
+        f"  proved      within {percent(gap.relative_gap)} of the best possible",
     ]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core import Status
+from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, NotPositiveWarning, NotSeparatedWarning
 from linsep.estimators.kernel_hard import widest
 
@@ -67,6 +68,6 @@ def _gap_words(model: Any, gap: Any, status: Status) -> str:
         )
     return begin + (
         f"The objective {gap.objective:.6g} is proved to be within "
-        f"{100 * gap.relative_gap:.3g} % of the best possible one; tol asks for "
-        f"{100 * model.tol:.3g} %. Raise max_iter or time_limit, or scale the columns."
+        f"{percent(gap.relative_gap, 3)} of the best possible one; tol asks for "
+        f"{percent(model.tol, 3)}. Raise max_iter or time_limit, or scale the columns."
     )

@@ -15,6 +15,7 @@ from linsep.certify.proof import Proof
 from linsep.certify.rational import rational_squares
 from linsep.certify.squares import Squares, measure_squares, rounded
 from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
+from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge
@@ -299,8 +300,8 @@ class LeastSquares(SquaresFacts, LinearClassifier):
         if not status.ok:
             what = f"{status.value} ({status.name}, {self.n_iter_} passes). "
             what += f"The cost {found.objective:.6g} is proved to be within "
-            what += f"{100 * found.relative_gap:.3g} % of the squared targets of the least one; "
-            what += f"tol asks for {100 * self.tol:.3g} %. {self._advice(problem)}."
+            what += f"{percent(found.relative_gap, 3)} of the squared targets of the least one; "
+            what += f"tol asks for {percent(self.tol, 3)}. {self._advice(problem)}."
             warnings.warn(what, GapWarning, stacklevel=5)
         elif self.proof_ is not None and self.proof_.separable:
             rows = ", ".join(map(str, found.wrong_rows[:8]))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from linsep.core.words import percent
 from linsep.estimators.summary import count, misplaced, rule_text
 from linsep.losses.logistic import loss, probability
 
@@ -95,7 +96,7 @@ def logistic_summary(model: Any) -> str:
             f"{gap.lower_bound:.6g} and {gap.objective:.6g} as one likes; C=1 gives small weights"
         )
     else:
-        lines.append(f"  proved      within {100 * gap.relative_gap:.2g} % of the best possible")
+        lines.append(f"  proved      within {percent(gap.relative_gap)} of the best possible")
     full, null = model.log_likelihood_, model.null_log_likelihood_
     lines.append(f"  likelihood  logarithm {full:.8g}; {null:.8g} for the classes' shares alone")
     lines.append(f"  errors      {misplaced(gap.errors)}")

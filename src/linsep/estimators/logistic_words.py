@@ -8,6 +8,7 @@ import numpy as np
 
 from linsep.certify.survey import survey
 from linsep.core import Problem, Status
+from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning
 
 __all__ = ["refuse_weights", "warning_of"]
@@ -51,8 +52,8 @@ def warning_of(model: Any, problem: Problem) -> tuple[str, type[LinsepWarning]] 
         hint = _why_no_proof(model, problem)
     return (
         f"{status.value} ({status.name}, {model.n_iter_} passes). The objective "
-        f"{gap.objective:.6g} is proved to be within {100 * gap.relative_gap:.3g} % of the "
-        f"best possible one; tol asks for {100 * model.tol:.3g} %. {hint}"
+        f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
+        f"best possible one; tol asks for {percent(model.tol, 3)}. {hint}"
     ), GapWarning
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core import Problem, Solver
+from linsep.core.words import percent
 from linsep.solvers.conjugate_squares import ConjugateSquares
 from linsep.solvers.gradient_squares import GradientSquares, spectrum
 from linsep.solvers.least_squares import ExactSquares
@@ -67,6 +68,6 @@ def slow_words(problem: Problem, rate: float, decay: Any, passes: float) -> str 
     left = (passes * problem.n) ** -exponent
     return (
         f"eta(k) = {rate:.3g} / k shrinks the slowest error like k^-{exponent:.2g}: after "
-        f"{passes:.4g} passes {100 * left:.3g} % of it are left. Take decay=None, "
+        f"{passes:.4g} passes {percent(left, 3)} of it are left. Take decay=None, "
         "solver='gradient' or 'exact'"
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core import Problem, Solver
+from linsep.core.words import percent
 from linsep.errors import SettingError
 from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.dual_cd import DualCD
@@ -95,7 +96,7 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
         kind = "tall" if not problem.sparse else f"tall and {100 * share:.0f} % full"
         return "newton", f"{kind}, {n} x {d}"
     if problem.sparse:
-        return "proximal-newton", f"sparse, {n} x {d} with {100 * share:.2g} % of the entries"
+        return "proximal-newton", f"sparse, {n} x {d} with {percent(share)} of the entries"
     return "proximal-newton", f"wide, {n} x {d}"
 
 

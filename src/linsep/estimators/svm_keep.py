@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep.certify.gap import Objective, feasible
 from linsep.core import Outcome, Problem, Status, Witness
+from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning
 from linsep.estimators.unusable import overflow_words
 
@@ -101,8 +102,8 @@ def warn_unfinished(model: Any, problem: Problem) -> None:
     if status.ok or model.outcome_.interrupted:
         return
     proved = (
-        f"The objective {gap.objective:.6g} is proved to be within {100 * gap.relative_gap:.3g} % "
-        f"of the best possible one; tol asks for {100 * model.tol:.3g} %."
+        f"The objective {gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} "
+        f"of the best possible one; tol asks for {percent(model.tol, 3)}."
         if np.isfinite(gap.objective)
         else "Nothing is proved about the objective."
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.words import percent
 from linsep.estimators.summary import count, misplaced, rule_text
 
 __all__ = ["svm_summary"]
@@ -44,7 +45,7 @@ def _proved(model: Any) -> list[str]:
         return ["  proved      nothing yet: some row is inside the street"]
     return [
         f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
-        f"  proved      within {100 * gap.relative_gap:.2g} % of the best possible",
+        f"  proved      within {percent(gap.relative_gap)} of the best possible",
     ]
 
 

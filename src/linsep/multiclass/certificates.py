@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.status import Status
+from linsep.core.words import percent
 
 __all__ = ["Certificates", "Runs", "put_together", "renumbered", "worst"]
 
@@ -46,7 +47,7 @@ class Certificates:
         if self.inseparable:
             words.append(f"{self.inseparable} proved to have no separating plane")
         if self.relative_gap is not None:
-            words.append(f"each within {100 * self.relative_gap:.3g} % of its best objective")
+            words.append(f"each within {percent(self.relative_gap, 3)} of its best objective")
         return "; ".join(words)
 
     def to_dict(self) -> dict[str, Any]:
