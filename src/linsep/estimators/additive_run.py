@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 
 from linsep.certify.additive_gap import measure_additive
 from linsep.certify.gap import Gap
-from linsep.core import Limits, Observer, Outcome, Problem, Status, drive
+from linsep.core import Limits, Outcome, Problem, Status, drive
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.lanes import one_blas_thread
-from linsep.core.progress import progress_observer
 from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, ModelError
 from linsep.estimators.additive_fit import Fitted, fit_hellinger, fit_smo, present, smo_solver
 from linsep.estimators.additive_kernel import kernel_name, kernel_of, power_of, require_nonnegative
 from linsep.estimators.calibrated import Calibrated
-from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.checked import checked_problem
 from linsep.estimators.params import Check, boolean, check_params, either, none, number, seed_of
 from linsep.estimators.unusable import overflow_words
@@ -87,9 +85,9 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
 
     def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> None:
         power = power_of(self.kernel)
-        own = [one for one in self._callbacks() if isinstance(one, Observer)]
+        observers = observers_of(self)  # sets the callbacks that the bridge looks for
         bridge = CallbackBridge(self, X, y, partial(present, power), _PREDICTING)
-        observers = [*progress_observer(self.verbose), *own, bridge]
+        observers.append(bridge)
         if power == 0.0:
             fitted = fit_hellinger(self, problem, observers)
         else:
@@ -134,20 +132,6 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
             GapWarning,
             stacklevel=5,
         )
-
-    def _callbacks(self) -> Sequence[Any]:
-        many = self.callbacks
-        many = [] if many is None else many if isinstance(many, list | tuple) else [many]
-        foreign = [one for one in many if not isinstance(one, Observer)]
-        for one in foreign:
-            if not isinstance(one, FitCallback):
-                raise TypeError(
-                    f"callbacks holds {one!r}; give linsep observers or scikit-learn callbacks "
-                    "(setup, teardown, on_fit_task_begin, on_fit_task_end)."
-                )
-        if foreign:
-            self.set_callbacks(*foreign)
-        return many
 
     def _seed(self) -> int:
         return seed_of(self.random_state)

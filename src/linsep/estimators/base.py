@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.certify.certificate import Certificate, judge
-from linsep.core import Limits, Observer, Outcome, Problem, Solver, Status, drive
+from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
 from linsep.core.checkpoint import load_checkpoint
-from linsep.core.progress import progress_observer
 from linsep.errors import DataError, LabelError, NotSeparatedWarning
 from linsep.estimators.calibrated import Calibrated
-from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.labels import read_labels
 from linsep.estimators.params import Check, boolean, check_params, either, none, number, seed_of
 from linsep.estimators.unusable import overflow_words
@@ -97,7 +95,7 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         return self._run(problem, X, y, state)._calibrate(X, y, sample_weight)
 
     def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
-        observers = self._observers()
+        observers = observers_of(self)
         solver, reason = self._solver(problem)
         if state is None:
             with np.errstate(all="ignore"):
@@ -167,25 +165,6 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
     def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
         rows = problem.n_rows if solver.unit == "visit" else 1
         return Limits(steps=self.max_iter * rows, seconds=self.time_limit)
-
-    def _observers(self) -> list[Observer]:
-        own = [c for c in self._callbacks() if isinstance(c, Observer)]
-        return [*progress_observer(self.verbose), *own]
-
-    def _callbacks(self) -> Sequence[Any]:
-        callbacks = self.callbacks
-        if callbacks is None:
-            return []
-        many = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
-        foreign = [c for c in many if not isinstance(c, Observer)]
-        if foreign:
-            if not all(isinstance(c, FitCallback) for c in foreign):
-                raise TypeError(
-                    f"callbacks holds {foreign[0]!r}; give linsep observers or scikit-learn "
-                    "callbacks (setup, teardown, on_fit_task_begin, on_fit_task_end)."
-                )
-            self.set_callbacks(*foreign)
-        return many
 
     # -- the answer -------------------------------------------------------------------------
 

@@ -1,17 +1,44 @@
-"""Bridge from the driver to scikit-learn's callbacks: one task for each chunk of steps."""
+"""Who watches a fit: observers of linsep, and a bridge to scikit-learn's callbacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linsep.core import Moment, Observer
+from sklearn.callback import FitCallback
 
-__all__ = ["CallbackBridge"]
+from linsep.core import Moment, Observer
+from linsep.core.progress import progress_observer
+
+__all__ = ["CallbackBridge", "observers_of"]
+
+
+def observers_of(estimator: Any) -> list[Observer]:
+    """Progress as ``verbose`` asks for, and the observers among ``callbacks``.
+
+    The callbacks of scikit-learn among them are set on the estimator, where the bridge finds
+    them.
+    """
+    many = estimator.callbacks
+    many = [] if many is None else many if isinstance(many, list | tuple) else [many]
+    foreign = [one for one in many if not isinstance(one, Observer)]
+    for one in foreign:
+        if not isinstance(one, FitCallback):
+            raise TypeError(
+                f"callbacks holds {one!r}; give linsep observers or scikit-learn callbacks "
+                "(setup, teardown, on_fit_task_begin, on_fit_task_end)."
+            )
+    if foreign:
+        estimator.set_callbacks(*foreign)
+    own = [one for one in many if isinstance(one, Observer)]
+    return [*progress_observer(estimator.verbose), *own]
 
 
 class CallbackBridge(Observer):
-    """Tells scikit-learn callbacks about the run, and stops it when one of them asks."""
+    """Tells scikit-learn callbacks about the run, one task for each chunk of steps.
+
+    It stops the run when one of them asks.
+    """
 
     def __init__(
         self,

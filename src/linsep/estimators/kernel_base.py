@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, FitCallback
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.core import Observer, Problem
-from linsep.core.progress import progress_observer
+from linsep.core import Problem
 from linsep.errors import DataError, SettingError
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.checked import checked_problem
@@ -84,24 +82,6 @@ class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
     def _seed(self) -> int:
         """One seed a fit; None is 0, so that a fit gives the same bits every time."""
         return seed_of(self.random_state)
-
-    def _observers(self) -> list[Observer]:
-        own = [one for one in self._callbacks() if isinstance(one, Observer)]
-        return [*progress_observer(self.verbose), *own]
-
-    def _callbacks(self) -> Sequence[Any]:
-        many = self.callbacks
-        many = [] if many is None else many if isinstance(many, list | tuple) else [many]
-        foreign = [one for one in many if not isinstance(one, Observer)]
-        for one in foreign:
-            if not isinstance(one, FitCallback):
-                raise TypeError(
-                    f"callbacks holds {one!r}; give linsep observers or scikit-learn callbacks "
-                    "(setup, teardown, on_fit_task_begin, on_fit_task_end)."
-                )
-        if foreign:
-            self.set_callbacks(*foreign)
-        return many
 
     # -- after it ---------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from linsep.certify.kernel_overlap import Overlap
 from linsep.core import Limits, Outcome, Problem, Status, drive
 from linsep.core.lanes import one_blas_thread
 from linsep.errors import SettingError
-from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.kernel_facts import (
     certify_pairs,
     convexity,
@@ -53,7 +53,7 @@ class KernelFitting:
     conflict_: tuple[int, ...] | None
 
     def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
-        observers = self._observers()
+        observers = observers_of(self)
         bridge = CallbackBridge(self, X, y, self._so_far, _KEPT)
         cost_words(problem, self._kernel, self.memory, self.verbose)
         with one_blas_thread(), np.errstate(all="ignore"):

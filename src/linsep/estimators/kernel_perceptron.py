@@ -17,7 +17,7 @@ from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.parts import each_against_rest
 from linsep.errors import DataError, NotSeparatedWarning
-from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.kernel_base import KernelClassifier
 from linsep.estimators.kernel_file import kernel_from_model, kernel_to_model
 from linsep.estimators.kernel_recheck import places_of, problem_for
@@ -177,7 +177,7 @@ class KernelPerceptron(KernelClassifier):
         return self._run(problem, X, y, state)._calibrate(X, y, sample_weight)
 
     def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
-        observers = self._observers()
+        observers = observers_of(self)
         bridge = CallbackBridge(self, X, y, self._so_far, _KEPT)
         solver, reason = self._solver(problem)
         with np.errstate(all="ignore"):

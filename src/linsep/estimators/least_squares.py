@@ -18,7 +18,7 @@ from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
 from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.estimators.base import LinearClassifier
-from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.influence import RowReport, row_report
 from linsep.estimators.params import Check, either, function, none, number, one_of
 from linsep.estimators.squares_choice import choose_squares, slow_words, too_fast_words
@@ -217,7 +217,7 @@ class LeastSquares(SquaresFacts, LinearClassifier):
     # -- fit ------------------------------------------------------------------------------
 
     def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
-        observers = self._observers()
+        observers = observers_of(self)
         with np.errstate(all="ignore"):
             solver, reason = self._solver(problem)
             if state is None:

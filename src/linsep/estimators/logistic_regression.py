@@ -15,7 +15,7 @@ from linsep.core import Outcome, Problem, Solver, Status, drive
 from linsep.core.lanes import one_blas_thread
 from linsep.errors import DataError, SettingError
 from linsep.estimators.base import LinearClassifier
-from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.logistic_choice import SOLVERS, choose_logistic, is_small
 from linsep.estimators.logistic_facts import LogisticFacts, logistic_summary
 from linsep.estimators.logistic_proof import LogisticProof
@@ -215,7 +215,7 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
     def _fitted(self, problem: Problem, X: Any, y: Any, state: Any) -> Self:
         begin = time.perf_counter()
         refuse_unusable(problem)
-        observers = self._observers()
+        observers = observers_of(self)
         solver, reason = self._solver(problem)
         refuse_weights(problem, self._cost)
         self.proof_: Any = None

@@ -12,7 +12,7 @@ from linsep.certify.gaps import measure_any
 from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
 from linsep.errors import SettingError
 from linsep.estimators.base import LinearClassifier
-from linsep.estimators.callbacks import CallbackBridge
+from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.svm_capped import capped_machine, gap_wanted
 from linsep.estimators.svm_choice import choose_solver, is_small
 from linsep.estimators.svm_hard import hard_machine, hard_machines
@@ -48,7 +48,7 @@ class SVMFit(LinearClassifier):
         problem = self._problem(X, y, sample_weight)
         self.__dict__.pop("proof_", None)  # of an earlier fit
         refuse_unusable(problem)
-        observers = self._observers()
+        observers = observers_of(self)
         if np.isinf(self.C):
             return self._fit_hard(problem, observers, state)
         solver, reason = self._solver(problem)
