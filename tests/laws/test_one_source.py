@@ -11,6 +11,7 @@ from tests.tables import PROBLEMS, SOLVERS
 
 from linsep.core import Problem, new_log
 from linsep.jit import compile as compiling
+from linsep.solvers.nearest_hulls import NearestHulls
 
 NAMES = [
     "cyclic", "shuffle, pocket", "random, average", "restart", "inverse rate", "batch", "worst",
@@ -31,9 +32,9 @@ def end(solver, data, compiled, monkeypatch, log=None):
 
 
 def routines():
-    from linsep.jit import corral, kozinec, perceptron
+    from linsep.jit import corral, hulls, kozinec, perceptron
 
-    modules = (corral, kozinec, perceptron)
+    modules = (corral, hulls, kozinec, perceptron)
     return [v for m in modules for v in vars(m).values() if isinstance(v, compiling.Routine)]
 
 
@@ -51,6 +52,22 @@ def test_python_and_machine_code_agree_in_every_bit(name, kind, monkeypatch):
     for field in dataclasses.fields(slow):
         a, b = getattr(slow, field.name), getattr(fast, field.name)
         np.testing.assert_array_equal(a, b, err_msg=field.name)
+
+
+@pytest.mark.parametrize("tol", [None, 1e-6])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_few_wide_rows_agree_in_every_bit(tol, intercept, monkeypatch):
+    """All cycles of a search over few rows are one call; its corral outgrows its first room."""
+    rng = np.random.default_rng(5)
+    data = Problem(rng.normal(size=(130, 150)), np.arange(130) % 2, fit_intercept=intercept)
+    logs = [new_log(64), new_log(64)]
+    solver = NearestHulls(tol=tol)
+    ends = [end(solver, data, fast, monkeypatch, log) for fast, log in zip((False, True), logs)]
+    for field in dataclasses.fields(ends[0]):
+        np.testing.assert_array_equal(*(getattr(state, field.name) for state in ends))
+    assert list(logs[0].events()) == list(logs[1].events())
+    assert ends[0].n_updates == len(list(logs[0].events())) > 2
+    assert tol is None or ends[0].size > 48
 
 
 def test_a_log_agrees_too(monkeypatch):

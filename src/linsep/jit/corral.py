@@ -15,7 +15,7 @@ import numpy as np
 
 from linsep.jit.compile import inner, routine
 
-__all__ = ["exchange", "survey"]
+__all__ = ["exchange", "look_around", "settle", "survey"]
 
 _DEPENDENT = 1e-12  # part of a row that is left beside the others, below which it adds nothing
 _ZERO = 1e-13  # multiplier, relative to the largest, that counts as zero
@@ -23,6 +23,18 @@ _ZERO = 1e-13  # multiplier, relative to the largest, that counts as zero
 
 @routine
 def survey(values, side, edge, least, rows, group, size, batch, found):
+    """``look_around`` for a search that multiplies its rows elsewhere."""
+    return look_around(values, side, edge, least, rows, group, size, batch, found)
+
+
+@routine
+def exchange(R, U, Z, rows, group, multipliers, k, groups, products, toward, worst):
+    """``settle`` for a search that multiplies its rows elsewhere."""
+    return settle(R, U, Z, rows, group, multipliers, k, groups, products, toward, worst)
+
+
+@inner
+def look_around(values, side, edge, least, rows, group, size, batch, found):
     """Find the rows that stick out farthest, a batch of each side; gives back how many.
 
     side is the group of each row; rows of side -1 take no part. edge[g] goes down to
@@ -69,8 +81,8 @@ def survey(values, side, edge, least, rows, group, size, batch, found):
     return total
 
 
-@routine
-def exchange(R, U, Z, rows, group, multipliers, k, groups, products, toward, worst):
+@inner
+def settle(R, U, Z, rows, group, multipliers, k, groups, products, toward, worst):
     """Let rows join a corral of k rows, then go to the best point; gives back the new k.
 
     Places k, k + 1, ... of Z, rows and group hold the rows that want to join, products their

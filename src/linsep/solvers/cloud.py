@@ -16,6 +16,7 @@ __all__ = ["Cloud", "cloud_of", "cone_of"]
 Array = NDArray[np.float64]
 
 _SPARSE_COLUMNS = 3000  # rows of a sparse matrix with more are never written out
+_FEW_ROWS = 500  # up to which the products of all rows with all are kept
 
 
 class Cloud:
@@ -37,6 +38,11 @@ class Cloud:
         self.sign = problem.sign if problem.binary else np.ones(0)
         # rows of a sparse matrix that is not written out stay sparse
         self.wide = not isinstance(samples.matrix, np.ndarray) and self.m > _SPARSE_COLUMNS
+        self.table: tuple[Array, Array] | None = None
+        if samples.bare and self.blocks == 1 and groups and problem.n <= _FEW_ROWS:
+            self.table = _table(samples.matrix, self.sign)
+        # whether a corral holds the coordinates of its rows
+        self.held = not self.wide and self.table is None
         self.side = 1 - problem.label if groups == 2 else np.zeros(self.n_rows, dtype=np.int64)
 
     def values(self, w: Array) -> Array:
@@ -74,7 +80,9 @@ class Cloud:
         return np.concatenate([self.samples.combine(share) for share in mixed])
 
     def products(self, rows: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
-        """Products of rows with other rows, of a wide cloud."""
+        """Products of rows with other rows, whose coordinates no corral holds."""
+        if self.table is not None:
+            return self.table[1][np.ix_(rows, others)]
         if self.blocks == 1:
             inner = self.samples.products(rows, others)
             return np.asarray(self.sign[rows, None] * inner * self.sign[others])
@@ -116,6 +124,12 @@ class Cloud:
             bias = w.reshape(self.blocks, -1)[:, -1] * self.samples.constant
             bias -= scale * (coef @ center)
         return np.column_stack([scale * coef, bias]).ravel()
+
+
+def _table(points: Array, sign: Array) -> tuple[Array, Array]:
+    """Reflected rows as columns, and the products of all with all."""
+    table = np.ascontiguousarray((points * sign[:, None]).T)
+    return table, np.asarray(table.T @ table)
 
 
 _known: WeakKeyDictionary[Problem, dict[str, Cloud]] = WeakKeyDictionary()

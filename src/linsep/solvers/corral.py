@@ -42,8 +42,8 @@ class Corral:
 
     @staticmethod
     def blank(groups: int, cloud: Cloud, room: int = 48) -> dict[str, Any]:
-        """Fields of a corral without rows; rows of a wide cloud are not copied into it."""
-        m = 0 if cloud.wide else cloud.m
+        """Fields of a corral without rows; coordinates are held where that saves products."""
+        m = cloud.m if cloud.held else 0
         return {
             "groups": groups,
             "size": 0,
@@ -67,7 +67,7 @@ class Corral:
 
     def point(self, cloud: Cloud) -> Array:
         """The combination of the rows."""
-        if cloud.wide:
+        if not cloud.held:
             return cloud.combine(self.rows, self.multipliers)
         return np.asarray(self.multipliers @ self.points[: self.size])
 
@@ -101,11 +101,11 @@ class Corral:
         The first rows of an empty corral are one of each group. A cone needs the goal.
         """
         k, b = self.size, len(rows)
-        self._reserve(k + b)
+        self.reserve(k + b)
         self.row_numbers[k : k + b] = rows
         self.group[k : k + b] = cloud.side[rows]
         toward = np.zeros(b)
-        if cloud.wide:
+        if not cloud.held:
             products = cloud.products(rows, self.row_numbers[: k + b])
             if goal is not None:
                 toward = cloud.values(goal)[rows]
@@ -132,7 +132,8 @@ class Corral:
             alike=True,
         )
 
-    def _reserve(self, room: int) -> None:
+    def reserve(self, room: int) -> None:
+        """Make room for that many rows."""
         if room <= len(self.group):
             return
         room = max(room, 2 * len(self.group))

@@ -12,7 +12,7 @@ P. Wolfe (1976), Finding the nearest point in a polytope, Mathematical Programmi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
+from linsep.jit import hulls
 from linsep.solvers.cloud import Cloud, cloud_of
 from linsep.solvers.corral import Corral
 
@@ -29,23 +30,29 @@ __all__ = ["HullState", "NearestHulls"]
 
 Array = NDArray[np.float64]
 
-_TOUCHING = 1e-10  # length of w, in units of the largest row, that is taken for zero
-_PATIENCE = 5  # cycles without progress before rounding is blamed
-
 
 @dataclass(kw_only=True)
 class HullState(State, Corral):
     """Corral and nearest point of a search.
 
-    low and high bound the distance of the hulls in the coordinates of the search; plain says
-    that these are the caller's, up to a power of two.
+    bounds are those of the distance of the hulls in the coordinates of the search, from below
+    and from above, and the number of cycles in which neither moved; plain says that these
+    coordinates are the caller's, up to a power of two.
     """
 
     w: Array
     plain: bool
-    low: float = -np.inf
-    high: float = np.inf
-    idle: int = 0
+    bounds: Array = field(default_factory=lambda: np.array([-np.inf, np.inf, 0.0]))
+
+    @property
+    def low(self) -> float:
+        """Lower bound of the distance of the hulls."""
+        return float(self.bounds[0])
+
+    @property
+    def high(self) -> float:
+        """Upper bound of the distance of the hulls."""
+        return float(self.bounds[1])
 
     @property
     def passes(self) -> float:
@@ -108,14 +115,14 @@ class NearestHulls:
 
     def advance(self, problem: Problem, state: HullState, steps: int, log: Log = NO_LOG) -> int:
         """Run major cycles; a full log ends the call."""
-        cloud, taken = cloud_of(problem, self.metric), 0
-        while taken < steps and not state.status.done:
-            state.steps += 1
-            taken += 1
-            state.status = self._cycle(cloud, state, log)
+        cloud, begin = cloud_of(problem, self.metric), state.steps
+        run = self._cycle if cloud.table is None else self._cycles
+        while state.steps < begin + steps and not state.status.done:
+            code = run(cloud, state, begin + steps, log)
+            state.status = self._status(code)
             if len(log.whole) and log.used[0] == len(log.whole):
                 break
-        return taken
+        return state.steps - begin
 
     def status(self, state: HullState) -> Status:
         """SEPARATED or CERTIFIED; CONVERGED when the hulls seem to meet; STALLED."""
@@ -136,29 +143,66 @@ class NearestHulls:
             return "origin"
         return "two hulls" if state.groups == 2 else "hull"
 
-    def _cycle(self, cloud: Cloud, state: HullState, log: Log) -> Status:
-        length = float(np.sqrt(state.w @ state.w))
-        if not length > _TOUCHING:
-            return Status.CONVERGED if length <= _TOUCHING else Status.STALLED
-        edge = np.full(state.groups, np.inf)
-        batch = self.batch + state.size // 16
-        rows, least = state.outside(cloud, cloud.side, cloud.values(state.w), edge, batch)
-        total, gain = float(least.sum()), float((edge - least).max())
-        self._bounds(state, total / length, length)
-        if total > 0 and (self.tol is None or state.low >= (1 - self.tol) * state.high):
+    def _status(self, code: int) -> Status:
+        if code == hulls.FOUND:
             return Status.SEPARATED if self.tol is None else Status.CERTIFIED
-        if not 1e-15 * length < gain < np.inf or state.idle > _PATIENCE:
-            return Status.STALLED
-        state.join(cloud, rows)
-        state.w = state.point(cloud)
-        state.n_updates += 1
-        _note(log, state, cloud, int(rows[0]), total, length)
-        return Status.RUNNING
+        if code == hulls.TOUCHING:
+            return Status.CONVERGED
+        return Status.STALLED if code == hulls.STUCK else Status.RUNNING
 
-    def _bounds(self, state: HullState, low: float, high: float) -> None:
-        state.idle = 0 if high < state.high * (1 - 1e-14) or low > state.low else state.idle + 1
-        state.low = max(state.low, low)
-        state.high = min(state.high, high)
+    def _cycles(self, cloud: Cloud, state: HullState, until: int, log: Log) -> int:
+        """Cycles until an answer, over rows that are few: all in one call."""
+        assert cloud.table is not None
+        state.reserve(state.size + state.groups * (self.batch + state.size // 16))
+        counts = np.array([state.size, state.steps, state.n_updates, until, state.groups])
+        code = hulls.cycles(
+            *cloud.table,
+            cloud.side,
+            state.factor,
+            state.half,
+            state.row_numbers,
+            state.group,
+            state.all_multipliers,
+            state.w,
+            self.batch,
+            -1.0 if self.tol is None else self.tol,
+            state.bounds,
+            counts,
+            *log,
+            size=cloud.entries,
+            work=10 * state.groups * cloud.n_rows,
+            alike=True,
+        )
+        state.size, state.steps, state.n_updates = counts[:3].tolist()
+        return int(code)
+
+    def _cycle(self, cloud: Cloud, state: HullState, until: int, log: Log) -> int:
+        """One cycle."""
+        state.steps += 1
+        batch = self.batch + state.size // 16
+        found = np.empty(batch * state.groups, dtype=np.int64)
+        length = float(np.sqrt(state.w @ state.w))
+        code, count, total = hulls.assess(
+            cloud.values(state.w),
+            length,
+            cloud.side,
+            state.row_numbers,
+            state.group,
+            state.size,
+            batch,
+            -1.0 if self.tol is None else self.tol,
+            state.bounds,
+            found,
+            size=cloud.entries,
+            work=10 * cloud.n_rows,
+            alike=True,
+        )
+        if code == hulls.RUNNING:
+            state.join(cloud, found[:count])
+            state.w = state.point(cloud)
+            state.n_updates += 1
+            _note(log, state, cloud, int(found[0]), total, length)
+        return int(code)
 
 
 def _note(log: Log, state: HullState, cloud: Cloud, row: int, value: float, step: float) -> None:
