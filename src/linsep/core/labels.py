@@ -53,6 +53,15 @@ def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
             place = np.zeros(high - low + 1, dtype=np.int64)
             place[present] = np.arange(present.size)
             return present.astype(labels.dtype) + labels.dtype.type(low), place[shifted]
+    if labels.dtype == object:  # few of them differ: these alone are sorted
+        try:
+            names = labels.tolist()
+            different = sorted(set(names))
+        except TypeError:
+            return np.unique(labels, return_inverse=True)
+        number = {name: k for k, name in enumerate(different)}
+        classes = np.fromiter(different, dtype=object, count=len(different))
+        return classes, np.array([number[name] for name in names], dtype=np.int64)
     return np.unique(labels, return_inverse=True)
 
 

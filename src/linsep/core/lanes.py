@@ -168,16 +168,18 @@ if hasattr(os, "register_at_fork"):  # threads do not survive a fork
 
 _blas_lock = threading.Lock()
 _blas_users = 0
-_blas_limit: Any = None
+_blas_before: list[int] = []  # threads of each library before the first of them asked
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """BLAS in one thread: our lanes are the threads, and the bits stay the same."""
-    global _blas_users, _blas_limit
+    global _blas_users
     with _blas_lock:
         if _blas_users == 0:
-            _blas_limit = _controller().limit(limits=1, user_api="blas")
+            _blas_before[:] = [library.get_num_threads() for library in _blas_libraries()]
+            for library in _blas_libraries():
+                library.set_num_threads(1)
         _blas_users += 1
     try:
         yield
@@ -185,13 +187,14 @@ def one_blas_thread() -> Iterator[None]:
         with _blas_lock:
             _blas_users -= 1
             if _blas_users == 0:
-                _blas_limit.restore_original_limits()
-                _blas_limit = None
+                for library, threads in zip(_blas_libraries(), _blas_before):
+                    library.set_num_threads(threads)
 
 
 @lru_cache(maxsize=1)
-def _controller() -> Any:
+def _blas_libraries() -> list[Any]:
+    """What sets the threads of each BLAS; asked directly, small problems being soon solved."""
     import scipy.linalg  # noqa: F401  its BLAS must be loaded to be found
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
