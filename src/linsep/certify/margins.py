@@ -39,11 +39,12 @@ def margin_below(
     intercept: Any,
     *,
     exact: bool = False,
+    scores: Array | None = None,
     tick: Tick = no_tick,
 ) -> float:
     """A lower bound of the margin of a plane, or of a linear machine.
 
-    exact gives the margin itself, rounded down.
+    exact gives the margin itself, rounded down. scores are for ``float_bounds``.
 
     Examples
     --------
@@ -54,17 +55,16 @@ def margin_below(
     1.0
     """
     w, b = bounded_weights(coef, intercept)
-    values, error = float_bounds(problem, w, b)
+    values, error = float_bounds(problem, w, b, scores)
     size = _plane_sizes(problem, w)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         least = (values - error) / size
-        most = (values + error) / size
-        sharp = bool(np.all(size > 1e-100) and np.all(size < 1e100))
-        at = int(np.argmin(least))
+        sharp = bool(size.min() > 1e-100 and size.max() < 1e100)
+        at = int(least.argmin())
         large = problem.n_rows * problem.d > _TINY
         if not exact and large and sharp and least[at] > 0 and error[at] <= _SHARP * values[at]:
             return float(least[at] * (1 - (problem.d + 16) * 2.0**-52))
-        ceiling = np.nanmin(most) if sharp else inf
+        ceiling = np.nanmin((values + error) / size) if sharp else inf
         close = np.flatnonzero(~(least > ceiling * (1 + 1e-12)))
     return _exact_below(problem, coef, intercept, close, tick)
 
@@ -78,7 +78,8 @@ def _plane_sizes(problem: Problem, w: Array) -> Array:
     """|w|, or |w_own - w_rival| for each Kesler row, in floats."""
     with np.errstate(over="ignore", invalid="ignore"):
         if problem.binary:
-            return np.full(problem.n, np.sqrt((w * w).sum()))
+            flat = w.ravel()
+            return np.asarray(np.sqrt(flat @ flat))
         between = np.sqrt(((w[:, None, :] - w[None, :, :]) ** 2).sum(axis=2))
         others = ~np.eye(problem.K, dtype=bool)
         return np.asarray(between[problem.label][others[problem.label]])

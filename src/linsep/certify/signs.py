@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -47,23 +48,35 @@ def _minus(p: Any, q: Any) -> Any:
     return p if q == 0 else Fraction(p) - Fraction(q)
 
 
-def float_bounds(problem: Problem, coef: Any, intercept: Any) -> tuple[Array, Array]:
+def float_bounds(
+    problem: Problem, coef: Any, intercept: Any, scores: Array | None = None
+) -> tuple[Array, Array]:
     """Values of all reflected rows in floats, and how far each may be off.
 
-    Rational weights are rounded first; the bound covers that too.
+    Rational weights are rounded first; the bound covers that too. scores may hold X @ coef of
+    two classes, with coef and scores rounded once more each.
     """
     w = np.asarray(coef, dtype=np.float64).reshape(-1, problem.d)
     b = np.asarray(intercept, dtype=np.float64).reshape(-1)
     g = (problem.d + 8) * 2.0**-53
     g = g / (1 - g)
+    tiny = 1e-160 * sqrt(problem.d)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        length = np.sqrt(problem.squared_lengths) * (1 + g) + 1e-160 * np.sqrt(problem.d)
-        size = np.sqrt((w * w).sum(axis=1)) * (1 + g) + 1e-160 * np.sqrt(problem.d)
+        length = np.sqrt(problem.squared_lengths)
+        length *= 1 + g
+        length += tiny
         slack = 4 * (problem.d + 2) * _TINY * (length + 2)
-        a = np.column_stack([w, b]).ravel()
-        values = problem.values(a)
         if problem.binary:
-            return values, g * (length * size[0] + abs(b[0])) + slack
+            size, offset = np.sqrt(w[0] @ w[0]) * (1 + g) + tiny, b[0]
+            values = problem.product(w[0]) if scores is None else scores
+            values = problem.sign * (values + offset)
+            length *= size
+            length += abs(offset)
+            length *= g
+            length += slack
+            return values, length
+        size = np.sqrt((w * w).sum(axis=1)) * (1 + g) + tiny
+        values = problem.values(np.column_stack([w, b]).ravel())
         each = g * (length[:, None] * size + np.abs(b)) + slack[:, None]
         own = each[np.arange(problem.n), problem.label]
         others = np.ones(each.shape, dtype=bool)
@@ -110,7 +123,7 @@ def bounded_weights(coef: Any, intercept: Any) -> tuple[Array, Array]:
     """Weights as floats; rational ones are scaled to be below 1 before they are rounded."""
     coef, intercept = np.asarray(coef), np.asarray(intercept)
     if coef.dtype != object and intercept.dtype != object:
-        return coef.astype(np.float64), intercept.astype(np.float64)
+        return coef.astype(np.float64, copy=False), intercept.astype(np.float64, copy=False)
     both = [Fraction(v) for v in [*coef.ravel().tolist(), *intercept.ravel().tolist()]]
     largest = max(map(abs, both)) or Fraction(1)
     floats = np.array([float(v / largest) for v in both])

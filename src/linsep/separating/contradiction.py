@@ -23,6 +23,9 @@ def contradiction(problem: Problem) -> tuple[Rows, list[Fraction]] | None:
         for i in np.flatnonzero(hashes == 0).tolist():
             if not _sample(problem, i).any():
                 return np.array([i * (1 if problem.binary else problem.K - 1)]), [Fraction(1)]
+    ranked = np.sort(hashes)
+    if not (ranked[1:] == ranked[:-1]).any():
+        return None
     order = np.argsort(hashes, kind="stable")
     same = hashes[order[1:]] == hashes[order[:-1]]
     other = problem.label[order[1:]] != problem.label[order[:-1]]

@@ -31,7 +31,13 @@ from linsep.separating.clock import Clock, TimeUpError
 from linsep.separating.contradiction import contradiction
 from linsep.separating.faces import find_face
 from linsep.separating.margin import MarginFinder
-from linsep.separating.planes import Plane, exact_plane, plane_of, rational_planes
+from linsep.separating.planes import (
+    Plane,
+    Scores,
+    exact_plane,
+    rational_planes,
+    scored_plane,
+)
 from linsep.separating.statement import named, proof_of
 from linsep.solvers.cloud import cloud_of
 from linsep.solvers.exact_hulls import ExactHulls
@@ -126,7 +132,7 @@ class Judge:
             return self.inseparable(witness.rows, multipliers)
         if outcome.state.low <= 0:
             return None
-        return self.separable(plane_of(self.problem, witness.a), outcome)
+        return self.separable(*scored_plane(self.problem, witness.a), outcome=outcome)
 
     def overlapping_pair(self) -> tuple[Rows, list[Fraction]] | None:
         """Two of the classes that no plane separates, if there are such: a shorter proof."""
@@ -161,12 +167,13 @@ class Judge:
     def separable(
         self,
         plane: Plane | None,
+        scores: Scores = None,
         outcome: Outcome[Any] | None = None,
         start: ExactState | None = None,
     ) -> Proof | None:
         """Bound the margin, starting from a plane; None if it does not separate."""
         finder = MarginFinder(self.problem, self.clock.search, self.clock.tick)
-        if not finder.offer(plane):
+        if not finder.offer(plane, scores):
             return None
         with suppress(TimeUpError):  # what was found so far is true all the same
             if start is None:

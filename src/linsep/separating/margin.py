@@ -15,7 +15,7 @@ from linsep.certify.signs import row_signs
 from linsep.core.drive import Outcome
 from linsep.core.problem import Problem
 from linsep.core.status import Status
-from linsep.separating.planes import Plane, plane_of, rational_planes
+from linsep.separating.planes import Plane, Scores, rational_planes, scored_plane
 from linsep.solvers.exact_hulls import ExactHulls
 from linsep.solvers.nearest_hulls import NearestHulls
 
@@ -47,11 +47,11 @@ class MarginFinder:
         self.rows: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.weights: NDArray[Any] = np.zeros(0)
 
-    def offer(self, plane: Plane | None) -> bool:
+    def offer(self, plane: Plane | None, scores: Scores = None) -> bool:
         """Whether a plane separates; keep it if its margin is larger than that of the one known."""
         if plane is None:
             return False
-        low = margin_below(self.problem, *plane, tick=self.tick)
+        low = margin_below(self.problem, *plane, scores=scores, tick=self.tick)
         low = loosen(self.problem, low, -_SLACK)
         # a margin may be too small for a float and the plane right all the same
         if not low > 0 and not (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
@@ -83,7 +83,7 @@ class MarginFinder:
             if outcome is not None:
                 self.bound(outcome.witness.rows, outcome.witness.multipliers)
             outcome = self.search(self.problem, NearestHulls(tol=self.tol))
-            self.offer(plane_of(self.problem, outcome.witness.a))
+            self.offer(*scored_plane(self.problem, outcome.witness.a))
         witness = outcome.witness
         self.bound(witness.rows, witness.multipliers)
         tiny = self.problem.n * self.problem.d <= _TINY

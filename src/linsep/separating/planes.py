@@ -13,10 +13,21 @@ from linsep.certify.exact import Tick, reflected, scaled_integers
 from linsep.certify.signs import exact_values, row_signs
 from linsep.core.problem import Problem
 
-__all__ = ["Plane", "exact_plane", "plane_of", "rational_planes", "split_weights"]
+__all__ = [
+    "Plane",
+    "Scores",
+    "exact_plane",
+    "plane_of",
+    "rational_planes",
+    "scored_plane",
+    "split_weights",
+]
 
 Plane = tuple[NDArray[Any], Any]
 """coef and intercept: (d,) and a number for two classes, (K, d) and (K,) for more."""
+
+Scores = NDArray[np.float64] | None
+"""X @ coef, up to a rounding of each factor and of the quotient."""
 
 
 def plane_of(problem: Problem, a: NDArray[np.float64]) -> Plane | None:
@@ -24,23 +35,31 @@ def plane_of(problem: Problem, a: NDArray[np.float64]) -> Plane | None:
 
     None when the numbers do not fit into floats.
     """
-    coef, intercept = problem.split(a)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+    return scored_plane(problem, a)[0]
+
+
+def scored_plane(problem: Problem, a: NDArray[np.float64]) -> tuple[Plane | None, Scores]:
+    """The same with X @ coef, where that is known to a few roundings."""
+    scores: Scores = None
+    with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         if problem.binary:
-            w, b = coef[0], 0.0
+            w, b = a[:-1], 0.0
             scores = problem.product(w)
-            gap = scores[problem.label == 1].min() - scores[problem.label == 0].max()
+            positive = problem.label == 1
             if problem.fit_intercept:
-                b = -(scores[problem.label == 1].min() + scores[problem.label == 0].max()) / 2
-                least = gap / 2
+                inner, outer = float(scores[positive].min()), float(scores[~positive].max())
+                least, b = (inner - outer) / 2, -(inner + outer) / 2
             else:
-                least = (problem.sign * scores).min()
-            out: Plane = w / least, float(b / least)
+                least = float((problem.sign * scores).min())
+            plane: Plane = w / least, float(np.divide(b, least))
+            # nothing that underflowed in the product counts beside a value of 1
+            scores = scores / least if least > 1e-100 else None
         else:
-            least = problem.values(a).min()
-            out = coef / least, intercept / least
-    fits = least > 0 and np.isfinite(out[0]).all() and np.isfinite(out[1]).all()
-    return out if fits else None
+            coef, intercept = problem.split(a)
+            least = float(problem.values(a).min())
+            plane = coef / least, intercept / least
+    fits = least > 0 and np.isfinite(plane[0]).all() and np.isfinite(plane[1]).all()
+    return (plane, scores) if fits else (None, None)
 
 
 def exact_plane(problem: Problem, weights: list[int]) -> Plane:

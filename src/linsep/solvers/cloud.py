@@ -99,14 +99,14 @@ class Cloud:
 
     def _share(self, rows: NDArray[np.int64], coefficients: Array) -> Array:
         """What each sample contributes to each block of a combination of rows."""
-        share = np.zeros((self.blocks, len(self.label)))
         if self.blocks == 1:
-            np.add.at(share[0], rows, self.sign[rows] * coefficients)
-        else:
-            sample, place = np.divmod(rows, self.K - 1)
-            own = self.label[sample]
-            np.add.at(share, (own, sample), coefficients)
-            np.add.at(share, (place + (place >= own), sample), -coefficients)
+            signed = self.sign[rows] * coefficients
+            return np.bincount(rows, signed, minlength=len(self.label))[None]
+        share = np.zeros((self.blocks, len(self.label)))
+        sample, place = np.divmod(rows, self.K - 1)
+        own = self.label[sample]
+        np.add.at(share, (own, sample), coefficients)
+        np.add.at(share, (place + (place >= own), sample), -coefficients)
         return share
 
     def weights(self, w: Array, rows: NDArray[np.int64], coefficients: Array) -> Array:
@@ -116,14 +116,16 @@ class Cloud:
             return np.concatenate(blocks)
         matrix, scale = self.samples.gram
         share = self._share(rows, coefficients)
-        coef = scale * matrices.combined(matrix, share)
-        bias = np.zeros(self.blocks)
+        coef = matrices.combined(matrix, share)
+        coef *= scale
+        out = np.zeros((self.blocks, coef.shape[1] + 1))
         if self.samples.constant:  # else the shares sum to zero, or nothing was centred
             center = matrices.mean(matrix)
             coef -= scale * share.sum(axis=1)[:, None] * center
-            bias = w.reshape(self.blocks, -1)[:, -1] * self.samples.constant
-            bias -= scale * (coef @ center)
-        return np.column_stack([scale * coef, bias]).ravel()
+            out[:, -1] = w.reshape(self.blocks, -1)[:, -1] * self.samples.constant
+            out[:, -1] -= scale * (coef @ center)
+        np.multiply(coef, scale, out=out[:, :-1])
+        return out.ravel()
 
 
 def _table(points: Array, sign: Array) -> tuple[Array, Array]:

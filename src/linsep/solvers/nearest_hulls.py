@@ -229,6 +229,8 @@ def _first_values(cloud: Cloud) -> Array:
     """Values of the rows along the sum of all rows."""
     if cloud.blocks > 1:
         return np.zeros(cloud.n_rows)
+    if cloud.table is not None:
+        return np.asarray(cloud.table[1].sum(axis=0))
     samples = cloud.samples
     center = np.asarray(samples.matrix.T @ (cloud.sign / len(cloud.sign))).ravel()
     center -= samples.center * cloud.sign.mean()

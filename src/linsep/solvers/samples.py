@@ -197,7 +197,7 @@ def _gram_factor(problem: Problem) -> tuple[Array, float]:
     from scipy.linalg import lapack
 
     matrix, gram = problem.matrix, problem.gram
-    squared = float(gram.diagonal().max())
+    squared = float(problem.squared_lengths.max())
     if 1e-200 < squared < 1e200:
         scale = float(matrices.power_of_two(sqrt(squared)))
         gram = gram * scale**2
@@ -207,12 +207,12 @@ def _gram_factor(problem: Problem) -> tuple[Array, float]:
         scale = float(matrices.power_of_two(largest))
         gram = matrices.products(matrix * scale)
     if problem.fit_intercept:
-        whole = float(np.trace(gram))
+        whole = float(gram.trace())
         middle = gram.sum(axis=0) / len(gram)
         middle -= middle.sum() / (2 * len(gram))
         gram -= middle
         gram -= middle[:, None]
-        if not np.trace(gram) > 1e-4 * whole:  # the center is far away: subtract it first
+        if not gram.trace() > 1e-4 * whole:  # the center is far away: subtract it first
             gram = matrices.products((matrices.dense(matrix) - matrices.mean(matrix)) * scale)
     top = float(gram.diagonal().max())
     if not 0 < top < np.inf:
