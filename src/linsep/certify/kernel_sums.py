@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from linsep.certify.kernel_values import KernelValues
 from linsep.kernels.rows import Rows
-from linsep.kernels.sums import STRIP, weighted_sums
+from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 
 __all__ = ["WORTH", "Rough", "rough_sums", "single_sums", "sums_of"]
 
@@ -30,7 +30,6 @@ Index = NDArray[np.int64]
 
 _U = 2.0**-24
 WORTH = 4_000_000  # kernel values from which float32 pays
-_WIDE = 8  # columns of sums up to which they are added up in float64
 _TINY = 1e-37  # exponentials below the range of float32
 
 
@@ -86,14 +85,17 @@ def single_sums(kernel: Any, A: Rows, B: Rows, coef: Array) -> tuple[Array, Arra
     largest = squares * float(kernel.rate) * (1 + 4 * (d + 4) * _U)
     if not largest <= 1e3:  # products of rows do not resolve the distances
         return None
-    wide = 2 * m <= _WIDE
     share = float(np.expm1((4 * d + 48) * _U * largest)) + 10 * _U + B.n * 2.0**-52
-    share += 0.0 if wide else (STRIP + 76) * _U
+    share += ((SHORT if m == 1 else STRIP + 74) + 2) * _U
     if not share < 0.5:
         return None
-    both = weighted_sums(kernel, A, B, np.hstack([coef, np.abs(coef)]), wide=wide)
-    error = both[:, m:] * (share / (1 - share)) + _TINY * np.abs(coef).sum(axis=0)
-    return both[:, :m], error
+    if m == 1:
+        plus, minus = (v[:, None] for v in signed_sums(kernel, A, B, coef[:, 0]))
+        found, size = plus - minus, plus + minus
+    else:
+        both = weighted_sums(kernel, A, B, np.hstack([coef, np.abs(coef)]))
+        found, size = both[:, :m], both[:, m:]
+    return found, size * (share / (1 - share)) + _TINY * np.abs(coef).sum(axis=0)
 
 
 def bounded(kernel: Any, rows: Rows) -> bool:

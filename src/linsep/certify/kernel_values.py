@@ -157,17 +157,13 @@ class KernelValues:
         coef: NDArray[np.float64],
         ids: NDArray[np.int64],
         dtype: Any = np.float64,
-        *,
-        wide: bool = False,
     ) -> NDArray[np.float64]:
-        """The same for each column of coef; ``wide`` adds up in float64 whatever the format."""
+        """The same for each column of coef."""
         if not len(rows) or not len(ids):
             return np.zeros((len(ids), coef.shape[1]))
         if self.kernel is None:
             return self._given(rows, coef, ids)
-        out = weighted_sums(
-            self.kernel, self.picked(ids, dtype), self.picked(rows, dtype), coef, wide=wide
-        )
+        out = weighted_sums(self.kernel, self.picked(ids, dtype), self.picked(rows, dtype), coef)
         if not np.isfinite(out).all() and np.isfinite(coef).all():
             self.block(_run(ids), _run(rows), dtype)  # names the place, if it is the kernel
         return out

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError, SettingError
-from linsep.jit.gaussian import exponents
+from linsep.jit.gaussian import distances, exponents, look_up
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows, dense_pair, inner_products
 from linsep.kernels.scale import WORDS, require_scale, scale_of
@@ -23,6 +23,8 @@ Array = NDArray[Any]
 # Largest gamma |x|^2 for which |x|^2 + |z|^2 - 2 x . z is used: the exponent is then right to about
 # 1e-9 in float64 and 1e-3 in float32. Beyond it differences of the entries are taken.
 _SAFE = {np.dtype(np.float64): 1e6, np.dtype(np.float32): 2e3}
+# Values below exp of this are 0 in large tiles: denormal numbers are slow.
+_LEAST = {np.dtype(np.float64): -np.inf, np.dtype(np.float32): -87.0}
 _LARGE = 30_000  # entries of a tile from which machine code makes its exponents
 _PIECE = 128  # rows of a sparse block whose differences are taken together
 
@@ -96,20 +98,31 @@ class RBF(Kernel):
         return float(self.sigma) if self.sigma is not None else sqrt(0.5 / self.rate)
 
     def prepare(self, rows: Rows) -> None:
-        """Squared norms."""
+        """Squared norms, and bits where there are two values only."""
         _ = rows.squares
+        _ = rows.codes
 
     def block(self, A: Rows, B: Rows) -> Array:
         """Exponentials of distances, from one matrix product where that is accurate."""
+        return self.tile(A, B, None)
+
+    def tile(self, A: Rows, B: Rows, out: Array | None) -> Array:
+        """The same in ``out``, where that can be, or in a new array."""
+        large = A.n * B.n >= _LARGE
+        if large and A.codes is not None and B.codes is not None:
+            out = np.empty((A.n, B.n), A.dtype) if out is None else out
+            bits = A.codes.words, B.codes.columns, self._table(A), out, np.empty(B.n, np.uint64)
+            distances(*bits, size=100 * _LARGE, work=out.size)
+            return out
         largest = max(float(A.squares.max()), float(B.squares.max()))
         rate = self.rate
         if not (largest * rate <= _SAFE[A.dtype] and isfinite(largest)) or rate == 0:
             return self._by_differences(A, B)
         kind = A.dtype.type
-        values = inner_products(A.centred, B.centred)
+        values = inner_products(A.centred, B.centred, out)
         left, right = kind(rate) * A.squares, kind(rate) * B.squares
-        if values.size >= _LARGE and values.flags.c_contiguous:
-            args = (values, left, right, kind(2 * rate), kind(0))
+        if large and values.flags.c_contiguous:
+            args = (values, left, right, kind(2 * rate), kind(_LEAST[A.dtype]), kind(0))
             exponents(*args, size=100 * _LARGE, work=values.size)  # compiled at once
         else:
             values *= kind(2 * rate)
@@ -117,6 +130,23 @@ class RBF(Kernel):
             values -= right
             np.minimum(values, 0, out=values)
         return np.asarray(np.exp(values, out=values))
+
+    def _table(self, rows: Rows) -> Array:
+        """Its value at 0, 1, 2, ... columns that differ, of rows of two values."""
+        codes = rows.codes
+        far = 0.0 if codes is None else (codes.high - codes.low) ** 2
+        with np.errstate(under="ignore", over="ignore"):
+            table = np.exp(-self.rate * (far * np.arange(rows.d + 1.0)))
+            return np.asarray(table, dtype=rows.dtype)
+
+    def by_table(self, A: Rows, B: Rows, coef: Array) -> Array | None:
+        """Values of rows of two values times coef, summed over B; None for other rows."""
+        if A.codes is None or B.codes is None:
+            return None
+        total, table = np.zeros(A.n), self._table(A).astype(np.float64)
+        args = B.codes.words, A.codes.columns, table, coef, total, np.empty(A.n, np.uint64)
+        look_up(*args, size=100 * _LARGE, work=A.n * B.n)
+        return total
 
     def _by_differences(self, A: Rows, B: Rows) -> Array:
         """The same from differences of entries."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from linsep.core.validate import as_matrix, require_finite
 from linsep.errors import DataError, SettingError
+from linsep.kernels.codes import Codes, codes_of
 
 __all__ = ["Rows", "as_dtype", "as_rows", "dense_pair", "inner_products"]
 
@@ -45,6 +46,16 @@ class Rows:
         self._origin: tuple[Array | None] | None = None
         self._centred: Array | None = None
         self._squares: Array | None = None
+        self._codes: tuple[Codes | None] | None = None
+
+    @property
+    def codes(self) -> Codes | None:
+        """The rows as bits, if they have two values; None if not."""
+        if self._codes is None:
+            like = None if self._like is None else self._like.codes
+            bits = self._like is None or like is not None
+            self._codes = (codes_of(self.matrix, like) if bits else None,)
+        return self._codes[0]
 
     @property
     def origin(self) -> Array | None:
@@ -98,6 +109,8 @@ class Rows:
             part._centred = self._centred[which]
         if self._squares is not None:
             part._squares = self._squares[which]
+        if self._codes is not None:
+            part._codes = (self._codes[0] and self._codes[0].part(which),)
         return part
 
 
@@ -130,8 +143,8 @@ def as_dtype(dtype: DTypeLike | None) -> np.dtype[Any]:
     return kind
 
 
-def inner_products(A: Any, B: Any) -> Array:
-    """A B' as a new dense array, whatever of the two is sparse."""
+def inner_products(A: Any, B: Any, out: Array | None = None) -> Array:
+    """A B' as a dense array, in ``out`` where both are dense, whatever of the two is sparse."""
     sparse_A, sparse_B = not isinstance(A, np.ndarray), not isinstance(B, np.ndarray)
     if sparse_A and _dense_pays(A):
         A, sparse_A = A.toarray(), False
@@ -142,7 +155,9 @@ def inner_products(A: Any, B: Any) -> Array:
             return np.asarray((A @ B.T).toarray())
         if sparse_B:
             return np.ascontiguousarray((B @ A.T).T)
-        return np.asarray(A @ B.T)
+        if sparse_A or out is None:
+            return np.asarray(A @ B.T)
+        return np.asarray(np.matmul(A, B.T, out=out))
 
 
 def dense_pair(A: Any, B: Any) -> tuple[Array, Array]:

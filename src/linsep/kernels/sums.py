@@ -9,14 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all
+from linsep.jit.gaussian import add_tile
 from linsep.kernels.equal import groups_of, sum_of_groups
 from linsep.kernels.rows import Rows
+from linsep.kernels.scratch import scratch
 
 if TYPE_CHECKING:
     from linsep.kernels.base import Kernel
 
-__all__ = ["STRIP", "short_rows", "weighted_sums"]
+__all__ = ["SHORT", "STRIP", "short_rows", "signed_sums", "tile_of", "weighted_sums"]
 
+SHORT = 16  # terms of a sum that are added in float32, where there is one sum
 _STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which stays in the cache
 _MANY = 4_000_000  # values from which a look for equal rows pays
 _SERIAL = 300_000  # values below which threads cost more than they bring
@@ -25,44 +28,96 @@ _BYTES = 256 << 20  # a sparse matrix is never written out beyond this
 
 
 def weighted_sums(
-    kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64], *, wide: bool = False
+    kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """sum_j K(a_i, b_j) coef_jm for every row of A and column of coef.
 
-    In the format of the rows; float32 adds strips of STRIP terms, ``wide`` in float64. Of equal
-    rows the values are made once.
+    In the format of the rows; where there are many values float32 adds strips of STRIP terms. Of
+    equal rows the values are made once.
     """
+    if coef.shape[1] == 1:
+        plus, minus = signed_sums(kernel, A, B, coef[:, 0])
+        return np.asarray(plus - minus)[:, None]
+    A, B, coef, back = _merged(kernel, A, B, coef)
+    return np.asarray(_sums(kernel, A, B, coef)[back])
+
+
+def signed_sums(
+    kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums over the coef > 0, and minus those over the coef < 0.
+
+    float32 adds up SHORT terms at a time, the rest is float64.
+    """
+    A, B, many, back = _merged(kernel, A, B, coef[:, None])
+    coef = many[:, 0]
+    if A.n * B.n < _SERIAL:
+        both = _sums(kernel, A, B, np.stack([np.maximum(coef, 0), np.maximum(-coef, 0)], axis=1))
+        return both[back, 0], both[back, 1]
+    order = np.argsort(coef < 0, kind="stable")
+    cut, size = int(np.count_nonzero(coef >= 0)), np.abs(coef[order])
+    left, short = B if cut == B.n else B.take(order), size.astype(A.dtype)
+    plus, minus = np.zeros(A.n), np.zeros(A.n)
+    tables = getattr(kernel, "by_table", None)
+
+    def part(at: int) -> None:
+        end = min(at + STRIP, A.n)
+        right = A.slice(at, end)
+        if tables is not None and right.codes is not None and left.codes is not None:
+            plus[at:end] = tables(right, left.slice(0, cut), size[:cut])
+            minus[at:end] = tables(right, left.slice(cut, left.n), size[cut:])
+            return
+        some = np.empty(end - at, A.dtype)
+        for r in range(0, left.n, _STEP):
+            stop = min(r + _STEP, left.n)
+            values = tile_of(kernel, left.slice(r, stop), right)
+            args = values, short[r:stop], some, plus[at:end], minus[at:end], max(0, cut - r)
+            add_tile(*args, size=A.n * B.n, work=values.size)
+
+    _all(kernel, part, range(0, A.n, STRIP), A.n * B.n)
+    return plus[back], minus[back]
+
+
+def tile_of(kernel: Kernel, A: Rows, B: Rows) -> NDArray[Any]:
+    """Kernel values, in memory of the thread that is used again for the next tile."""
+    tile = getattr(kernel, "tile", None)
+    values = kernel.block(A, B) if tile is None else tile(A, B, scratch(A.n, B.n, A.dtype))
+    return values if values.flags.c_contiguous else np.ascontiguousarray(values)
+
+
+def _merged(kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64]) -> Any:
+    """Both sides without equal rows, and which row of the result each row of A has."""
+    back: Any = slice(None)
     if A.n * B.n >= _MANY and kernel.symmetric:
         groups = groups_of(B.matrix)
         if groups is not None:
             B, coef = B.take(groups[0]), sum_of_groups(coef, groups)
         groups = groups_of(A.matrix)
         if groups is not None:
-            A = A.take(groups[0])
-            return _sums(kernel, A, B, coef, wide)[groups[1]]
-    return _sums(kernel, A, B, coef, wide)
+            A, back = A.take(groups[0]), groups[1]
+    return A, B, coef, back
 
 
-def _sums(
-    kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64], wide: bool
-) -> NDArray[np.float64]:
+def _sums(kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64]) -> NDArray[np.float64]:
     out = np.zeros((A.n, coef.shape[1]))
-    short = coef.astype(np.float64 if wide else A.dtype)
-    short = short[:, 0] if coef.shape[1] == 1 else short
+    short = coef.astype(A.dtype) if A.n * B.n >= _SERIAL else coef
 
     def part(at: int) -> None:
         left = A.slice(at, min(at + _STEP, A.n))
         total = np.zeros((left.n, coef.shape[1]))
         for r in range(0, B.n, STRIP):
-            values = kernel.block(left, B.slice(r, min(r + STRIP, B.n)))
-            values = values.astype(short.dtype, copy=False)
-            total += (values @ short[r : r + STRIP]).reshape(total.shape)
+            total += tile_of(kernel, left, B.slice(r, min(r + STRIP, B.n))) @ short[r : r + STRIP]
         out[at : at + _STEP] = total
 
-    jobs = [partial(part, at) for at in range(0, A.n, _STEP)]
-    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        run_all(jobs, 1 if A.n * B.n < _SERIAL or not kernel.symmetric else None)
+    _all(kernel, part, range(0, A.n, _STEP), A.n * B.n)
     return out
+
+
+def _all(kernel: Kernel, part: Any, places: range, size: int) -> None:
+    """Run a part at each place; a user's function may not bear two threads."""
+    jobs = [partial(part, at) for at in places]
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        run_all(jobs, 1 if size < _SERIAL or not kernel.symmetric else None)
 
 
 def short_rows(kernel: Any, matrix: Any, kind: np.dtype[Any]) -> Any:
