@@ -72,7 +72,7 @@ def test_blocks_are_read_from_the_shared_matrix():
     X, _ = noise(80, 5)
     levels = Levels(X, -1.0)
     plain = kernel_block(levels, np.array([5, 1]), np.arange(80), short=True)
-    share_blocks(levels, True)
+    share_blocks(levels, True, lambda: np.arange(64))
     levels.operations = 0
     np.testing.assert_allclose(
         kernel_block(levels, np.array([5, 1]), np.arange(80), short=True), plain, rtol=1e-6
@@ -84,7 +84,7 @@ def test_blocks_are_read_from_the_shared_matrix():
 
 def test_a_kernel_matrix_of_many_rows_is_not_made():
     levels = Levels(np.ones((4097, 1)), -np.inf)
-    share_blocks(levels, True)
+    share_blocks(levels, True, lambda: np.arange(64))
     assert "_whole" not in levels.__dict__
 
 

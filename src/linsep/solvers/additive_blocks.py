@@ -7,6 +7,7 @@ scores of all rows are never computed from blocks. Other means: additive_rank.py
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import run_all
 from linsep.jit import additive_blocks as loops
+from linsep.jit.smo import LANES
 from linsep.kernels.additive_levels import Levels
 from linsep.solvers.additive_rank import block_by_rank, block_by_table, columns_of, pairs_of_entries
 
@@ -65,11 +67,21 @@ def taken_from(K: Array, rows: Index, columns: Index) -> Array:
     return out
 
 
-def share_blocks(levels: Levels, short: bool) -> None:
-    """Make the kernel matrix once, where it is small: several classes will read from it."""
-    if levels.n**2 * (4 if short else 8) <= _SHARED and "_whole" not in levels.__dict__:
+def share_blocks(levels: Levels, short: bool, first: Callable[[], Index]) -> None:
+    """Make the kernel matrix once, where it is small, or that of the first working set.
+
+    Several classes will read from it.
+    """
+    kept = levels.__dict__
+    if "_whole" in kept or "_first" in kept:
+        return
+    if levels.n**2 * (4 if short else 8) <= _SHARED:
         rows = np.arange(levels.n)
-        levels.__dict__["_whole"] = kernel_block(levels, rows, rows, short)
+        kept["_whole"] = kernel_block(levels, rows, rows, short)
+        return
+    rows = first()
+    if len(rows) % LANES == 0:  # a block has whole lanes
+        kept["_first"] = rows, kernel_block(levels, rows, rows, short)
 
 
 # -- entries --------------------------------------------------------------------------------------

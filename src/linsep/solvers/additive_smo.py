@@ -13,6 +13,7 @@ Papers:  Joachims 1999 (working sets), Maji, Berg, Malik 2008 (intersection kern
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from linsep.solvers.additive_blocks import kernel_block, roomy, share_blocks
 from linsep.solvers.additive_choice import edges, feasible
 from linsep.solvers.additive_inner import solve_set
 from linsep.solvers.additive_newton import newton_rounds
-from linsep.solvers.additive_sets import next_set
+from linsep.solvers.additive_sets import first_set, next_set
 from linsep.solvers.additive_state import AdditiveState
 from linsep.solvers.additive_subspace import subspace_step
 from linsep.solvers.smo_facts import best_offset
@@ -41,7 +42,8 @@ _FRESH = 64  # steps after which the scores are computed anew, against rounding
 _IDLE = 12
 _STEPS = 20  # pairs for each row of a working set, before Newton's method takes over
 _ROUNDS = 20
-_LARGE = 1024  # rows of a working set above which a factorisation costs more than pairs
+_CLOSE = 0.3  # largest violation from which Newton's method finishes what pairs began
+_SHARE = 0.1  # of the largest violation that pairs leave in a working set
 _RESCUE = 2000  # rows up to which an interior point method helps out
 _NEAR = 1e-3  # largest violation from which a small problem is solved to rounding
 _EXACT = 1e-10
@@ -106,7 +108,7 @@ class AdditiveSMO:
     def prepare(self, problem: Problem) -> None:
         """What all classes of a problem share; made once."""
         levels = levels_of(problem, self.power)
-        share_blocks(levels, self.short(levels))
+        share_blocks(levels, self.short(levels), partial(first_set, self, levels))
 
     def short(self, levels: Levels) -> bool:
         """Whether kernel values in float32 will do inside a working set."""
@@ -142,11 +144,11 @@ class AdditiveSMO:
         values = np.zeros((4, len(K)))
         values[0, :q], values[1, :q] = y[rows], top[rows]
         values[2, :q], values[3, :q] = state.alpha[rows], f[rows]
-        eps, limit = max(0.1 * width, 1e-13), _STEPS * q
+        eps, limit = max(_SHARE * width, 1e-13), _STEPS * q
         part = values[0], values[1], values[2], values[3]
         taken = solve_set(K, *part, eps, limit)
-        if (taken >= limit and q <= _LARGE) or (q == problem.n and width < _NEAR):
-            taken += newton_rounds(K, *part, 0.01 * eps, _ROUNDS)
+        if taken >= limit or width < (_NEAR if q == problem.n else _CLOSE):
+            taken += self._polish(K, part, 0.01 * eps)
         change = values[2, :q] - state.alpha[rows]
         moved = np.flatnonzero(change)
         if taken == 0 or not moved.size:
@@ -162,6 +164,17 @@ class AdditiveSMO:
             if int(((state.alpha > 0) & (state.alpha < top)).sum()) > _CROWDED * self.most:
                 self._subspace(problem, levels, state, top)
         self._measure(problem, state)
+
+    def _polish(self, K: Any, part: tuple[Array, Array, Array, Array], eps: float) -> int:
+        """Newton's method on the free variables, and pairs for those that come in between."""
+        taken, q = 0, len(K)
+        for _ in range(_ROUNDS):
+            steps = newton_rounds(K, *part, eps, 1)
+            pairs = solve_set(K, *part, eps, q) if steps else 0
+            taken += steps + pairs
+            if not steps or pairs < q // 50:
+                break
+        return taken
 
     def _subspace(self, problem: Problem, levels: Levels, state: AdditiveState, top: Array) -> None:
         """All free variables at once: they are more than a working set holds."""
