@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from linsep.jit.compile import inner, routine
 
-__all__ = ["LANES", "add_rows", "solve_block", "solve_coordinates", "square_of"]
+__all__ = [
+    "LANES", "add_rows", "add_some_rows", "pairs_of_block", "solve_block", "solve_coordinates",
+    "square_of",
+]  # fmt: skip
 
 LANES = 32
 _TINY = 1e-14  # share of K_ii + K_jj below which the curvature of a pair counts as rounding
@@ -54,9 +57,9 @@ def _mark(i: Any, y: Any, a: Any, c: Any, up: Any, low: Any) -> None:
     low[i] = 0.0 if falls and y[i] != 0.0 else np.inf
 
 
-@routine
-def solve_block(
-    K: Array, y: Array, c: Array, a: Array, f: Array, eps: float, limit: int, work: Array
+@inner
+def pairs_of_block(
+    K: Any, y: Any, c: Any, a: Any, f: Any, eps: float, limit: int, work: Any
 ) -> Any:
     """Second-order SMO on a working set; changes a and f, gives back the steps taken.
 
@@ -109,6 +112,14 @@ def solve_block(
 
 
 @routine
+def solve_block(
+    K: Array, y: Array, c: Array, a: Array, f: Array, eps: float, limit: int, work: Array
+) -> Any:
+    """The same, for a working set by itself."""
+    return pairs_of_block(K, y, c, a, f, eps, limit, work)
+
+
+@routine
 def solve_coordinates(
     K: Array, y: Array, c: Array, a: Array, f: Array, eps: float, limit: int, work: Array
 ) -> Any:
@@ -141,8 +152,8 @@ def solve_coordinates(
     return limit
 
 
-@routine
-def add_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Any, lo: int, hi: int) -> Any:
+@inner
+def add_some_rows(f: Any, G: Any, rows: Any, coef: Any, lo: int, hi: int) -> None:
     """f += sum of coef times rows of G, of which the columns lo ... hi are taken.
 
     Pieces of 2048 columns stay in the cache while the rows run over them, eight at a time: their
@@ -172,14 +183,20 @@ def add_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Any, lo: int, hi: 
 
 
 @routine
-def square_of(G: Any, rows: NDArray[np.int64], out: Array) -> Any:
-    """The rows and columns ``rows`` of a symmetric matrix; half of them is read."""
+def add_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Any, lo: int, hi: int) -> Any:
+    """The same by itself."""
+    add_some_rows(f, G, rows, coef, lo, hi)
+
+
+@routine
+def square_of(G: Any, rows: NDArray[np.int64], at: NDArray[np.int64], out: Array) -> Any:
+    """The rows ``rows`` and columns ``at`` of G, which are symmetric; half of them is read."""
     for i in range(len(rows)):
         row, own = G[rows[i]], out[i]
         for j in range(i + 1):
-            own[j] = row[rows[j]]
-    for at in range(0, len(rows), 16):  # stripes of the transpose that stay in the cache
-        for i in range(at, len(rows)):
+            own[j] = row[at[j]]
+    for start in range(0, len(rows), 16):  # stripes of the transpose that stay in the cache
+        for i in range(start, len(rows)):
             own = out[i]
-            for j in range(at, min(at + 16, i)):
+            for j in range(start, min(start + 16, i)):
                 out[j, i] = own[j]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.solvers.smo_facts import movable
 
-__all__ = ["edges", "feasible", "project", "smallest"]
+__all__ = ["edges", "feasible", "project"]
 
 Array = NDArray[np.float64]
 
@@ -20,16 +20,6 @@ def edges(y: Array, top: Array, a: Array, score: Array) -> tuple[float, float]:
     up, low = movable(y, top, a)
     f = score - y
     return float(f[up].min()), float(f[low].max())
-
-
-def smallest(f: Array, allowed: Any, count: int, seed: int | None) -> NDArray[np.int64]:
-    """The rows with the smallest f; at the start, where all are equal, some of them."""
-    rows = np.flatnonzero(allowed)
-    if len(rows) <= count:
-        return rows
-    if seed is not None:
-        return np.sort(np.random.default_rng(seed).choice(rows, count, replace=False))
-    return np.sort(rows[np.argpartition(f[rows], count)[:count]])
 
 
 def feasible(problem: Problem, alpha: Array, C: float) -> Array:
