@@ -7,6 +7,7 @@ of the problem, the settings and the level alone, and kept while they are in use
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -14,21 +15,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.certify.leverage import _gather as gather
+from linsep.certify.leverage import sample
 from linsep.core.lanes import run_all
-from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.jit.scatter import scatter
+from linsep.solvers.hinge_near import NearRows
 from linsep.solvers.hinge_pass import RowSet
 from linsep.solvers.packed import fits_float32
 
-__all__ = ["UNPACKED", "rows_of_level", "sample_rows", "sizes", "workable"]
+__all__ = ["UNPACKED", "Rows", "rows_of_level", "sizes", "workable"]
 
 Array = NDArray[np.float64]
 
 UNPACKED = 8_000_000  # entries up to which sparse rows are written out
 _PIECES = 8  # of a matrix that is written out
 
+_ALL = np.zeros(0, np.int64)
 _kept = threading.local()
+
+Rows = RowSet | NearRows
 
 
 def sizes(problem: Problem) -> list[int]:
@@ -38,23 +44,51 @@ def sizes(problem: Problem) -> list[int]:
 
 
 def rows_of_level(
-    problem: Problem, level: int, lengths: Array, seed: int, *, wide: bool, narrow: bool
-) -> RowSet:
-    """The rows of a level; wide asks for float64 arithmetic, narrow allows rounded entries."""
-    held = getattr(_kept, "value", None)
-    key = (seed, wide, narrow, level)
-    if held is not None and held[0] is problem and held[1] == key:
-        found: RowSet = held[2]
-        return found
+    problem: Problem,
+    level: int,
+    seed: int,
+    threads: int | None,
+    *,
+    wide: bool,
+    narrow: bool,
+    near: NDArray[np.int64] = _ALL,
+) -> Rows:
+    """The rows of a level; wide asks for float64 arithmetic, narrow allows rounded entries.
+
+    near are the rows of the last level to be read, if not all of them.
+    """
     many = sizes(problem)
     matrix = workable(problem, narrow)
-    if level == len(many):
-        made = RowSet(matrix, problem.sign, problem.weight, wide=wide)
-    else:
-        index, cost = sample_rows(problem, lengths, many[level], seed, level)
-        made = RowSet(matrix[index], problem.sign[index], cost, wide=wide)
-    _kept.value = (problem, key, made)
+
+    def make() -> Rows:
+        if level == len(many):
+            problem.__dict__.pop("_leverage", None)  # no more samples
+            return RowSet(matrix, problem.sign, problem.weight, wide=wide)
+        index, cost = sample(problem, many[level], seed, threads)
+        part = gather(matrix, index, threads)
+        return RowSet(part, problem.sign[index], cost, wide=wide)
+
+    rows = _held("rows", (problem, seed, wide, narrow, level), make)
+    if near.size:
+        return _held("near", (rows, near), lambda: NearRows(rows, near, threads, wide=wide))
+    _kept.near = None
+    return rows
+
+
+def _held(name: str, key: tuple[Any, ...], make: Callable[[], Rows]) -> Rows:
+    """The set made last, if it was made for the same."""
+    held = getattr(_kept, name, None)
+    if held is not None and all(a is b or _equal(a, b) for a, b in zip(held[0], key)):
+        found: Rows = held[1]
+        return found
+    setattr(_kept, name, None)  # its memory, before more is asked for
+    made = make()
+    setattr(_kept, name, (key, made))
     return made
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return isinstance(a, int) and a == b
 
 
 def workable(problem: Problem, narrow: bool) -> Any:
@@ -74,22 +108,3 @@ def workable(problem: Problem, narrow: bool) -> Any:
         run_all(jobs, 1 if n * d < 300_000 else None)
         held[narrow] = out
     return held[narrow]
-
-
-def sample_rows(
-    problem: Problem, lengths: Array, size: int, seed: int, level: int
-) -> tuple[NDArray[np.int64], Array]:
-    """About ``size`` rows, long ones more often, with the costs that make sums unbiased.
-
-    Row i is taken with probability min(1, size (1 / (2 n) + |x_i|^2 / (2 sum |x|^2))), so rows
-    with rare features are always in; a row of weight s counts as s rows.
-    """
-    s = problem.weight
-    total, mass = float(s @ lengths), float(s.sum())
-    share = 0.5 * size if total > 0 else float(size)
-    chance = lengths * (share / total if total > 0 else 0.0)
-    chance += share / mass
-    if s.min() != s.max() or s[0] != 1.0:
-        chance *= s
-    index = np.flatnonzero(generator(seed, level).random(problem.n) < chance)
-    return index, s[index] / np.minimum(1.0, chance[index])

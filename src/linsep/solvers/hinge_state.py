@@ -33,6 +33,19 @@ class NewtonState(State):
     primal: float = np.inf
     dual: float = 0.0
     """Values at a on all rows (at the last level)."""
+    v: Array = field(default_factory=lambda: np.zeros(0))
+    v_plus: Array = field(default_factory=lambda: np.zeros(0))
+    sums: Array = field(default_factory=lambda: np.zeros(0))
+    """Sums over the rows at a; see solvers/hinge_pass.py."""
+    near: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The rows that are read, if not all; then u has one entry for each of them."""
+    far: Array = field(default_factory=lambda: np.zeros(0))
+    """Sums over the other rows; see solvers/hinge_near.py."""
+    reach: float = 1.2
+    """How far from the corner rows are read."""
+    base: Array = field(default_factory=lambda: np.zeros(0))
+    base_rounded: float = np.inf
+    """Where the other rows were last read."""
     leftover: float = 0.0
     """Part of the gap at a that comes from the rounding; Newton steps remove the rest."""
     center: Array = field(default_factory=lambda: np.zeros(0))

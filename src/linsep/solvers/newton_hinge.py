@@ -19,26 +19,26 @@ Which rows are read is up to solvers/hinge_rows.py, the widths h to solvers/hing
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from linsep.certify.survey import survey
-from linsep.core.lanes import one_blas_thread, sum_of_pieces
+from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.jit import newton_hinge as loops
 from linsep.jit import products
-from linsep.losses.hinge import derivative, slopes_along
+from linsep.losses.hinge import derivative
 from linsep.solvers.dual_point import matrix_of
+from linsep.solvers.hinge_moves import direction, dual_of, minimum_along
+from linsep.solvers.hinge_near import far_sums, near_rows, with_far
 from linsep.solvers.hinge_pass import Reading, RowSet
-from linsep.solvers.hinge_rows import rows_of_level, sizes, workable
-from linsep.solvers.hinge_state import NewtonState
+from linsep.solvers.hinge_rows import Rows, rows_of_level, sizes, workable
+from linsep.solvers.hinge_state import NewtonState, relative_gap
 from linsep.solvers.hinge_widths import FIRST, SECOND, Widths, slopes
 from linsep.solvers.packed import NARROW, may_round
 
@@ -46,6 +46,9 @@ __all__ = ["NewtonHinge", "NewtonState"]
 
 Array = NDArray[np.float64]
 
+_CLOSE = 4.0  # times the gap asked for: so near, one more pass over all rows is quickest
+_NEAR = 12  # steps on the rows near the corner before the others are looked at
+_FARTHEST = 6.0
 _SEPARABLE = 0.01  # share of the loss at w = 0 below which hardly any row is in the way
 
 
@@ -130,12 +133,12 @@ class NewtonHinge:
     def witness(self, problem: Problem, state: NewtonState) -> Witness:
         """The best weights, and the dual variables of the best dual point."""
         full = state.level == len(sizes(problem))
-        evaluated = np.isfinite(state.primal) and full
+        evaluated = np.isfinite(state.best_primal) and full
         a = state.best if evaluated or state.level < 0 else state.a
         if state.dual_z.size:
             z = state.dual_z
         elif state.best_dual > 0:
-            same = np.array_equal(state.dual_a, state.a)
+            same = np.array_equal(state.dual_a, state.a) and not state.near.size
             u = state.u if same else 1.0 - problem.values(state.dual_a)
             z = derivative(self.loss, u, state.dual_h)
         else:
@@ -151,12 +154,16 @@ class NewtonHinge:
             self._enter(problem, state, max(state.level + 1, 0), state.a)
             return
         rows = self._rows(problem, state)
-        p, predicted = self._direction(state, problem.fit_intercept)
+        p, predicted = direction(self.C, state, problem.fit_intercept)
         full = state.level == len(sizes(problem))
         if self._nearly_separable(problem, state):
             self._start_low(problem, state)
             return
-        if self.widths.settled(state, predicted, full):
+        settled = self.widths.settled(state, predicted, full)
+        if state.near.size and (settled or state.rung >= _NEAR or self._closed(state)):
+            self._look(problem, state)
+            return
+        if settled:
             choose = self.widths.refine if full else self.widths.next_on_sample
             change = choose(state, rows.cost)
             if change is None and not full:
@@ -170,8 +177,40 @@ class NewtonHinge:
             state.kappa = max(state.kappa, 1e-6 if state.h > 0 else 0.0) if full else 1e-3
             self._take(problem, state, rows, state.a + p, self._read(problem, state, rows, p))
             return
+        if full and isinstance(rows, RowSet) and not self._closed(state, _CLOSE):
+            rows = self._approach(problem, state, rows, p)
         self._newton(problem, state, rows, p, predicted)
         state.rung += 1
+
+    def _closed(self, state: NewtonState, times: float = 0.98) -> bool:
+        """Whether the gap at the present point is as small as asked for, or nearly so."""
+        return relative_gap(state.primal, state.dual) <= times * self.tol
+
+    def _approach(self, problem: Problem, state: NewtonState, rows: RowSet, p: Array) -> Rows:
+        """Read only the rows near the corner from now on, if they are few."""
+        near = near_rows(rows, state, p, self.threads)
+        if near is None or state.reach > _FARTHEST:
+            return rows
+        state.near, state.rung = near, 0
+        state.base, state.base_rounded = state.a, state.rounded
+        some = self._rows(problem, state)
+        reading = some.read(
+            state.a, state.h, state.center, offset=problem.fit_intercept, threads=self.threads
+        )
+        state.rows_read += some.n
+        state.far, state.u = far_sums(state, reading), reading.u
+        return some
+
+    def _look(self, problem: Problem, state: NewtonState) -> None:
+        """Read all rows again; if those left out say so, go back and read more from then on."""
+        state.near, state.far = np.zeros(0, np.int64), np.zeros(0)
+        rows = self._rows(problem, state)
+        reading = self._read(problem, state, rows, np.zeros_like(state.a))
+        if not self._rounded(state.a, reading) <= state.base_rounded:
+            state.a, state.reach = state.base, 2.0 * state.reach
+            reading = self._read(problem, state, rows, np.zeros_like(state.a))
+        state.rung = 0
+        self._take(problem, state, rows, state.a, reading)
 
     def _nearly_separable(self, problem: Problem, state: NewtonState) -> bool:
         """Whether hardly any loss is left: then most dual variables are far below C / 2."""
@@ -181,6 +220,7 @@ class NewtonHinge:
 
     def _start_low(self, problem: Problem, state: NewtonState) -> None:
         """Centre the rounded hinge at slope 0 and go on with all rows."""
+        state.near, state.far = np.zeros(0, np.int64), np.zeros(0)
         state.level, state.rung = len(sizes(problem)), 0
         state.h, state.kappa = 1.0, 1e-3
         state.center = np.zeros(problem.n)
@@ -189,14 +229,14 @@ class NewtonHinge:
         self._take(problem, state, rows, state.a, reading)
 
     def _newton(
-        self, problem: Problem, state: NewtonState, rows: RowSet, p: Array, predicted: float
+        self, problem: Problem, state: NewtonState, rows: Rows, p: Array, predicted: float
     ) -> None:
         """Unit step, or the exact minimum along p; kappa follows the success."""
         old = state.rounded
         reading = self._read(problem, state, rows, p)
         new = self._rounded(state.a + p, reading)
         if not new <= old + 1e-12 * abs(old):
-            t = self._minimum_along(state, rows, p, reading.u)
+            t = minimum_along(self.C, state, rows.cost, p, reading.u)
             p = t * p
             reading = self._read(problem, state, rows, p)
             new = self._rounded(state.a + p, reading)
@@ -231,7 +271,7 @@ class NewtonHinge:
         self._take(problem, state, rows, a, self._read(problem, state, rows, np.zeros_like(a)))
 
     def _take(
-        self, problem: Problem, state: NewtonState, rows: RowSet, a: Array, reading: Reading
+        self, problem: Problem, state: NewtonState, rows: Rows, a: Array, reading: Reading
     ) -> None:
         """Move to an evaluated point."""
         C, sums = self.C, reading.sums
@@ -244,13 +284,14 @@ class NewtonHinge:
         if problem.fit_intercept:
             state.gradient[-1] = -C * (sums[loops.PLUS] - sums[loops.MINUS])
         state.curvature = reading.curvature
-        state.dual = self._dual(reading, problem.fit_intercept)
+        state.v, state.v_plus, state.sums = reading.v, reading.v_plus, sums
+        state.dual = dual_of(C, self.loss, reading, problem.fit_intercept)
         state.leftover = C * float(sums[loops.LEFTOVER])
         if not np.isfinite(state.primal):
             state.status = Status.DIVERGED
             return
         state.status = Status.RUNNING
-        if state.level == len(sizes(problem)):
+        if state.level == len(sizes(problem)) and not state.near.size:
             if state.primal < state.best_primal:
                 state.best_primal, state.best = state.primal, a.copy()
             if state.dual > state.best_dual:
@@ -260,85 +301,22 @@ class NewtonHinge:
             if state.gap <= self.tol:
                 state.status = Status.CERTIFIED
 
-    def _dual(self, reading: Reading, offset: bool) -> float:
-        """Dual value of alpha = C s z, made feasible."""
-        C, sums = self.C, reading.sums
-        plus, minus = float(sums[loops.PLUS]), float(sums[loops.MINUS])
-        up, down = 1.0, 1.0
-        if offset:
-            if min(plus, minus) <= 0.0:
-                return 0.0
-            up, down = min(1.0, minus / plus), min(1.0, plus / minus)
-        v = (
-            C * (up * reading.v_plus - down * (reading.v_plus - reading.v))
-            if offset
-            else (C * reading.v)
-        )
-        value = C * (up * plus + down * minus) - 0.5 * float(v @ v)
-        if self.loss == "squared_hinge":
-            squares = up**2 * sums[loops.SQUARE_PLUS] + down**2 * sums[loops.SQUARE_MINUS]
-            value -= C * float(squares) / 4.0
-        return value
-
     # -- inside -------------------------------------------------------------------------------
 
-    def _read(self, problem: Problem, state: NewtonState, rows: RowSet, p: Array) -> Reading:
+    def _read(self, problem: Problem, state: NewtonState, rows: Rows, p: Array) -> Reading:
         state.rows_read += rows.n
-        return rows.read(
-            state.a + p, state.h, state.center, offset=problem.fit_intercept, threads=self.threads
-        )
+        a, offset = state.a + p, problem.fit_intercept
+        reading = rows.read(a, state.h, state.center, offset=offset, threads=self.threads)
+        return with_far(state.far, a, reading) if state.near.size else reading
 
     def _rounded(self, a: Array, reading: Reading) -> float:
         return 0.5 * float(a[:-1] @ a[:-1]) + self.C * float(reading.sums[loops.ROUNDED])
 
-    def _direction(self, state: NewtonState, offset: bool) -> tuple[Array, float]:
-        """Newton direction and the decrease it predicts, by Cholesky on scaled columns."""
-        width = len(state.a) if offset else len(state.a) - 1
-        bend = self.C * (0.5 / state.h if state.h > 0 else 2.0)
-        g = state.gradient[:width]
-        while True:
-            H = bend * state.curvature[:width, :width]
-            diagonal = H.diagonal() + bend * state.kappa * state.columns[:width]
-            diagonal[: len(state.a) - 1] += 1.0
-            scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-300))
-            H *= scale[:, None]
-            H *= scale
-            np.fill_diagonal(H, 1.0 + 1e-14)
-            # the triangle above the diagonal, which is the one below it of the transpose
-            _, step, failed = lapack.dposv(H.T, scale * g, lower=True, overwrite_a=True)
-            if not failed:
-                break
-            state.kappa = max(10 * state.kappa, 1e-12)
-        p = np.zeros_like(state.a)
-        p[:width] = -scale * step
-        return p, -0.5 * float(g @ p[:width])
-
-    def _minimum_along(self, state: NewtonState, rows: RowSet, p: Array, u1: Array) -> float:
-        """Exact minimum of the rounded objective along p, from the two stored violations."""
-        w, q = state.a[:-1], p[:-1]
-        wq, qq = float(w @ q), float(q @ q)
-        change = u1 - state.u
-        center = state.center if state.center.size else np.full(len(u1), 0.5)
-        low, high, t = 0.0, 1.0, 0.1
-        for _ in range(40):
-            along = partial(slopes_along, state.h, t)
-            out = sum_of_pieces(along, state.u, change, rows.cost, center)
-            first, second = self.C * out[0] + wq + t * qq, self.C * out[1] + qq
-            low, high = (low, t) if first > 0 else (t, high)
-            new = t - first / second if second > 0 else -1.0
-            if not low < new < high:
-                new = 0.5 * (low + high) if low > 0 else 0.1 * high
-            done = abs(new - t) < 0.02 * t or high - low < 0.05 * high
-            t = new
-            if done:
-                break
-        return t
-
-    def _rows(self, problem: Problem, state: NewtonState) -> RowSet:
-        narrow = may_round(problem, self.C, self.tol)
-        wide = self.tol < NARROW
-        level, lengths = state.level, state.lengths
-        return rows_of_level(problem, level, lengths, self.seed, wide=wide, narrow=narrow)
+    def _rows(self, problem: Problem, state: NewtonState) -> Rows:
+        narrow, wide = may_round(problem, self.C, self.tol), self.tol < NARROW
+        return rows_of_level(
+            problem, state.level, self.seed, self.threads, wide=wide, narrow=narrow, near=state.near
+        )
 
 
 def _weighted_columns(problem: Problem, columns: Array) -> Array:

@@ -1,0 +1,106 @@
+"""Newton steps that read only the rows near the corner of the hinge.
+
+A row far from the corner has the slope 0 or 1, and keeps it while the weights move little: its
+loss is 0, or a linear function that needs no reading. So after a pass over all rows the next
+steps read the rows near the corner alone, and the others through one combination of them. Only
+a pass over all rows counts as proof; it follows when the near rows say that it is time.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.certify.leverage import _gather as gather
+from linsep.core.lanes import run_all
+from linsep.jit import newton_hinge as loops
+from linsep.solvers.hinge_pass import Reading, RowSet
+from linsep.solvers.hinge_state import NewtonState
+
+__all__ = ["NearRows", "far_slope", "far_sums", "near_rows", "with_far"]
+
+Array = NDArray[np.float64]
+
+_LEAST = 500_000  # entries of a table from which leaving rows out pays
+_MOST = 0.25  # share of the rows from which it does not
+_LONG = 25.0  # times the mean of |x|^2, from which rows are always near
+_PIECE = 16_384  # rows looked at together
+_SOME = 1024  # rows that tell how far rows move
+
+
+def near_rows(
+    whole: RowSet, state: NewtonState, p: Array, threads: int | None
+) -> NDArray[np.int64] | None:
+    """The rows near the corner before a step p, or None if all rows had better be read.
+
+    Near is what a row may move: about what some rows move with p, more for long rows. Very long
+    ones are always near.
+    """
+    if state.h <= 0.0 or whole.size < _LEAST or whole.lanes.sparse:
+        return None
+    some = whole.lanes.matrix[:: max(1, whole.n // _SOME)]
+    moves = np.sort(np.abs(some @ p[:-1] + p[-1]))
+    move = max(state.reach * float(moves[int(0.99 * len(moves))]), state.h)
+    long = _LONG * float(state.columns[:-1].sum()) / float(state.columns[-1])  # |x|^2 of a row
+    width, reach = 0.5 / state.h, 0.5 * move / state.h / np.sqrt(long / _LONG)
+
+    def piece(lo: int) -> NDArray[np.int64]:
+        own = slice(lo, lo + _PIECE)
+        t = state.u[own] * width
+        if state.center.size:
+            t += state.center[own] - 0.5
+        lengths = state.lengths[own]
+        near = np.abs(t, out=t) < reach * np.sqrt(lengths) + 0.5
+        return lo + np.flatnonzero(near | (lengths > long))
+
+    parts = run_all([partial(piece, lo) for lo in range(0, whole.n, _PIECE)], threads)
+    return np.concatenate(parts) if 0 < sum(map(len, parts)) <= _MOST * whole.n else None
+
+
+class NearRows:
+    """Some rows of a set, the others through ``state.far``: sums at the point they were left."""
+
+    def __init__(
+        self, whole: RowSet, near: NDArray[np.int64], threads: int | None, *, wide: bool
+    ) -> None:
+        matrix = gather(whole.lanes.matrix, near, threads)
+        self.rows = RowSet(matrix, whole.sign[near], whole.cost[near], wide=wide)
+        self.near, self.n, self.cost = near, len(near), self.rows.cost
+
+    def read(
+        self, a: Array, h: float, center: Array, *, offset: bool, threads: int | None
+    ) -> Reading:
+        """A pass over the near rows alone."""
+        center = center[self.near] if center.size else center
+        return self.rows.read(a, h, center, offset=offset, threads=threads)
+
+
+def far_sums(state: NewtonState, near: Reading) -> Array:
+    """What all rows have more than the near ones: sums of cost y x, of cost, and of bends."""
+    d = len(near.v)
+    out = np.empty(2 * d + 3)
+    out[:d], out[d : 2 * d] = state.v - near.v, state.v_plus - near.v_plus
+    sums = state.sums - near.sums
+    out[2 * d :] = sums[loops.PLUS], sums[loops.MINUS], sums[loops.ROUNDED] - sums[loops.LOSS]
+    return out
+
+
+def with_far(far: Array, a: Array, near: Reading) -> Reading:
+    """The reading of all rows, if no far row has changed its slope."""
+    d = len(near.v)
+    plus, minus, bent = far[2 * d :]
+    loss = plus + minus - float(far[:d] @ a[:-1]) - float(a[-1]) * (plus - minus)
+    sums = near.sums.copy()
+    sums[loops.LOSS] += loss
+    sums[loops.ROUNDED] += loss + bent
+    sums[loops.PLUS] += plus
+    sums[loops.MINUS] += minus
+    return Reading(near.u, near.v + far[:d], near.v_plus + far[d : 2 * d], sums, near.curvature)
+
+
+def far_slope(far: Array, p: Array) -> float:
+    """Derivative of the sum of the far losses along p."""
+    d = len(p) - 1
+    return -float(far[:d] @ p[:-1]) - float(p[-1]) * float(far[2 * d] - far[2 * d + 1])
