@@ -28,7 +28,7 @@ _HALVINGS = 4  # of one step, at most
 
 
 def correction(
-    problem: Problem, m: Array, cost: Array, g: Array, b: float, size: int, goal: float
+    problem: Problem, m: Array, C: float, g: Array, b: float, size: int, goal: float
 ) -> tuple[LogisticRows, Array, Array]:
     """The sample, its old and its new dual variables.
 
@@ -36,7 +36,8 @@ def correction(
     or hardly shrinks.
     """
     index, _, part = sample_matrix(problem, size)
-    rows = LogisticRows(part, problem.sign[index], cost[index], wide=True, index=index)
+    cost = C * problem.weight[index]
+    rows = LogisticRows(part, problem.sign[index], cost, wide=True, index=index)
     work = _Correction(problem, rows, m[index], g, b)
     for _ in range(_TURNS):
         if work.gap <= goal or not work.turn():

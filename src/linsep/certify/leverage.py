@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,61 +18,61 @@ from linsep.certify.survey import survey
 from linsep.core.lanes import run_all
 from linsep.core.order import generator
 from linsep.core.problem import Problem
+from linsep.jit.leverage import draw
 
 __all__ = ["sample", "sample_matrix"]
 
 Array = NDArray[np.float64]
 
-_PIECE = 20_000  # rows whose random numbers one stream gives, at least
+_PIECE = 20_000  # rows that one job draws from, at least
+_ROW = 8  # entries that the work for a row counts as
+_AHEAD = 8  # rows are drawn for samples this much larger at once
 
 
 def sample(
-    problem: Problem,
-    size: int,
-    seed: int = 0,
-    threads: int | None = None,
-    within: NDArray[np.int64] | None = None,
+    problem: Problem, size: int, seed: int = 0, threads: int | None = None
 ) -> tuple[NDArray[np.int64], Array]:
-    """Rows of a sample of about ``size`` rows, and their costs; within is a larger sample."""
-    kept: tuple[int, Array, Array] | None = problem.__dict__.get("_leverage")
-    if kept is None or kept[0] != seed:
-        rate = _rates(problem, survey(problem, threads).rows)
-        from_size = _thresholds(rate, seed, threads)
-        kept = problem.__dict__["_leverage"] = seed, rate, from_size
-    _, rate, from_size = kept
-    if within is None:
-        index = np.flatnonzero(from_size < size)
-    else:
-        index = within[from_size[within] < size]
-    return index, problem.weight[index] / np.minimum(1.0, size * rate[index])
+    """Rows of a sample of about ``size`` rows, and their costs."""
+    kept: _Drawn | None = problem.__dict__.get("_leverage")
+    if kept is None or kept.seed != seed or kept.limit < size:
+        kept = problem.__dict__["_leverage"] = _drawn(problem, _AHEAD * size, seed, threads)
+    inside = kept.from_size < size
+    index, rate = kept.rows[inside], kept.rate[inside]
+    return index, problem.weight[index] / np.minimum(1.0, size * rate)
 
 
-def _thresholds(rate: Array, seed: int, threads: int | None) -> Array:
-    """Size from which on each row is in: a uniform number divided by its rate."""
-    out = np.empty(len(rate))
-    pieces = max(1, min(8, len(rate) // _PIECE))
-    edges = [len(rate) * k // pieces for k in range(pieces + 1)]
+class _Drawn(NamedTuple):
+    """Rows that are in a sample of ``limit`` rows, and from which size on they are."""
 
-    def piece(k: int) -> None:
-        part = out[edges[k] : edges[k + 1]]
-        generator(seed, k).random(out=part)
-        part /= rate[edges[k] : edges[k + 1]]
-
-    run_all([partial(piece, k) for k in range(pieces)], threads)
-    return out
+    seed: int
+    limit: int
+    rows: NDArray[np.int64]
+    rate: Array
+    from_size: Array
 
 
-def _rates(problem: Problem, lengths: Array) -> Array:
-    """Chance of each row in a sample of size 1."""
-    s = problem.weight
-    total, mass = float(s @ lengths), float(s.sum())
-    if not 0 < total < np.inf:
-        return s / mass
-    rate = lengths * (0.5 / total)
-    rate += 0.5 / mass
-    if s.min() != s.max() or s[0] != 1.0:
-        rate *= s
-    return rate
+def _drawn(problem: Problem, limit: int, seed: int, threads: int | None) -> _Drawn:
+    """A row is in from the size on that is its uniform number divided by its rate."""
+    lengths, s = survey(problem, threads).rows, problem.weight
+    mass, total = float(s.sum()), float(s @ lengths)
+    known = 0 < total < np.inf
+    even, more = (0.5 / mass, 0.5 / total) if known else (1.0 / mass, 0.0)
+    key = np.uint64(generator(seed, 0).integers(2**63))
+
+    def piece(lo: int, hi: int) -> tuple[NDArray[np.int64], Array, Array]:
+        rows, rate, from_size = np.empty(hi - lo, np.int64), np.empty(hi - lo), np.empty(hi - lo)
+        k = draw(
+            lengths, s, lo, hi, even, more, key, float(limit), rows, rate, from_size,
+            size=_ROW * problem.n, work=_ROW * (hi - lo),
+        )  # fmt: skip
+        return rows[:k], rate[:k], from_size[:k]
+
+    pieces = max(1, min(8, problem.n // _PIECE))
+    edges = [problem.n * k // pieces for k in range(pieces + 1)]
+    with np.errstate(all="ignore"):
+        parts = run_all([partial(piece, lo, hi) for lo, hi in pairwise(edges)], threads)
+    index, rate, from_size = (np.concatenate(part) for part in zip(*parts))
+    return _Drawn(seed, limit, index, rate, from_size)
 
 
 def sample_matrix(
@@ -81,11 +81,10 @@ def sample_matrix(
     """Rows of a sample, their costs, and the matrix of these rows; the last one is kept."""
     kept: tuple[int, int, NDArray[np.int64], Array, Any] | None = problem.__dict__.get("_sample")
     if kept is None or kept[:2] != (size, seed):
+        index, cost = sample(problem, size, seed, threads)
         if kept is not None and kept[1] == seed and kept[0] > size:
-            index, cost = sample(problem, size, seed, threads, within=kept[2])
             part = _gather(kept[4], np.searchsorted(kept[2], index), threads)
         else:
-            index, cost = sample(problem, size, seed, threads)
             part = _gather(problem.matrix, index, threads)
         kept = problem.__dict__["_sample"] = size, seed, index, cost, part
     return kept[2:]

@@ -9,14 +9,14 @@ sample's rows of the heavier class.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.dual_correction import correction
 from linsep.certify.logistic_errors import entropy_below, margin_errors
-from linsep.certify.logistic_rows import LogisticReading, all_rows
+from linsep.certify.logistic_rows import LogisticReading, all_rows, read_all
 from linsep.certify.survey import survey
 from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 _U = 2.0**-53
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
-_FAR = 0.02  # relative gap from which a small sample is of no use
+_FAR = 0.02  # relative gap from which alpha as it is will not do
 _AIM = 0.9  # of the goal, as far as it can be estimated
 _STEEP = 30.0  # beyond this margin on the wrong side the entropy counts as 0
 
@@ -46,8 +46,8 @@ def sample_sizes(problem: Problem) -> list[int]:
     """Sizes of the samples of rows that are worth having before all rows; none on small tables."""
     if problem.sparse and problem.matrix.nnz < _DENSE * problem.n * problem.d:
         return []
-    first = max(6144, 24 * problem.d)
-    return [size for size in (first, 4 * first) if 4 * size <= problem.n]
+    first = max(8192, 24 * problem.d)
+    return [size for size in (first, 4 * first) if 3 * size <= problem.n]
 
 
 def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) -> Bounds:
@@ -55,18 +55,15 @@ def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) 
 
     goal is a relative gap that is small enough: then no larger sample is tried.
     """
-    rows = all_rows(problem, wide=True, cost=C * problem.weight)
     with one_blas_thread(), np.errstate(all="ignore"):
-        read = rows.read(a, offset=free, bent=False, threads=None)
-        high = _above(problem, a, read, rows.cost)
+        read = _scaled(read_all(problem, all_rows(problem, wide=True), a, None), C)
+        high = _above(problem, a, read, C)
         g = np.append(a[:-1] - read.v[:-1], -read.v[-1])
         low, tries = -np.inf, sample_sizes(problem)
-        if 0.5 * float(g[:-1] @ g[:-1]) > _FAR * high:
-            tries = tries[-1:]  # much to make up for
-        elif not free:
+        if not free and 0.5 * float(g[:-1] @ g[:-1]) <= _FAR * high:
             tries = [0, *tries]  # alpha as it is
         for size in tries:
-            new = _below(problem, a, read, rows.cost, g, size, _AIM * goal * high)
+            new = _below(problem, a, read, C, g, size, _AIM * goal * high)
             better = new > low + 0.3 * (high - max(low, 0.0))
             low = max(low, new)
             if high - low <= goal * high or not (better or size < 1):
@@ -74,24 +71,37 @@ def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) 
     return Bounds(high, low, read.m)
 
 
-def _above(problem: Problem, a: Array, read: LogisticReading, cost: Array) -> float:
+def _scaled(read: LogisticReading, C: float) -> LogisticReading:
+    """The same pass with losses C times as large: one rounding more in each sum."""
+    return replace(
+        read,
+        v=C * read.v,
+        loss=C * read.loss,
+        dual_sum=C * read.dual_sum,
+        dual_product=C * read.dual_product,
+        dual_length=C * read.dual_length,
+        terms=read.terms + 1,
+    )
+
+
+def _above(problem: Problem, a: Array, read: LogisticReading, C: float) -> float:
     """Upper bound of the objective."""
     columns = survey(problem).column_lengths()
-    off = margin_errors(a, columns, read.dual_sum, read.dual_length, cost)
+    off = margin_errors(a, columns, read.dual_sum, read.dual_length, problem.weight, C)
     losses = read.loss * (1 + (read.terms + 32) * _U) + off + problem.n * 5e-324
     squared = float(a[:-1] @ a[:-1]) * (1 + (problem.d + 8) * _U)
     return (0.5 * squared + losses) * (1 + 8 * _U)
 
 
 def _below(
-    problem: Problem, a: Array, read: LogisticReading, cost: Array, g: Array, size: int, goal: float
+    problem: Problem, a: Array, read: LogisticReading, C: float, g: Array, size: int, goal: float
 ) -> float:
     """Lower bound with alpha moved on a sample of the size; 0 leaves alpha as it is."""
     v, length, slack = read.v[:-1], read.dual_length, 0.0
-    gain, wrong = _entropies(read, cost)
+    gain, wrong = _entropies(read, problem.weight, C)
     error = float(read.terms)
     if size:
-        rows, old, new = correction(problem, read.m, cost, g, float(a[-1]), size, goal)
+        rows, old, new = correction(problem, read.m, C, g, float(a[-1]), size, goal)
         sign, c, m = rows.sign, rows.cost, read.m[rows.index]
         if problem.fit_intercept:
             new, slack = _balanced(read, sign, old, new)
@@ -116,7 +126,7 @@ def _below(
     return low if np.isfinite(low) else -np.inf
 
 
-def _entropies(read: LogisticReading, cost: Array) -> tuple[float, float]:
+def _entropies(read: LogisticReading, weight: Array, C: float) -> tuple[float, float]:
     """Sum of c H(alpha / c) for the alpha of the pass, and how wrong it may be.
 
     Fenchel's equality holds for sigma(-m) itself. An alpha off by a relative 16 u loses at most
@@ -124,10 +134,10 @@ def _entropies(read: LogisticReading, cost: Array) -> tuple[float, float]:
     down to m = -30; there c (exp(m) + 16 u |m|) is all that can be claimed too much.
     """
     size = read.loss + abs(read.dual_product) + 2 * read.loss  # alpha |m| <= c loss where m < 0
-    wrong = (read.terms + 64) * _U * size + len(cost) * 1e-300
-    wrong += 1e-15 * _U * float(cost.sum())
+    wrong = (read.terms + 64) * _U * size + len(weight) * 1e-300
+    wrong += 1e-15 * _U * C * float(weight.sum())
     if float(read.m.min()) < -_STEEP:
-        wrong += 1e-13 * float(cost[read.m < -_STEEP].sum())
+        wrong += 1e-13 * C * float(weight[read.m < -_STEEP].sum())
     return read.loss + read.dual_product, wrong
 
 

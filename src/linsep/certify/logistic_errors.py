@@ -30,15 +30,18 @@ def loss_above(values: Array, cost: Array, a: Array, columns: Array) -> float:
     return float(total * (1 + SUM + 32 * _U) + off + len(values) * 5e-324)
 
 
-def margin_errors(a: Array, columns: Array, total: float, length: float, cost: Array) -> float:
+def margin_errors(
+    a: Array, columns: Array, total: float, length: float, weight: Array, C: float = 1.0
+) -> float:
     """What errors of the margins may add to the losses; total and length are the sum and the
-    length of cost sigma(-m)."""
+    length of cost sigma(-m), cost = C weight."""
     step = (len(a) + 3) * _U
     reach, offset = float(np.abs(a[:-1]) @ columns), abs(float(a[-1]))
     worst = step * (reach + offset)
     if worst < 0.5:
         return 1.7 * step * (length * reach + total * offset)
-    return 1.001 * step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * offset)
+    sizes = float(np.linalg.norm(weight)) * reach + float(weight.sum()) * offset
+    return 1.001 * step * C * sizes
 
 
 def _losses(values: Array, cost: Array) -> Array:

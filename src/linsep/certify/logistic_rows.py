@@ -7,7 +7,7 @@ ones in one compiled call a lane. Which of the two is a function of shape and la
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from linsep.jit.layouts import CSR
 from linsep.jit.scatter import scatter
 from linsep.losses.logistic import loss
 
-__all__ = ["LogisticReading", "LogisticRows", "all_rows"]
+__all__ = ["LogisticReading", "LogisticRows", "all_rows", "read_all"]
 
 Array = NDArray[np.float64]
 
@@ -48,6 +48,15 @@ class LogisticReading:
     """sum of cost sigma(m) sigma(-m) [x, 1] [x, 1]', or None if not asked for."""
 
 
+class _Workspace(NamedTuple):
+    """Memory for a block of a lane: the block, times roots, and what belongs to its rows."""
+
+    scratch: NDArray[Any]
+    curved: NDArray[Any]
+    memory: Array
+    narrow: NDArray[Any]
+
+
 class LogisticRows:
     """Rows with their costs: all rows of a problem, or a sample of them."""
 
@@ -61,12 +70,12 @@ class LogisticRows:
         index: NDArray[np.int64] | None = None,
     ) -> None:
         self.index = index  # which rows of the problem, None for all
-        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3)
+        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3, most=32)
         self.lanes.serial = matrix.shape[0] * matrix.shape[1] < _SERIAL
         self.sign, self.cost = sign, cost
         self.n, self.d = matrix.shape
         self.size = self.n * self.d
-        self._memory: dict[int, tuple[NDArray[Any], ...]] = {}
+        self._memory: dict[int, _Workspace] = {}
         self.X: Any = None
         self.widened = self.lanes.dtype != matrix.dtype
         if self.size >= _COMPILED:
@@ -77,18 +86,24 @@ class LogisticRows:
 
     def read(self, a: Array, *, offset: bool, bent: bool, threads: int | None) -> LogisticReading:
         """Pass over the rows at a = [w, b]; bent asks for the curvature."""
-        m = np.empty(self.n)
+        m, root = np.empty(self.n), np.empty(self.n if bent else 0)
         w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
         work = self._lane if self.X is None else self._compiled_lane
-        parts = self.lanes.each(lambda k: work(k, w, b, m, offset, bent), threads)
+
+        def lane_sums(lane: int) -> tuple[Array, Array, Array]:
+            v, sums, curvature = np.zeros(self.d), np.zeros(loops.N_SUMS), np.zeros((0, 0))
+            work(lane, w, b, m, root, v, sums, bent)
+            if bent:
+                curvature = self._lane_gram(lane, root, offset)
+            return v, sums, curvature
+
+        parts = self.lanes.each(lane_sums, threads)
         v, sums, curvature = parts[0]
         for other in parts[1:]:
             v += other[0]
             sums += other[1]
             curvature += other[2]
         balance = float(sums[loops.BALANCE]) if offset else 0.0
-        if bent:
-            curvature[-1, :-1] = curvature[:-1, -1]
         return LogisticReading(
             m,
             np.append(v, balance),
@@ -102,36 +117,31 @@ class LogisticRows:
 
     def gram(self, weight: Array, offset: bool, threads: int | None) -> Array:
         """sum of weight [x, 1] [x, 1]'."""
-        if self.X is not None and (self.lanes.sparse or not self.widened):
-            return self._compiled_gram(weight, offset, threads)
         root = np.sqrt(weight)
+        parts = self.lanes.each(lambda lane: self._lane_gram(lane, root, offset), threads)
+        return np.asarray(np.sum(parts, axis=0))
 
-        def lane_sum(lane: int) -> Array:
-            total = np.zeros((self.d + 1, self.d + 1))
-            for lo, hi, block in self.lanes.blocks(lane):
-                B = np.empty((hi - lo, self.d + 1), block.dtype)
-                B[:, :-1] = block
-                B[:, -1] = 1.0 if offset else 0.0
-                B *= root[lo:hi, None].astype(block.dtype, copy=False)
+    def _lane_gram(self, lane: int, root: Array, offset: bool) -> Array:
+        """sum of root^2 [x, 1] [x, 1]' over a lane; numpy makes A'A at half the cost of A'B."""
+        total = np.zeros((self.d + 1, self.d + 1))
+        own = self._workspace(lane)
+        if self.X is not None and (self.lanes.sparse or not self.widened):
+            start, stop = self.lanes.spans[lane]
+            for lo in range(start, stop, self.lanes.rows):
+                hi = min(stop, lo + self.lanes.rows)
+                loops.curve(
+                    self.X, root, lo, hi, own.scratch, own.curved, offset,
+                    size=self.size, work=(hi - lo) * self.d,
+                )  # fmt: skip
+                B = own.curved[: hi - lo]
                 total += B.T @ B
             return total
-
-        return np.asarray(sum(self.lanes.each(lane_sum, threads)))
-
-    def _compiled_gram(self, weight: Array, offset: bool, threads: int | None) -> Array:
-        def lane_sum(lane: int) -> Array:
-            total = np.zeros((self.d + 1, self.d + 1))
-            scratch, curved, _, narrow = self._workspace(lane)
-            lo, hi = self.lanes.spans[lane]
-            loops.gram_lane(
-                self.X, weight, lo, hi, self.lanes.rows, scratch, curved, narrow, total, offset,
-                size=self.size, work=self.size,
-            )  # fmt: skip
-            return total
-
-        total = np.sum(self.lanes.each(lane_sum, threads), axis=0)
-        total[-1, :-1] = total[:-1, -1]
-        return np.asarray(total)
+        for lo, hi, block in self.lanes.blocks(lane):
+            B = own.curved[: hi - lo]
+            np.multiply(block, root[lo:hi, None], out=B[:, :-1], casting="same_kind")
+            B[:, -1] = root[lo:hi] if offset else 0.0
+            total += B.T @ B
+        return total
 
     def combine(self, alpha: Array, offset: bool, threads: int | None) -> Array:
         """sum of alpha y [x, 1]."""
@@ -159,15 +169,10 @@ class LogisticRows:
         out *= self.sign
         return out
 
-    def _sums(self, bent: bool) -> tuple[Array, Array, Array]:
-        size = self.d + 1 if bent else 0
-        return np.zeros(self.d), np.zeros(loops.N_SUMS), np.zeros((size, size))
-
     def _lane(
-        self, lane: int, w: NDArray[Any], b: float, m: Array, offset: bool, bent: bool
-    ) -> tuple[Array, Array, Array]:
-        v, sums, curvature = self._sums(bent)
-        d = self.d
+        self, lane: int, w: NDArray[Any], b: float, m: Array, root: Array, v: Array, sums: Array,
+        bent: bool,
+    ) -> None:  # fmt: skip
         for lo, hi, block in self.lanes.blocks(lane):
             sign, cost = self.sign[lo:hi], self.cost[lo:hi]
             values = sign * ((block @ w).astype(np.float64, copy=False) + b)
@@ -182,41 +187,47 @@ class LogisticRows:
             sums[loops.SQUARES] += float(z @ z)
             v += (z * sign).astype(block.dtype, copy=False) @ block
             if bent:
-                root = np.sqrt(cost * e) * q
-                B = np.empty((hi - lo, d + 1), block.dtype)
-                np.multiply(block, root[:, None], out=B[:, :d], casting="same_kind")
-                B[:, d] = root if offset else 0.0
-                curvature += B.T @ B
-        return v, sums, curvature
+                root[lo:hi] = np.sqrt(cost * e) * q
 
     def _compiled_lane(
-        self, lane: int, w: NDArray[Any], b: float, m: Array, offset: bool, bent: bool
-    ) -> tuple[Array, Array, Array]:
-        rows = self.lanes.rows
-        v, sums, curvature = self._sums(bent)
-        scratch, curved, memory, narrow = self._workspace(lane)
+        self, lane: int, w: NDArray[Any], b: float, m: Array, root: Array, v: Array, sums: Array,
+        bent: bool,
+    ) -> None:  # fmt: skip
+        own = self._workspace(lane)
         lo, hi = self.lanes.spans[lane]
         work = loops.wide_lane if self.widened and not self.lanes.sparse else loops.lane
         work(
-            self.X, self.sign, self.cost, w, b, lo, hi, rows, m, scratch, curved,
-            memory, narrow, v, sums, curvature, offset, bent, size=self.size, work=self.size,
+            self.X, self.sign, self.cost, w, b, lo, hi, self.lanes.rows, m, root, own.scratch,
+            own.memory, own.narrow, v, sums, bent, size=self.size, work=self.size,
         )  # fmt: skip
-        return v, sums, curvature
 
-    def _workspace(self, lane: int) -> tuple[NDArray[Any], ...]:
+    def _workspace(self, lane: int) -> _Workspace:
         """Memory of a lane, kept: fresh memory is slow at first touch."""
         if lane not in self._memory:
-            rows, d, dtype = self.lanes.rows, self.d, self.lanes.dtype
-            high = rows if self.lanes.sparse or self.widened else 0
-            self._memory[lane] = (
-                np.empty((high, d), dtype), np.empty((rows, d), dtype),
-                np.empty((3, rows)), np.empty((2, rows), dtype),
+            rows, d, dtype = min(self.lanes.rows, self.n), self.d, self.lanes.dtype
+            high = rows if self.X is not None and (self.lanes.sparse or self.widened) else 0
+            self._memory[lane] = _Workspace(
+                np.empty((high, d), dtype), np.empty((rows, d + 1), dtype),
+                np.empty((3, rows)), np.empty(rows, dtype),
             )  # fmt: skip
         return self._memory[lane]
 
 
-def all_rows(problem: Problem, *, wide: bool, cost: Array | None = None) -> LogisticRows:
-    """All rows; their costs are the weights unless given."""
-    return LogisticRows(
-        problem.matrix, problem.sign, problem.weight if cost is None else cost, wide=wide
-    )
+def all_rows(problem: Problem, *, wide: bool) -> LogisticRows:
+    """All rows; their costs are the weights."""
+    return LogisticRows(problem.matrix, problem.sign, problem.weight, wide=wide)
+
+
+def read_all(
+    problem: Problem, rows: LogisticRows, a: Array, threads: int | None
+) -> LogisticReading:
+    """A pass over all rows without curvature; the last one is kept.
+
+    A certificate that is not enough leaves its pass to the solver that goes on from there.
+    """
+    key = a.tobytes(), rows.lanes.dtype
+    kept: tuple[Any, LogisticReading] | None = problem.__dict__.get("_logistic_reading")
+    if kept is None or kept[0] != key:
+        reading = rows.read(a, offset=problem.fit_intercept, bent=False, threads=threads)
+        kept = problem.__dict__["_logistic_reading"] = key, reading
+    return kept[1]

@@ -70,7 +70,7 @@ def _dense(problem: Problem, threads: int | None) -> Survey:
 
 
 def _compiled(problem: Problem, threads: int | None) -> Survey:
-    lanes = Lanes(problem.matrix)
+    lanes = Lanes(problem.matrix, most=32)
     rows, size = np.empty(problem.n), problem.n * problem.d
 
     def lane_sums(lane: int) -> Array:

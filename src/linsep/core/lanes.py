@@ -42,6 +42,8 @@ class Lanes:
         code does it faster than the default.
     least : int, default=4
         Blocks of a lane, at least.
+    most : int, default=8
+        Lanes, at most: many of them share the work evenly, few need few sums.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Lanes:
         wide: bool = False,
         scatter: Callable[..., Any] | None = None,
         least: int = 4,
+        most: int = 8,
     ) -> None:
         self.matrix = matrix
         self.scatter = scatter or _scatter
@@ -61,7 +64,7 @@ class Lanes:
         self.rows = int(np.clip(_BLOCK_BYTES // max(1, per_row) // 64 * 64, 64, 8192))
         self.rows = min(self.rows, max(1024, self.n // 16 // 64 * 64))  # work for every thread
         n_blocks = -(-self.n // self.rows)
-        count = 8 if self.d <= 128 else 4 if self.d <= 512 else 2
+        count = most if self.d <= 128 else most // 2 if self.d <= 512 else max(2, most // 4)
         count = max(1, min(count, n_blocks // least))
         edges = [n_blocks * k // count for k in range(count + 1)]
         self.spans = [

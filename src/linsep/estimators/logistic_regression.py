@@ -256,7 +256,7 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
         """Log likelihoods of the weights, from their objective, and of an intercept alone."""
         plain = np.isinf(self._cost)
         penalty = 0.0 if plain else 0.5 * float((self.coef_**2).sum())
-        totals = np.bincount(problem.label, problem.weight, problem.K)
+        totals = _class_weights(problem)
         share = totals / totals.sum() if self.fit_intercept else np.full(problem.K, 1 / problem.K)
         return {
             "log_likelihood_": -(gap.objective - penalty) / (1.0 if plain else self._cost),
@@ -274,3 +274,12 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
 
         check_is_fitted(self)
         return logistic_summary(self)
+
+
+def _class_weights(problem: Problem) -> Array:
+    """Weight of the rows of each class."""
+    if not problem.binary:
+        return np.asarray(np.bincount(problem.label, problem.weight, problem.K), dtype=np.float64)
+    with one_blas_thread():
+        total, balance = float(problem.weight.sum()), float(problem.weight @ problem.sign)
+    return np.array([total - balance, total + balance]) / 2

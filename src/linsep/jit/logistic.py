@@ -99,63 +99,33 @@ def add_block(scores, sign, cost, b, m, e, z, log, signed, sums):
 
 
 @inner
-def add_curvature(block, e, cost, root, curved, curvature, offset):
-    """curvature += sum of cost sigma(m) sigma(-m) [x, 1] [x, 1]', its upper part alone in 1."""
-    roots(e, cost, root)
-    add_gram(block, root, curved, curvature, offset)
-
-
-@inner
-def add_gram(block, root, curved, curvature, offset):
-    """curvature += sum of root^2 [x, 1] [x, 1]', its upper part alone in 1."""
-    n, d = block.shape
-    for i in range(n):
-        for j in range(d):
-            curved[i, j] = block[i, j] * root[i]
-    B = curved[:n]
-    product = np.dot(B.T, B)
-    for j in range(d):
-        for k in range(d):
-            curvature[j, k] += product[j, k]
-    if offset:
-        line = np.dot(root, B)
-        for j in range(d):
-            curvature[j, d] += line[j]
-        for i in range(n):
-            curvature[d, d] += np.float64(root[i]) * root[i]
-
-
-@inner
-def read_block(block, sign, cost, w, b, m, curved, memory, narrow, v, sums, curvature, offset,
-               bent):  # fmt: skip
-    """Margins, sums, gradient and, if bent, curvature of the rows of a block."""
+def read_block(block, sign, cost, w, b, m, root, memory, narrow, v, sums, bent):
+    """Margins, sums, gradient and, if bent, roots of the curvature of the rows of a block."""
     n = block.shape[0]
     e, z, log = memory[0, :n], memory[1, :n], memory[2, :n]
-    signed, root = narrow[0, :n], narrow[1, :n]
+    signed = narrow[:n]
     add_block(np.dot(block, w), sign, cost, b, m, e, z, log, signed, sums)
     part = np.dot(signed, block)
     for j in range(w.shape[0]):
         v[j] += part[j]
     if bent:
-        add_curvature(block, e, cost, root, curved, curvature, offset)
+        roots(e, cost, root)
 
 
 @routine
-def lane(X, sign, cost, w, b, lo, hi, rows, m, scratch, curved, memory, narrow, v, sums,
-         curvature, offset, bent):  # fmt: skip
+def lane(X, sign, cost, w, b, lo, hi, rows, m, root, scratch, memory, narrow, v, sums, bent):
     """Rows lo..hi in blocks."""
     for start in range(lo, hi, rows):
         stop = min(hi, start + rows)
         block = sample_block(X, start, stop, scratch)
         read_block(
-            block, sign[start:stop], cost[start:stop], w, b, m[start:stop], curved, memory,
-            narrow, v, sums, curvature, offset, bent,
+            block, sign[start:stop], cost[start:stop], w, b, m[start:stop],
+            root[start:stop] if bent else root, memory, narrow, v, sums, bent,
         )  # fmt: skip
 
 
 @routine
-def wide_lane(X, sign, cost, w, b, lo, hi, rows, m, scratch, curved, memory, narrow, v, sums,
-              curvature, offset, bent):  # fmt: skip
+def wide_lane(X, sign, cost, w, b, lo, hi, rows, m, root, scratch, memory, narrow, v, sums, bent):
     """The same for a dense matrix of float32 that is read as float64."""
     d = w.shape[0]
     for start in range(lo, hi, rows):
@@ -165,16 +135,17 @@ def wide_lane(X, sign, cost, w, b, lo, hi, rows, m, scratch, curved, memory, nar
                 scratch[i - start, j] = X[i, j]
         read_block(
             scratch[: stop - start], sign[start:stop], cost[start:stop], w, b, m[start:stop],
-            curved, memory, narrow, v, sums, curvature, offset, bent,
+            root[start:stop] if bent else root, memory, narrow, v, sums, bent,
         )  # fmt: skip
 
 
 @routine
-def gram_lane(X, weight, lo, hi, rows, scratch, curved, narrow, curvature, offset):
-    """curvature += sum of weight [x, 1] [x, 1]' over the rows lo..hi."""
-    for start in range(lo, hi, rows):
-        stop = min(hi, start + rows)
-        root = narrow[1, : stop - start]
-        for i in range(start, stop):
-            root[i - start] = np.sqrt(weight[i])
-        add_gram(sample_block(X, start, stop, scratch), root, curved, curvature, offset)
+def curve(X, root, lo, hi, scratch, curved, offset):
+    """curved = root [x, 1] for the rows lo..hi."""
+    block = sample_block(X, lo, hi, scratch)
+    d = curved.shape[1] - 1
+    for i in range(hi - lo):
+        r = root[lo + i]
+        for j in range(d):
+            curved[i, j] = block[i, j] * r
+        curved[i, d] = r if offset else 0.0

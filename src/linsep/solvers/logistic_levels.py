@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from linsep.certify.leverage import sample_matrix
 from linsep.certify.logistic_bounds import sample_sizes
-from linsep.certify.logistic_rows import LogisticRows, all_rows
+from linsep.certify.logistic_rows import LogisticReading, LogisticRows, all_rows, read_all
 from linsep.core.problem import Problem
 
-__all__ = ["level_rows", "sample_sizes"]
+__all__ = ["level_rows", "read_level", "sample_sizes"]
 
 _kept = threading.local()
 
@@ -23,7 +27,6 @@ def level_rows(
         held = _kept.value = (problem, seed, wide, {})
     known: dict[int, LogisticRows] = held[3]
     if level not in known:
-        known.clear()
         sizes = sample_sizes(problem)
         if level == len(sizes):
             known[level] = all_rows(problem, wide=wide)
@@ -31,3 +34,30 @@ def level_rows(
             index, cost, part = sample_matrix(problem, sizes[level], seed, threads)
             known[level] = LogisticRows(part, problem.sign[index], cost, wide=wide, index=index)
     return known[level]
+
+
+def read_level(
+    problem: Problem,
+    level: int,
+    a: NDArray[np.float64],
+    *,
+    bent: bool,
+    seed: int,
+    threads: int | None,
+    wide: bool,
+) -> LogisticReading:
+    """A pass over the rows of a level.
+
+    Larger samples take their curvature from the first one: it is good to a few per cent, costs a
+    fraction, and steps that follow the gradient of the larger sample correct it.
+    """
+    last, offset = len(sample_sizes(problem)), problem.fit_intercept
+    rows = level_rows(problem, level, seed=seed, threads=threads, wide=wide)
+    if level == last and not bent:
+        return read_all(problem, rows, a, threads)
+    if not bent or level in (0, last):
+        return rows.read(a, offset=offset, bent=bent, threads=threads)
+    reading = rows.read(a, offset=offset, bent=False, threads=threads)
+    first = level_rows(problem, 0, seed=seed, threads=threads, wide=wide)
+    bend = first.read(a, offset=offset, bent=True, threads=threads).curvature
+    return replace(reading, curvature=bend)

@@ -16,13 +16,21 @@ Array = NDArray[np.float64]
 
 
 def minimum_along(
-    a: Array, p: Array, m: Array, dm: Array, cost: Array, ridge: float, t: float = 1.0
+    a: Array,
+    p: Array,
+    m: Array,
+    dm: Array,
+    cost: Array,
+    ridge: float,
+    t: float = 1.0,
+    tilt: float = 0.0,
 ) -> float:
     """Minimum over t > 0 of the objective at a + t p, whose margins are m + t dm.
 
-    Guarded Newton steps from t; no pass over the rows is needed.
+    Guarded Newton steps from t; no pass over the rows is needed. tilt is the slope of a linear
+    term along p.
     """
-    wp, pp = ridge * float(a[:-1] @ p[:-1]), ridge * float(p[:-1] @ p[:-1])
+    wp, pp = ridge * float(a[:-1] @ p[:-1]) + tilt, ridge * float(p[:-1] @ p[:-1])
     low, high = 0.0, np.inf
     for _ in range(60):
         now = m + t * dm

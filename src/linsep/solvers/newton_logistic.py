@@ -19,21 +19,22 @@ Paper     Minka 2003, A comparison of numerical optimizers for logistic regressi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.logistic_rows import LogisticReading, LogisticRows
-from linsep.core.cholesky import solved
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Witness
 from linsep.core.status import Status
-from linsep.solvers.logistic_levels import level_rows, sample_sizes
+from linsep.solvers.logistic_levels import level_rows, read_level, sample_sizes
 from linsep.solvers.logistic_line import dual_witness, minimum_along
+from linsep.solvers.logistic_state import LogisticState, pairs_solved
+from linsep.solvers.logistic_tilted import Tilted
 
 __all__ = ["LogisticState", "NewtonLogistic"]
 
@@ -42,47 +43,9 @@ Array = NDArray[np.float64]
 _MEMORY = 12  # pairs of L-BFGS kept before the curvature is computed afresh
 _SAMPLE_STEPS = 12  # on one sample, at most
 _ENOUGH = (1.0, 1e1)  # |gradient|^2 / 2 P from which the next sample is taken after the step
-_SHRINK = 0.02  # of the decrement by a step with the curvature of a sample, at first
+_SHRINK = 5e-3  # of the decrement by a step with a sample, at first
+_USELESS = 0.3  # of the decrement that a step by a tilted sample leaves, at most
 _RUNAWAY = 12  # steps without a penalty after which shrinking steps are expected
-
-
-@dataclass(kw_only=True)
-class LogisticState(State):
-    """An evaluated point: margins, gradient, the curvature in use, the best weights."""
-
-    a: Array
-    level: int = -1
-    """Which sample of rows; -1 before the first pass, the last level is all rows."""
-    rung: int = 0
-    """Steps taken at this level."""
-    m: Array = field(default_factory=lambda: np.zeros(0))
-    gradient: Array
-    curvature: Array
-    """Second derivatives of the losses, of an earlier point where there are pairs."""
-    fresh: bool = False
-    """Whether the curvature is that of the present point on the present rows."""
-    steps_s: Array
-    """Changes of the weights since the curvature was computed, one a row."""
-    steps_y: Array
-    """Changes of the gradient that went with them."""
-    primal: float = np.inf
-    gap: float = np.inf
-    """Relative gap as the solver sees it; certify has the last word."""
-    best: Array
-    best_primal: float = np.inf
-    lead: Array
-    """A last step that is left to the certificate to evaluate; zero if there is none."""
-    decrement: float = np.inf
-    slow: int = 0
-    """Steps in a row that hardly shrank, without a penalty."""
-    idle: int = 0
-    rows_read: float = 0.0
-    n_rows: int
-
-    @property
-    def passes(self) -> float:
-        """Rows read divided by the number of rows."""
-        return self.rows_read / self.n_rows
 
 
 @dataclass(frozen=True)
@@ -186,6 +149,9 @@ class NewtonLogistic:
             self._move(problem, state, p)
             state.rung += 1
             return
+        if last and state.level == last and self.ridge and state.nested:
+            self._nested(problem, state)
+            return
         p = self._direction(problem, state)
         predicted = -0.5 * float(state.gradient @ p)
         if state.level < last:
@@ -199,6 +165,27 @@ class NewtonLogistic:
             return
         self._move(problem, state, p)
         state.rung += 1
+
+    def _nested(self, problem: Problem, state: LogisticState) -> None:
+        """A step to the minimum of the tilted sample; pairs take over where that is of no use."""
+        rows = self._rows(problem, state.level - 1)
+        share = 1.0 + problem.n / rows.n
+
+        def read(a: Array) -> LogisticReading:
+            return self._read(problem, state, state.level - 1, a, True)
+
+        model = Tilted(problem, rows, read, self.cost, self.ridge)
+        goal = 0.1 * self.tol / share * state.primal
+        step = model.minimum(state.a, state.gradient, goal)
+        state.curvature, state.fresh = model.curvature, False
+        state.steps_s, state.steps_y = state.steps_s[:0], state.steps_y[:0]
+        if not 0 < model.decrement < _USELESS * state.decrement:
+            state.nested = False
+        elif self._close(problem, state, model.decrement):
+            state.lead, state.status = step, Status.CERTIFIED
+        else:
+            self._move(problem, state, step)
+            state.rung += 1
 
     def _close(self, problem: Problem, state: LogisticState, decrement: float) -> bool:
         """Whether one step more is likely to be enough for the certificate.
@@ -217,34 +204,36 @@ class NewtonLogistic:
         """Go on with another set of rows; the curvature of the last one is kept."""
         last = len(sample_sizes(problem))
         state.level, state.rung = level, 0
-        rows = self._rows(problem, state)
         bent = level < last or last == 0 or not state.curvature.any() or not self.ridge
-        reading = self._read(problem, state, rows, a, bent)
+        reading = self._read(problem, state, state.level, a, bent)
         if level > 0 and not self._value(a, reading) < np.inf:
             a = state.a
-            reading = self._read(problem, state, rows, a, bent)
+            reading = self._read(problem, state, state.level, a, bent)
         self._take(problem, state, a, reading)
 
     def _move(self, problem: Problem, state: LogisticState, p: Array) -> None:
         """Unit step, or the exact minimum along p."""
-        rows = self._rows(problem, state)
+        rows = self._rows(problem, state.level)
         last = len(sample_sizes(problem))
         thrifty = last > 0 and state.level == last and self.ridge > 0
         bent = not thrifty or len(state.steps_s) >= _MEMORY
         old = state.primal
-        reading = self._read(problem, state, rows, state.a + p, bent)
+        reading = self._read(problem, state, state.level, state.a + p, bent)
         new = self._value(state.a + p, reading)
         if not new <= old + 1e-14 * abs(old):
             cost, change = self.cost * rows.cost, reading.m - state.m
             t = minimum_along(state.a, p, state.m, change, cost, self.ridge, 0.5)
+            state.nested = False
             p = t * p
-            reading = self._read(problem, state, rows, state.a + p, True)
+            reading = self._read(problem, state, state.level, state.a + p, True)
             new = self._value(state.a + p, reading)
         state.idle = 0 if new < old - 1e-15 * abs(old) else state.idle + 1
         if not new <= old + 1e-12 * abs(old):  # rounding: stay where we are
             if state.idle > 2 or state.fresh:
                 state.status = Status.STALLED
-            self._take(problem, state, state.a, self._read(problem, state, rows, state.a, True))
+            self._take(
+                problem, state, state.a, self._read(problem, state, state.level, state.a, True)
+            )
             return
         before_a, before_g = state.a, state.gradient
         self._take(problem, state, state.a + p, reading)
@@ -316,33 +305,20 @@ class NewtonLogistic:
         return 0.5 * self.ridge * float(a[:-1] @ a[:-1]) + self.cost * reading.loss
 
     def _read(
-        self, problem: Problem, state: LogisticState, rows: LogisticRows, a: Array, bent: bool
+        self, problem: Problem, state: LogisticState, level: int, a: Array, bent: bool
     ) -> LogisticReading:
-        state.rows_read += rows.n
-        return rows.read(a, offset=problem.fit_intercept, bent=bent, threads=self.threads)
+        state.rows_read += self._rows(problem, level).n
+        return read_level(
+            problem, level, a,
+            bent=bent, seed=self.seed, threads=self.threads, wide=self.tol < 1e-4,
+        )  # fmt: skip
 
     def _direction(self, problem: Problem, state: LogisticState) -> Array:
-        """-H^-1 gradient, H corrected by the pairs since it was computed."""
-        q, kept = state.gradient.copy(), []
-        for s, y in zip(state.steps_s[::-1], state.steps_y[::-1]):
-            t = float(s @ q) / float(s @ y)
-            kept.append(t)
-            q -= t * y
-        q = self._solved(problem, state.curvature, q)
-        for s, y, t in zip(state.steps_s, state.steps_y, kept[::-1]):
-            q += s * (t - float(y @ q) / float(s @ y))
-        return -q
+        return -pairs_solved(problem, state, self.cost, self.ridge)
 
-    def _solved(self, problem: Problem, curvature: Array, q: Array) -> Array:
-        """H^-1 q, with H from the curvature of the losses."""
-        width = problem.width
-        H = self.cost * curvature[:width, :width]
-        H.flat[: problem.d * (width + 1) : width + 1] += self.ridge
-        return np.append(solved(H, q[:width]), np.zeros(len(q) - width))
-
-    def _rows(self, problem: Problem, state: LogisticState) -> LogisticRows:
+    def _rows(self, problem: Problem, level: int) -> LogisticRows:
         wide = self.tol < 1e-4
-        return level_rows(problem, state.level, seed=self.seed, threads=self.threads, wide=wide)
+        return level_rows(problem, level, seed=self.seed, threads=self.threads, wide=wide)
 
 
 def _share(gap: float, primal: float) -> float:
