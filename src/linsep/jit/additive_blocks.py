@@ -13,8 +13,8 @@ import numpy as np
 from linsep.jit.compile import routine
 
 __all__ = [
-    "block_bytes", "block_harmonic", "block_minimum", "block_sparse", "block_table", "gather",
-    "lay",
+    "assemble", "block_bytes", "block_harmonic", "block_minimum", "block_sparse", "block_table",
+    "gather", "lay",
 ]  # fmt: skip
 
 _FULL = 256  # bytes that may be added up in 16 bits
@@ -37,6 +37,33 @@ def gather(K, rows, columns, out):
         own = out[r]
         for c in range(len(columns)):
             own[c] = line[columns[c]]
+
+
+@routine
+def assemble(old, kept, fresh, lo, hi, out):
+    """Rows lo ... hi of a symmetric matrix: rows and columns ``kept`` of the old one, then fresh.
+
+    fresh holds the rows after these; what is beyond is zero.
+    """
+    k, q = len(kept), len(kept) + len(fresh)
+    for at in range(lo, hi, 16):  # stripes of the transpose that stay in the cache
+        end = min(hi, at + 16)
+        for r in range(at, min(end, k)):
+            line, own = old[kept[r]], out[r]
+            for c in range(k):
+                own[c] = line[kept[c]]
+        for c in range(k, q):
+            line = fresh[c - k]
+            for r in range(at, min(end, k)):
+                out[r, c] = line[r]
+        for r in range(max(at, k), min(end, q)):
+            line, own = fresh[r - k], out[r]
+            for c in range(q):
+                own[c] = line[c]
+        for r in range(at, end):
+            own = out[r]
+            for c in range(q if r < q else 0, out.shape[1]):
+                own[c] = 0.0
 
 
 @routine

@@ -20,7 +20,7 @@ from linsep.jit.smo import LANES
 from linsep.kernels.additive_levels import Levels
 from linsep.solvers.additive_rank import block_by_rank, block_by_table, columns_of, pairs_of_entries
 
-__all__ = ["kernel_block", "roomy", "share_blocks", "taken_from"]
+__all__ = ["assembled", "kernel_block", "roomy", "share_blocks", "taken_from"]
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -64,6 +64,20 @@ def taken_from(K: Array, rows: Index, columns: Index) -> Array:
     """K[rows][:, columns], faster than numpy."""
     out = np.empty((len(rows), len(columns)), dtype=K.dtype)
     loops.gather(K, rows, columns, out, size=K.size, work=out.size)
+    return out
+
+
+def assembled(old: Array, kept: Index, fresh: Array) -> Array:
+    """The block of a working set: rows kept of the last one, then fresh ones, in whole lanes."""
+    q = len(kept) + len(fresh)
+    padded = -(-q // LANES) * LANES
+    out = np.empty((padded, padded), dtype=fresh.dtype)
+
+    def part(lo: int, hi: int) -> None:
+        loops.assemble(old, kept, fresh, lo, hi, out, size=out.size, work=2 * out.size)
+
+    half = len(kept) // 2 if out.size > _SERIAL else 0
+    run_all([partial(part, 0, half), partial(part, half, padded)])
     return out
 
 

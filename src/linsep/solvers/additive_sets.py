@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.jit.smo import LANES
 from linsep.kernels.additive_levels import Levels
-from linsep.solvers.additive_blocks import kernel_block, taken_from
+from linsep.solvers.additive_blocks import assembled, kernel_block
 from linsep.solvers.additive_state import AdditiveState
 from linsep.solvers.smo_facts import movable
 
@@ -110,15 +110,6 @@ def _take(levels: Levels, state: AdditiveState, kept: Index, new: Index, short: 
     if not len(new) and len(kept) == len(state.rows):
         return
     rows = np.concatenate([state.rows[kept], new])
-    q, k = len(rows), len(kept)
-    padded = -(-q // LANES) * LANES
-    block = np.zeros((padded, padded), dtype=np.float32 if short else np.float64)
-    if k == len(state.rows):
-        block[:k, :k] = state.block[:k, :k]
-    elif k:
-        block[:k, :k] = taken_from(state.block, kept, kept)
-    if q > k:
-        fresh = kernel_block(levels, new, new if not k else rows, short)
-        block[k:q, :q] = fresh
-        block[:k, k:q] = fresh[:, :k].T
-    state.rows, state.block = rows, block
+    fresh = kernel_block(levels, new, rows if len(kept) else new, short)
+    state.block = assembled(state.block, kept, fresh)
+    state.rows = rows

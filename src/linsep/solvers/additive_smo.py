@@ -170,9 +170,9 @@ class AdditiveSMO:
         taken, q = 0, len(K)
         for _ in range(_ROUNDS):
             steps = newton_rounds(K, *part, eps, 1)
-            pairs = solve_set(K, *part, eps, q) if steps else 0
+            pairs = solve_set(K, *part, eps, 4 * q) if steps else 0
             taken += steps + pairs
-            if not steps or pairs < q // 50:
+            if pairs < 4 * q:
                 break
         return taken
 
