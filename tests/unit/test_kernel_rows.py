@@ -11,7 +11,7 @@ from linsep.core import Problem
 from linsep.kernels import RBF
 from linsep.kernels.equal import groups_of
 from linsep.kernels.sums import weighted_sums
-from linsep.solvers.smo_parts import LazyRows
+from linsep.solvers.smo_rows import LazyRows
 
 N = 600
 

@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.errors import DataError
+from linsep.jit.gaussian import mirror
 from linsep.kernels.domain import unusable
 from linsep.kernels.equal import groups_of, sum_of_groups
-from linsep.kernels.sums import short_rows, weighted_sums
+from linsep.kernels.sums import short_rows, tile_of, weighted_sums
 
 __all__ = ["KernelValues"]
 
 _TILE = 512  # rows and columns computed together: one product, one pass of the function
 _STEP, _STRIP = 256, 1024  # rows and columns of a product that is not kept: 1 MB in float32
 _WIDE = _STEP * _STRIP
+_MIRROR = 60_000  # entries of a tile from which machine code copies it
 _WORTH = 4_000_000  # values from which a look for equal rows pays
 _SERIAL = 300_000  # entries below which threads cost more than they bring
 
@@ -65,15 +67,18 @@ class KernelValues:
             self._prepared[kind] = rows
         return self._prepared[kind]
 
-    def block(self, rows: Rows, columns: Rows, dtype: Any = np.float64) -> NDArray[Any]:
-        """The values between some rows and some others."""
+    def block(
+        self, rows: Rows, columns: Rows, dtype: Any = np.float64, *, keep: bool = True
+    ) -> NDArray[Any]:
+        """The values between some rows and some others; not keep: until the next are made."""
         if self.kernel is None:
             picked = self.matrix[rows][:, self.columns[columns]]
             picked = picked.toarray() if hasattr(picked, "toarray") else picked
             return np.asarray(picked, dtype=dtype)
         whole = self.prepared(dtype)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            values = self.kernel.block(_some(whole, rows), _some(whole, columns))
+            make = self.kernel.block if keep else partial(tile_of, self.kernel)
+            values = make(_some(whole, rows), _some(whole, columns))
             total = self._total(values)
         if not np.isfinite(total) and not np.isfinite(values).all():
             i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
@@ -100,13 +105,16 @@ class KernelValues:
         tiles = list(pairwise(edges))
 
         def tile(a: tuple[int, int], b: tuple[int, int]) -> None:
-            values = self.block(_run(ids[a[0] : a[1]]), _run(ids[b[0] : b[1]]), G.dtype)
+            values = self.block(_run(ids[a[0] : a[1]]), _run(ids[b[0] : b[1]]), G.dtype, keep=False)
             if a == b:
                 low = np.tril_indices(len(values), -1)
                 values[low] = values.T[low]  # symmetric to the last bit
-            G[a[0] : a[1], b[0] : b[1]] = values
-            if a != b:
+                G[a[0] : a[1], b[0] : b[1]] = values
+            elif values.size < _MIRROR:
+                G[a[0] : a[1], b[0] : b[1]] = values
                 G[b[0] : b[1], a[0] : a[1]] = values.T
+            else:
+                mirror(values, G, a[0], b[0], size=G.size, work=2 * values.size)
 
         jobs = [
             partial(tile, a, b) for at, a in enumerate(tiles) for b in tiles[at:] if b[0] >= have
@@ -115,7 +123,12 @@ class KernelValues:
             run_all(jobs, 1 if m * m < _SERIAL else None)
 
     def rows_into(
-        self, G: NDArray[Any], at: NDArray[np.int64], picked: Any, lo: int, hi: int
+        self,
+        G: NDArray[Any],
+        at: NDArray[np.int64],
+        picked: Any,
+        lo: int,
+        hi: int,
     ) -> None:
         """Rows ``at`` and columns lo ... hi of the Gram matrix of ``picked`` into G."""
         left = picked.take(at) if self.kernel is not None else picked[at]
@@ -131,7 +144,7 @@ class KernelValues:
                     continue
                 rows, columns = left.slice(some.start, some.stop), picked.slice(first, end)
                 with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                    values = self.kernel.block(rows, columns)
+                    values = tile_of(self.kernel, rows, columns)
                     total = self._total(values)
                 if not np.isfinite(total):
                     self.block(rows.index, columns.index, G.dtype)  # names the place
@@ -196,7 +209,7 @@ class KernelValues:
             (a, b), total = cuts[k], np.zeros(len(ids))
             left = whole.slice(a, b)
             for lo, hi in cuts[k:]:
-                values = self.kernel.block(left, whole.slice(lo, hi))
+                values = tile_of(self.kernel, left, whole.slice(lo, hi))
                 total[a:b] += values @ coef[lo:hi]
                 if lo > a:
                     total[lo:hi] += coef[a:b] @ values

@@ -21,6 +21,7 @@ __all__ = ["SHORT", "STRIP", "short_rows", "signed_sums", "tile_of", "weighted_s
 
 SHORT = 16  # terms of a sum that are added in float32, where there is one sum
 _STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which stays in the cache
+_CODED = 4096  # rows of bits that are looked at together
 _MANY = 4_000_000  # values from which a look for equal rows pays
 _SERIAL = 300_000  # values below which threads cost more than they bring
 _FILLED = 32  # entries for each one stored up to which dense products of sparse rows are faster
@@ -43,14 +44,17 @@ def weighted_sums(
 
 
 def signed_sums(
-    kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64]
+    kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64], *, merge: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The sums over the coef > 0, and minus those over the coef < 0.
 
-    float32 adds up SHORT terms at a time, the rest is float64.
+    float32 adds up SHORT terms at a time, the rest is float64. merge=False: nobody looks for equal
+    rows.
     """
-    A, B, many, back = _merged(kernel, A, B, coef[:, None])
-    coef = many[:, 0]
+    back: Any = slice(None)
+    if merge:
+        A, B, many, back = _merged(kernel, A, B, coef[:, None])
+        coef = many[:, 0]
     if A.n * B.n < _SERIAL:
         both = _sums(kernel, A, B, np.stack([np.maximum(coef, 0), np.maximum(-coef, 0)], axis=1))
         return both[back, 0], both[back, 1]
@@ -58,12 +62,15 @@ def signed_sums(
     cut, size = int(np.count_nonzero(coef >= 0)), np.abs(coef[order])
     left, short = B if cut == B.n else B.take(order), size.astype(A.dtype)
     plus, minus = np.zeros(A.n), np.zeros(A.n)
-    tables = getattr(kernel, "by_table", None)
+    tables: Any = getattr(kernel, "by_table", None)
+
+    coded = tables is not None and A.codes is not None and left.codes is not None
+    strip = _CODED if coded else STRIP
 
     def part(at: int) -> None:
-        end = min(at + STRIP, A.n)
+        end = min(at + strip, A.n)
         right = A.slice(at, end)
-        if tables is not None and right.codes is not None and left.codes is not None:
+        if coded:
             plus[at:end] = tables(right, left.slice(0, cut), size[:cut])
             minus[at:end] = tables(right, left.slice(cut, left.n), size[cut:])
             return
@@ -74,7 +81,7 @@ def signed_sums(
             args = values, short[r:stop], some, plus[at:end], minus[at:end], max(0, cut - r)
             add_tile(*args, size=A.n * B.n, work=values.size)
 
-    _all(kernel, part, range(0, A.n, STRIP), A.n * B.n)
+    _all(kernel, part, range(0, A.n, strip), A.n * B.n)
     return plus[back], minus[back]
 
 

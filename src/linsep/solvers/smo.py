@@ -96,7 +96,7 @@ class SMO(Finishing):
                 alpha=np.zeros(len(pair.y)),
                 f=-pair.y,
                 seen=np.zeros(len(pair.y)),
-                active=first_active(pair, k, self._limit(), self.seed),
+                active=first_active(pairs, k, self._limit(), self.seed, self.single),
                 working=np.zeros(0, dtype=np.int64),
                 facts=np.zeros(4),
             )
@@ -268,7 +268,8 @@ class SMO(Finishing):
         margin = pair.y * (part.f + part.facts[2]) + 1.0
         cost = self.C * pair.weight
         safe = np.where(part.alpha <= 0, margin - 1.0, np.where(part.alpha >= cost, 1 - margin, -1))
-        part.active, grew = next_active(safe, part.active, part.generation, self._limit())
+        used = int(np.count_nonzero(part.alpha))
+        part.active, grew = next_active(safe, used, part.active, part.generation, self._limit())
         part.read += len(part.active)
         if idle >= _ROUNDS_IDLE and not grew:
             part.status = Status.STALLED

@@ -8,22 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.order import generator
+from linsep.solvers.smo_desk import Desk, PassingDesk, passing
 from linsep.solvers.smo_facts import Facts
-from linsep.solvers.smo_parts import Desk, LazyRows, Pair, Pairs
+from linsep.solvers.smo_parts import Pair, Pairs
+from linsep.solvers.smo_rows import LazyRows
 from linsep.solvers.smo_state import PairState
 
-__all__ = ["choose", "desk_of", "first_active", "next_active"]
+__all__ = ["all_take_part", "choose", "desk_of", "first_active", "next_active"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
+_BITS = 16  # times more rows may all take part where their values need no memory
+_NEAR, _NEW = 0.3, 0.15  # margins behind the street of rows that stay, and that become active
+_FIRST = 4000  # active rows that there may always be
+_ROOM = 5.0  # and for each one in use
 _LAZY = 2000  # rows beyond which a Gram matrix is made row by row, as they are needed
 
 
-def first_active(pair: Pair, k: int, limit: int, seed: int) -> Index:
+def first_active(pairs: Pairs, k: int, limit: int, seed: int, single: bool) -> Index:
     """All rows, or a sample with both classes in it."""
+    pair = pairs.pairs[k]
     n = len(pair.y)
-    if n <= limit:
+    if n <= limit or all_take_part(pairs, limit, single):
         return np.arange(n)
     size = int(min(max(0.1 * n, 1000), limit))
     share = size / n
@@ -35,29 +42,40 @@ def first_active(pair: Pair, k: int, limit: int, seed: int) -> Index:
     return np.sort(np.concatenate(some)).astype(np.int64)
 
 
-def desk_of(pairs: Pairs, pair: Pair, part: PairState, limit: int, single: bool) -> Desk:
-    """The Gram matrix to work on: that of all rows, or that of the active ones of a pair."""
-    dtype = np.float32 if single else np.float64
+def all_take_part(pairs: Pairs, limit: int, single: bool) -> bool:
+    """Whether all rows are active from the beginning; limit is where all their values fit."""
     n = pairs.values.n
     if n <= limit:
-        if n > _LAZY:
-            if pairs.lazy is None or pairs.lazy.G.dtype != dtype:
-                memory = np.empty(n * n, dtype)
-                pairs.lazy = LazyRows(pairs.values, np.arange(n), memory, n, pairs.edges)
-            blocks = (0,) if pairs.edges is None else pair.classes
-            return Desk(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy, blocks)
+        return True
+    return n <= _BITS * limit and passing(pairs.values, np.float32 if single else np.float64)
+
+
+def desk_of(pairs: Pairs, pair: Pair, part: PairState, limit: int, single: bool) -> Any:
+    """The Gram matrix to work on: that of all rows, or that of the active ones of a pair."""
+    dtype = np.float32 if single else np.float64
+    n, m = pairs.values.n, len(part.active)
+    alone = not all_take_part(pairs, limit, single)
+    if passing(pairs.values, dtype) and n > _LAZY:
+        if alone:
+            return PassingDesk(pairs.values, pair.ids[part.active], ((0, m, 0),), dtype)
+        return PassingDesk(pairs.values, pair.ids, pair.runs, dtype)
+    if alone:
+        lazy = _rows_of(pairs, pair, pair.ids[part.active], limit, dtype)
+        return Desk(lazy.G, np.arange(m), ((0, m, 0),), lazy)
+    if n <= _LAZY:
         if pairs.G is None or pairs.G.dtype != dtype:
             pairs.G = np.empty((n, n), dtype)
             pairs.values.fill(pairs.G, np.arange(n))
         return Desk(pairs.G, pair.ids, pair.runs)
-    m, ids = len(part.active), pair.ids[part.active]
-    lazy = _rows_of(pairs, pair, ids, min(limit, len(pair.y)), dtype)
-    return Desk(lazy.G, np.arange(m), ((0, m, 0),), lazy)
+    if pairs.lazy is None or pairs.lazy.G.dtype != dtype:
+        pairs.lazy = LazyRows(pairs.values, np.arange(n), np.empty(n * n, dtype), n, pairs.edges)
+    blocks = (0,) if pairs.edges is None else pair.classes
+    return Desk(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy, blocks)
 
 
-def _rows_of(pairs: Pairs, pair: Pair, ids: Index, most: int, dtype: Any) -> LazyRows:
+def _rows_of(pairs: Pairs, pair: Pair, ids: Index, limit: int, dtype: Any) -> LazyRows:
     """The rows kept from the last round, with those appended that are new, or fresh ones."""
-    m, kept = len(ids), pairs.kept
+    m, kept, most = len(ids), pairs.kept, min(limit, len(pair.y))
     lazy: LazyRows | None = kept.get("rows") if kept.get("of") == pair.classes else None
     if lazy is not None and lazy.G.dtype == dtype and m <= len(lazy.G):
         have = len(lazy.ids)
@@ -103,18 +121,23 @@ def _least(values: Array, count: int) -> Index:
     return places[values[places] < np.inf].astype(np.int64)
 
 
-def next_active(safe: Array, active: Index, generation: int, limit: int) -> tuple[Index, bool]:
-    """Rows not safely at a bound: afresh after the first sample, later those that are new."""
+def next_active(
+    safe: Array, used: int, active: Index, generation: int, limit: int
+) -> tuple[Index, bool]:
+    """Rows not safely at a bound: afresh after the first sample, later those that are new.
+
+    ``used`` rows have a dual variable that is not zero: a matrix of many more costs more than
+    another look at all rows.
+    """
     inside = np.zeros(len(safe), dtype=bool)
     inside[active] = True
-    some = np.flatnonzero(safe < (0.3 if generation == 1 else 0.15))
+    some = np.flatnonzero(safe < (0.3 if generation == 1 else _NEAR))
+    limit = min(limit, max(_FIRST, len(safe) // 8 if generation == 1 else int(_ROOM * used)))
     if generation > 1:
-        new = np.flatnonzero(~inside & (safe < 0.05))
+        new = np.flatnonzero(~inside & (safe < _NEW))
         # more rows cost more in every round: stay with them only while most of them matter
         if len(active) + len(new) <= min(limit, 1.5 * len(some) + 500):
             return np.concatenate([active, new]), len(new) > 0
-    if generation == 1:  # what a sample says is rough: the worst rows only
-        limit = min(limit, max(4000, len(safe) // 8))
     if len(some) > limit:
         some = np.sort(some[np.argsort(safe[some], kind="stable")[:limit]])
     return some, True

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from linsep.core.problem import Problem
+from linsep.solvers.smo_desk import Desk
 from linsep.solvers.smo_facts import take_facts
-from linsep.solvers.smo_parts import Desk, Pair
+from linsep.solvers.smo_parts import Pair
 from linsep.solvers.smo_polish import polish
 from linsep.solvers.smo_rescue import interior_point
 from linsep.solvers.smo_state import PairState
