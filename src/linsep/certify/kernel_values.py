@@ -129,8 +129,9 @@ class KernelValues:
         picked: Any,
         lo: int,
         hi: int,
+        to: NDArray[np.int64],
     ) -> None:
-        """Rows ``at`` and columns lo ... hi of the Gram matrix of ``picked`` into G."""
+        """Rows ``at`` and columns lo ... hi of the Gram matrix of ``picked`` into rows ``to``."""
         left = picked.take(at) if self.kernel is not None else picked[at]
         wide = _WIDE // max(1, min(len(at), _STEP))  # few rows: wider blocks, as large as others
         wide = max(_STRIP, min(wide, -(-(hi - lo) // 4)))
@@ -140,7 +141,7 @@ class KernelValues:
             for r in range(0, len(at), _STEP):
                 some = slice(r, min(r + _STEP, len(at)))
                 if self.kernel is None:
-                    G[at[some], first:end] = self.block(left[some], picked[first:end], G.dtype)
+                    G[to[some], first:end] = self.block(left[some], picked[first:end], G.dtype)
                     continue
                 rows, columns = left.slice(some.start, some.stop), picked.slice(first, end)
                 with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -148,7 +149,7 @@ class KernelValues:
                     total = self._total(values)
                 if not np.isfinite(total):
                     self.block(rows.index, columns.index, G.dtype)  # names the place
-                G[at[some], first:end] = values
+                G[to[some], first:end] = values
 
         jobs = [partial(tile, first) for first in range(lo, hi, wide)]
         with one_blas_thread():

@@ -189,14 +189,14 @@ def add_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Any, lo: int, hi: 
 
 
 @routine
-def square_of(G: Any, rows: NDArray[np.int64], out: Array) -> Any:
-    """The rows and columns ``rows`` of a symmetric matrix; half of them is read."""
+def square_of(G: Any, rows: NDArray[np.int64], at: NDArray[np.int64], out: Array) -> Any:
+    """A symmetric matrix: the columns ``at`` of the rows ``rows`` of G; half of it is read."""
     for i in range(len(rows)):
         row, own = G[rows[i]], out[i]
         for j in range(i + 1):
-            own[j] = row[rows[j]]
-    for at in range(0, len(rows), 16):  # stripes of the transpose that stay in the cache
-        for i in range(at, len(rows)):
+            own[j] = row[at[j]]
+    for start in range(0, len(rows), 16):  # stripes of the transpose that stay in the cache
+        for i in range(start, len(rows)):
             own = out[i]
-            for j in range(at, min(at + 16, i)):
+            for j in range(start, min(start + 16, i)):
                 out[j, i] = own[j]

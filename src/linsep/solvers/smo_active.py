@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.order import generator
+from linsep.solvers.arena import large_array
 from linsep.solvers.smo_desk import Desk, PassingDesk, passing
 from linsep.solvers.smo_facts import Facts
 from linsep.solvers.smo_parts import Pair, Pairs
@@ -68,7 +69,7 @@ def desk_of(pairs: Pairs, pair: Pair, part: PairState, limit: int, single: bool)
             pairs.values.fill(pairs.G, np.arange(n))
         return Desk(pairs.G, pair.ids, pair.runs)
     if pairs.lazy is None or pairs.lazy.G.dtype != dtype:
-        pairs.lazy = LazyRows(pairs.values, np.arange(n), np.empty(n * n, dtype), n, pairs.edges)
+        pairs.lazy = LazyRows(pairs.values, np.arange(n), large_array(n * n, dtype), n, pairs.edges)
     blocks = (0,) if pairs.edges is None else pair.classes
     return Desk(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy, blocks)
 
@@ -87,7 +88,7 @@ def _rows_of(pairs: Pairs, pair: Pair, ids: Index, limit: int, dtype: Any) -> La
     if memory is None or memory.dtype != dtype or len(memory) < m * m:
         lazy = memory = None
         kept.clear()
-        memory = kept["memory"] = np.empty(max(most * most, m * m), dtype)
+        memory = kept["memory"] = large_array(max(most * most, m * m), dtype)
     room = max(m, min(most, int(1.25 * m) + 512))
     lazy = kept["rows"] = LazyRows(pairs.values, ids, memory, room)
     kept["of"] = pair.classes

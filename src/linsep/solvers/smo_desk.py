@@ -48,19 +48,21 @@ class Desk:
 
     def square(self, some: Index, urgent: Any = None) -> Array:
         """The matrix of a working set; urgent() is how much each row asks to be in one soon."""
-        at = self.place[some]
+        at = rows = self.place[some]
         if self.lazy is not None:
             none = partial(np.zeros, len(self.place))
             self.lazy.need(self.place, some, self.blocks, urgent or none)
+            rows = self.lazy.slot[at]
         if self.G.size < _LARGE:
-            return np.asarray(self.G[at[:, None], at[None, :]], dtype=np.float64)
+            return np.asarray(self.G[rows[:, None], at[None, :]], dtype=np.float64)
         out = np.empty((len(at), len(at)))
-        square_of(self.G, at, out, size=self.G.size, work=out.size)
+        square_of(self.G, rows, at, out, size=self.G.size, work=out.size)
         return out
 
     def add(self, f: Array, some: Index, coef: Array) -> None:
         """f += K[:, some] coef, over all rows of the desk; they have been in the last square."""
         at = self.place[some]
+        at = at if self.lazy is None else self.lazy.slot[at]
         size = len(at) * len(f)
         if size < _SMALL:
             for lo, hi, place in self.runs:

@@ -36,7 +36,8 @@ class LazyRows:
     Attributes
     ----------
     G : array
-        Row i is there as far as ``ready[i]`` says so, block by block.
+        Row i is in ``G[slot[i]]`` as far as ``ready[i]`` says so, block by block. Rows follow one
+        another as they were made, so that no more memory is touched than they take.
     """
 
     def __init__(
@@ -50,6 +51,8 @@ class LazyRows:
         self.values, self.ids, self.edges = values, ids, edges
         self.G: NDArray[Any] = memory[: room * room].reshape(room, room)
         self.ready = np.zeros((room, 1 if edges is None else len(edges) - 1), dtype=bool)
+        self.slot = np.full(room, -1)
+        self.made = 0
         self.picked = values.picked(ids, memory.dtype)
 
     def append(self, ids: Index) -> None:
@@ -58,7 +61,7 @@ class LazyRows:
         self.picked = self.values.picked(ids, self.G.dtype)
         old = np.flatnonzero(self.ready[:, 0])
         if len(old):
-            self.values.rows_into(self.G, old, self.picked, m, len(ids))
+            self.values.rows_into(self.G, old, self.picked, m, len(ids), self.slot[old])
 
     def need(self, place: Index, some: Index, blocks: tuple[int, ...], urgent: Any) -> None:
         """Have rows ``some`` of those at ``place`` computed, and if few, others worth it.
@@ -73,7 +76,8 @@ class LazyRows:
         wish = np.where(ready, 0.0, urgent())
         if self._all_at_once(int(ready.sum()), int((wish > 0).sum()), len(new)):
             self.values.fill(self.G, self.ids)
-            self.ready[: len(self.ids)] = True
+            self.made = len(self.ids)
+            self.slot[: self.made], self.ready[: self.made] = np.arange(self.made), True
             return
         count = min(_BATCH - len(new), len(wish) - 1)
         if count > 0:
@@ -90,9 +94,13 @@ class LazyRows:
 
     def make(self, at: Index, blocks: tuple[int, ...]) -> None:
         """Compute the rows ``at``, as far as they are not there."""
+        new = at[self.slot[at] < 0]
+        self.slot[new] = np.arange(self.made, self.made + len(new))
+        self.made += len(new)
         for k in blocks:
             left = at[~self.ready[at, k]]
             lo, hi = (0, len(self.ids)) if self.edges is None else self.edges[k : k + 2]
             if len(left):
-                self.values.rows_into(self.G, left, self.picked, int(lo), int(hi))
+                place = self.slot[left]
+                self.values.rows_into(self.G, left, self.picked, int(lo), int(hi), place)
                 self.ready[left, k] = True
