@@ -9,7 +9,9 @@ import pytest
 from scipy.optimize import nnls
 
 from linsep.core import Problem, drive
+from linsep.jit import compile as compiling
 from linsep.jit.corral import exchange, survey
+from linsep.jit.hulls import coordinates
 from linsep.solvers.cloud import cone_of
 from linsep.solvers.exact_hulls import ExactHulls
 from linsep.solvers.nearest_cone import NearestCone
@@ -126,3 +128,40 @@ def test_the_exact_search_ends_at_the_nearest_points_from_any_start():
             mine = [m for r, m in zip(state.rows, state.multipliers) if problem.label[r] == side]
             assert sum(mine, Fraction(0)) == 1
             assert min(mine) > 0
+
+
+def few_points(name):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 70)) * 8 + 1
+    if name == "duplicates":
+        X[10:20] = X[:10]
+    if name == "zeros":
+        X[:] = 0
+    if name == "far":
+        X += 1e5
+    return X
+
+
+@pytest.mark.parametrize("name", ["plain", "duplicates", "zeros", "far"])
+@pytest.mark.parametrize("centred", [True, False])
+def test_coordinates_have_the_products_of_the_points(name, centred, monkeypatch):
+    X = few_points(name)
+    n, gram, scale = len(X), X @ X.T, 2.0**-12
+    ends = []
+    for limit in (2**62, 0):  # Python, then machine code
+        monkeypatch.setattr(compiling, "_LARGE", limit)
+        monkeypatch.setattr(compiling, "_PATIENCE", limit)
+        monkeypatch.setattr(coordinates, "_ready", set())
+        Z = np.zeros((n, n))
+        count = coordinates(gram, scale, centred, np.empty((n, n)), Z, size=1, work=1, alike=True)
+        ends.append((count, Z.tobytes()))
+    assert ends[0] == ends[1]
+    if centred and name in ("zeros", "far"):  # nothing is left of the points beside the mean
+        assert count == -1
+        return
+    ranks = {"plain": n - centred, "duplicates": 20 - centred, "zeros": 0, "far": n}
+    assert count == ranks[name]
+    C = (X - X.mean(axis=0) if centred else X) * np.sqrt(scale)
+    np.testing.assert_allclose(
+        Z[:count].T @ Z[:count], C @ C.T, rtol=0, atol=1e-12 * max(1.0, (C @ C.T).max())
+    )

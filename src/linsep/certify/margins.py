@@ -12,8 +12,9 @@ With K > 2 classes the margin of a linear machine is the least over all rows and
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
-from math import inf, isqrt, nextafter
+from math import inf, isqrt, nextafter, sqrt
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = ["loosen", "margin_above", "margin_below", "sqrt_down", "sqrt_up"]
 Array = NDArray[np.float64]
 
 _SHARP = 1e-10  # relative error up to which a floating bound is good enough
+_CLOSE = 1e-8  # the same where a sharper one would need a pass over the data
 _TINY = 256  # entries up to which everything is exact: such problems are read by people
 _SMALL = 1 << 20  # entries up to which a pass over all rows costs no more than a copy of some
 _LARGEST = sys.float_info.max
@@ -145,17 +147,34 @@ def margin_above(
     weights = np.asarray(weights)
     sign, share = _shares(problem, rows, weights)
     factor = 0.5 if problem.fit_intercept else 1.0
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        point = _combined(problem, rows, sign * share)
-        length = float(np.sqrt(point @ point))
-        # the errors of the columns together are no longer than the rows that they come from
-        whole = 1.001 * float(np.sqrt(problem.squared_lengths[rows]) @ share)
-        wrong = (2 * len(rows) + 16) * 2.0**-53 * whole + 1e-300 * problem.d
-        rounded = weights.dtype != object and not exact
-        large = len(rows) * problem.d > _TINY
-        if rounded and large and 1e-100 < length < 1e100 and wrong <= sharp * length:
-            return float(factor * (length + wrong) * (1 + (problem.d + 16) * 2.0**-52))
+    rounded = weights.dtype != object and not exact
+    if rounded and len(rows) * problem.d > _TINY:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            whole = 1.001 * float(np.sqrt(problem.squared_lengths[rows]) @ share)
+            for length, wrong, enough in _lengths(problem, rows, sign * share, whole, sharp):
+                if 1e-100 < length < 1e100 and wrong <= enough * length:
+                    return float(factor * (length + wrong) * (1 + (problem.d + 16) * 2.0**-52))
     return _exact_above(problem, rows, weights, sign, factor)
+
+
+def _lengths(
+    problem: Problem, rows: NDArray[np.int64], shares: Array, whole: float, sharp: float
+) -> Iterator[tuple[float, float, float]]:
+    """Length of a combination of samples, how far it may be off, and how far it may be for use.
+
+    whole is not less than the lengths of the samples times their shares. Products of samples
+    that are at hand come first: no pass over the data, but errors as large as squares are.
+    """
+    n, d = len(rows), problem.d
+    if "gram" in problem.__dict__:
+        every = np.bincount(rows, shares, minlength=problem.n)
+        squared = float(every @ (problem.gram @ every))
+        length = sqrt(squared) if squared > 0 else 0.0
+        wrong = (d + 2 * n + 16) * 2.0**-53 * whole * whole + 1e-300 * d
+        yield length, wrong / length if length else inf, max(sharp, _CLOSE)
+    point = _combined(problem, rows, shares)
+    # the errors of the columns together are no longer than the rows that they come from
+    yield float(np.sqrt(point @ point)), (2 * n + 16) * 2.0**-53 * whole + 1e-300 * d, sharp
 
 
 def _combined(problem: Problem, rows: NDArray[np.int64], shares: Array) -> Array:
@@ -171,14 +190,13 @@ def _shares(
 ) -> tuple[Array, Array]:
     """+1 or -1 of each row, the later class being positive, and its share in its group."""
     label = problem.label[rows]
-    sign = np.where(label == label.max(), 1.0, -1.0)
-    share = np.asarray(weights, dtype=np.float64).copy()
+    later = label == label.max()
+    share = weights.astype(np.float64)
     if problem.fit_intercept:
-        for side in (1.0, -1.0):
-            share[sign == side] /= share[sign == side].sum()
+        share /= np.where(later, share[later].sum(), share[~later].sum())
     else:
         share /= share.sum()
-    return sign, share
+    return np.where(later, 1.0, -1.0), share
 
 
 def _exact_above(

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.solvers import matrices
-from linsep.solvers.samples import BUILDERS, Samples, white_samples
+from linsep.solvers.samples import BUILDERS, FEW_ROWS, Samples, white_samples
 
 __all__ = ["Cloud", "cloud_of", "cone_of"]
 
 Array = NDArray[np.float64]
 
 _SPARSE_COLUMNS = 3000  # rows of a sparse matrix with more are never written out
-_FEW_ROWS = 500  # up to which the products of all rows with all are kept
 
 
 class Cloud:
@@ -39,7 +38,7 @@ class Cloud:
         # rows of a sparse matrix that is not written out stay sparse
         self.wide = not isinstance(samples.matrix, np.ndarray) and self.m > _SPARSE_COLUMNS
         self.table: tuple[Array, Array] | None = None
-        if samples.bare and self.blocks == 1 and groups and problem.n <= _FEW_ROWS:
+        if samples.bare and self.blocks == 1 and groups and problem.n <= FEW_ROWS:
             self.table = _table(samples.matrix, self.sign)
         # whether a corral holds the coordinates of its rows
         self.held = not self.wide and self.table is None
@@ -130,7 +129,7 @@ class Cloud:
 
 def _table(points: Array, sign: Array) -> tuple[Array, Array]:
     """Reflected rows as columns, and the products of all with all."""
-    table = np.ascontiguousarray((points * sign[:, None]).T)
+    table = points.T * sign
     return table, np.asarray(table.T @ table)
 
 

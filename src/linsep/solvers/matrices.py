@@ -70,8 +70,8 @@ def combined(matrix: Any, share: Array) -> Array:
     """share @ matrix in float64; the layout and type of the matrix do not matter."""
     if not isinstance(matrix, np.ndarray):
         return np.asarray(matrix.T @ share.T).T
-    if matrix.dtype == np.float64 and matrix.size < _CHUNK:
-        return np.asarray(share @ matrix)
+    if matrix.size < _CHUNK:
+        return np.asarray(share @ matrix.astype(np.float64, copy=False))
     used = np.flatnonzero(share.any(axis=0))  # few of the rows
     return np.asarray(share[:, used] @ np.ascontiguousarray(matrix[used], dtype=np.float64))
 

@@ -29,6 +29,9 @@ from linsep.solvers.corral import Corral
 __all__ = ["HullState", "NearestHulls"]
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(kw_only=True)
@@ -109,8 +112,12 @@ class NearestHulls:
         state = HullState(
             **Corral.blank(cloud.groups, cloud), w=np.zeros(0), plain=cloud.samples.plain
         )
-        state.join(cloud, rows)
-        state.w = state.point(cloud)
+        if cloud.table is not None:
+            state.w = np.zeros(cloud.m)
+            self._cycles(cloud, state, 0, NO_LOG, rows)
+        else:
+            state.join(cloud, rows)
+            state.w = state.point(cloud)
         return state
 
     def advance(self, problem: Problem, state: HullState, steps: int, log: Log = NO_LOG) -> int:
@@ -150,11 +157,20 @@ class NearestHulls:
             return Status.CONVERGED
         return Status.STALLED if code == hulls.STUCK else Status.RUNNING
 
-    def _cycles(self, cloud: Cloud, state: HullState, until: int, log: Log) -> int:
-        """Cycles until an answer, over rows that are few: all in one call."""
+    def _cycles(
+        self, cloud: Cloud, state: HullState, until: int, log: Log, first: Rows = _NO_ROWS
+    ) -> int:
+        """Cycles until an answer, over rows that are few: all in one call.
+
+        Rows to begin with are taken in ahead of them.
+        """
         assert cloud.table is not None
-        state.reserve(state.size + state.groups * (self.batch + state.size // 16))
-        counts = np.array([state.size, state.steps, state.n_updates, until, state.groups])
+        batch = (self.batch + 1) // 2  # a cycle is cheap here, so fewer rows come in vain
+        k, b = state.size, len(first)
+        state.reserve(max(k + b, k + state.groups * (batch + k // 16)))
+        state.row_numbers[k : k + b] = first
+        state.group[k : k + b] = cloud.side[first]
+        counts = np.array([k, state.steps, state.n_updates, until, state.groups, b])
         code = hulls.cycles(
             *cloud.table,
             cloud.side,
@@ -164,7 +180,7 @@ class NearestHulls:
             state.group,
             state.all_multipliers,
             state.w,
-            self.batch,
+            batch,
             -1.0 if self.tol is None else self.tol,
             state.bounds,
             counts,

@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.jit.hulls import coordinates
 from linsep.solvers import matrices
 
 __all__ = [
     "BUILDERS",
+    "FEW_ROWS",
     "Samples",
     "by_products",
     "one_unit",
@@ -34,6 +36,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+FEW_ROWS = 500  # up to which compiled code goes through products of rows by itself
 _GRAM_ROWS = 3000  # with fewer rows than columns, up to here the Gram matrix is the data
 _WHITE_COLUMNS = 3000  # wider matrices are not whitened
 _RANK = 1e-12  # relative size of a pivot that counts as zero in whitening
@@ -194,33 +197,52 @@ def _whitening(moments: Array, scale: Array) -> Array:
 
 def _gram_factor(problem: Problem) -> tuple[Array, float]:
     """F with F F' = s^2 (X - c)(X - c)' and the scale s; the center c is the mean or zero."""
-    from scipy.linalg import lapack
-
     matrix, gram = problem.matrix, problem.gram
-    squared = float(problem.squared_lengths.max())
+    squared, square = float(problem.squared_lengths.max()), 1.0
     if 1e-200 < squared < 1e200:
         scale = float(matrices.power_of_two(sqrt(squared)))
-        gram = gram * scale**2
+        square = scale**2
     else:
         values = matrix.data if problem.sparse else matrix
         largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
         scale = float(matrices.power_of_two(largest))
         gram = matrices.products(matrix * scale)
-    if problem.fit_intercept:
-        whole = float(gram.trace())
-        middle = gram.sum(axis=0) / len(gram)
-        middle -= middle.sum() / (2 * len(gram))
+    entries = problem.n * problem.d
+    factor = _factor(gram, square, entries, centred=problem.fit_intercept)
+    if factor is None:  # the center is far away: subtract it first
+        gram = matrices.products((matrices.dense(matrix) - matrices.mean(matrix)) * scale)
+        factor = _factor(gram, 1.0, entries, centred=False)
+    assert factor is not None
+    return factor, scale
+
+
+def _factor(gram: Array, square: float, entries: int, *, centred: bool) -> Array | None:
+    """F with F F' = square * gram, the mean subtracted if asked for; None if it is far away."""
+    n = len(gram)
+    if n <= FEW_ROWS:
+        Z = np.empty((n, n))
+        done = coordinates(
+            gram, square, centred, np.empty((n, n)), Z, size=entries, work=n**3 // 8, alike=True
+        )
+        return None if done < 0 else Z[:done].T
+    from scipy.linalg import lapack
+
+    gram = gram * square
+    if centred:
+        whole = gram.trace()
+        middle = gram.sum(axis=0) / n
+        middle -= middle.sum() / (2 * n)
         gram -= middle
         gram -= middle[:, None]
-        if not gram.trace() > 1e-4 * whole:  # the center is far away: subtract it first
-            gram = matrices.products((matrices.dense(matrix) - matrices.mean(matrix)) * scale)
+        if not gram.trace() > 1e-4 * whole:
+            return None
     top = float(gram.diagonal().max())
     if not 0 < top < np.inf:
-        return np.zeros((len(gram), 0)), scale
+        return np.zeros((n, 0))
     factor, pivots, rank, _ = lapack.dpstrf(gram, tol=1e-14 * top, lower=1)
-    out = np.empty((len(gram), rank))
+    out = np.empty((n, rank))
     out[pivots - 1] = np.tril(factor[:, :rank])
-    return out, scale
+    return out
 
 
 BUILDERS = {"plain": plain_samples, "scaled": scaled_samples, "white": white_samples}
