@@ -10,7 +10,7 @@ import scipy.sparse
 
 from linsep import KernelSVM
 from linsep.certify.kernel_gap import measure_pair
-from linsep.certify.kernel_sums import WORTH, rough_sums, sums_of
+from linsep.certify.kernel_sums import WORTH, rough_sums, stored_sums, sums_of
 from linsep.certify.kernel_values import KernelValues
 from linsep.core import Problem
 from linsep.estimators.kernel_facts import sure_winners, votes_and_sums
@@ -145,3 +145,19 @@ def test_sums_are_made_of_the_machines_a_row_takes_part_in():
         place = rows[:, None], columns
         assert np.allclose(some.sums[place], full.sums[place], atol=1e-3)
         assert (np.abs(some.sums - full.sums)[place] <= (some.error + full.error)[place]).all()
+
+
+def test_sums_of_stored_values_are_those_of_new_ones_within_their_errors():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(900, 6))
+    values = KernelValues(Problem(X, np.where(rng.random(900) < 0.5, 1, -1)), RBF(gamma=0.2))
+    G = np.full((900, 900), -7.0, dtype=np.float32)
+    some, to = rng.permutation(900)[:300], rng.permutation(900)[:300]
+    values.rows_into(G, some, values.picked(np.arange(900), np.float32), 0, 900, to)
+    coef = 10 * rng.normal(size=300)
+    found, error = stored_sums(values, G, to, coef, [(100, 350), (350, 820)])
+    truth = RBF(gamma=0.2).gram(X[100:820], X[some]) @ coef
+    assert (np.abs(found - truth) <= error).all() and error.max() < 5e-2
+    assert stored_sums(values, G.astype(float), to, coef, [(0, 900)]) is None
+    far = KernelValues(Problem(X + 100, np.ones(900) * np.sign(X[:, 0])), RBF(gamma=0.2))
+    assert stored_sums(far, G, to, coef, [(0, 900)]) is None  # centred rows have no bound

@@ -14,16 +14,19 @@ sum |c_j| K(x_j, x_i), which is summed too.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.kernel_values import KernelValues
+from linsep.core.lanes import run_all
+from linsep.jit.smo import add_rows
 from linsep.kernels.rows import Rows
 from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 
-__all__ = ["WORTH", "Rough", "rough_sums", "single_sums", "sums_of"]
+__all__ = ["WORTH", "Rough", "rough_sums", "single_sums", "stored_sums", "sums_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -76,26 +79,61 @@ def rough_sums(
 
 def single_sums(kernel: Any, A: Rows, B: Rows, coef: Array) -> tuple[Array, Array] | None:
     """weighted_sums of rows in float32, and bounds of their errors; None if there are none."""
-    if not bounded(kernel, B) or not A.n:
+    if not A.n:
         return None
-    d, m = A.d, coef.shape[1]
+    m = coef.shape[1]
     if not B.n:
         return np.zeros((A.n, m)), np.zeros((A.n, m))
-    squares = max(float(A.squares.max()), float(B.squares.max()))
-    largest = squares * float(kernel.rate) * (1 + 4 * (d + 4) * _U)
-    if not largest <= 1e3:  # products of rows do not resolve the distances
-        return None
-    share = float(np.expm1((4 * d + 48) * _U * largest)) + 10 * _U + B.n * 2.0**-52
-    share += ((SHORT if m == 1 else STRIP + 74) + 2) * _U
-    if not share < 0.5:
+    share = _share(kernel, A, B, SHORT if m == 1 else STRIP + 74)
+    if share is None:
         return None
     if m == 1:
         plus, minus = (v[:, None] for v in signed_sums(kernel, A, B, coef[:, 0]))
-        found, size = plus - minus, plus + minus
-    else:
-        both = weighted_sums(kernel, A, B, np.hstack([coef, np.abs(coef)]))
-        found, size = both[:, :m], both[:, m:]
-    return found, size * (share / (1 - share)) + _TINY * np.abs(coef).sum(axis=0)
+        return plus - minus, _error(plus + minus, share, coef)
+    both = weighted_sums(kernel, A, B, np.hstack([coef, np.abs(coef)]))
+    return both[:, :m], _error(both[:, m:], share, coef)
+
+
+def stored_sums(
+    values: KernelValues, G: NDArray[Any], slots: Index, coef: Array, spans: list[tuple[int, int]]
+) -> tuple[Array, Array] | None:
+    """The same for the rows in the spans, from rows of float32 values that are there already.
+
+    Row slots[k] of G, made by ``values``, has the coefficient coef[k].
+    """
+    if values.kernel is None or G.dtype != np.float32:
+        return None
+    rows = values.prepared(np.float32)
+    share = _share(values.kernel, rows, rows, 8) if bounded(values.kernel, rows) else None
+    if share is None:
+        return None
+    sides = [(slots[side], np.abs(coef[side])) for side in (coef > 0, coef < 0)]
+    sums = [np.zeros((2, hi - lo)) for lo, hi in spans]
+    jobs = []
+    for total, (lo, hi) in zip(sums, spans):
+        for out, (some, size) in zip(total, sides):
+            args = out, G, some, size.astype(np.float32), lo, hi
+            jobs.append(partial(add_rows.choose(*args, size=G.size, work=G.size), *args))
+    run_all(jobs)
+    plus, minus = np.concatenate(sums, axis=1)
+    return plus - minus, _error(plus + minus, share, coef)
+
+
+def _share(kernel: Any, A: Rows, B: Rows, terms: int) -> float | None:
+    """Error of a sum of values that float32 adds up ``terms`` at a time, over that of sizes."""
+    if not bounded(kernel, B):
+        return None
+    squares = max(float(A.squares.max()), float(B.squares.max()))
+    largest = squares * float(kernel.rate) * (1 + 4 * (A.d + 4) * _U)
+    if not largest <= 1e3:  # products of rows do not resolve the distances
+        return None
+    share = float(np.expm1((4 * A.d + 48) * _U * largest)) + 10 * _U + B.n * 2.0**-52
+    share += (terms + 2) * _U
+    return share if share < 0.5 else None
+
+
+def _error(size: Array, share: float, coef: Array) -> Array:
+    return np.asarray(size * (share / (1 - share)) + _TINY * np.abs(coef).sum(axis=0))
 
 
 def bounded(kernel: Any, rows: Rows) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.kernel_gap import KernelGap, measure_pair, measure_pairs, widening
-from linsep.certify.kernel_sums import Rough, rough_sums
+from linsep.certify.kernel_sums import Rough, rough_sums, stored_sums
 from linsep.certify.kernel_values import KernelValues
 from linsep.core import Problem
 from linsep.errors import CostWarning, DataError
@@ -106,7 +106,9 @@ def certify_pairs(
     coef = np.zeros((problem.n, len(alphas)))
     for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
         coef[pair.ids, k] = np.nan_to_num(alpha * pair.y, posinf=0.0, neginf=0.0)
-    rough = rough_sums(pairs.values, coef, _groups(problem, pairs))
+    rough = _stored(pairs, coef)
+    if rough is None:
+        rough = rough_sums(pairs.values, coef, _groups(problem, pairs))
     parts = []
     for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
         known = None if rough is None else (rough.sums[pair.ids, k], rough.error[pair.ids, k])
@@ -119,6 +121,25 @@ def certify_pairs(
     if len(parts) == 1:
         return parts[0]
     return measure_pairs(parts, _vote_errors(problem, pairs, coef, offsets, rough))
+
+
+def _stored(pairs: Any, coef: Array) -> Rough | None:
+    """Sums from the kernel values that the fit has left behind; None if some are not there."""
+    rows = pairs.lazy
+    if rows is None:
+        return None
+    sums, error = np.zeros(coef.shape), np.full(coef.shape, np.inf)
+    for k, pair in enumerate(pairs.pairs):
+        used = np.flatnonzero(coef[:, k])
+        blocks = [0] if rows.edges is None else list(pair.classes)
+        if not rows.ready[used][:, blocks].all():
+            return None
+        spans = [(place, place + hi - lo) for lo, hi, place in pair.runs]
+        found = stored_sums(pairs.values, rows.G, rows.slot[used], coef[used, k], spans)
+        if found is None:
+            return None
+        sums[pair.ids, k], error[pair.ids, k] = found
+    return Rough(sums, error)
 
 
 def _groups(problem: Problem, pairs: Any) -> list[tuple[NDArray[Any], NDArray[Any]]] | None:
