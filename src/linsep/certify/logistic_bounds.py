@@ -46,8 +46,8 @@ def sample_sizes(problem: Problem) -> list[int]:
     """Sizes of the samples of rows that are worth having before all rows; none on small tables."""
     if problem.sparse and problem.matrix.nnz < _DENSE * problem.n * problem.d:
         return []
-    first = max(8192, 24 * problem.d)
-    return [size for size in (first, 4 * first) if 3 * size <= problem.n]
+    first = max(6144, 24 * problem.d)
+    return [size for size in (first, 16 * first // 3) if 3 * size <= problem.n]
 
 
 def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) -> Bounds:

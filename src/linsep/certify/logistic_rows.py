@@ -76,6 +76,7 @@ class LogisticRows:
         self.n, self.d = matrix.shape
         self.size = self.n * self.d
         self._memory: dict[int, _Workspace] = {}
+        self.step = max(64, self.lanes.rows // 4)  # rows that are worked on while they are near
         self.X: Any = None
         self.widened = self.lanes.dtype != matrix.dtype
         if self.size >= _COMPILED:
@@ -111,7 +112,7 @@ class LogisticRows:
             float(sums[loops.TOTAL]),
             float(sums[loops.PRODUCT]),
             float(np.sqrt(sums[loops.SQUARES])),
-            min(self.n, self.lanes.rows) + -(-self.n // self.lanes.rows) + len(parts) + 4,
+            min(self.n, self.lanes.rows) + -(-self.n // self.step) + len(parts) + 4,
             curvature if bent else None,
         )
 
@@ -197,7 +198,7 @@ class LogisticRows:
         lo, hi = self.lanes.spans[lane]
         work = loops.wide_lane if self.widened and not self.lanes.sparse else loops.lane
         work(
-            self.X, self.sign, self.cost, w, b, lo, hi, self.lanes.rows, m, root, own.scratch,
+            self.X, self.sign, self.cost, w, b, lo, hi, self.step, m, root, own.scratch,
             own.memory, own.narrow, v, sums, bent, size=self.size, work=self.size,
         )  # fmt: skip
 

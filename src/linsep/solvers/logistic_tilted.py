@@ -27,13 +27,17 @@ _FAR = 1e-3  # of the first decrement, at which the minimum is near enough in an
 
 
 class Tilted:
-    """The objective of a sample, tilted; ``read`` passes over it and gives the curvature too."""
+    """The objective of a sample, tilted.
+
+    ``read(a, bent)`` passes over it; curvature is that of a point nearby, or zero.
+    """
 
     def __init__(
         self,
         problem: Problem,
         rows: LogisticRows,
-        read: Callable[[Array], LogisticReading],
+        read: Callable[[Array, bool], LogisticReading],
+        curvature: Array,
         cost: float,
         ridge: float,
     ) -> None:
@@ -41,14 +45,14 @@ class Tilted:
         self.cost, self.ridge = cost, ridge
         self.tilt = np.zeros(problem.d + 1)
         self.decrement = 0.0  # at the first point
-        self.curvature = np.zeros((0, 0))
+        self.curvature = curvature
 
     def minimum(self, a: Array, gradient: Array, goal: float) -> Array:
         """Step from a, where all rows have this gradient, to about the minimum of the model.
 
         Newton's method until the decrement is at most ``goal``; the last step is not evaluated.
         """
-        start, now = a, self._read(a)
+        start, now = a, self._read(a, not self.curvature.any())
         self.tilt = gradient - self._slope(a, now)
         for k in range(_STEPS):
             g = self._slope(a, now)
@@ -77,8 +81,8 @@ class Tilted:
                 return a, now, False
         return a + p, new, True
 
-    def _read(self, a: Array) -> LogisticReading:
-        reading = self.read(a)
+    def _read(self, a: Array, bent: bool = True) -> LogisticReading:
+        reading = self.read(a, bent)
         if reading.curvature is not None:
             self.curvature = reading.curvature
         return reading

@@ -171,10 +171,10 @@ class NewtonLogistic:
         rows = self._rows(problem, state.level - 1)
         share = 1.0 + problem.n / rows.n
 
-        def read(a: Array) -> LogisticReading:
-            return self._read(problem, state, state.level - 1, a, True)
+        def read(a: Array, bent: bool) -> LogisticReading:
+            return self._read(problem, state, state.level - 1, a, bent)
 
-        model = Tilted(problem, rows, read, self.cost, self.ridge)
+        model = Tilted(problem, rows, read, state.curvature, self.cost, self.ridge)
         goal = 0.1 * self.tol / share * state.primal
         step = model.minimum(state.a, state.gradient, goal)
         state.curvature, state.fresh = model.curvature, False
@@ -204,7 +204,7 @@ class NewtonLogistic:
         """Go on with another set of rows; the curvature of the last one is kept."""
         last = len(sample_sizes(problem))
         state.level, state.rung = level, 0
-        bent = level < last or last == 0 or not state.curvature.any() or not self.ridge
+        bent = not (last and self.ridge and state.curvature.any())
         reading = self._read(problem, state, state.level, a, bent)
         if level > 0 and not self._value(a, reading) < np.inf:
             a = state.a
