@@ -20,7 +20,7 @@ from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.jit.leverage import draw
 
-__all__ = ["sample", "sample_matrix"]
+__all__ = ["gather", "sample", "sample_matrix"]
 
 Array = NDArray[np.float64]
 
@@ -83,14 +83,14 @@ def sample_matrix(
     if kept is None or kept[:2] != (size, seed):
         index, cost = sample(problem, size, seed, threads)
         if kept is not None and kept[1] == seed and kept[0] > size:
-            part = _gather(kept[4], np.searchsorted(kept[2], index), threads)
+            part = gather(kept[4], np.searchsorted(kept[2], index), threads)
         else:
-            part = _gather(problem.matrix, index, threads)
+            part = gather(problem.matrix, index, threads)
         kept = problem.__dict__["_sample"] = size, seed, index, cost, part
     return kept[2:]
 
 
-def _gather(matrix: Any, index: NDArray[np.int64], threads: int | None = None) -> Any:
+def gather(matrix: Any, index: NDArray[np.int64], threads: int | None = None) -> Any:
     """matrix[index], in pieces by several threads where it is dense and large."""
     if not isinstance(matrix, np.ndarray) or len(index) < 4096:
         return matrix[index]

@@ -16,11 +16,13 @@ from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.jit import products
 from linsep.jit.layouts import CSR
+from linsep.jit.plane_lane import plane_lane, widened_lane
 
 __all__ = ["Totals", "combination", "one_pass"]
 
 Array = NDArray[np.float64]
 
+_COMPILED = 400_000  # entries from which a lane is one compiled call
 _ROWS = 1 << 14  # rows of a sparse matrix in one lane, at least
 
 
@@ -55,9 +57,17 @@ def combination(problem: Problem, alpha: Array) -> Array:
 
 def _dense_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int]:
     lanes = Lanes(problem.matrix, wide=True)
+    size = problem.n * problem.d
+    w = np.ascontiguousarray(w)
+    compiled = size >= _COMPILED and problem.matrix.flags.c_contiguous
 
     def lane_sums(lane: int) -> Array:
         v = np.zeros(problem.d)
+        if compiled:
+            lo, hi = lanes.spans[lane]
+            run = plane_lane if problem.matrix.dtype == np.float64 else widened_lane
+            run(problem.matrix, w, c, lo, hi, lanes.rows, out, v, size=size, work=size)
+            return v
         for lo, hi, block in lanes.blocks(lane):
             np.matmul(block, w, out=out[lo:hi])
             v += c[lo:hi] @ block

@@ -48,8 +48,8 @@ def add_curvature(block, cost, even, band, k, curved, root, out, offset):
 
 @routine
 def lane(X, sign, cost, center, even, w, b, h, lo, hi, rows, u, scratch, curved, root, z, band,
-         v, sums, curvature, offset):  # fmt: skip
-    """Rows lo..hi in blocks: violations, sums, gradient parts and curvature."""
+         v, sums, curvature, offset, curve):  # fmt: skip
+    """Rows lo..hi in blocks: violations, sums, gradient parts and, if asked for, curvature."""
     d = w.shape[0]
     for start in range(lo, hi, rows):
         stop = min(hi, start + rows)
@@ -67,5 +67,5 @@ def lane(X, sign, cost, center, even, w, b, h, lo, hi, rows, u, scratch, curved,
             part = np.dot(z[1, :n], block)
             for j in range(d):
                 v[1, j] += part[j]
-        if k > 0:
+        if curve and k > 0:
             add_curvature(block, cost[start:stop], even, band, k, curved, root, curvature, offset)

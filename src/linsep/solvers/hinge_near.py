@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.leverage import _gather as gather
+from linsep.certify.leverage import gather
 from linsep.core.lanes import run_all
 from linsep.jit import newton_hinge as loops
 from linsep.solvers.hinge_pass import Reading, RowSet
@@ -24,10 +24,10 @@ __all__ = ["NearRows", "far_slope", "far_sums", "near_rows", "with_far"]
 Array = NDArray[np.float64]
 
 _LEAST = 500_000  # entries of a table from which leaving rows out pays
-_MOST = 0.25  # share of the rows from which it does not
-_LONG = 25.0  # times the mean of |x|^2, from which rows are always near
+_MOST = 0.16  # share of the rows from which it does not
+_LONG = 16.0  # times the mean of |x|^2, from which rows are always near
 _PIECE = 16_384  # rows looked at together
-_SOME = 1024  # rows that tell how far rows move
+_SOME = 4096  # rows that tell how far rows move
 
 
 def near_rows(
@@ -42,7 +42,7 @@ def near_rows(
         return None
     some = whole.lanes.matrix[:: max(1, whole.n // _SOME)]
     moves = np.sort(np.abs(some @ p[:-1] + p[-1]))
-    move = max(state.reach * float(moves[int(0.99 * len(moves))]), state.h)
+    move = max(state.reach * float(moves[int(0.998 * len(moves))]), state.h)
     long = _LONG * float(state.columns[:-1].sum()) / float(state.columns[-1])  # |x|^2 of a row
     width, reach = 0.5 / state.h, 0.5 * move / state.h / np.sqrt(long / _LONG)
 
@@ -70,11 +70,18 @@ class NearRows:
         self.near, self.n, self.cost = near, len(near), self.rows.cost
 
     def read(
-        self, a: Array, h: float, center: Array, *, offset: bool, threads: int | None
+        self,
+        a: Array,
+        h: float,
+        center: Array,
+        *,
+        offset: bool,
+        threads: int | None,
+        curve: bool = True,
     ) -> Reading:
         """A pass over the near rows alone."""
         center = center[self.near] if center.size else center
-        return self.rows.read(a, h, center, offset=offset, threads=threads)
+        return self.rows.read(a, h, center, offset=offset, threads=threads, curve=curve)
 
 
 def far_sums(state: NewtonState, near: Reading) -> Array:

@@ -65,16 +65,24 @@ class RowSet:
         return matrix if matrix.flags.c_contiguous else None
 
     def read(
-        self, a: Array, h: float, center: Array, *, offset: bool, threads: int | None
+        self,
+        a: Array,
+        h: float,
+        center: Array,
+        *,
+        offset: bool,
+        threads: int | None,
+        curve: bool = True,
     ) -> Reading:
         """Pass over the rows at a = [w, b]; h = 0 means the squared hinge.
 
         center is empty or has a number in [0, 1] for each row: the slope of the loss at u = 0.
+        Without curve the curvature is left at zero.
         """
         u = np.empty(self.n)
         w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
         work = self._lane if self.X is None else self._compiled_lane
-        parts = self.lanes.each(lambda k: work(k, w, b, h, center, u, offset), threads)
+        parts = self.lanes.each(lambda k: work(k, w, b, h, center, u, offset, curve), threads)
         v, sums, curvature = parts[0]
         for other in parts[1:]:
             v += other[0]
@@ -83,8 +91,9 @@ class RowSet:
         return Reading(u, v[0], v[1], sums, curvature)
 
     def _lane(
-        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, offset: bool
-    ) -> tuple[Array, Array, Array]:
+        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, offset: bool,
+        curve: bool,
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
         d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
         v, sums, curvature = np.zeros((2, d)), np.zeros(loops.N_SUMS), np.zeros((d + 1, d + 1))
         if lane not in self._scratch:  # fresh memory is slow at first touch
@@ -106,14 +115,15 @@ class RowSet:
             v[0] += zy @ block
             if offset:
                 v[1] += zp @ block
-            if k:
+            if curve and k:
                 B = np.take(block, band[:k], axis=0, out=curved[:k], mode="clip")
                 self._curve(B, self.cost[lo:hi], band[:k], curvature, offset)
         return v, sums, curvature
 
     def _compiled_lane(
-        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, offset: bool
-    ) -> tuple[Array, Array, Array]:
+        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, offset: bool,
+        curve: bool,
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
         d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
         v, sums, curvature = np.zeros((2, d)), np.zeros(loops.N_SUMS), np.zeros((d + 1, d + 1))
         if lane not in self._scratch:  # fresh memory is slow at first touch
@@ -127,7 +137,8 @@ class RowSet:
         lo, hi = self.lanes.spans[lane]
         fused(
             self.X, self.sign, self.cost, center, self.even, w, b, h, lo, hi, rows, u, scratch,
-            curved, root, z, band, v, sums, curvature, offset, size=self.size, work=self.size,
+            curved, root, z, band, v, sums, curvature, offset, curve,
+            size=self.size, work=self.size,
         )  # fmt: skip
         return v, sums, curvature
 

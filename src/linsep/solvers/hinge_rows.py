@@ -10,13 +10,12 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.leverage import _gather as gather
-from linsep.certify.leverage import sample
+from linsep.certify.leverage import gather, sample
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.jit.scatter import scatter
@@ -35,6 +34,7 @@ _ALL = np.zeros(0, np.int64)
 _kept = threading.local()
 
 Rows = RowSet | NearRows
+T = TypeVar("T", RowSet, NearRows)
 
 
 def sizes(problem: Problem) -> list[int]:
@@ -60,7 +60,7 @@ def rows_of_level(
     many = sizes(problem)
     matrix = workable(problem, narrow)
 
-    def make() -> Rows:
+    def make() -> RowSet:
         if level == len(many):
             problem.__dict__.pop("_leverage", None)  # no more samples
             return RowSet(matrix, problem.sign, problem.weight, wide=wide)
@@ -75,11 +75,11 @@ def rows_of_level(
     return rows
 
 
-def _held(name: str, key: tuple[Any, ...], make: Callable[[], Rows]) -> Rows:
+def _held(name: str, key: tuple[Any, ...], make: Callable[[], T]) -> T:
     """The set made last, if it was made for the same."""
     held = getattr(_kept, name, None)
     if held is not None and all(a is b or _equal(a, b) for a, b in zip(held[0], key)):
-        found: Rows = held[1]
+        found: T = held[1]
         return found
     setattr(_kept, name, None)  # its memory, before more is asked for
     made = make()

@@ -194,23 +194,23 @@ class NewtonHinge:
         state.near, state.rung = near, 0
         state.base, state.base_rounded = state.a, state.rounded
         some = self._rows(problem, state)
-        reading = some.read(
-            state.a, state.h, state.center, offset=problem.fit_intercept, threads=self.threads
-        )
-        state.rows_read += some.n
+        reading = self._read(problem, state, some, np.zeros_like(p), curve=False)
         state.far, state.u = far_sums(state, reading), reading.u
         return some
 
     def _look(self, problem: Problem, state: NewtonState) -> None:
         """Read all rows again; if those left out say so, go back and read more from then on."""
-        state.near, state.far = np.zeros(0, np.int64), np.zeros(0)
-        rows = self._rows(problem, state)
-        reading = self._read(problem, state, rows, np.zeros_like(state.a))
-        if not self._rounded(state.a, reading) <= state.base_rounded:
+        state.near, state.far, state.rung = np.zeros(0, np.int64), np.zeros(0), 0
+        rows, zero = self._rows(problem, state), np.zeros_like(state.a)
+        reading = self._read(problem, state, rows, zero, curve=False)
+        good = self._rounded(state.a, reading) <= state.base_rounded
+        if good:
+            self._take(problem, state, rows, state.a, reading)
+        else:
             state.a, state.reach = state.base, 2.0 * state.reach
-            reading = self._read(problem, state, rows, np.zeros_like(state.a))
-        state.rung = 0
-        self._take(problem, state, rows, state.a, reading)
+        if not (good and state.status.done):
+            reading = self._read(problem, state, rows, zero)
+            self._take(problem, state, rows, state.a, reading)
 
     def _nearly_separable(self, problem: Problem, state: NewtonState) -> bool:
         """Whether hardly any loss is left: then most dual variables are far below C / 2."""
@@ -303,11 +303,15 @@ class NewtonHinge:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _read(self, problem: Problem, state: NewtonState, rows: Rows, p: Array) -> Reading:
+    def _read(
+        self, problem: Problem, state: NewtonState, rows: Rows, p: Array, *, curve: bool = True
+    ) -> Reading:
         state.rows_read += rows.n
         a, offset = state.a + p, problem.fit_intercept
-        reading = rows.read(a, state.h, state.center, offset=offset, threads=self.threads)
-        return with_far(state.far, a, reading) if state.near.size else reading
+        reading = rows.read(
+            a, state.h, state.center, offset=offset, threads=self.threads, curve=curve
+        )
+        return with_far(state.far, a, reading) if state.far.size else reading
 
     def _rounded(self, a: Array, reading: Reading) -> float:
         return 0.5 * float(a[:-1] @ a[:-1]) + self.C * float(reading.sums[loops.ROUNDED])
