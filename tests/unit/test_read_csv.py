@@ -201,7 +201,7 @@ def test_csv_onehot_records_a_mapping_that_reads_other_files_alike(
     mapping = json.loads(json.dumps(table.encoding))
     other = read(put("y,sleeps,a,color\n0,no,7,green\n1,yes,8,blue\n"), encode=mapping)
     assert other.X.tolist() == [[7, 0, 0, 0, -1], [8, 1, 0, 0, 1]]
-    assert "1 rows have an unknown value of 'color'" in other.notes
+    assert "1 row has an unknown value of 'color'" in other.notes
 
 
 def test_csv_encode_list_takes_numbers_as_categories(put: Any) -> None:

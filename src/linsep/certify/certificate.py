@@ -17,6 +17,7 @@ from linsep.certify.signs import row_signs
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
+from linsep.core.words import misplaced
 
 __all__ = ["Certificate", "judge"]
 
@@ -88,7 +89,7 @@ class Certificate:
         if self.separable:
             lines.append(f"every row is on its own side; margin {self.margin:.6g}")
         else:
-            lines.append(f"{self.errors} rows are not on their own side of this plane")
+            lines.append(f"{misplaced(self.errors, sentence=True)} of this plane")
         if self.separable is False:
             listed = combination(self.rows, self.multipliers)
             lines.append(f"no plane separates the classes: {listed} add up to zero")

@@ -22,7 +22,7 @@ from linsep.certify.passes import Totals, one_pass
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
-from linsep.core.words import percent
+from linsep.core.words import count, misplaced, percent
 from linsep.losses.hinge import value
 
 __all__ = ["Gap", "Objective", "feasible", "losses_above", "measure"]
@@ -113,16 +113,14 @@ class Gap:
 
     def __str__(self) -> str:
         if np.isinf(self.objective):
-            return (
-                f"{self.errors} rows are not on their own side, so this is no answer ({self.words})"
-            )
+            return f"{misplaced(self.errors, sentence=True)}, so this is no answer ({self.words})"
         share = self.gap / self.objective if self.gap > 0 else 0.0
         within = f"within {percent(share)} of the best possible"
         if self.parts:
             within += f", each part within {percent(self.relative_gap)}"
         return (
             f"objective {self.objective:.6g}, no model has less than {self.lower_bound:.6g}: "
-            f"{within}; {self.errors} errors; margin {self.margin:.4g} ({self.words})"
+            f"{within}; {count(self.errors, 'error')}; margin {self.margin:.4g} ({self.words})"
         )
 
     def to_dict(self) -> dict[str, Any]:

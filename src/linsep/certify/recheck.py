@@ -14,6 +14,7 @@ from linsep.certify.margins import margin_above, margin_below
 from linsep.certify.signs import row_signs
 from linsep.certify.span import spans
 from linsep.core.problem import Problem
+from linsep.core.words import count
 from linsep.errors import ProofError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _check_separable(proof: Proof, problem: Problem) -> None:
     if len(wrong):
         at = int(wrong[0])
         side = "on the plane" if signs[at] == 0 else "on the wrong side"
-        raise _fail(f"row {problem.sample_of(at)} is {side}, {len(wrong)} rows in all")
+        raise _fail(f"row {problem.sample_of(at)} is {side}, {count(len(wrong), 'row')} in all")
     low = margin_below(problem, coef, intercept)
     if proof.margin[0] > low:  # another order of summation may have given a little more
         low = margin_below(problem, coef, intercept, exact=True)
@@ -144,7 +145,7 @@ def _check_inseparable(proof: Proof, problem: Problem) -> None:
         raise _fail("the multipliers do not sum to 1")
     most = reflected(problem, rows).shape[1] + 1
     if len(rows) > most:
-        raise _fail(f"it names {len(rows)} rows where {most} are always enough")
+        raise _fail(f"it names {count(len(rows), 'row')} where {most} are always enough")
     if proof.quasi is None:
         return
     span = _check_zero_sum(
@@ -168,12 +169,12 @@ def _check_zero_sum(
 ) -> NDArray[np.int64]:
     _check_indexes(samples, problem.n, name)
     if len(samples) != len(multipliers) or not len(samples):
-        raise _fail(f"{name} has {len(samples)} rows but {len(multipliers)} multipliers")
+        raise _fail(f"{name} has {count(len(samples), 'row')} but {len(multipliers)} multipliers")
     if problem.binary != (rivals is None):
         raise _fail(f"{name} needs rivals exactly when there are more than two classes")
     if rivals is not None:
         if rivals.shape != samples.shape:
-            raise _fail(f"{name} has {len(samples)} rows but {len(rivals)} rivals")
+            raise _fail(f"{name} has {count(len(samples), 'row')} but {len(rivals)} rivals")
         _check_indexes(rivals, problem.K, f"the rivals of {name}")
         if np.any(rivals == problem.label[samples]):
             raise _fail(f"a row of {name} is its own rival")

@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from linsep.choosing.losses import Measure
+from linsep.core.words import count
 from linsep.errors import CapabilityError, LinsepError
 
 __all__ = ["Fold", "fit_weighted", "measure_fold", "rows_of"]
@@ -60,7 +61,8 @@ def measure_fold(
             on_train = measure(model, X_train, y_train, w_train)
             on_test = measure(model, X_test, y_test, w_test)
         except LinsepError as error:
-            error.add_note(f"in {words}: {len(train)} rows trained on, {len(test)} left out")
+            rows = count(len(train), "row")
+            error.add_note(f"in {words}: {rows} trained on, {len(test)} left out")
             raise
     return Fold(
         on_train,

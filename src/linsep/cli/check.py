@@ -9,6 +9,7 @@ from argparse import Namespace
 from linsep.cli.common import emit, narrate, require_folders, table
 from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
+from linsep.core.words import count
 
 __all__ = ["run"]
 
@@ -36,5 +37,6 @@ def run(args: Namespace) -> int:
         emit(proof.to_dict() | {"sentence": str(proof), "seconds": seconds}, True)
     else:
         emit(proof.explain(), False)
-        narrate(f"{data.X.shape[0]} rows, {data.X.shape[1]} features, {seconds:.3g} s")
+        rows, features = data.X.shape
+        narrate(f"{count(rows, 'row')}, {count(features, 'feature')}, {seconds:.3g} s")
     return {True: 0, False: 3, None: 4}[proof.separable]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core import Problem, Status
+from linsep.core.words import misplaced
 from linsep.errors import ModelError
 
 __all__ = ["check_classes", "refuted_multipliers", "refuted_status"]
@@ -47,7 +48,7 @@ def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:
     """Whether the stored status says more than the recomputed certificate supports."""
     status = getattr(model, "status_", None)
     if status is Status.SEPARATED and found.errors:
-        return [f"status: SEPARATED, but {found.errors} rows are not on their own side"]
+        return [f"status: SEPARATED, but {misplaced(found.errors, sentence=True)}"]
     if hasattr(model, "overlap_"):  # a machine with a kernel; certify has computed its proof again
         proved = bool(model.overlap_ is not None and np.isinf(model.C))
         if proved is not (status is Status.INSEPARABLE):

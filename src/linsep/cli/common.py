@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linsep.cli.folding import folded
+from linsep.core.words import count
 from linsep.data import available, load, read
 from linsep.data.table import Table
 from linsep.errors import DataError, ModelError, SettingError
@@ -216,6 +217,7 @@ def check_features(model: Any, data: Table) -> None:
     """Refuse data of another width than the model's."""
     if data.X.shape[1] != model.n_features_in_:
         raise DataError(
-            f"{data.source or 'the table'} has {data.X.shape[1]} features; the model was trained "
+            f"{data.source or 'the table'} has {count(data.X.shape[1], 'feature')}; the model was "
+            "trained "
             f"on {model.n_features_in_}. Give data with the same columns."
         )

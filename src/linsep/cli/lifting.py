@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from linsep.cli.common import framed, narrate
+from linsep.core.words import count
 from linsep.data.table import Table
 from linsep.errors import DataError
 
@@ -28,7 +29,7 @@ def lifted(args: Namespace, data: Table) -> tuple[Any, Table]:
     lift = Lift(text)
     rows = lift.fit_transform(framed(data))
     names = tuple(map(str, lift.get_feature_names_out()))
-    narrate(f"lifted from {data.X.shape[1]} to {len(names)} features")
+    narrate(f"lifted from {data.X.shape[1]} to {count(len(names), 'feature')}")
     return lift, replace(data, X=rows, feature_names=names)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.words import count
 from linsep.errors import LabelError
 
 __all__ = ["as_labels", "plain_labels"]
@@ -22,7 +23,8 @@ def as_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if labels.ndim != 1:
         raise LabelError(f"y has shape {labels.shape}; one label for each row is needed: ({n},).")
     if labels.shape[0] != n:
-        raise LabelError(f"y has {labels.shape[0]} labels but X has {n} rows; give one a row.")
+        given = count(labels.shape[0], "label")
+        raise LabelError(f"y has {given} but X has {count(n, 'row')}; give one a row.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         at = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise LabelError(f"y contains NaN or infinity at row {at} ({labels[at]}); drop that row.")

@@ -12,7 +12,7 @@ import time
 from typing import Any, TextIO
 
 from linsep.core.drive import Moment, Observer, Outcome
-from linsep.core.words import percent
+from linsep.core.words import count, percent
 
 __all__ = ["ProgressBar", "ProgressRows", "progress_observer"]
 
@@ -150,8 +150,8 @@ class ProgressBar(Observer):
         tol = getattr(now.solver, "tol", None)
         if isinstance(tol, float):
             shares.append(self._pace.share(tol))
-        words = self._pace.words(now) or f"{now.state.n_updates} updates"
-        words = f"{now.state.passes:.4g} passes, {words}"
+        words = self._pace.words(now) or count(now.state.n_updates, "update")
+        words = f"{count(now.state.passes, 'pass', spec='.4g')}, {words}"
         self._bar.update(self._task, completed=max(shares), words=words)
 
     def finish(self, outcome: Outcome[Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linsep.core.words import count
 from linsep.errors import DataError
 
 __all__ = ["as_matrix", "as_targets", "as_weights", "require_finite"]
@@ -128,7 +129,9 @@ def as_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
-        raise DataError(f"sample_weight has shape {weight.shape}; X has {n} rows: give ({n},).")
+        raise DataError(
+            f"sample_weight has shape {weight.shape}; X has {count(n, 'row')}: give ({n},)."
+        )
     bad = ~(np.isfinite(weight) & (weight >= 0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
@@ -145,7 +148,9 @@ def as_targets(targets: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
     except (TypeError, ValueError) as error:
         raise DataError(f"targets are not numbers ({error}); give one number > 0 a row.") from None
     if b.shape != (n,):
-        raise DataError(f"targets has shape {b.shape}; X has {n} rows: give ({n},), or None.")
+        raise DataError(
+            f"targets has shape {b.shape}; X has {count(n, 'row')}: give ({n},), or None."
+        )
     bad = ~(np.isfinite(b) & (b > 0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])

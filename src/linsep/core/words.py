@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["percent"]
+from typing import Any
+
+__all__ = ["count", "misplaced", "percent"]
 
 
 def percent(share: float, digits: int = 2) -> str:
@@ -14,3 +16,29 @@ def percent(share: float, digits: int = 2) -> str:
     value = 100.0 * share
     whole = 10.0**digits - 0.5 <= value < 1e6
     return f"{value:.0f} %" if whole else f"{value:.{digits}g} %"
+
+
+def count(number: Any, noun: str, plural: str | None = None, *, spec: str = "") -> str:
+    """A number of things; spec is the format of the number.
+
+    >>> count(1, "row"), count(2, "row"), count(1.0, "pass", spec=".4g"), count(0, "class")
+    ('1 row', '2 rows', '1 pass', '0 classes')
+    >>> count(1, "row is", "rows are")
+    '1 row is'
+    """
+    if plural is None:
+        plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    shown = format(number, spec)
+    return f"{shown} {noun if shown == '1' else plural}"
+
+
+def misplaced(errors: int, *, sentence: bool = False) -> str:
+    """Rows on the wrong side, as a phrase or as a sentence.
+
+    >>> misplaced(1), misplaced(2, sentence=True)
+    ('1 row not on its own side', '2 rows are not on their own side')
+    """
+    verb = ("is ", "are ") if sentence else ("", "")
+    return count(
+        errors, f"row {verb[0]}not on its own side", f"rows {verb[1]}not on their own side"
+    )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.words import count
 from linsep.data.columns import DROP, NUMBER, Column, Source, as_labels, is_missing, is_number
 from linsep.data.layout import Layout, position
 from linsep.errors import DataError, FormatError, SettingError
@@ -265,7 +266,8 @@ def _encode(
     texts = np.array(["missing" if is_missing(v) else v for v in _texts(column)], dtype=np.str_)
     unseen = int((~np.isin(texts, values)).sum())
     if unseen:
-        notes.append(f"{unseen} rows have an unknown value of {column.name!r}, coded as 0")
+        rows = count(unseen, "row has", "rows have")
+        notes.append(f"{rows} an unknown value of {column.name!r}, coded as 0")
     if kind == "sign":
         features.append(np.where(texts == values[1], 1.0, np.where(texts == values[0], -1.0, 0.0)))
         names.append(column.name)
@@ -273,7 +275,7 @@ def _encode(
         return
     features.extend((texts == value).astype(np.float64) for value in values)
     names.extend(f"{column.name}={value}" for value in values)
-    notes.append(f"{column.name!r} became {len(values)} columns of 0 and 1")
+    notes.append(f"{column.name!r} became {count(len(values), 'column')} of 0 and 1")
 
 
 def _as_numbers(column: Column) -> NDArray[np.float64]:

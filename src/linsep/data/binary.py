@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.words import count
 from linsep.data.assemble import Parts
 from linsep.data.columns import Column, Source, from_codes
 from linsep.data.layout import Choice, Layout, find_roles
@@ -43,7 +44,7 @@ def read_npz(path: str, data: bytes) -> Parts:
         raise DataError(f"{path}: X has shape {X.shape} and type {X.dtype}; give rows of numbers.")
     y = arrays.get("y", np.empty(0))
     if "y" in arrays and y.shape != (X.shape[0],):
-        raise DataError(f"{path}: y has shape {y.shape} but X has {X.shape[0]} rows.")
+        raise DataError(f"{path}: y has shape {y.shape} but X has {count(X.shape[0], 'row')}.")
     names = arrays.get("feature_names")
     titles = None if names is None else tuple(map(str, names.tolist()))
     notes = [] if "y" in arrays else ["there are no labels"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.words import count
 from linsep.data.assemble import Encode, Parts, assemble, plain_parts
 from linsep.data.files import check_text, fetch, plain_name
 from linsep.data.layout import Choice
@@ -90,7 +91,8 @@ def read(
         missing=missing, n_features=n_features,
     )  # fmt: skip
     if n_features is not None and parts.X.shape[1] != n_features:
-        raise DataError(f"{source} has {parts.X.shape[1]} features but n_features={n_features}.")
+        features = count(parts.X.shape[1], "feature")
+        raise DataError(f"{source} has {features} but n_features={n_features}.")
     y, classes = _recode(source, parts.y, positive, parts.notes)
     return Table(
         X=parts.X,

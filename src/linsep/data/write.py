@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linsep.core.words import count
 from linsep.errors import DataError, LabelError
 
 __all__ = ["write_svmlight"]
@@ -51,7 +52,8 @@ def write_svmlight(
         raise DataError("X contains NaN or infinity; svmlight text has no word for it.")
     labels = [str(label) for label in np.asarray(y).tolist()]
     if len(labels) != matrix.shape[0]:
-        raise LabelError(f"y has {len(labels)} labels but X has {matrix.shape[0]} rows.")
+        rows = count(matrix.shape[0], "row")
+        raise LabelError(f"y has {count(len(labels), 'label')} but X has {rows}.")
     for label in labels:
         if not label or any(c in ":#," or c.isspace() for c in label):
             raise LabelError(f"the label {label!r} cannot be written; use text without blanks.")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.validate import as_targets
+from linsep.core.words import count
 from linsep.display.geometry import box_around
 from linsep.display.look import COLOURS, INK, axes, frame, wrapped
 from linsep.display.reflect import (
@@ -145,7 +146,7 @@ class CostDisplay:
             (between <= 0).sum(axis=1).astype(np.float64),
             np.maximum(-values, 0.0).sum(axis=1),
             names=("t, where a(t) = start + t (end − start)", ""),
-            title=f"{len(Z)} rows: errors jump, the criterion is piecewise linear",
+            title=f"{count(len(Z), 'row')}: errors jump, the criterion is piecewise linear",
         )
         return display.plot(ax, **options)
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.words import count
 from linsep.display.look import INK, RULE, axes, draw_points, draw_rings, wrapped
 from linsep.display.view import class_numbers
 from linsep.errors import CapabilityError
@@ -156,7 +157,8 @@ class LogisticCurveDisplay:
     def _x_label(self) -> str:
         first, last = self.class_names
         words = f"log odds  l = ln P({last} | x) / P({first} | x)"
-        return words + (f"; {self.beyond_} rows further out, at the edge" if self.beyond_ else "")
+        beyond = count(self.beyond_, "row")
+        return words + (f"; {beyond} further out, at the edge" if self.beyond_ else "")
 
     def _draw_marks(self, reach: float) -> None:
         ax = self.ax_

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.words import count
+
 __all__ = ["replay_page"]
 
 _MOST_STEPS = 20_000
@@ -59,7 +61,7 @@ def replay_page(trace: Any) -> str:
     rows = f"{n} row{'' if n == 1 else 's'}, {d} feature{'' if d == 1 else 's'}"
     message = str(trace.outcome.message)
     return Template(_part("replay.html")).substitute(
-        title=html.escape(f"{trace.algorithm}, {len(trace) - 1} updates"),
+        title=html.escape(f"{trace.algorithm}, {count(len(trace) - 1, 'update')}"),
         algorithm=html.escape(trace.algorithm),
         summary=html.escape(f"{rows}. {message[:1].upper()}{message[1:]}."),
         style=_part("replay.css"),

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.words import count
 from linsep.display.geometry import residual_direction
 from linsep.errors import CapabilityError, DataError, LabelError, SettingError
 
@@ -70,7 +71,7 @@ def feature_names(X: Any, d: int, given: Sequence[str] | None, model: Any = None
     for names in (given, getattr(X, "columns", None), getattr(model, "feature_names_in_", None)):
         if names is not None:
             if len(names) != d:
-                raise DataError(f"there are {len(names)} feature names for {d} features.")
+                raise DataError(f"there are {len(names)} feature names for {count(d, 'feature')}.")
             return [str(name) for name in names]
     return [f"x{j + 1}" for j in range(d)]
 
@@ -79,7 +80,7 @@ def class_numbers(y: Any, classes: NDArray[Any], n: int) -> NDArray[np.intp]:
     """Class number of each label."""
     y = np.asarray(y).ravel()
     if len(y) != n:
-        raise DataError(f"X has {n} rows and y {len(y)} labels.")
+        raise DataError(f"X has {count(n, 'row')} and y {count(len(y), 'label')}.")
     numbers = np.searchsorted(classes, y).clip(max=len(classes) - 1)
     foreign = np.flatnonzero(classes[numbers] != y)
     if foreign.size:
@@ -100,7 +101,7 @@ def make_view(
     """The plane picture of rows X under the scores X @ coef.T + offset."""
     d = coef.shape[1]
     if X.shape[1] != d:
-        raise DataError(f"X has {X.shape[1]} features and the model {d}.")
+        raise DataError(f"X has {count(X.shape[1], 'feature')} and the model {d}.")
     if features is not None and d > 1:
         return _slice(X, coef, offset, names, features)
     if d == 1:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.words import count
 from linsep.display.geometry import box_around, box_corners, clip, line_in_box
 from linsep.display.look import COLOURS, INK, LIGHT, axes, draw_line, draw_polygon, frame, wrapped
 from linsep.display.reflect import (
@@ -175,7 +176,7 @@ class WeightSpaceDisplay:
         if legend:
             ax.legend(framealpha=0.9, fontsize="small")
         if title:
-            words = self.title or f"{len(self.plane.normals)} rows, one half-plane each"
+            words = self.title or f"{count(len(self.plane.normals), 'row')}, one half-plane each"
             if self.region_ is None:
                 words += "; no weights here put every row on its own side"
             ax.set_title(wrapped(words), fontsize="medium")

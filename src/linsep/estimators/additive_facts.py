@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.certify.additive_gap import measure_additive
 from linsep.certify.gap import Gap
 from linsep.core import Problem
-from linsep.core.words import percent
+from linsep.core.words import count, misplaced, percent
 from linsep.errors import ModelError, SettingError
 from linsep.estimators.additive_kernel import kernel_name, require_nonnegative
-from linsep.estimators.summary import count, misplaced
 from linsep.kernels.additive_function import AdditiveFunction
 
 __all__ = ["AdditiveFacts"]
@@ -82,7 +81,9 @@ class AdditiveFacts:
         check_is_fitted(me)
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         if X.shape[1] != me.n_features_in_:
-            raise ModelError(f"X has {X.shape[1]} features, the model {me.n_features_in_}.")
+            raise ModelError(
+                f"X has {count(X.shape[1], 'feature')}, the model {me.n_features_in_}."
+            )
         require_nonnegative(X, me.kernel, None, type(me).__name__)
         y = np.asarray(y)
         n = X.shape[0]
@@ -114,11 +115,12 @@ class AdditiveFacts:
             f"  proved      within {percent(gap.relative_gap)} of the best possible",
             f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
             f"  support     {count(len(me.support_), 'vector')}, "
-            f"{count(len(self.function_.values), 'value')} in {self.function_.d} features",
+            f"{count(len(self.function_.values), 'value')} in {count(self.function_.d, 'feature')}",
             *self._strongest(),
         ]
         if outcome is not None:
-            work = f"{count(outcome.steps, outcome.unit)}, {outcome.passes:.4g} passes"
+            passes = count(outcome.passes, "pass", spec=".4g")
+            work = f"{count(outcome.steps, outcome.unit)}, {passes}"
             lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
         return "\n".join(lines)
 

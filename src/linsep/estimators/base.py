@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.certify.certificate import Certificate, judge
 from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
 from linsep.core.checkpoint import load_checkpoint
+from linsep.core.words import count
 from linsep.errors import DataError, LabelError, NotSeparatedWarning
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.callbacks import CallbackBridge, observers_of
@@ -186,7 +187,8 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         if status.ok or certificate.errors == 0 or self.outcome_.interrupted:
             return
         warnings.warn(
-            f"{status.value} ({status.name}, {self.n_iter_} passes). {certificate.errors} of "
+            f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
+            f"{certificate.errors} of "
             f"{problem.n} rows are on the wrong side. linsep.separability(X, y) decides whether "
             "any plane separates them; raise max_iter if one does.",
             NotSeparatedWarning,

@@ -28,6 +28,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.words import count
 from linsep.errors import ModelError
 
 __all__ = ["METHODS", "Calibration", "fit_calibration"]
@@ -111,7 +112,7 @@ class Calibration:
         return cls(method, inverse, slopes, steps, rows)
 
     def __str__(self) -> str:
-        where = f"from {self.rows} rows out of fold"
+        where = f"from {count(self.rows, 'row')} out of fold"
         if self.method == "temperature":
             return f"temperature, 1 / T = {self.inverse_temperature:.4g}, {where}"
         return f"{self.method}, one for each predicted class, {where}"

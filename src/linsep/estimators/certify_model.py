@@ -14,6 +14,7 @@ from sklearn.utils import compute_class_weight
 from linsep.certify.gap import Gap
 from linsep.core import Problem
 from linsep.core.parts import against_rest
+from linsep.core.words import count
 from linsep.errors import ModelError, SettingError
 from linsep.estimators.certify_machine import certify_machine
 from linsep.estimators.certify_parts import certify_pairs, certify_plane, together
@@ -234,7 +235,8 @@ def _weights_of(model: Any, claim: Claim, problem: Problem) -> tuple[Array, Arra
         raise ModelError("the model has weights that are NaN or infinite; fit it again.")
     if coef.shape[1] != problem.d:
         raise ModelError(
-            f"the model has weights for {coef.shape[1]} features but X has {problem.d} columns."
+            f"the model has weights for {count(coef.shape[1], 'feature')} but X has "
+            f"{count(problem.d, 'column')}."
         )
     known = getattr(model, "classes_", None)
     if known is not None and not np.array_equal(np.asarray(known), problem.classes):

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.estimators.summary import count, rule_text
+from linsep.core.words import count
+from linsep.estimators.summary import rule_text
 
 __all__ = ["gaussian_summary"]
 

@@ -16,13 +16,13 @@ from linsep.certify.kernel_gap import KernelGap, criterion, measure_pairs
 from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.parts import each_against_rest
+from linsep.core.words import count, misplaced
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.kernel_base import KernelClassifier
 from linsep.estimators.kernel_file import kernel_from_model, kernel_to_model
 from linsep.estimators.kernel_recheck import places_of, problem_for
 from linsep.estimators.params import Check, number, one_of
-from linsep.estimators.summary import count, misplaced
 from linsep.solvers.kernel_perceptron import KernelMistakes, kernel_rows
 from linsep.solvers.one_vs_rest import OneVsRest
 
@@ -193,7 +193,7 @@ class KernelPerceptron(KernelClassifier):
             raise DataError(f"the numbers overflowed with kernel {self._kernel!r}; scale X.")
         if not (self.status_.ok or self.certificate_.errors == 0 or outcome.interrupted):
             warnings.warn(
-                f"{self.status_.value} ({self.status_.name}, {self.n_iter_} passes). "
+                f"{self.status_.value} ({self.status_.name}, {count(self.n_iter_, 'pass')}). "
                 f"{self.certificate_.errors} of {problem.n} rows are on the wrong side; raise "
                 "max_iter, choose another kernel, or use KernelSVM.",
                 NotSeparatedWarning,

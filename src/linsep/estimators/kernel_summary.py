@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.words import percent
+from linsep.core.words import count, misplaced, percent
 from linsep.estimators.kernel_hard import widest
-from linsep.estimators.summary import count, misplaced
 
 __all__ = ["kernel_summary"]
 

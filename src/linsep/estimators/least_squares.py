@@ -15,7 +15,7 @@ from linsep.certify.proof import Proof
 from linsep.certify.rational import rational_squares
 from linsep.certify.squares import Squares, measure_squares, rounded
 from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
-from linsep.core.words import percent
+from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge, observers_of
@@ -298,7 +298,7 @@ class LeastSquares(SquaresFacts, LinearClassifier):
         if self.outcome_.interrupted:
             return
         if not status.ok:
-            what = f"{status.value} ({status.name}, {self.n_iter_} passes). "
+            what = f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
             what += f"The cost {found.objective:.6g} is proved to be within "
             what += f"{percent(found.relative_gap, 3)} of the squared targets of the least one; "
             what += f"tol asks for {percent(self.tol, 3)}. {self._advice(problem)}."

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from linsep.core.words import percent
-from linsep.estimators.summary import count, misplaced, rule_text
+from linsep.core.words import count, misplaced, percent
+from linsep.estimators.summary import rule_text
 from linsep.losses.logistic import loss, probability
 
 __all__ = ["LogisticFacts", "logistic_summary"]
@@ -101,7 +101,7 @@ def logistic_summary(model: Any) -> str:
     lines.append(f"  likelihood  logarithm {full:.8g}; {null:.8g} for the classes' shares alone")
     lines.append(f"  errors      {misplaced(gap.errors)}")
     if outcome is not None:  # a model read from a file has weights and certificate only
-        work = f"{count(outcome.steps, outcome.unit)}, {outcome.passes:.4g} passes"
+        work = f"{count(outcome.steps, outcome.unit)}, {count(outcome.passes, 'pass', spec='.4g')}"
         lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
     lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
     if len(model.classes_) == 2:

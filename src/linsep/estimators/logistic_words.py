@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.certify.survey import survey
 from linsep.core import Problem, Status
-from linsep.core.words import percent
+from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning
 
 __all__ = ["refuse_weights", "warning_of"]
@@ -51,7 +51,7 @@ def warning_of(model: Any, problem: Problem) -> tuple[str, type[LinsepWarning]] 
     if status is Status.CONVERGED:
         hint = _why_no_proof(model, problem)
     return (
-        f"{status.value} ({status.name}, {model.n_iter_} passes). The objective "
+        f"{status.value} ({status.name}, {count(model.n_iter_, 'pass')}). The objective "
         f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
         f"best possible one; tol asks for {percent(model.tol, 3)}. {hint}"
     ), GapWarning

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core import Problem, Solver
-from linsep.core.words import percent
+from linsep.core.words import count, percent
 from linsep.solvers.conjugate_squares import ConjugateSquares
 from linsep.solvers.gradient_squares import GradientSquares, spectrum
 from linsep.solvers.least_squares import ExactSquares
@@ -68,6 +68,6 @@ def slow_words(problem: Problem, rate: float, decay: Any, passes: float) -> str 
     left = (passes * problem.n) ** -exponent
     return (
         f"eta(k) = {rate:.3g} / k shrinks the slowest error like k^-{exponent:.2g}: after "
-        f"{passes:.4g} passes {percent(left, 3)} of it are left. Take decay=None, "
+        f"{count(passes, 'pass', spec='.4g')} {percent(left, 3)} of it are left. Take decay=None, "
         "solver='gradient' or 'exact'"
     )

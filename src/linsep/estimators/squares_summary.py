@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.estimators.summary import count, rule_text
+from linsep.core.words import count
+from linsep.estimators.summary import rule_text
 
 __all__ = ["squares_summary"]
 
@@ -21,7 +22,7 @@ def squares_summary(model: Any) -> str:
         f"  algorithm   {model.solver_used_}",
     ]
     if outcome is not None:
-        work = f"{count(outcome.steps, outcome.unit)}, {outcome.passes:.4g} passes"
+        work = f"{count(outcome.steps, outcome.unit)}, {count(outcome.passes, 'pass', spec='.4g')}"
         lines.append(f"  work        {work}, {outcome.seconds:.3g} s")
     lines += [
         "  minimised   sum of s (y f(x) - b)^2",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep.certify.sentences import combination
+from linsep.core.words import count, misplaced
 
 __all__ = ["rule_text", "summary"]
 
@@ -40,16 +41,6 @@ def summary(model: Any) -> str:
     return "\n".join(lines)
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """1 row, 2 rows; 1 pass, 2 passes."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
-def misplaced(errors: int) -> str:
-    """1 row not on its own side, 2 rows not on their own side."""
-    return f"{count(errors, 'row')} not on {'its' if errors == 1 else 'their'} own side"
-
-
 def _work(model: Any) -> str:
     """What the fit took; a model read from a file knows less."""
     outcome = getattr(model, "outcome_", None)
@@ -58,7 +49,8 @@ def _work(model: Any) -> str:
         return f"{updates}, {count(model.n_iter_, 'pass', 'passes')}"
     visits = getattr(outcome.state, "n_visits", outcome.steps)
     return (
-        f"{updates}, {count(visits, 'visit')}, {outcome.passes:.4g} passes, {outcome.seconds:.3g} s"
+        f"{updates}, {count(visits, 'visit')}, {count(outcome.passes, 'pass', spec='.4g')}, "
+        f"{outcome.seconds:.3g} s"
     )
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep.certify.gap import Objective, feasible
 from linsep.core import Outcome, Problem, Status, Witness
-from linsep.core.words import percent
+from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning
 from linsep.estimators.unusable import overflow_words
 
@@ -108,7 +108,8 @@ def warn_unfinished(model: Any, problem: Problem) -> None:
         else "Nothing is proved about the objective."
     )
     warnings.warn(
-        f"{status.value} ({status.name}, {model.n_iter_} passes). {proved} Raise max_iter or "
+        f"{status.value} ({status.name}, {count(model.n_iter_, 'pass')}). "
+        f"{proved} Raise max_iter or "
         "time_limit, lower C, or scale the columns.",
         NotConvergedWarning,
         stacklevel=6,

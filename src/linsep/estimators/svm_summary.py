@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.core.words import percent
-from linsep.estimators.summary import count, misplaced, rule_text
+from linsep.core.words import count, misplaced, percent
+from linsep.estimators.summary import rule_text
 
 __all__ = ["svm_summary"]
 
@@ -24,7 +24,7 @@ def svm_summary(model: Any) -> str:
         f"  street      {_street(model)}",
     ]
     if outcome is not None:  # a model read from a file has weights and certificate only
-        work = f"{count(outcome.steps, outcome.unit)}, {outcome.passes:.4g} passes"
+        work = f"{count(outcome.steps, outcome.unit)}, {count(outcome.passes, 'pass', spec='.4g')}"
         lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
         if len(model.support_):
             vectors, bound = count(len(model.support_), "vector"), model.leave_one_out_bound_

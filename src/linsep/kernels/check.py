@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread
+from linsep.core.words import count
 from linsep.errors import DataError, ProofError
 from linsep.kernels.rows import Rows
 from linsep.kernels.sample import look
@@ -98,7 +99,7 @@ class Mercer:
             raise ProofError("there is no witness to check: no v with v'Kv < 0 was found.")
         rows = self.kernel.rows(X)
         if rows.n != self.n:
-            raise DataError(f"X has {rows.n} rows, but the verdict is about {self.n}.")
+            raise DataError(f"X has {count(rows.n, 'row')}, but the verdict is about {self.n}.")
         value = quadratic_form(self.kernel, rows.take(self.rows), self.witness[self.rows])
         if not value < 0:
             raise ProofError(f"v'Kv is {_shown(value)}, not below zero; the rows are others.")
@@ -125,7 +126,8 @@ class Mercer:
             return "No short witness was found."
         sure = "in interval arithmetic" if self.proved else "in floating point"
         if len(self.rows) > 6:
-            return f"Weights on {len(self.rows)} rows give v'Kv <= {self.value:.4g} < 0, {sure}."
+            rows = count(len(self.rows), "row")
+            return f"Weights on {rows} give v'Kv <= {self.value:.4g} < 0, {sure}."
         numbers = ", ".join(str(int(i)) for i in self.rows)
         weights = ", ".join(f"{v:.4g}" for v in self.witness[self.rows])
         if len(self.rows) == 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.words import count
 from linsep.kernels.rows import Rows, inner_products
 from linsep.kernels.sample import look
 
@@ -69,7 +70,7 @@ class Diagnosis:
         return not self.advice
 
     def __str__(self) -> str:
-        rows = f"{self.n} rows"
+        rows = count(self.n, "row")
         if self.looked_at < self.n:
             rows = f"a sample of {self.looked_at} of {self.n} rows"
         lines = [

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.status import Status
-from linsep.core.words import percent
+from linsep.core.words import count, percent
 
 __all__ = ["Certificates", "Runs", "put_together", "renumbered", "worst"]
 
@@ -43,7 +43,7 @@ class Certificates:
         if self.proved < self.problems:
             words.append(f"{self.problems - self.proved} of them without a certificate")
         if self.proved:
-            words.append(f"{self.separated} separated, {sum(self.errors)} errors in all")
+            words.append(f"{self.separated} separated, {count(sum(self.errors), 'error')} in all")
         if self.inseparable:
             words.append(f"{self.inseparable} proved to have no separating plane")
         if self.relative_gap is not None:

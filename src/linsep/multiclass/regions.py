@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.core.words import count
 from linsep.errors import DataError, EmptyRegionWarning, SettingError
 from linsep.estimators.linear import Linear
 from linsep.estimators.params import number
@@ -81,7 +82,7 @@ class Regions:
         return [pair for pair in pairs if pair not in self.contiguous]
 
     def __str__(self) -> str:
-        what = "of the box" if self.box is not None else f"of {len(self.points)} rows"
+        what = "of the box" if self.box is not None else f"of {count(len(self.points), 'row')}"
         about = "" if self.exact or self.box is None else "about "
         words = ", ".join(
             f"{name!r} {100 * share:.4g} %"

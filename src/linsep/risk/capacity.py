@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from linsep.certify.margins import margin_below
 from linsep.certify.signs import row_signs
 from linsep.core.problem import Problem
+from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, ModelError, SettingError
 from linsep.risk.ball import enclosing_ball
 
@@ -200,7 +201,8 @@ def match(model: Any, problem: Problem, coef: NDArray[Any]) -> None:
     """ModelError unless the model belongs to data of this width and these classes."""
     if problem.d != len(coef):
         raise ModelError(
-            f"the model has {len(coef)} weights, X has {problem.d} columns; give the data it was "
+            f"the model has {len(coef)} weights, X has "
+            f"{count(problem.d, 'column')}; give the data it was "
             "fitted to."
         )
     if problem.K != 2:

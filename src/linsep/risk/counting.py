@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from linsep.certify.signs import row_signs
 from linsep.core.problem import Problem
+from linsep.core.words import count
 from linsep.errors import SettingError
 from linsep.risk.capacity import last_step, match, plane_of_model
 
@@ -47,7 +48,8 @@ class CountedMargin(float):
 
     def __str__(self) -> str:
         return (
-            f"{float(self):.6g} = {self.penalty:.6g} + beta x {len(self.rows)} rows inside the "
+            f"{float(self):.6g} = {self.penalty:.6g} + beta x "
+            f"{count(len(self.rows), 'row')} inside the "
             f"margin, {self.errors} of them wrong"
         )
 

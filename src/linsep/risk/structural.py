@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from linsep.core.words import count
 from linsep.errors import SettingError
 from linsep.risk.intervals import check_level
 
@@ -73,7 +74,8 @@ class StructuralBound(float):
         return out
 
     def _sentence(self) -> str:
-        parts = f"{self.risk_emp:.4g} on {self.n} rows + {self.capacity:.4g} for h = {self.h:g}"
+        parts = f"{self.risk_emp:.4g} on {count(self.n, 'row')} + "
+        parts += f"{self.capacity:.4g} for h = {self.h:g}"
         if self.vacuous:
             more = (
                 f"; {self.rows_needed} rows would make it less than 1" if self.rows_needed else ""

@@ -100,7 +100,7 @@ class Cloud:
         """What each sample contributes to each block of a combination of rows."""
         if self.blocks == 1:
             signed = self.sign[rows] * coefficients
-            return np.bincount(rows, signed, minlength=len(self.label))[None]
+            return np.asarray(np.bincount(rows, signed, len(self.label))[None], np.float64)
         share = np.zeros((self.blocks, len(self.label)))
         sample, place = np.divmod(rows, self.K - 1)
         own = self.label[sample]

@@ -24,6 +24,7 @@ from linsep.core.limits import Limits
 from linsep.core.log import NO_LOG, Log
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
+from linsep.core.words import count
 from linsep.errors import SettingError
 from linsep.losses.gradients import numerical_gradient
 from linsep.solvers.schedule import CONSTANT, Schedule
@@ -143,7 +144,8 @@ class Descent:
     status: Status
 
     def __str__(self) -> str:
-        steps = f"{len(self.path) - 1} steps, f = {self.value:.6g}, |gradient| = {self.slope:.3g}"
+        steps = count(len(self.path) - 1, "step")
+        steps += f", f = {self.value:.6g}, |gradient| = {self.slope:.3g}"
         if self.status is Status.CONVERGED:
             return (
                 f"a stationary point after {steps}: the minimum if f is convex, otherwise perhaps "

@@ -26,6 +26,7 @@ from linsep.certify.normal import Totals, gram
 from linsep.core.lanes import one_blas_thread
 from linsep.core.order import generator
 from linsep.core.problem import Problem
+from linsep.core.words import count
 
 __all__ = ["PseudoInverse", "fits", "pseudo_inverse"]
 
@@ -117,8 +118,8 @@ def _by_columns(problem: Problem) -> PseudoInverse:
         return _of(words, scale, vectors, values)
     null = vectors[:, ~good] / scale[:, None]
     if _vanish(problem, null, scale):
-        words = f"normal equations with refinement, least length ({(~good).sum()} columns depend "
-        words += "on others)"
+        columns = count((~good).sum(), "column depends", "columns depend")
+        words = f"normal equations with refinement, least length ({columns} on others)"
         return _of(words, scale, vectors[:, good], values[good], null)
     return _orthogonal(problem, scale)
 
@@ -154,7 +155,9 @@ def _orthogonal(problem: Problem, scale: Array) -> PseudoInverse:
     good = values > 8 * D * _EPS * values[0]
     words = "orthogonal factors with refinement"
     if not good.all():
-        words += f", least length ({(~good).sum()} columns depend on others)"
+        words += (
+            f", least length ({count((~good).sum(), 'column depends', 'columns depend')} on others)"
+        )
     kept = vectors[: len(values)][good].T
     null = vectors[: len(values)][~good].T / scale[:, None]
     return _of(words, scale, kept, values[good] ** 2, null)

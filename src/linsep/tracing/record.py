@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linsep.certify.certificate import judge
 from linsep.core import Limits, Moment, Observer, Problem, Status, drive
 from linsep.core.log import Event
+from linsep.core.words import count
 from linsep.errors import CapabilityError
 from linsep.tracing.trace import Step, Summary, Trace
 
@@ -92,7 +93,8 @@ def trace(
     if status is Status.STOPPED and recorder.full:
         status = Status.STEP_LIMIT
     visits = int(getattr(outcome.state, "n_visits", outcome.steps))
-    message = f"{status.value}: {outcome.state.n_updates} updates, {visits} visits"
+    updates = count(outcome.state.n_updates, "update")
+    message = f"{status.value}: {updates}, {count(visits, 'visit')}"
     return Trace(
         recorder.steps,
         Summary(status, outcome.state.n_updates, visits, outcome.seconds, message),
@@ -159,12 +161,12 @@ class _Recorder(Observer):
         problem = self.problem
         extra = self._extra(state, event)
         if event.row < 0:
-            count = int((before <= 0).sum())
+            wrong = int((before <= 0).sum())
             words = f"scan {event.visit // problem.n_rows}: "
             if hasattr(self.solver, "batch_words"):
-                words += self.solver.batch_words(event, count)
+                words += self.solver.batch_words(event, wrong)
             else:
-                words += f"{count} rows wrong, cost {event.value:.6g}, so a <- a + "
+                words += f"{count(wrong, 'row')} wrong, cost {event.value:.6g}, so a <- a + "
                 words += f"{event.step:.4g} times their sum"
             row, value, rival = None, None, None
         else:

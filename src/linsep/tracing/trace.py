@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from linsep.core.files import atomic_write_bytes
 from linsep.core.status import Status
+from linsep.core.words import count
 from linsep.errors import FormatError
 
 __all__ = ["Step", "Summary", "Trace"]
@@ -110,13 +111,15 @@ class Trace(Sequence[Step]):
         return iter(self.steps)
 
     def __repr__(self) -> str:
-        return f"Trace({self.algorithm}, {len(self) - 1} updates, {self.outcome.status.name})"
+        updates = count(len(self) - 1, "update")
+        return f"Trace({self.algorithm}, {updates}, {self.outcome.status.name})"
 
     # -- out ------------------------------------------------------------------------------
 
     def narrate(self) -> str:
         """The run in words, one line for each step."""
-        lines = [f"{self.algorithm}: {len(self.X)} rows, {len(self.feature_names)} features"]
+        features = count(len(self.feature_names), "feature")
+        lines = [f"{self.algorithm}: {count(len(self.X), 'row')}, {features}"]
         lines += [f"{step.update:>5}  {step.why}" for step in self.steps]
         lines.append(f"       {self.outcome.message}")
         return "\n".join(lines)
