@@ -103,6 +103,10 @@ def choose(
     """
     if simplest not in ("first", "last"):
         raise SettingError(f"simplest must be 'first' or 'last'. Got {simplest!r} instead.")
+    if n_jobs is not None and (isinstance(n_jobs, bool) or n_jobs == 0 or n_jobs < -1):
+        raise SettingError(
+            f"n_jobs must be None, -1 for all cores, or a whole number >= 1. Got {n_jobs!r}."
+        )
     models = candidates(estimator, parameter, values)
     X, y, groups = _same_length(X, y, groups)
     weight = None if sample_weight is None else as_weights(sample_weight, len(y))

@@ -50,7 +50,7 @@ def smo_solver(model: Any, problem: Problem) -> Any:
     )
     if problem.binary:
         return solver
-    return OneVsRest(solver, None if model.n_jobs in (None, -1, 0) else model.n_jobs)
+    return OneVsRest(solver, None if model.n_jobs in (None, -1) else model.n_jobs)
 
 
 def fit_smo(

@@ -14,7 +14,7 @@ from linsep.certify.proof import Proof
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.lanes import one_blas_thread
 from linsep.errors import SettingError
-from linsep.estimators.params import Check, either, none, number, one_of
+from linsep.estimators.params import Check, jobs, number, one_of
 from linsep.estimators.svm_choice import SOLVERS
 from linsep.estimators.svm_facts import SVMFacts
 from linsep.estimators.svm_fit import SVMFit
@@ -120,7 +120,7 @@ class LinearSVM(SVMFacts, SVMFit):
         "multi_class": one_of("one-vs-rest", "crammer-singer"),
         "tol": number(0, above=True),
         "solver": one_of("auto", *SOLVERS),
-        "n_jobs": either(none, number(-1, whole=True)),
+        "n_jobs": jobs,
     }
 
     def __init__(

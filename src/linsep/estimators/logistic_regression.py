@@ -20,7 +20,7 @@ from linsep.estimators.logistic_choice import SOLVERS, choose_logistic, is_small
 from linsep.estimators.logistic_facts import LogisticFacts, logistic_summary
 from linsep.estimators.logistic_proof import LogisticProof
 from linsep.estimators.logistic_words import refuse_weights, warning_of
-from linsep.estimators.params import Check, either, function, none, number, one_of
+from linsep.estimators.params import Check, either, function, jobs, none, number, one_of
 from linsep.estimators.unusable import overflow_words, refuse_unusable
 
 __all__ = ["LogisticRegression"]
@@ -121,7 +121,7 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
         "penalty": either(none, one_of("l2")),
         "solver": one_of("auto", *SOLVERS),
         "tol": number(0, above=True),
-        "n_jobs": either(none, number(-1, whole=True)),
+        "n_jobs": jobs,
         "eta": either(none, number(0, above=True)),
         "decay": either(one_of("constant", "inverse"), function),
     }
@@ -190,7 +190,7 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
             C=self._cost,
             tol=tol,
             seed=self._seed(),
-            threads=None if self.n_jobs in (None, -1, 0) else self.n_jobs,
+            threads=None if self.n_jobs in (None, -1) else self.n_jobs,
             reference=self._reference(problem),
             eta=self.eta,
             decay=self.decay,

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from linsep.errors import SettingError
 
 __all__ = [
-    "Check", "boolean", "check_params", "either", "function", "none", "number", "one_of", "seed_of",
+    "Check", "boolean", "check_params", "either", "function", "jobs",
+    "none", "number", "one_of", "seed_of",
 ]  # fmt: skip
 
 
@@ -50,6 +51,10 @@ def number(low: float | None = None, *, above: bool = False, whole: bool = False
 none = Check(lambda v: v is None, "None")
 boolean = Check(lambda v: isinstance(v, bool) or type(v).__name__ == "bool_", "True or False")
 function = Check(callable, "a function")
+jobs = Check(
+    lambda v: v is None or (number(-1, whole=True).test(v) and v != 0),
+    "None, -1 for all cores, or a whole number of threads >= 1",
+)
 
 
 def either(*checks: Check) -> Check:

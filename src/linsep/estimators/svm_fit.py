@@ -137,7 +137,7 @@ class SVMFit(LinearClassifier):
         tol = self.tol
         if self._is_small(problem) and not (machine and self.solver == "dual-cd"):
             tol = min(tol, 1e-6 if machine else 1e-7)
-        threads = None if self.n_jobs in (None, -1, 0) else self.n_jobs
+        threads = None if self.n_jobs in (None, -1) else self.n_jobs
         hurry = self._hurry == "descent" and self.solver == "auto" and is_small(problem)
         return choose_solver(
             problem,

@@ -16,7 +16,7 @@ from linsep.core.validate import as_weights
 from linsep.errors import DataError, LabelError
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.labels import read_labels
-from linsep.estimators.params import Check, check_params, either, none, number
+from linsep.estimators.params import Check, check_params, either, jobs, none, number
 from linsep.multiclass.certificates import Certificates, Runs, put_together, renumbered, worst
 from linsep.multiclass.files import machines_from_model, machines_to_model
 from linsep.multiclass.machines import (
@@ -37,7 +37,7 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     _checks: ClassVar[dict[str, Check]] = {}
     _common_checks: ClassVar[dict[str, Check]] = {
-        "n_jobs": either(none, number(-1, whole=True)),
+        "n_jobs": jobs,
         "time_limit": either(none, number(0)),
     }
 
