@@ -26,7 +26,7 @@ from linsep.core.problem import Problem
 from linsep.kernels.additive_function import AdditiveFunction
 from linsep.kernels.additive_levels import Levels, levels_of
 
-__all__ = ["measure_additive"]
+__all__ = ["measure_additive", "scores_and_errors", "squared_lengths"]
 
 Array = NDArray[np.float64]
 
@@ -57,13 +57,9 @@ def measure_additive(
     kernel : str
         Name of the kernel, for the words.
     """
-    longest = int(_counts(problem).max(initial=0))
-    scores, reach = function.scores_and_reach(problem.matrix)
-    scores = scores + offsets
+    scores, off = scores_and_errors(problem, function, offsets)
     levels = levels_of(problem, function.power)
-    off = function.error(longest, levels.values) * 1.01 * reach
-    off += 8 * _U * (np.abs(scores) + np.abs(offsets) + 1.0)
-    squared = _squared(function)
+    squared = squared_lengths(function)
     objective = Objective("hinge", C, "free")
     words = f"{objective.words()}; {kernel} kernel"
     cost = C * problem.weight
@@ -91,6 +87,19 @@ def measure_additive(
     return parts[0] if problem.binary else _together(problem, parts, scores)
 
 
+def scores_and_errors(
+    problem: Problem, function: AdditiveFunction, offsets: Array
+) -> tuple[Array, Array]:
+    """Scores of all rows, one column for each machine, and bounds of their errors."""
+    longest = int(_counts(problem).max(initial=0))
+    scores, reach = function.scores_and_reach(problem.matrix)
+    scores = scores + offsets
+    levels = levels_of(problem, function.power)
+    off = function.error(longest, levels.values) * 1.01 * reach
+    off += 8 * _U * (np.abs(scores) + np.abs(offsets) + 1.0)
+    return scores, off
+
+
 def _together(problem: Problem, parts: list[Gap], scores: Array) -> Gap:
     at = np.arange(problem.n)
     own = scores[at, problem.label]
@@ -108,7 +117,7 @@ def _together(problem: Problem, parts: list[Gap], scores: Array) -> Gap:
     )
 
 
-def _squared(function: AdditiveFunction) -> Array:
+def squared_lengths(function: AdditiveFunction) -> Array:
     """|w|^2 of every column, rounded up."""
     if not len(function.values):
         return np.zeros(function.coef.shape[1])

@@ -15,14 +15,24 @@ from linsep.certify.gap import Gap
 from linsep.core import Limits, Outcome, Problem, Status, drive
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.lanes import one_blas_thread
-from linsep.core.words import percent
+from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, ModelError
 from linsep.estimators.additive_fit import Fitted, fit_hellinger, fit_smo, present, smo_solver
 from linsep.estimators.additive_kernel import kernel_name, kernel_of, power_of, require_nonnegative
+from linsep.estimators.additive_stretch import rounding_of, stretched
 from linsep.estimators.calibrated import Calibrated
 from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.checked import checked_problem
-from linsep.estimators.params import Check, boolean, check_params, either, none, number, seed_of
+from linsep.estimators.params import (
+    Check,
+    boolean,
+    check_params,
+    either,
+    jobs,
+    none,
+    number,
+    seed_of,
+)
 from linsep.estimators.unusable import overflow_words
 
 __all__ = ["AdditiveRun"]
@@ -47,6 +57,7 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
     certificate_: Gap
     outcome_: Outcome[Any]
     n_iter_: int
+    _rounding: float
 
     _checks: ClassVar[dict[str, Check]] = {
         "kernel": kernel_of,
@@ -55,7 +66,7 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
         "max_iter": number(1, whole=True),
         "time_limit": either(none, number(0)),
         "warm_start": boolean,
-        "n_jobs": either(none, number(-1, whole=True)),
+        "n_jobs": jobs,
     }
 
     @with_callbacks
@@ -97,12 +108,20 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
         bridge.close()
         self._warn(problem)
 
-    def _keep(self, problem: Problem, fitted: Fitted) -> None:
-        outcome = fitted.outcome
-        certificate = measure_additive(
+    def _proof(self, problem: Problem, fitted: Fitted) -> Gap:
+        return measure_additive(
             problem, fitted.function, fitted.offsets, np.abs(fitted.dual), float(self.C),
             kernel_name(self.kernel),
         )  # fmt: skip
+
+    def _keep(self, problem: Problem, fitted: Fitted) -> None:
+        outcome = fitted.outcome
+        certificate = self._proof(problem, fitted)
+        if certificate.relative_gap > self.tol and outcome.status is not Status.DIVERGED:
+            longer = stretched(problem, fitted, float(self.C))
+            other = self._proof(problem, longer)
+            if other.relative_gap < certificate.relative_gap:
+                fitted, certificate = longer, other
         support = np.flatnonzero(fitted.dual.any(axis=0))
         index = problem.row_index
         self.classes_ = problem.classes
@@ -117,6 +136,8 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
         self.certificate_ = certificate
         self.solver_used_ = fitted.words
         self.outcome_ = outcome
+        missed = not self.status_.ok
+        self._rounding = rounding_of(problem, fitted, float(self.C)) if missed else 0.0
 
     def _warn(self, problem: Problem) -> None:
         status, gap = self.status_, self.certificate_
@@ -125,13 +146,25 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
         if status.ok or self.outcome_.interrupted:
             return
         warnings.warn(
-            f"{status.value} ({status.name}, {self.n_iter_} passes). The objective "
+            f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). The objective "
             f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
-            f"best possible one; tol asks for {percent(self.tol, 3)}. Raise max_iter or "
-            "time_limit, or scale the columns.",
+            f"best possible one; tol asks for {percent(self.tol, 3)}. {self._advice()}",
             GapWarning,
             stacklevel=5,
         )
+
+    def _advice(self) -> str:
+        """What would help."""
+        gap, rounding = self.certificate_, self._rounding
+        if 2 * rounding > gap.objective - gap.lower_bound:
+            return (
+                f"C = {self.C:g} multiplies the rounding errors of the scores: {rounding:.3g} of "
+                "the objective is more than double precision can prove. A smaller C, or a "
+                f"tol of {max(2.0 * gap.relative_gap, self.tol):.2g}, has a proof."
+            )
+        if self.status_ is Status.STALLED:
+            return "A smaller C, or columns on a smaller scale, make the problem easier."
+        return "Raise max_iter or time_limit, or lower C."
 
     def _seed(self) -> int:
         return seed_of(self.random_state)

@@ -24,8 +24,8 @@ def solve_set(K: Any, y: Array, top: Array, a: Array, f: Array, eps: float, limi
     """
     q, m = len(y), _INNER
     if q <= 2 * m:
-        work = np.zeros((6, q))
-        return int(solve_block(K, y, top, a, f, eps, limit, work, size=K.size, work=400 * q))
+        scratch, likely = np.zeros((6, q)), 8 * q * min(limit, 2 * q)
+        return int(solve_block(K, y, top, a, f, eps, limit, scratch, size=K.size, work=likely))
     rows, moved = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
     steps = solve_in_sets(
         K, y, top, a, f, eps, limit, rows, np.zeros((m, m), dtype=K.dtype),

@@ -32,7 +32,7 @@ def next_set(
     solver: Any, problem: Problem, levels: Levels, state: AdditiveState, f: Array, top: Array
 ) -> float:
     """Put the next working set into the state; gives back the largest violation."""
-    n, short = problem.n, solver.short(levels)
+    n, short = problem.n, solver.short(levels) and not state.wide
     up, low = movable(problem.sign, top, state.alpha)
     least, most = float(f[up].min()), float(f[low].max())
     if n <= solver.size:
@@ -110,6 +110,9 @@ def _take(levels: Levels, state: AdditiveState, kept: Index, new: Index, short: 
     if not len(new) and len(kept) == len(state.rows):
         return
     rows = np.concatenate([state.rows[kept], new])
-    fresh = kernel_block(levels, new, rows if len(kept) else new, short)
+    if len(new):
+        fresh = kernel_block(levels, new, rows if len(kept) else new, short)
+    else:
+        fresh = np.empty((0, len(rows)), dtype=state.block.dtype)
     state.block = assembled(state.block, kept, fresh)
     state.rows = rows

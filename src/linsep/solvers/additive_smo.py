@@ -25,13 +25,13 @@ from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.kernels.additive_levels import Levels, levels_of
 from linsep.solvers.additive_blocks import kernel_block, roomy, share_blocks
-from linsep.solvers.additive_choice import edges, feasible
+from linsep.solvers.additive_choice import feasible
 from linsep.solvers.additive_inner import solve_set
+from linsep.solvers.additive_measure import creeps, measure, refresh
 from linsep.solvers.additive_newton import newton_rounds
 from linsep.solvers.additive_sets import first_set, next_set
 from linsep.solvers.additive_state import AdditiveState
 from linsep.solvers.additive_subspace import subspace_step
-from linsep.solvers.smo_facts import best_offset
 from linsep.solvers.smo_rescue import interior_point
 
 __all__ = ["AdditiveSMO", "AdditiveState"]
@@ -39,15 +39,11 @@ __all__ = ["AdditiveSMO", "AdditiveState"]
 Array = NDArray[np.float64]
 
 _FRESH = 64  # steps after which the scores are computed anew, against rounding
-_IDLE = 12
 _STEPS = 20  # pairs for each row of a working set, before Newton's method takes over
 _ROUNDS = 20
 _CLOSE = 0.3  # largest violation from which Newton's method finishes what pairs began
 _SHARE = 0.1  # of the largest violation that pairs leave in a working set
-_RESCUE = 2000  # rows up to which an interior point method helps out
 _NEAR = 1e-3  # largest violation from which a small problem is solved to rounding
-_EXACT = 1e-10
-_SMALL = 512
 _CROWDED = 0.75  # share of a working set that free variables may fill before all of them move
 _ITERATIONS = 30
 _TURNS = 3
@@ -92,8 +88,8 @@ class AdditiveSMO:
         )
         if start is not None:
             state.alpha = feasible(problem, np.asarray(start, dtype=np.float64), self.C)
-        self._refresh(problem, state)
-        self._measure(problem, state)
+        refresh(self, problem, state)
+        measure(self, problem, state)
         return state
 
     def advance(self, problem: Problem, state: AdditiveState, steps: int, log: Log = NO_LOG) -> int:
@@ -129,7 +125,7 @@ class AdditiveSMO:
 
     def _step(self, problem: Problem, levels: Levels, state: AdditiveState) -> None:
         state.steps += 1
-        if self._creeps(problem, state):
+        if creeps(problem, state):
             self._rescue(problem, levels, state)
             return
         y, top = problem.sign, self.C * problem.weight
@@ -158,12 +154,12 @@ class AdditiveSMO:
         state.alpha[rows] = values[2, :q]
         state.age += 1
         if state.age >= _FRESH:
-            self._refresh(problem, state)
+            refresh(self, problem, state)
         else:
             self._add(problem, levels, state, rows[moved], (change * y[rows])[moved])
             if int(((state.alpha > 0) & (state.alpha < top)).sum()) > _CROWDED * self.most:
                 self._subspace(problem, levels, state, top)
-        self._measure(problem, state)
+        measure(self, problem, state)
 
     def _polish(self, K: Any, part: tuple[Array, Array, Array, Array], eps: float) -> int:
         """Newton's method on the free variables, and pairs for those that come in between."""
@@ -210,16 +206,11 @@ class AdditiveSMO:
         """No pair of the working set moves: rounding, or an optimum."""
         if state.age == 0:
             state.idle += 4
-        self._refresh(problem, state)
+        refresh(self, problem, state)
         state.rows, state.block = state.rows[:0], state.block[:0, :0]
-        self._measure(problem, state)
+        measure(self, problem, state)
 
     # -- small problems that creep -------------------------------------------------------------
-
-    def _creeps(self, problem: Problem, state: AdditiveState) -> bool:
-        """Whether it takes so long that a method of n^3 operations is worth its price."""
-        slow = state.n_updates > problem.n**2 // 3 + 1000 or state.idle > _IDLE
-        return slow and not state.rescued and problem.n <= _RESCUE
 
     def _rescue(self, problem: Problem, levels: Levels, state: AdditiveState) -> None:
         """The answers of the interior point method, if their gap is smaller."""
@@ -239,45 +230,5 @@ class AdditiveSMO:
 
     def _judge(self, problem: Problem, state: AdditiveState, alpha: Array) -> None:
         state.alpha = alpha
-        self._refresh(problem, state)
-        self._measure(problem, state)
-
-    # -- bookkeeping ------------------------------------------------------------------------
-
-    def _refresh(self, problem: Problem, state: AdditiveState) -> None:
-        """Scores from the dual variables alone."""
-        state.score[:] = 0.0
-        state.age = 0
-        rows = np.flatnonzero(state.alpha)
-        if rows.size:
-            levels = levels_of(problem, self.power)
-            levels.add_product(rows, (state.alpha * problem.sign)[rows], state.score)
-            state.work += 1 + len(rows) / problem.n
-
-    def _measure(self, problem: Problem, state: AdditiveState) -> None:
-        """Objective, bound and status."""
-        y, cost = problem.sign, self.C * problem.weight
-        state.offset = best_offset(y, cost, state.score - y)
-        squared = max(float((state.alpha * y) @ state.score), 0.0)
-        loss = np.maximum(0.0, 1.0 - y * (state.score + state.offset))
-        state.primal = 0.5 * squared + float(cost @ loss)
-        state.dual = float(state.alpha.sum()) - 0.5 * squared
-        if not np.isfinite(state.primal):
-            state.status = Status.DIVERGED
-            return
-        better = state.dual > state.best + 1e-13 * abs(state.best)
-        state.idle = 0 if better else state.idle + 1
-        state.best = max(state.best, state.dual)
-        if state.primal - state.dual <= self.tol * state.primal:
-            if problem.n > min(self.size, _SMALL) or self._exact(problem, state):
-                state.status = Status.CERTIFIED
-            else:
-                state.status = Status.CERTIFIED if state.idle > 2 else Status.RUNNING
-        else:
-            stuck = state.idle > _IDLE and not self._creeps(problem, state)
-            state.status = Status.STALLED if stuck else Status.RUNNING
-
-    def _exact(self, problem: Problem, state: AdditiveState) -> bool:
-        """Small problems are solved until no row violates its condition."""
-        least, most = edges(problem.sign, self.C * problem.weight, state.alpha, state.score)
-        return most - least <= _EXACT
+        refresh(self, problem, state)
+        measure(self, problem, state)

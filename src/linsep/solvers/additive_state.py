@@ -30,6 +30,8 @@ class AdditiveState(State):
     age: int = 0
     work: float = 0.0
     rescued: int = 0
+    wide: int = 0
+    """1 once kernel values in float32 did not do inside a working set."""
 
     @property
     def passes(self) -> float:

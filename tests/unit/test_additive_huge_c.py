@@ -1,0 +1,134 @@
+"""A C that multiplies rounding: separable rows are proved, others end with what is known."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+
+import linsep
+from linsep.core import Problem
+from linsep.errors import GapWarning
+from linsep.estimators.additive_stretch import _factor
+from linsep.kernels import PowerMean
+from linsep.kernels.additive_levels import Levels
+from linsep.solvers.additive_blocks import assembled, kernel_block
+from linsep.solvers.additive_newton import _on_a_face
+from linsep.solvers.additive_smo import AdditiveSMO
+
+
+def pair_of_digits():
+    X, y = load_digits(return_X_y=True)
+    keep = (y == 3) | (y == 8)
+    return X[keep], y[keep]
+
+
+@pytest.mark.parametrize("C", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize("kernel", ["intersection", "chi2", -0.5])
+def test_separable_rows_are_certified_at_any_c(kernel, C):
+    X, y = pair_of_digits()
+    model = linsep.AdditiveSVM(kernel, C=C).fit(X, y)
+    assert model.status_.name == "CERTIFIED"
+    p = {"intersection": -np.inf, "chi2": -1.0}.get(kernel, kernel)
+    K = PowerMean(p).gram(X)
+    beta = np.zeros(len(y))
+    beta[model.support_] = model.dual_coef_[0]
+    # the machine is what its dual variables say, and the hard margin's: |w|^2 / 2 is the objective
+    np.testing.assert_allclose(
+        K @ beta + model.intercept_, model.decision_function(X), atol=1e-8, rtol=1e-8
+    )
+    assert abs(beta.sum()) <= 1e-12 * np.abs(beta).sum()
+    assert 0.5 * beta @ K @ beta == pytest.approx(model.certificate_.objective, rel=2e-3)
+    assert (np.where(y == 8, 1, -1) * model.decision_function(X)).min() > 1 - 1e-9
+
+
+def test_a_case_that_stalled():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = linsep.AdditiveSVM("intersection", C=1e9).fit(X, y)
+    assert model.status_.name == "CERTIFIED"
+
+
+def test_noise_ends_with_what_rounding_allows():
+    rng = np.random.default_rng(0)
+    X, y = rng.gamma(1.0, 1.0, (60, 3)), rng.integers(0, 2, 60)
+    with pytest.warns(GapWarning, match=r"multiplies the rounding errors .* A smaller C"):
+        model = linsep.AdditiveSVM("chi2", C=1e12, time_limit=3.0).fit(X, y)
+    gap = model.certificate_
+    assert 0 <= gap.lower_bound <= gap.objective
+    assert not model.status_.ok
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_factor_minimises(seed):
+    rng = np.random.default_rng(seed)
+    cost, margin = rng.gamma(1.0, 3.0, 20), 1.0 + 0.2 * rng.standard_normal(20)
+    squared = float(rng.gamma(1.0, 20.0))
+
+    def objective(s):
+        return 0.5 * squared * s**2 + float(cost @ np.maximum(0.0, 1 - s * margin))
+
+    s = _factor(squared, cost, margin, 1.4)
+    assert 1.0 <= s <= 1.4
+    grid = np.linspace(1.0, 1.4, 2001)
+    assert objective(s) <= min(map(objective, grid)) + 1e-9
+
+
+def test_a_machine_at_its_bounds_is_not_made_longer():
+    assert _factor(1.0, np.array([5.0]), np.array([0.9]), 1.0) == 1.0
+
+
+# -- parts ----------------------------------------------------------------------------------------
+
+
+def test_the_minimum_on_a_face_satisfies_its_conditions():
+    """Against the conditions of optimality: held ones at their bounds, the others level."""
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((12, 12))
+    K = A @ A.T + np.eye(12)
+    f, beta = 3 * rng.standard_normal(12), rng.uniform(0.1, 0.9, 12)
+    low, high = np.zeros(12), np.ones(12)
+
+    def solve(right):
+        return np.linalg.solve(K, right)
+
+    found = solve(np.column_stack([f.mean() - f, np.ones(12)]))
+    change = _on_a_face(solve, found, beta, low, high)
+    if change is None:  # too many pass: nothing is claimed
+        change = np.zeros(12)
+    point, new = beta + change, f + K @ change
+    assert abs(change.sum()) < 1e-9
+    assert ((point >= low - 1e-9) & (point <= high + 1e-9)).all()
+    inside = (point > low + 1e-9) & (point < high - 1e-9)
+    if change.any():
+        assert np.ptp(new[inside]) < 1e-8
+        assert change @ f + 0.5 * change @ K @ change < 0
+
+
+def test_blocks_are_put_together():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, (90, 6)).astype(float)
+    levels = Levels(X, -np.inf)
+    rows = rng.permutation(90)[:50]
+    old = assembled(np.zeros((0, 0)), rows[:0], kernel_block(levels, rows, rows))
+    assert old.shape == (64, 64)
+    kept, new = np.array([0, 3, 4, 30, 49]), np.setdiff1d(np.arange(90), rows)[:37]
+    now = np.concatenate([rows[kept], new])
+    got = assembled(old, kept, kernel_block(levels, new, now))
+    want = np.zeros((64, 64))
+    want[:42, :42] = np.minimum(X[now, None], X[None, now]).sum(axis=2)
+    np.testing.assert_array_equal(got, want)
+
+
+def test_a_set_that_only_shrinks():
+    """No new row, some left out: there is nothing to compute."""
+    rng = np.random.default_rng(1)
+    X, y = rng.gamma(1.0, 1.0, (560, 3)), rng.integers(0, 2, 560)
+    problem = Problem(X, y)
+    solver = AdditiveSMO(-0.5, C=1e6, most=530)
+    state = solver.init(problem)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solver.advance(problem, state, 5)
+    assert np.isfinite(state.primal) and state.dual <= state.primal
