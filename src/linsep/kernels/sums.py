@@ -65,7 +65,7 @@ def signed_sums(
     tables: Any = getattr(kernel, "by_table", None)
 
     coded = tables is not None and A.codes is not None and left.codes is not None
-    strip = _CODED if coded else STRIP
+    strip = _even(A.n, _CODED if coded else STRIP)
 
     def part(at: int) -> None:
         end = min(at + strip, A.n)
@@ -83,6 +83,13 @@ def signed_sums(
 
     _all(kernel, part, range(0, A.n, strip), A.n * B.n)
     return plus[back], minus[back]
+
+
+def _even(n: int, most: int) -> int:
+    """Rows of a strip, so that all strips are about as long and threads end together."""
+    strips = -(-n // most)
+    strips = max(4, strips + strips % 2)
+    return max(1, min(most, -(-n // strips)))
 
 
 def tile_of(kernel: Kernel, A: Rows, B: Rows) -> NDArray[Any]:

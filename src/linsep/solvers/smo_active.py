@@ -15,13 +15,14 @@ from linsep.solvers.smo_parts import Pair, Pairs
 from linsep.solvers.smo_rows import LazyRows
 from linsep.solvers.smo_state import PairState
 
-__all__ = ["all_take_part", "choose", "desk_of", "first_active", "next_active"]
+__all__ = ["all_take_part", "choose", "desk_of", "far_rows", "first_active", "next_active"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _BITS = 16  # times more rows may all take part where their values need no memory
 _NEAR, _NEW = 0.3, 0.15  # margins behind the street of rows that stay, and that become active
+_FAR = 1.5  # margin from which a row is far behind the street, once little moves
 _FIRST = 4000  # active rows that there may always be
 _ROOM = 5.0  # and for each one in use
 _LAZY = 2000  # rows beyond which a Gram matrix is made row by row, as they are needed
@@ -142,3 +143,11 @@ def next_active(
     if len(some) > limit:
         some = np.sort(some[np.argsort(safe[some], kind="stable")[:limit]])
     return some, True
+
+
+def far_rows(margin: Array, violation: float, alpha: Array, active: Index) -> Index:
+    """Rows that will hardly ever matter, if they are so many that leaving them out pays."""
+    far = (margin > _FAR + 0.5 * violation) & (alpha <= 0)
+    far[active] = False
+    rows = np.flatnonzero(far)
+    return rows if 2 * len(rows) > len(margin) else rows[:0]

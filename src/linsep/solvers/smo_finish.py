@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from linsep.core.problem import Problem
 from linsep.solvers.smo_desk import Desk
 from linsep.solvers.smo_facts import take_facts
+from linsep.solvers.smo_judge import Judging
 from linsep.solvers.smo_parts import Pair
 from linsep.solvers.smo_polish import polish
 from linsep.solvers.smo_rescue import interior_point
@@ -21,14 +20,10 @@ RESCUE = 2000  # rows up to which an interior point method helps out
 _PATIENCE = 100  # steps a row after which it does
 
 
-class Finishing:
-    """Methods over a state of one pair, for a solver with C, convex and single."""
+class Finishing(Judging):
+    """Methods over a state of one pair, for a solver with single."""
 
-    C: float
-    tol: float
-    convex: bool
     single: bool
-    _judge: Any
 
     def _small(self, part: PairState, rows: int) -> bool:
         return len(part.active) == len(part.alpha) <= rows and self.convex and not self.single
@@ -68,3 +63,8 @@ class Finishing:
         if not part.gap <= kept[2]:
             part.alpha, part.f = kept[0], kept[1]
             self._judge(problem, pair, part)
+
+    def _hopeful(self, part: PairState, spread: float, pair: Pair) -> bool:
+        """Whether the interior point method may go on where steps of two variables cannot."""
+        apart = np.isfinite(self.C) or not self._flat(part, spread, pair)
+        return bool(apart and not part.rescued and self._small(part, RESCUE))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,10 @@ class PairState(State):
     mark: float = np.inf
     """Gap (or violation) at ``marked`` rounds; it must be halved in time."""
     marked: int = 0
+    far: Index = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Rows far behind the street, left out of looks at the others until the end is near."""
+    past: Array = field(default_factory=lambda: np.zeros(0))
+    """alpha that f of the far rows belongs to."""
 
     @property
     def passes(self) -> float:

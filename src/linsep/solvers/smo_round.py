@@ -1,0 +1,158 @@
+"""One round of a kernel machine: a working set of the active rows, now and then all rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.jit.smo import LANES, solve_block, solve_coordinates
+from linsep.solvers.smo_active import choose, desk_of, far_rows, next_active
+from linsep.solvers.smo_facts import Facts, take_facts
+from linsep.solvers.smo_finish import POLISH, Finishing
+from linsep.solvers.smo_judge import ROUNDS_IDLE
+from linsep.solvers.smo_parts import Pair, Pairs
+from linsep.solvers.smo_state import PairState
+
+__all__ = ["Rounds", "solve_set"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_CLOSE = 0.5  # share of the tolerance at which the active rows are left for a look at all
+
+
+class Rounds(Finishing):
+    """Methods over a state of one pair, for a solver with q, memory and single."""
+
+    q: int
+    memory: float
+
+    def _round(self, problem: Problem, pairs: Pairs, pair: Pair, part: PairState) -> None:
+        """One working set of the active rows; then, if these are done, a look at all rows."""
+        part.status = Status.RUNNING
+        part.steps += 1
+        desk = desk_of(pairs, pair, part, self._limit(), self.single)
+        if self._creeps(part):
+            self._rescue(problem, desk, pair, part)
+            return
+        whole, free = len(part.active) == len(pair.y), problem.fit_intercept
+        active: Any = slice(None) if whole else part.active  # no copies of all rows
+        y, c = pair.y[active], self.C * pair.weight[active]
+        a, f = part.alpha[active], part.f[active]
+        facts = _recalled(pairs, part) or take_facts(y, c, a, f, free)
+        some = choose(facts, part.working, min(self.q, len(y)))
+        part.working = some
+        goal = max(0.1 * facts.violation, self._quiet(f))
+        urgent = None if part.steps == 1 else facts.urgency  # all rows are alike at first
+        square = desk.square(some, urgent)
+        new, taken = solve_set(square, y[some], c[some], a[some], f[some], goal, free)
+        part.inner += taken
+        changed = np.flatnonzero(new != a[some])
+        part.idle = 0 if len(changed) else part.idle + 1
+        if len(changed):
+            rows = some[changed]
+            desk.add(f, rows, (new[changed] - a[rows]) * y[rows])
+            part.read += len(rows)
+            a[rows] = new[changed]
+        if whole:
+            judged = self._judge(problem, pair, part)
+            if part.status is Status.STALLED and self._hopeful(part, facts.spread, pair):
+                self._rescue(problem, desk, pair, part)
+            elif part.status is Status.CERTIFIED and self._small(part, POLISH):
+                self._polish(problem, desk, pair, part)
+            else:
+                pairs.kept["facts"] = part, part.steps, judged
+            return
+        part.alpha[active], part.f[active] = a, f
+        left = take_facts(y, c, a, f, free)
+        close = self.convex and left.gap <= _CLOSE * self.tol * part.facts[0]
+        if close or left.violation <= self._enough(part) or part.idle >= ROUNDS_IDLE:
+            self._look(problem, pairs, pair, part)
+        else:
+            pairs.kept["facts"] = part, part.steps, left
+
+    def _limit(self) -> int:
+        """Rows whose Gram matrix fits into the memory."""
+        return max(2, int(np.sqrt(self.memory * 1e6 / (4 if self.single else 8))))
+
+    def _look(self, problem: Problem, pairs: Pairs, pair: Pair, part: PairState) -> None:
+        """f of the rows that are not active, the bounds, and the next active rows."""
+        outside = np.ones(len(pair.y), dtype=bool)
+        outside[part.active] = outside[part.far] = False
+        self._update(pairs, pair, part, np.flatnonzero(outside), part.seen)
+        part.seen = part.alpha.copy()
+        idle, part.idle = part.idle, 0
+        self._judge(problem, pair, part)
+        if len(part.far) and (part.status.done or idle >= ROUNDS_IDLE):
+            self._update(pairs, pair, part, part.far, part.past)
+            part.far, part.past = part.far[:0], part.past[:0]
+            self._judge(problem, pair, part)
+        part.working = np.zeros(0, dtype=np.int64)
+        part.generation += 1
+        if part.status.done:
+            return
+        margin = pair.y * (part.f + part.facts[2]) + 1.0
+        cost = self.C * pair.weight
+        safe = np.where(part.alpha <= 0, margin - 1.0, np.where(part.alpha >= cost, 1 - margin, -1))
+        used = int(np.count_nonzero(part.alpha))
+        part.active, grew = next_active(safe, used, part.active, part.generation, self._limit())
+        part.read += len(part.active)
+        if idle >= ROUNDS_IDLE and not grew:
+            part.status = Status.STALLED
+        if not len(part.far) and part.generation > 1:
+            part.far = far_rows(margin, float(part.facts[3]), part.alpha, part.active)
+            part.past = part.seen.copy() if len(part.far) else part.past
+
+    def _update(
+        self, pairs: Pairs, pair: Pair, part: PairState, rows: Index, before: Array
+    ) -> None:
+        """f of some rows, which belongs to the variables ``before``."""
+        changed = np.flatnonzero(part.alpha != before)
+        coef = (part.alpha[changed] - before[changed]) * pair.y[changed]
+        dtype = np.float32 if self.single else np.float64
+        part.f[rows] += pairs.values.combine(pair.ids[changed], coef, pair.ids[rows], dtype)
+        part.read += len(changed)
+
+    def _enough(self, part: PairState) -> float:
+        """Violation at which the active rows are left for a look at all of them."""
+        return float(max(0.1 * part.facts[3], self._quiet(part.f)))
+
+
+def _recalled(pairs: Pairs, part: PairState) -> Facts | None:
+    """The facts at the end of the last round, if nothing has happened since."""
+    of, steps, facts = pairs.kept.get("facts", (None, 0, None))
+    return facts if of is part and steps == part.steps - 1 else None
+
+
+def solve_set(
+    K: Array,
+    y: Array,
+    c: Array,
+    a: Array,
+    f: Array,
+    goal: float,
+    free: bool,
+) -> tuple[Array, int]:
+    """New variables of a working set, and the steps taken."""
+    q = len(y)
+    size = -(-q // LANES) * LANES
+    square = np.zeros((size, size))
+    square[:q, :q] = K
+    padded = np.zeros((4, size))
+    padded[0, :q], padded[1, :q], padded[2, :q], padded[3, :q] = y, c, a, f
+    solve, work, taken = solve_block if free else solve_coordinates, np.empty((6, size)), 0
+    while taken < 50 * size:  # short calls: a tiny problem is done before it is compiled for
+        steps = int(
+            solve(
+                square, *padded, float(goal), 2 * size, work,
+                size=4 * size * size, work=12 * size * size,
+            )
+        )  # fmt: skip
+        taken += steps
+        if steps < 2 * size:
+            break
+    return np.asarray(padded[2, :q]), taken
