@@ -25,6 +25,7 @@ from linsep.certify.exact import (
     positive_combination,
     reflected,
     scaled_integers,
+    solve_seconds,
     to_integers,
 )
 from linsep.certify.signs import exact_values, row_signs
@@ -248,6 +249,7 @@ def _exact_basis(problem: Problem, active: Rows, tick: Tick) -> list[int]:
         tick()
         some = [*base, *active[at : at + step].tolist()]
         table = to_integers(reflected(problem, some)).table
+        tick(solve_seconds(table))
         base = [some[i] for i in independent_columns(np.ascontiguousarray(table.T))]
         if len(base) == table.shape[1]:
             break
