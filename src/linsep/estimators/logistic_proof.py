@@ -61,7 +61,7 @@ class LogisticProof:
             if not short or ended or tol < 1e-13 or endless:
                 break
             near = gap.relative_gap <= 10 * self.tol
-            tol *= (0.1 if near else 1e-2) if exists else 1e-4
+            tol *= (0.3 if near else 0.1) if exists else 1e-4
             state = outcome.state
             state.status = Status.RUNNING
             outcome = drive(problem, with_tol(solver, tol), state, limits=_left(limits, begin))

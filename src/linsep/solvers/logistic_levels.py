@@ -42,20 +42,22 @@ def read_level(
     a: NDArray[np.float64],
     *,
     bent: bool,
+    own: bool,
     seed: int,
     threads: int | None,
     wide: bool,
 ) -> LogisticReading:
-    """A pass over the rows of a level.
+    """A pass over the rows of a level; bent asks for curvature.
 
-    Larger samples take their curvature from the first one: it is good to a few per cent, costs a
-    fraction, and steps that follow the gradient of the larger sample correct it.
+    Larger samples take it from the first one unless they shall use their own: as a rule that is
+    good to a few per cent, costs a fraction, and steps by the gradient of the larger sample
+    correct it.
     """
     last, offset = len(sample_sizes(problem)), problem.fit_intercept
     rows = level_rows(problem, level, seed=seed, threads=threads, wide=wide)
     if level == last and not bent:
         return read_all(problem, rows, a, threads)
-    if not bent or level in (0, last):
+    if not bent or own or level in (0, last):
         return rows.read(a, offset=offset, bent=bent, threads=threads)
     reading = rows.read(a, offset=offset, bent=False, threads=threads)
     first = level_rows(problem, 0, seed=seed, threads=threads, wide=wide)

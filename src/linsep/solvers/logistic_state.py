@@ -44,6 +44,8 @@ class LogisticState(State):
     """A last step that is left to the certificate to evaluate; zero if there is none."""
     nested: bool = True
     """Whether steps on all rows come from the sample's objective, tilted; pairs else."""
+    own: bool = False
+    """Whether the larger sample needs its own curvature: that of the first one led nowhere."""
     decrement: float = np.inf
     slow: int = 0
     """Steps in a row that hardly shrank, without a penalty."""

@@ -18,10 +18,11 @@ from linsep.core.problem import Problem
 from linsep.solvers.logistic_line import minimum_along
 from linsep.solvers.logistic_state import newton_solved
 
-__all__ = ["Tilted"]
+__all__ = ["SLOW", "Tilted"]
 
 Array = NDArray[np.float64]
 
+SLOW = 0.2  # of the decrement left by a Newton step that tells of a poor curvature
 _STEPS = 12  # of Newton's method, at most
 _FAR = 1e-3  # of the first decrement, at which the minimum is near enough in any case
 
@@ -29,15 +30,17 @@ _FAR = 1e-3  # of the first decrement, at which the minimum is near enough in an
 class Tilted:
     """The objective of a sample, tilted.
 
-    ``read(a, bent)`` passes over it; curvature is that of a point nearby, or zero.
+    ``read(a, bent, own)`` passes over it; curvature is that of a point nearby, or zero. own says
+    that it must be that of this sample, and becomes true where steps by another lead nowhere.
     """
 
     def __init__(
         self,
         problem: Problem,
         rows: LogisticRows,
-        read: Callable[[Array, bool], LogisticReading],
+        read: Callable[[Array, bool, bool], LogisticReading],
         curvature: Array,
+        own: bool,
         cost: float,
         ridge: float,
     ) -> None:
@@ -45,7 +48,7 @@ class Tilted:
         self.cost, self.ridge = cost, ridge
         self.tilt = np.zeros(problem.d + 1)
         self.decrement = 0.0  # at the first point
-        self.curvature = curvature
+        self.curvature, self.own = curvature, own
 
     def minimum(self, a: Array, gradient: Array, goal: float) -> Array:
         """Step from a, where all rows have this gradient, to about the minimum of the model.
@@ -54,11 +57,14 @@ class Tilted:
         """
         start, now = a, self._read(a, not self.curvature.any())
         self.tilt = gradient - self._slope(a, now)
+        before = np.inf
         for k in range(_STEPS):
             g = self._slope(a, now)
             p = -newton_solved(self.problem, self.curvature, self.cost, self.ridge, g)
             decrement = -0.5 * float(g @ p)
             self.decrement = self.decrement if k else decrement
+            self.own |= decrement > SLOW * before
+            before = decrement
             if not decrement > max(goal, _FAR * self.decrement):
                 a = a + p if decrement >= 0 else a
                 break
@@ -74,7 +80,7 @@ class Tilted:
         old, new = self._value(a, now), self._read(a + p)
         if not self._value(a + p, new) <= old:
             change, cost = new.m - now.m, self.cost * self.rows.cost
-            tilt = float(self.tilt @ p)
+            tilt, self.own = float(self.tilt @ p), True
             p = minimum_along(a, p, now.m, change, cost, self.ridge, 0.5, tilt) * p
             new = self._read(a + p)
             if not self._value(a + p, new) <= old:
@@ -82,7 +88,7 @@ class Tilted:
         return a + p, new, True
 
     def _read(self, a: Array, bent: bool = True) -> LogisticReading:
-        reading = self.read(a, bent)
+        reading = self.read(a, bent, self.own)
         if reading.curvature is not None:
             self.curvature = reading.curvature
         return reading
