@@ -26,12 +26,13 @@ from linsep.core.problem import Problem
 from linsep.kernels.additive_function import AdditiveFunction
 from linsep.kernels.additive_levels import Levels, levels_of
 
-__all__ = ["measure_additive", "scores_and_errors", "squared_lengths"]
+__all__ = ["belong", "measure_additive", "scores_and_errors", "squared_lengths"]
 
 Array = NDArray[np.float64]
 
 _U = 2.0**-53
 _SUM = 64 * _U
+_SAME = 1e-9
 
 
 def measure_additive(
@@ -98,6 +99,44 @@ def scores_and_errors(
     off = function.error(longest, levels.values) * 1.01 * reach
     off += 8 * _U * (np.abs(scores) + np.abs(offsets) + 1.0)
     return scores, off
+
+
+def belong(problem: Problem, function: AdditiveFunction, dual: Array) -> bool:
+    """Whether y alpha, one line for each machine, is of these rows and gives this function.
+
+    The Hellinger machine is found by its weights; there only the signs are looked at.
+    """
+    machines = [problem] if problem.binary else each_against_rest(problem)
+    if any((part.sign * line < 0).any() for part, line in zip(machines, dual, strict=True)):
+        return False
+    if function.power == 0.0:
+        return True
+    levels = levels_of(problem, function.power)
+    rows = np.flatnonzero(dual.any(axis=0))
+    own = np.ascontiguousarray(dual[:, rows].T)
+    both = levels.function(rows, np.hstack([own, np.abs(own)]))
+    m = len(machines)
+    shared, at = _places(function, both)
+    off = np.abs(both.coef[:, :m])  # slots that the function does not have
+    off[shared] = np.abs(both.coef[shared, :m] - function.coef[at])
+    missing = np.ones(len(function.values), dtype=bool)
+    missing[at] = False
+    return bool((off <= _SAME * both.coef[:, m:]).all() and not function.coef[missing].any())
+
+
+def _places(function: AdditiveFunction, other: AdditiveFunction) -> tuple[Array, Array]:
+    """Which slots of the other are slots of the function too, and where."""
+    values = np.unique(np.concatenate([function.values, other.values]))
+    own, asked = _numbers(function, values), _numbers(other, values)
+    at = np.searchsorted(own, asked)
+    shared = np.append(own, -1)[at] == asked
+    return shared, at[shared]
+
+
+def _numbers(function: AdditiveFunction, values: Array) -> Array:
+    """One number for each slot, rising: by feature, then by value."""
+    feature = np.repeat(np.arange(function.d), np.diff(function.start))
+    return np.asarray(feature * len(values) + np.searchsorted(values, function.values))
 
 
 def _together(problem: Problem, parts: list[Gap], scores: Array) -> Gap:

@@ -194,7 +194,12 @@ def _gap(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
     labels = problem.classes[problem.label]
     weight = None if (problem.weight == 1).all() else problem.weight
     found = linsep.certify(model, problem.matrix, labels, sample_weight=weight, tol=1e-9)
-    wrong = _unequal(found, told, ("objective", "errors", "margin", "width", "inside"))
+    wrong = _beyond(found, told)
+    parts = getattr(told, "parts", ())
+    if parts and len(parts) != len(found.parts):
+        wrong.append(f"parts: found {len(found.parts)}, stored {len(parts)}")
+    for k, (own, other) in enumerate(zip(getattr(found, "parts", ()), parts, strict=False)):
+        wrong += [f"machine {k}, {words}" for words in _beyond(own, other)]
     wrong += [
         f"{name}: it says {getattr(told, name)!r}, not {getattr(found, name)!r}"
         for name in ("convex", "words")
@@ -202,10 +207,16 @@ def _gap(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
     ]
     if hasattr(found, "violation") and told.violation < 0.999 * found.violation - 1e-9:
         wrong.append(f"violation: found {found.violation:.8g}, stored {told.violation:.8g}")
+    return found, wrong
+
+
+def _beyond(found: Any, told: Any) -> list[str]:
+    """What is stored of one machine and not found, or not proved."""
+    wrong = _unequal(found, told, ("objective", "errors", "margin", "width", "inside"))
     slack = 1e-9 * abs(found.lower_bound) + 1e-12 if math.isfinite(found.lower_bound) else 0.0
     if not told.lower_bound <= found.lower_bound + slack:
         wrong.append(f"lower_bound: no more than {found.lower_bound:.8g} can be proved")
-    return found, wrong
+    return wrong
 
 
 def _unequal(found: Any, told: Any, names: tuple[str, ...]) -> list[str]:

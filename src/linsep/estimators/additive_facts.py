@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.certify.additive_gap import measure_additive
+from linsep.certify.additive_gap import belong, measure_additive
 from linsep.certify.gap import Gap
 from linsep.core import Problem
 from linsep.core.words import count, misplaced, percent
@@ -93,14 +93,17 @@ class AdditiveFacts:
                 f"the labels are {problem.classes.tolist()}, the model's {me.classes_.tolist()}; "
                 "a proof needs the rows that were trained on."
             )
-        alpha = np.zeros((len(me.dual_coef_), n))
+        dual = np.zeros((len(me.dual_coef_), n))
         inside = me.support_ < n
-        alpha[:, me.support_[inside]] = np.abs(me.dual_coef_[:, inside])
+        dual[:, me.support_[inside]] = me.dual_coef_[:, inside]
         if problem.row_index is not None:
-            alpha = alpha[:, problem.row_index]
+            dual = dual[:, problem.row_index]
+        if not belong(problem, self.function_, dual):
+            dual[:] = 0.0  # other rows, or an altered file: they prove nothing
         return measure_additive(
-            problem, me.function_, me.intercept_, alpha, float(me.C), kernel_name(me.kernel)
-        )
+            problem, me.function_, me.intercept_, np.abs(dual), float(me.C),
+            kernel_name(me.kernel),
+        )  # fmt: skip
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""

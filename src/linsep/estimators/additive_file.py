@@ -9,13 +9,19 @@ import numpy as np
 
 from linsep.certify.gap import Gap
 from linsep.core.status import Status
-from linsep.errors import ModelError
+from linsep.errors import ModelError, SettingError
 from linsep.estimators.additive_kernel import plain_kernel, power_of
+from linsep.estimators.params import Check, check_params, either, none, number, one_of
 from linsep.formats.linear import _classes_in, _classes_out
 from linsep.kernels.additive_function import AdditiveFunction
 
 __all__ = ["additive_from_model", "additive_to_model"]
 
+_MORE = {
+    "class_weight": either(
+        none, one_of("balanced"), Check(lambda v: isinstance(v, dict), "weights by class")
+    )
+}
 _OF_A_RUN = ("callbacks", "verbose")
 _EXTRA = ("n_iter_", "n_updates_", "solver_used_", "preprocessing_", "_n_fitted", "_C_fitted")
 
@@ -48,6 +54,7 @@ def additive_to_model(model: Any) -> dict[str, Any]:
 def additive_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
     """Give a fitted machine of class ``cls``."""
     model = cls(**fields["params"])
+    _check_settings(model)
     model.classes_ = _classes_in(fields["classes"])
     d, K = fields["n_features"], len(model.classes_)
     if type(d) is not int or d < 1 or K < 2:
@@ -70,12 +77,33 @@ def additive_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
         if key not in _EXTRA:
             raise ModelError(f"extra has the unknown entry {key!r}")
         setattr(model, key, value)
+    _check_extra(model)
     try:
         model.status_ = Status[fields["status"]["name"]]
     except KeyError as error:
         raise ModelError(f"status {error} is not known") from error
     model.certificate_ = Gap.from_dict(fields["certificate"])
     return model
+
+
+def _check_settings(model: Any) -> None:
+    """Parameters that fit would refuse are refused here."""
+    try:
+        check_params(model, model._checks | model._calibration_check() | _MORE)
+    except SettingError as error:
+        raise ModelError(f"params: {error}") from error
+
+
+def _check_extra(model: Any) -> None:
+    for name in ("n_iter_", "n_updates_", "_n_fitted"):
+        value = getattr(model, name, 0)
+        if type(value) is not int or value < 0:
+            raise ModelError(f"{name} is {value!r}, not a whole number >= 0")
+    last = int(model.support_.max(initial=-1))
+    if last >= getattr(model, "_n_fitted", np.inf):
+        raise ModelError(f"support names row {last} of {model._n_fitted}")
+    if not number(0, above=True).test(getattr(model, "_C_fitted", 1.0)):
+        raise ModelError(f"_C_fitted is {model._C_fitted!r}, not a number > 0")
 
 
 def _function(fields: Mapping[str, Any], power: float, d: int, m: int) -> AdditiveFunction:
