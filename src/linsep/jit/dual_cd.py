@@ -14,7 +14,8 @@ from linsep.jit.rows import sample_add, sample_dot, sample_fetch, sample_locate
 LARGEST, SMALLEST, RUNNING, TOTAL, BALANCE, CURVED = range(6)
 N_NUMBERS = 6
 
-LONG = 32  # sweeps of a long run after which both sides are looked at now and then
+LONG = 64  # sweeps of a long run after which both sides are looked at now and then
+SHARE = 0.2  # of the last sweep in the mean
 AHEAD = 4  # visits for which memory is asked ahead
 _TINY = 1e-14  # projected gradients below this are taken for zero
 
@@ -130,10 +131,11 @@ def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers
 
 @routine
 def sweeps(X, sign, cost, inverse, squared, rho, a, alpha, order, active, seed, step, count, goal,
-           numbers, history):  # fmt: skip
+           numbers, history, mean):  # fmt: skip
     """Up to ``count`` sweeps; gives back how many, the rows still active, and the visits.
 
-    After a sweep the multiplier b moves by rho times the balance. It ends early when the gap
+    After a sweep the multiplier b moves by rho times the balance, and mean follows a: weights
+    of single sweeps are noisy, a mean of a few is better. It ends early when the gap
     met on the way is at most goal times the dual value, when no row is active, when a long run
     is due for a look, and on overflow.
     """
@@ -151,6 +153,9 @@ def sweeps(X, sign, cost, inverse, squared, rho, a, alpha, order, active, seed, 
             history[j] = history[j + 1]
         history[-1] = running / max(abs(dual), 1e-300)
         done = step + k + 1
+        share = max(SHARE, 1.0 / done)
+        for j in range(d + 1):
+            mean[j] += share * (a[j] - mean[j])
         due = done >= LONG and done & (done - 1) == 0
         if running <= goal * abs(dual) or active == 0 or due or not np.isfinite(dual):
             return k + 1, active, visits

@@ -39,6 +39,8 @@ __all__ = ["DualCD", "DualState"]
 
 Array = NDArray[np.float64]
 
+_GOAL = 1.5
+
 
 @dataclass(kw_only=True)
 class DualState(State):
@@ -54,6 +56,10 @@ class DualState(State):
     """What sweeps keep: see jit/dual_cd.py."""
     inverse: Array
     rho: float
+    mean: Array
+    """Mean of a over the last sweeps, newer ones counting more."""
+    goal: float = _GOAL
+    """Running gap at which both sides are looked at, times the gap asked for."""
     best: Array
     best_primal: float
     best_alpha: Array
@@ -131,6 +137,7 @@ class DualCD:
             numbers=np.zeros(loops.N_NUMBERS),
             inverse=inverse,
             rho=rho,
+            mean=np.zeros(problem.d + 1),
             best=np.zeros(problem.d + 1),
             best_primal=float(cost.sum()),
             best_alpha=np.zeros(problem.n),
@@ -151,7 +158,8 @@ class DualCD:
             done, active, visits = loops.sweeps(
                 X, problem.sign, cost, state.inverse, squared, state.rho, state.a, state.alpha,
                 state.order, state.active, self.seed * 1000003, state.steps, steps - taken,
-                1.5 * self.tol, state.numbers, state.history, size=size, work=2 * size,
+                state.goal * self.tol, state.numbers, state.history, state.mean,
+                size=size, work=2 * size,
             )  # fmt: skip
             state.active = int(active)
             state.visits += int(visits)
@@ -200,28 +208,49 @@ class DualCD:
         balance = float(numbers[loops.BALANCE]) if problem.fit_intercept else 0.0
         running = float(numbers[loops.RUNNING]) + abs(b * balance)
         due = state.steps >= loops.LONG and state.steps & (state.steps - 1) == 0
-        if running <= 1.5 * self.tol * abs(dual) or state.active == 0 or due:
+        if running <= state.goal * self.tol * abs(dual) or state.active == 0 or due:
             self._look(problem, state, running=running)
 
     def _look(
         self, problem: Problem, state: DualState, *, running: float = 0.0, fresh: bool = False
     ) -> None:
-        """Evaluate both sides truly; take all rows back in if too much was put aside."""
+        """Evaluate both sides truly, and sort out which rows are in play."""
         scores, dual, w = dual_value(problem, self.loss, self.C, state.alpha, state.a, fresh=fresh)
         if fresh:
             state.a[:-1] = w
         state.work += 1.0
-        b, loss = best_offset(problem, self.loss, scores, float(state.a[-1]))
+        b = self._primal(problem, state, state.a[:-1], scores)
         if fresh:
-            state.a[-1] = b
-        v = state.a[:-1]
-        primal = 0.5 * float(v @ v) + self.C * loss
-        if primal < state.best_primal:
-            state.best_primal, state.best = primal, np.append(v, b)
+            state.a[-1], state.mean = b, state.a.copy()
         if dual > state.best_dual:
             state.best_dual, state.best_alpha = dual, state.alpha.copy()
+        if state.gap > self.tol and not fresh:
+            state.work += 1.0
+            self._primal(problem, state, state.mean[:-1], row_scores(problem, state.mean[:-1]))
         if state.gap <= self.tol:
             state.status = Status.CERTIFIED
-        elif primal - dual - running > 0.25 * self.tol * primal:
-            state.active, state.order = problem.n, np.arange(problem.n)
-            state.numbers[:2] = np.inf, -np.inf
+        else:
+            self._sort_out(problem, state, scores)
+            met = running / max(self.tol * abs(dual), 1e-300)
+            ahead = met * max(self.tol / state.gap, 0.5)  # where the gap should be closed
+            state.goal = min(ahead, 0.95 * met, _GOAL) if met > 0 else _GOAL
+
+    def _primal(self, problem: Problem, state: DualState, w: Array, scores: Array) -> float:
+        """The best offset for w; the best weights are kept."""
+        b, loss = best_offset(problem, self.loss, scores, float(state.a[-1]))
+        primal = 0.5 * float(w @ w) + self.C * loss
+        if primal < state.best_primal:
+            state.best_primal, state.best = primal, np.append(w, b)
+        return b
+
+    def _sort_out(self, problem: Problem, state: DualState, scores: Array) -> None:
+        """Take rows back in, or put them aside, by their present gradients."""
+        g = problem.sign * (scores + state.a[-1]) - 1.0
+        top: Any = self.C * problem.weight
+        if self.loss != "hinge":
+            g += state.alpha / (2.0 * top)
+            top = np.inf
+        above, below = state.numbers[loops.LARGEST], state.numbers[loops.SMALLEST]
+        aside = (state.alpha == 0.0) & (g > above) | (state.alpha == top) & (g < below)
+        state.order = np.flatnonzero(~aside)
+        state.active = len(state.order)

@@ -40,7 +40,8 @@ _EASY, _INNER = 3, 6  # Newton steps: so few let sigma grow, no more before the 
 _FACTORED = 600  # columns up to which Newton systems are factored
 _FORCING = 0.4  # relative accuracy of a Newton system
 _TOGETHER = 4  # sweeps between two thoughts about whether to go on with them
-_QUICK, _SOON = 40, 12  # sweeps it may still need without being given up; with few columns
+_LEAST_SHARE = 0.25  # of the rows in play that a sweep is counted as
+_QUICK, _SOON = 40.0, 12.0  # sweeps it may still need without being given up; with few columns
 
 
 @dataclass(kw_only=True)
@@ -144,6 +145,7 @@ class ProximalNewton:
             return state.steps >= self.sweeps
         few = problem.d <= _FACTORED
         known, quick = (state.history[4:], _SOON) if few else (state.history, _QUICK)
+        quick *= 1.0 / max(state.active / problem.n, _LEAST_SHARE)  # sweeps over few rows are short
         if state.steps < 3 * _TOGETHER if few else state.steps < len(known) + 2:
             return False
         if not known[-1] > 0 or known[-1] <= (1.5 if few else 3.0) * self.tol:
