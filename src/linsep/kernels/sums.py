@@ -21,6 +21,7 @@ __all__ = ["SHORT", "STRIP", "short_rows", "signed_sums", "tile_of", "weighted_s
 
 SHORT = 16  # terms of a sum that are added in float32, where there is one sum
 _STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which stays in the cache
+_NARROW = 512  # columns of a block whose values are added up in place
 _CODED = 4096  # rows of bits that are looked at together
 _MANY = 4_000_000  # values from which a look for equal rows pays
 _SERIAL = 300_000  # values below which threads cost more than they bring
@@ -65,7 +66,7 @@ def signed_sums(
     tables: Any = getattr(kernel, "by_table", None)
 
     coded = tables is not None and A.codes is not None and left.codes is not None
-    strip = _even(A.n, _CODED if coded else STRIP)
+    strip = _even(A.n, _CODED if coded else _NARROW)
 
     def part(at: int) -> None:
         end = min(at + strip, A.n)
