@@ -356,7 +356,7 @@ def test_the_approximate_route_reports_its_loss(method):
 def test_the_approximate_route_refuses_what_it_cannot_do():
     X, y = data()
     with pytest.raises(SettingError, match="AdditiveSVM"):
-        linsep.approximate(linsep.KernelSVM(kernel="chi2"), abs(X), y)
+        linsep.approximate(linsep.KernelSVM(kernel="chi2"), abs(X), y, method="random-features")
     with pytest.raises(SettingError, match="method is 'magic'"):
         linsep.approximate(linsep.KernelSVM(), X, y, method="magic")
     with pytest.raises(DataError, match="10 rows"):

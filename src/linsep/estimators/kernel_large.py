@@ -12,8 +12,8 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from linsep.core import Problem
 from linsep.errors import DataError, LinsepWarning, SettingError
+from linsep.estimators.kernel_map import KernelMap
 from linsep.estimators.kernel_svm import KernelSVM
 from linsep.estimators.linear_svm import LinearSVM
 
@@ -64,6 +64,7 @@ def approximate(
     X: Any,
     y: Any,
     *,
+    sample_weight: Any = None,
     method: str = "nystroem",
     n_components: int = 500,
     sample: int = 2000,
@@ -80,8 +81,10 @@ def approximate(
     svm : KernelSVM
         Its kernel, C, tol and weights of classes are used; it is not fitted.
     X, y : array or sparse matrix, and labels
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the rows, in all fits and in the accuracies.
     method : {"nystroem", "random-features"}, default="nystroem"
-        Kernel values with some of the rows, or random cosines (RBF only).
+        Kernel values with some of the rows, for any kernel, or random cosines (RBF only).
     n_components : int, default=500
     sample : int, default=2000
         Rows of the comparison to train on, and at most as many to test on.
@@ -102,60 +105,82 @@ def approximate(
     (True, (600,))
     """
     labels = np.asarray(y)
-    problem = clone(svm)._problem(X, labels)
+    problem = clone(svm)._problem(X, labels, sample_weight)
     if problem.n < 10:
         raise DataError(f"a comparison needs 10 rows at least; there are {problem.n}.")
     if not hasattr(X, "shape"):
         X = np.asarray(X)
-    pipeline = _pipeline(svm, problem, method, n_components, random_state)
-    order = np.random.default_rng(random_state).permutation(problem.n)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    kernel = svm._resolved(problem, sample_weight)
+    pipeline = _pipeline(svm, kernel, method, n_components, random_state)
+    counted = np.arange(problem.n) if problem.row_index is None else problem.row_index
+    order = np.random.default_rng(random_state).permutation(counted)
     held = max(1, min(sample, problem.n // 3))
     test, rest = order[:held], order[held:]
     train = np.sort(rest[:sample])
+
+    def trained(model: Any, rows: Any) -> Any:
+        given = {} if weight is None else {_weight_name(model): weight[rows]}
+        return model.fit(_safe_indexing(X, rows), labels[rows], **given)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinsepWarning)
-        few = {"map__n_components": min(n_components, len(train))}
-        near = clone(pipeline).set_params(**few).fit(_safe_indexing(X, train), labels[train])
+        near, most = (
+            trained(_resized(pipeline, n_components, len(rows)), rows) for rows in (train, rest)
+        )
         exact = clone(svm).set_params(verbose=0, callbacks=None, calibrate=None)
-        exact.fit(_safe_indexing(X, train), labels[train])
-        most = clone(pipeline).fit(_safe_indexing(X, rest), labels[rest])
-    pipeline.fit(X, labels)
-    new = _safe_indexing(X, test)
-    found, wanted = near.predict(new), exact.predict(new)
+        trained(exact, train)
+    _resized(pipeline, n_components, problem.n, copy=False)
+    model = trained(pipeline, np.sort(counted))
+    new, share = _safe_indexing(X, test), None if weight is None else weight[test]
+    found, wanted, truth = near.predict(new), exact.predict(new), labels[test]
     return Approximation(
-        model=pipeline,
+        model=model,
         method=method,
         n_components=n_components,
         trained=len(train),
         tested=len(test),
-        exact=float((wanted == labels[test]).mean()),
-        approximate=float((found == labels[test]).mean()),
-        agreement=float((found == wanted).mean()),
-        whole=float((most.predict(new) == labels[test]).mean()),
+        exact=float(np.average(wanted == truth, weights=share)),
+        approximate=float(np.average(found == truth, weights=share)),
+        agreement=float(np.average(found == wanted, weights=share)),
+        whole=float(np.average(most.predict(new) == truth, weights=share)),
     )
 
 
-def _pipeline(
-    svm: KernelSVM, problem: Problem, method: str, n_components: int, seed: int
-) -> Pipeline:
-    kernel = svm._resolved(problem)
+def _weight_name(model: Any) -> str:
+    return "machine__sample_weight" if isinstance(model, Pipeline) else "sample_weight"
+
+
+def _resized(pipeline: Pipeline, wanted: int, n: int, *, copy: bool = True) -> Pipeline:
+    """The pipeline with no more components than there are rows to take them from."""
+    model = clone(pipeline) if copy else pipeline
+    if not isinstance(model[0], RBFSampler):
+        model.set_params(map__n_components=min(wanted, n))
+    return model
+
+
+def _pipeline(svm: KernelSVM, kernel: Any, method: str, n_components: int, seed: int) -> Pipeline:
     name = type(kernel).__name__
     if method == "random-features" and name == "RBF":
         lift: Any = RBFSampler(gamma=kernel.rate, n_components=n_components, random_state=seed)
-    elif method == "nystroem" and name in ("RBF", "Polynomial", "Linear"):
+    elif method == "nystroem" and not kernel.given:
         known: dict[str, dict[str, Any]] = {
             "RBF": {"kernel": "rbf", "gamma": getattr(kernel, "rate", None)},
             "Polynomial": {"kernel": "poly", **kernel.get_params()},
             "Linear": {"kernel": "linear"},
         }
-        size = min(n_components, problem.n)
-        lift = Nystroem(n_components=size, random_state=seed, **known[name])
+        size = {"n_components": n_components, "random_state": seed}
+        lift = Nystroem(**size, **known[name]) if name in known else KernelMap(kernel, **size)
     elif method not in ("nystroem", "random-features"):
         raise SettingError(f"method is {method!r}; give 'nystroem' or 'random-features'.")
+    elif kernel.given:
+        raise SettingError(
+            "a Gram matrix has no rows to make features of; give the rows and their kernel."
+        )
     else:
         raise SettingError(
-            f"method={method!r} has no feature map for {kernel!r}; RBF has both, polynomials have "
-            "'nystroem', and AdditiveSVM is exact for kernels of histograms."
+            f"method={method!r} has no feature map for {kernel!r}, only for RBF; 'nystroem' takes "
+            "every kernel, and AdditiveSVM is exact for kernels of histograms."
         )
     machine = LinearSVM(
         C=svm.C, tol=svm.tol, fit_intercept=svm.fit_intercept, class_weight=svm.class_weight,

@@ -66,8 +66,10 @@ def _gap_words(model: Any, gap: Any, status: Status) -> str:
             f"The conditions of optimality are violated by {gap.violation:.3g}; tol asks for "
             f"{model.tol:.3g}. Raise max_iter or time_limit."
         )
+    linear = type(model._kernel).__name__ == "Linear"
+    other = "; LinearSVM is the same machine and takes them as they are" if linear else ""
     return begin + (
         f"The objective {gap.objective:.6g} is proved to be within "
         f"{percent(gap.relative_gap, 3)} of the best possible one; tol asks for "
-        f"{percent(model.tol, 3)}. Raise max_iter or time_limit, or scale the columns."
+        f"{percent(model.tol, 3)}. Raise max_iter or time_limit, or scale the columns{other}."
     )
