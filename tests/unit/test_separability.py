@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import linsep
+from linsep.core import Problem
 from linsep.errors import DataError, LabelError, SettingError
 
 # -- a checker that shares no code with the package ---------------------------------------------
@@ -502,3 +503,20 @@ def test_no_fractions_are_added_up_once_the_time_is_up(monkeypatch):
         proof = Judge(problem, True, Clock(0.0, 1.0)).undecided(outcome)
     assert proof.separable is None and 0 < proof.margin[1] < 1e-9
     assert proof.check(X, y)
+
+
+def test_products_and_hashes_made_together_are_those_made_alone():
+    """Two threads and one give the same bits, with warnings of no thread."""
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((60, 2000)), np.arange(60) % 2
+    for matrix in (X, np.asfortranarray(X), X.astype(np.float32)):
+        together, alone = Problem(matrix, y), Problem(matrix, y)
+        assert len(together._gram_parts()) == 2
+        together.prepare_gram()
+        assert (together.gram == alone.gram).all()
+        assert (together.row_hashes == alone.row_hashes).all()
+        np.testing.assert_allclose(together.gram, X @ X.T, rtol=1e-5, atol=1e-2)
+    huge = Problem(X * 1e300, y)
+    huge.prepare_gram()
+    assert not np.isfinite(huge.gram).all()
+    assert linsep.separability(X * 1e300, y).separable

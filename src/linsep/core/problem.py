@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from linsep.jit.layouts import CSR, BinaryRows, KeslerRows, Rows
 __all__ = ["Problem"]
 
 _CHUNK = 1 << 20  # elements looked at together where a temporary copy is needed
-_FLOPS = 20_000_000  # products in a Gram matrix from which two threads are worth their start
+_FLOPS = 5_000_000  # products in a Gram matrix from which two threads are worth their start
 _LONG = 256  # columns from which BLAS multiplies a row with itself faster than a plain loop
 
 
@@ -237,23 +238,35 @@ class Problem:
         if self.sparse:
             wide = self.matrix.astype(np.float64)
             return np.asarray((wide @ wide.T).toarray())
-        # the pieces depend on the shape alone, so threads do not change the sum
+        with one_blas_thread():
+            return _sum(run_all(self._gram_parts()))
+
+    def _gram_parts(self) -> list[Callable[[], NDArray[np.float64]]]:
+        """Summands of the Gram matrix; they depend on the shape alone, not on threads."""
         step = max(1, 4 * _CHUNK // self.n)
 
         def part(low: int, high: int) -> NDArray[np.float64]:
-            out = np.zeros((self.n, self.n))
-            for at in range(low, high, step):
-                block = self.matrix[:, at : min(at + step, high)].astype(np.float64, copy=False)
-                out += block @ block.T
-            return out
+            blocks = (
+                self.matrix[:, at : min(at + step, high)].astype(np.float64, copy=False)
+                for at in range(low, high, step)
+            )
+            return _sum(block @ block.T for block in blocks)
 
         if self.n * self.n * self.d < _FLOPS:
-            return part(0, self.d)
+            return [partial(part, 0, self.d)]
         half = self.d // 2
+        return [partial(part, 0, half), partial(part, half, self.d)]
+
+    def prepare_gram(self) -> None:
+        """The Gram matrix and the numbers of the rows, at the same time where that is faster."""
+        parts = [] if self.sparse else self._gram_parts()
+        if len(parts) < 2 or "gram" in self.__dict__:
+            assert self.gram is not None
+            return
+        jobs: list[Callable[[], Any]] = [*parts, lambda: self.row_hashes]
         with one_blas_thread():
-            one, other = run_all([partial(part, 0, half), partial(part, half, self.d)])
-        one += other
-        return one
+            found = run_all(jobs)
+        self.__dict__["gram"] = _sum(found[:-1])
 
     @cached_property
     def squared_lengths(self) -> NDArray[np.float64]:
@@ -297,3 +310,13 @@ class Problem:
         kind = "sparse" if self.sparse else "dense"
         offset = "with" if self.fit_intercept else "without"
         return f"Problem({self.n} x {self.d} {kind}, {self.K} classes, {offset} intercept)"
+
+
+def _sum(arrays: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The sum in order, in the memory of the first; what overflows is told by its values."""
+    rest = iter(arrays)
+    with np.errstate(all="ignore"):
+        total = next(rest)
+        for array in rest:
+            total += array
+    return total

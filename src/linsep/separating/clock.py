@@ -27,9 +27,11 @@ class Clock:
 
     def left(self) -> float | None:
         """Seconds that are left, None for any number."""
-        if self.time_limit is None:
-            return None
-        return self.time_limit - (time.perf_counter() - self.begin)
+        return None if self.time_limit is None else self.time_limit - self.spent()
+
+    def spent(self) -> float:
+        """Seconds since the question was asked."""
+        return time.perf_counter() - self.begin
 
     def tick(self, ahead: float = 0.0) -> None:
         """Stop when the time is up, or will be before the end of what takes so long."""

@@ -67,6 +67,10 @@ class Judge:
     exact: bool
     clock: Clock
 
+    def proof(self, **fields: Any) -> Proof:
+        """The verdict written down, with the time that it took."""
+        return proof_of(self.problem, seconds=self.clock.spent(), **fields)
+
     # -- verdict -----------------------------------------------------------------------------
 
     def decide(self) -> Proof:
@@ -182,8 +186,7 @@ class Judge:
                 shares = np.array([float(m) for m in start.multipliers])
                 finder.narrow_exactly(np.array(start.rows), shares)
         coef, intercept = finder.plane
-        return proof_of(
-            self.problem,
+        return self.proof(
             separable=True,
             coef=coef,
             intercept=intercept,
@@ -202,18 +205,17 @@ class Judge:
             multipliers = [Fraction(n, whole) for n in numbers]
         fields = named(self.problem, rows, tuple(multipliers))
         if min(self.problem.n_rows, reflected(self.problem, rows[:1]).shape[1]) > _FACE:
-            return proof_of(self.problem, separable=False, quasi=None, **fields)
+            return self.proof(separable=False, quasi=None, **fields)
         try:
             face = find_face(self.problem, self.clock.run, self.clock.tick)
         except TimeUpError:
-            return proof_of(self.problem, separable=False, quasi=None, **fields)
+            return self.proof(separable=False, quasi=None, **fields)
         span = named(self.problem, face.rows, face.multipliers)
         fields |= {f"span_{name}": value for name, value in span.items()}
         if face.weights is None:
-            return proof_of(self.problem, separable=False, quasi=False, **fields)
+            return self.proof(separable=False, quasi=False, **fields)
         coef, intercept = exact_plane(self.problem, face.weights)
-        return proof_of(
-            self.problem,
+        return self.proof(
             separable=False,
             quasi=True,
             coef=coef,
@@ -232,7 +234,7 @@ class Judge:
         numbers = [Fraction(v) for v in shares.tolist()]
         whole = sum(numbers)
         fields = named(self.problem, witness.rows, tuple(n / whole for n in numbers))
-        return proof_of(self.problem, separable=False, quasi=None, exact=False, **fields)
+        return self.proof(separable=False, quasi=None, exact=False, **fields)
 
     def undecided(self, outcome: Outcome[Any] | None) -> Proof:
         """What is known when the time is up: an upper bound of the margin at most."""
@@ -243,9 +245,7 @@ class Judge:
             high = margin_above(self.problem, rows, weights, sharp=np.inf)
             high = loosen(self.problem, high, 1e-12)
             fields = {"hull_rows": rows, "hull_weights": weights}
-        return proof_of(
-            self.problem, separable=None, quasi=None, margin=(0.0, high), exact=False, **fields
-        )
+        return self.proof(separable=None, quasi=None, margin=(0.0, high), exact=False, **fields)
 
 
 def _prepare(problem: Problem, metric: str) -> None:
