@@ -94,3 +94,27 @@ def test_pairs_of_few_rows_among_many_classes():
     X[:, 0] += 8.0 * y
     model = KernelSVM(gamma=0.5, C=1.0).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_gram_matrix_is_used_where_it_is(order, dtype):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(2300, 3))
+    y = np.where(X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=2300) > 1, "b", "a")
+    K = np.asarray(RBF(gamma=0.4).gram(X), dtype=dtype, order=order)
+    kept = K.copy()
+    given = KernelSVM(2.0, kernel="precomputed").fit(K, y)
+    rows = KernelSVM(2.0, gamma=0.4).fit(X, y)
+    assert (kept == K).all()
+    assert given.certificate_.relative_gap <= 1e-3
+    assert given.certificate_.objective == pytest.approx(rows.certificate_.objective, rel=2e-3)
+    assert (given.predict(K) == rows.predict(X)).mean() > 0.995
+    labels = y[given.support_]
+    assert (labels == np.sort(labels)).all()  # class by class
+    assert given.n_support_.tolist() == [(labels == "a").sum(), (labels == "b").sum()]
+    some = rng.random(2300) < 0.5
+    weighed = KernelSVM(2.0, kernel="precomputed").fit(K, y, sample_weight=some.astype(float))
+    alone = KernelSVM(2.0, gamma=0.4).fit(X[some], y[some])
+    assert some[weighed.support_].all()
+    assert weighed.certificate_.objective == pytest.approx(alone.certificate_.objective, rel=2e-3)

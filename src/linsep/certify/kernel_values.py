@@ -72,8 +72,11 @@ class KernelValues:
     ) -> NDArray[Any]:
         """The values between some rows and some others; not keep: until the next are made."""
         if self.kernel is None:
-            picked = self.matrix[rows][:, self.columns[columns]]
-            picked = picked.toarray() if hasattr(picked, "toarray") else picked
+            if isinstance(self.matrix, np.ndarray):
+                rows = np.arange(self.n)[rows]
+                picked: Any = self.matrix[rows[:, None], self.columns[columns]]
+            else:
+                picked = self.matrix[rows][:, self.columns[columns]].toarray()
             return np.asarray(picked, dtype=dtype)
         whole = self.prepared(dtype)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -182,10 +185,25 @@ class KernelValues:
             self.block(_run(ids), _run(rows), dtype)  # names the place, if it is the kernel
         return out
 
+    def given(self) -> NDArray[Any] | None:
+        """The Gram matrix that was given, if it can be read as it is: dense, all its columns."""
+        matrix = self.matrix
+        if self.kernel is not None or not isinstance(matrix, np.ndarray):
+            return None
+        whole = matrix.shape[0] == matrix.shape[1] and np.array_equal(
+            self.columns, np.arange(self.n)
+        )
+        return matrix if whole and matrix.flags.c_contiguous else None
+
     def _given(
         self, rows: NDArray[np.int64], coef: NDArray[np.float64], ids: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """The same from a Gram matrix that was given."""
+        K = self.given()
+        if K is not None and K.dtype == np.float64 and 16 * len(ids) * len(rows) > self.n**2:
+            full = np.zeros((self.n, coef.shape[1]))
+            full[rows] = coef
+            return np.asarray((K @ full)[ids])
         pieces = [self.block(ids[at : at + _STEP], rows) @ coef for at in range(0, len(ids), _STEP)]
         return np.concatenate(pieces)
 

@@ -159,6 +159,7 @@ class KernelFitting:
             coef[j - 1, pair.ids[first]] = signed[first]
             coef[i, pair.ids[~first]] = signed[~first]
         used = np.flatnonzero(coef.any(axis=0))
+        used = used[np.argsort(problem.label[pairs.order[used]], kind="stable")]
         rows = pairs.order[used]
         self.dual_coef_ = np.ascontiguousarray(coef[:, used])
         self.intercept_ = np.array(offsets) if K == 2 else 0.0 - np.asarray(offsets)

@@ -38,16 +38,16 @@ def first_active(pairs: Pairs, k: int, limit: int, seed: int, single: bool) -> I
     share = size / n
     rng = generator(seed, k)
     some = []
-    for lo, hi, _ in pair.runs:
-        count = min(hi - lo, max(1, round(share * (hi - lo))))
-        some.append(lo + rng.permutation(hi - lo)[:count])
+    for rows in (np.flatnonzero(pair.y < 0), np.flatnonzero(pair.y > 0)):
+        count = min(len(rows), max(1, round(share * len(rows))))
+        some.append(rows[rng.permutation(len(rows))[:count]])
     return np.sort(np.concatenate(some)).astype(np.int64)
 
 
 def all_take_part(pairs: Pairs, limit: int, single: bool) -> bool:
     """Whether all rows are active from the beginning; limit is where all their values fit."""
     n = pairs.values.n
-    if n <= limit:
+    if n <= limit or (pairs.G is not None and pairs.values.kernel is None):
         return True
     return n <= _BITS * limit and passing(pairs.values, np.float32 if single else np.float64)
 
@@ -56,6 +56,8 @@ def desk_of(pairs: Pairs, pair: Pair, part: PairState, limit: int, single: bool)
     """The Gram matrix to work on: that of all rows, or that of the active ones of a pair."""
     dtype = np.float32 if single else np.float64
     n, m = pairs.values.n, len(part.active)
+    if pairs.G is not None and pairs.values.kernel is None:  # as it was given
+        return Desk(pairs.G, pair.ids, pair.runs)
     alone = not all_take_part(pairs, limit, single)
     if passing(pairs.values, dtype) and n > _LAZY:
         if alone:

@@ -21,6 +21,7 @@ __all__ = ["Pair", "Pairs", "pairs_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+Runs = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Pair:
     weight: Array
     root: Array
     """sqrt(K_ii)."""
-    runs: tuple[tuple[int, int, int], ...]
+    runs: Runs
     """(first, end, place): rows first ... end of the pair stand from ``place`` on."""
 
 
@@ -55,24 +56,38 @@ class Pairs:
 
 
 def pairs_of(problem: Problem, kernel: Any) -> Pairs:
-    """Sort the rows by class, once."""
+    """The pairs of a problem, made once; rows are sorted by class, those of a Gram matrix not."""
     stored = problem.__dict__.get("_kernel_pairs")
     if stored is not None and stored[0] is kernel:
         pairs: Pairs = stored[1]
         return pairs
-    order = np.argsort(problem.label, kind="stable").astype(np.int64)
+    given = kernel is None and problem.binary  # a Gram matrix is used where it is
+    order = np.arange(problem.n) if given else np.argsort(problem.label, kind="stable")
+    order = order.astype(np.int64)
     label = problem.label[order]
-    edges = np.searchsorted(label, np.arange(problem.K + 1))
     values, weight = KernelValues(problem, kernel, order), problem.weight[order]
     root = np.sqrt(np.maximum(values.diagonal(), 0.0))
-    made = []
-    for first, second in combinations(range(problem.K), 2):
-        a, b, c, d = edges[first], edges[first + 1], edges[second], edges[second + 1]
-        ids = np.concatenate([np.arange(a, b), np.arange(c, d)]).astype(np.int64)
-        y = np.where(np.arange(len(ids)) < b - a, -1.0, 1.0)
-        n = int(b - a)
-        runs = ((0, n, int(a)), (n, len(ids), int(c)))
-        made.append(Pair((first, second), ids, y, weight[ids], root[ids], runs))
-    out = Pairs(values, order, made, edges=edges if problem.K > 2 else None)
+    out = Pairs(values, order, [])
+    if given:
+        y = np.where(label > 0, 1.0, -1.0)
+        runs: Runs = ((0, problem.n, 0),)
+        out.pairs = [Pair((0, 1), order, y, weight, root, runs)]
+        out.G = values.given()
+    else:
+        edges = np.searchsorted(label, np.arange(problem.K + 1))
+        out.pairs = [
+            _pair(first, second, edges, weight, root)
+            for first, second in combinations(range(problem.K), 2)
+        ]
+        out.edges = edges if problem.K > 2 else None
     problem.__dict__["_kernel_pairs"] = (kernel, out)
     return out
+
+
+def _pair(first: int, second: int, edges: Index, weight: Array, root: Array) -> Pair:
+    """Two classes of rows that are sorted by class."""
+    a, b, c, d = (int(edges[k]) for k in (first, first + 1, second, second + 1))
+    ids = np.concatenate([np.arange(a, b), np.arange(c, d)]).astype(np.int64)
+    y = np.where(np.arange(len(ids)) < b - a, -1.0, 1.0)
+    runs = ((0, b - a, a), (b - a, len(ids), c))
+    return Pair((first, second), ids, y, weight[ids], root[ids], runs)
