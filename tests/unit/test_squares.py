@@ -530,3 +530,53 @@ def test_a_column_twice_up_to_rounding_does_not_ruin_the_answer():
         model = linsep.LeastSquares().fit(X, y)
     once = linsep.LeastSquares().fit(X[:, :1], y)  # the rounded fractions are worse than zero
     assert model.certificate_.objective <= once.certificate_.objective * (1 + 1e-9)
+
+
+def wide_counts(n=60, d=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = scipy.sparse.csr_array(rng.poisson(0.1, size=(n, d)) * rng.integers(1, 300, size=(n, 1)))
+    return X.astype(float), np.where(rng.random(n) > 0.5, 1, -1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_rough_inverse_of_the_rows_leads_to_the_shortest_solution(weighted, fit_intercept):
+    X, y = wide_counts()
+    s = np.random.default_rng(1).random(60) + 0.1 if weighted else None
+    problem = Problem(X, y, sample_weight=s, fit_intercept=fit_intercept)
+    out = drive(problem, ConjugateSquares(tol=1e-18, patience=0))
+    A = np.column_stack([X.toarray(), np.ones(60)]) if fit_intercept else X.toarray()
+    wanted = np.linalg.lstsq(A, y.astype(float), rcond=None)[0]
+    found = out.witness.a if fit_intercept else out.witness.a[:-1]
+    assert out.status.name == "CERTIFIED"
+    assert out.steps < 20
+    np.testing.assert_allclose(found, wanted, atol=1e-7 * np.abs(wanted).max())
+
+
+def test_rows_that_contradict_each_other_are_solved_the_first_way():
+    X, y = wide_counts()
+    X = scipy.sparse.vstack([X, X[:1]], format="csr")
+    y = np.append(y, -y[0])  # one row with both signs
+    problem = Problem(scipy.sparse.csr_array(X), y)
+    plain = drive(problem, ConjugateSquares(tol=1e-9, patience=10**9))
+    out = drive(problem, ConjugateSquares(tol=1e-9, patience=30))
+    for one in (plain, out):
+        cost = ((problem.values(one.witness.a) - 1) ** 2).sum()
+        assert cost == pytest.approx(2.0, rel=1e-6)  # both miss by 1
+        assert one.status.done
+    assert out.state.vain
+    np.testing.assert_allclose(out.witness.a, plain.witness.a, atol=1e-4)
+
+
+def test_a_factor_is_made_in_stripes(monkeypatch):
+    from linsep.solvers import row_factor as module
+
+    monkeypatch.setattr(module, "_STRIPE", 16)
+    X, y = wide_counts()
+    factor = module.RowFactor(Problem(X, y))
+    while not factor.ready:
+        factor.step()
+    K = np.column_stack([X.toarray(), np.ones(60)])
+    K = K @ K.T
+    R = np.random.default_rng(2).normal(size=(60, 1))
+    np.testing.assert_allclose(factor.solve(K @ R), R, atol=1e-2 * np.abs(R).max())

@@ -7,22 +7,27 @@ Paper     Hestenes and Stiefel 1952; Björck, Numerical Methods for Least Square
 
 From A = 0 all iterates are combinations of rows, so the limit is the solution of least length.
 Every so often the gradient is computed afresh, since updating it lets rounding add up.
+
+Where that is slow and rows are fewer than columns, A = A_0 + W'U, and conjugate gradients go on
+for W W'U = S^(1/2) (T - X~ A_0), preconditioned by a rough inverse of W W' (``row_factor.py``). If
+some A fits all targets a few steps do; else they lead nowhere, and the first way is gone on.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.normal import aims, columns_of, flat, totals
-from linsep.certify.squares_bounds import small_slope
+from linsep.certify.squares_bounds import small_slope, weighted_squares
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
+from linsep.solvers.row_factor import row_factor, rows_fit
 
 __all__ = ["ConjugateSquares", "ConjugateState"]
 
@@ -31,6 +36,7 @@ Array = NDArray[np.float64]
 _AFRESH = 50  # steps between two gradients that are computed from the rows
 _NOTHING = 1e-12  # of a squared gradient: what is left is rounding of the updates
 _STALL = 20  # fresh gradients without a better one
+_VAIN = 5  # iterations for U without a smaller cost
 
 
 @dataclass(kw_only=True)
@@ -48,6 +54,13 @@ class ConjugateState(State):
     until: int = 0
     """Steps left before the gradient is computed afresh."""
     n_passes: int = 0
+    by_rows: bool = False
+    """Whether directions are those of U; squared is then the residual in their metric."""
+    residual: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    """S^(1/2) (T - X~ A), while directions are those of U."""
+    best: Array = field(default_factory=lambda: np.zeros(0))
+    vain: bool = False
+    """Whether directions of U led nowhere."""
 
     @property
     def passes(self) -> float:
@@ -63,11 +76,14 @@ class ConjugateSquares:
     ----------
     tol : float
         Gap to reach, relative to the cost of zero weights.
+    patience : int
+        Iterations after which wide tables get a rough inverse of the products of their rows.
     """
 
     unit: ClassVar[str] = "iteration"
 
     tol: float = 1e-6
+    patience: int = 150
 
     def init(self, problem: Problem, *, start: Any = None) -> ConjugateState:
         """Weights zero, or a start (which gives up the least length)."""
@@ -82,6 +98,11 @@ class ConjugateSquares:
         taken = 0
         while taken < steps and not state.status.done:
             taken += 1
+            late = state.steps >= self.patience and not state.vain
+            if state.by_rows or (late and rows_fit(problem)):
+                state.steps += 1
+                self._by_rows(problem, state)
+                continue
             if state.until == 0:
                 self._afresh(problem, state)
             state.steps += 1
@@ -141,3 +162,91 @@ class ConjugateSquares:
             state.until = 0
         if small_slope(problem, A, state.G, aims(problem), self.tol / 4):
             state.until = 0  # look at the gradient itself
+
+    # -- a rough inverse of the rows' products ------------------------------------------------
+
+    def _by_rows(self, problem: Problem, state: ConjugateState) -> None:
+        """A stripe of the factor, or an iteration for U."""
+        factor = row_factor(problem)
+        while not factor.ready:
+            factor.step()
+            if factor.failed:
+                self._back(problem, state)
+                return
+            if not state.by_rows:  # else a run goes on from a file, and all of it is needed
+                return
+        if not state.by_rows:
+            self._turn(problem, state)
+        root = np.sqrt(problem.weight)[:, None]
+        step = _combined(problem, root * state.P)
+        curvature = (step**2).sum(axis=0)
+        with np.errstate(all="ignore"):
+            alpha = np.where(curvature > 0, state.squared / curvature, 0.0)
+        A = columns_of(problem, state.a) + alpha * step
+        state.a = flat(problem, A)
+        state.residual = root * (aims(problem) - _scores(problem, A))
+        state.n_passes += 1
+        state.n_updates += 1
+        if not self._judge(problem, state, A, root):
+            old, Z = state.squared, factor.solve(state.residual)
+            state.squared = (state.residual * Z).sum(axis=0)
+            with np.errstate(all="ignore"):
+                state.P = Z + np.where(old > 0, state.squared / old, 0.0) * state.P
+
+    def _turn(self, problem: Problem, state: ConjugateState) -> None:
+        """From directions of A to directions of U."""
+        root, A = np.sqrt(problem.weight)[:, None], columns_of(problem, state.a)
+        state.residual = root * (aims(problem) - _scores(problem, A))
+        state.P = row_factor(problem).solve(state.residual)
+        state.squared = (state.residual * state.P).sum(axis=0)
+        state.n_passes += 1
+        state.by_rows, state.since = True, 0
+        state.least, state.best = float((state.residual**2).sum()), state.a
+
+    def _judge(self, problem: Problem, state: ConjugateState, A: Array, root: Array) -> bool:
+        """Whether to stop here: near enough, or nothing gained for a while."""
+        size = float((state.residual**2).sum())
+        if size < state.least:
+            state.least, state.best, state.since = size, state.a, 0
+        else:
+            state.since += 1
+        if self._small(problem, A, -_combined(problem, root * state.residual), state.residual):
+            state.status = Status.CERTIFIED
+        elif state.since >= _VAIN or not np.isfinite(size):
+            state.a = state.best
+            self._back(problem, state)
+        return state.status.done or state.vain
+
+    def _back(self, problem: Problem, state: ConjugateState) -> None:
+        """To directions of A, for good."""
+        shape = columns_of(problem, state.a).shape
+        state.by_rows, state.vain, state.until = False, True, 0
+        state.G, state.P, state.squared = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
+        state.residual, state.least, state.fresh, state.since = (
+            state.residual[:0],
+            np.inf,
+            np.inf,
+            0,
+        )
+        state.n_updates = 0
+        problem.__dict__.pop("_row_factor", None)
+
+    def _small(self, problem: Problem, A: Array, slope: Array, residual: Array) -> bool:
+        """Whether the costs or the slopes are so small that no weights are better by tol."""
+        T = aims(problem)
+        whole = float(weighted_squares(problem, T).sum())
+        if float((residual**2).sum()) <= 0.5 * self.tol * whole:
+            return True
+        return small_slope(problem, A, slope, T, self.tol)
+
+
+def _scores(problem: Problem, A: Array) -> Array:
+    """X~ A."""
+    out = problem.product(A[: problem.d])
+    return out + A[-1] if problem.fit_intercept else out
+
+
+def _combined(problem: Problem, U: Array) -> Array:
+    """X~' U."""
+    top = np.asarray(problem.matrix.T @ U, dtype=np.float64)
+    return np.vstack([top, U.sum(axis=0)[None, :]]) if problem.fit_intercept else top
