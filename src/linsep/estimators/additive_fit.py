@@ -23,6 +23,8 @@ __all__ = ["Fitted", "fit_hellinger", "fit_smo", "present", "smo_solver"]
 
 Array = NDArray[np.float64]
 
+_LEAST = 6144  # rows that a working set of two classes may have
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -39,8 +41,9 @@ def smo_solver(model: Any, problem: Problem) -> Any:
     """The solver of a fit."""
     entries = problem.matrix.nnz if problem.sparse else problem.n * problem.d
     parts = 1 if problem.binary else problem.K / 4
-    # the blocks of all working sets take no more than a few times the memory of the data
-    most = int(np.clip(np.sqrt(4 * entries / parts), 2048, 8192))
+    # the blocks of all working sets take no more than 150 MB, or a few times the memory of the
+    # data; a Newton step on a block is much cheaper than products with all of its rows
+    most = int(np.clip(np.sqrt(4 * entries / parts), max(2048, _LEAST / np.sqrt(parts)), 8192))
     solver = AdditiveSMO(
         power_of(model.kernel),
         float(model.C),

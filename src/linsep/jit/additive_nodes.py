@@ -40,6 +40,11 @@ def moments(start, lo, hi, base, t, root, coef, points, signs, weight, out):
                 for j in range(K):
                     part[at, j] += coef[s, j] * root[s]
                 continue
+            used = False  # most slots belong to rows that take no part
+            for j in range(K):
+                used = used or coef[s, j] != 0.0
+            if not used:
+                continue
             _lagrange(t[s], points, signs, weight)
             for a in range(m):
                 w = weight[a] * root[s]

@@ -130,13 +130,15 @@ class Levels:
         if self.nodes is None:
             return self._pairs(c, H)
         nodes, places, G = self.nodes, self.places, len(self.table)
-        weight = np.empty(len(nodes.points))
         step = max(1, _TABLE // G)
-        self.operations += 2 * len(c) * len(weight) + self.d * G * G
+        if len(c) > _SERIAL:  # work for two threads
+            step = min(step, -(-self.d // 2))
+        self.operations += 2 * len(c) * len(nodes.points) + self.d * G * G
         common = (places.base, places.t, places.root)
-        for lo in range(0, self.d, step):
+
+        def part(lo: int) -> None:
             hi = min(self.d, lo + step)
-            sums = np.zeros((hi - lo, G, 1))
+            sums, weight = np.zeros((hi - lo, G, 1)), np.empty(len(nodes.points))
             work = 4 * int(self.start[hi] - self.start[lo]) * len(weight)
             cells.moments(
                 self.start, lo, hi, *common, c[:, None], nodes.points, nodes.signs, weight, sums,
@@ -147,6 +149,9 @@ class Levels:
                 self.start, lo, hi, *common, levels, nodes.points, nodes.signs, weight, H,
                 size=self.nnz, work=work,
             )  # fmt: skip
+
+        jobs = [partial(part, lo) for lo in range(0, self.d, step)]
+        run_all(jobs, None if len(c) > _SERIAL else 1)
         return H
 
     def _pairs(self, c: Array, H: Array) -> Array:
