@@ -9,6 +9,7 @@ a pass over all rows counts as proof; it follows when the near rows say that it 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,19 +33,19 @@ _SOME = 4096  # rows that tell how far rows move
 
 def near_rows(
     whole: RowSet, state: NewtonState, p: Array, threads: int | None
-) -> NDArray[np.int64] | None:
-    """The rows near the corner before a step p, or None if all rows had better be read.
+) -> tuple[NDArray[np.int64], float] | None:
+    """The rows near the corner before a step p, and how far rows may move till all are read again.
+    None if all had better be read now.
 
     Near is what a row may move: about what some rows move with p, more for long rows. Very long
     ones are always near.
     """
     if state.h <= 0.0 or whole.size < _LEAST or whole.lanes.sparse:
         return None
-    some = whole.lanes.matrix[:: max(1, whole.n // _SOME)]
-    moves = np.sort(np.abs(some @ p[:-1] + p[-1]))
-    move = max(state.reach * float(moves[int(0.998 * len(moves))]), state.h)
-    long = _LONG * float(state.columns[:-1].sum()) / float(state.columns[-1])  # |x|^2 of a row
-    width, reach = 0.5 / state.h, 0.5 * move / state.h / np.sqrt(long / _LONG)
+    mean = float(state.columns[:-1].sum()) / float(state.columns[-1])  # of |x|^2
+    move = max(state.reach * _moved(_some(whole, state), p), state.h)
+    long = _LONG * mean
+    width, reach = 0.5 / state.h, 0.5 * move / state.h / np.sqrt(mean)
 
     def piece(lo: int) -> NDArray[np.int64]:
         own = slice(lo, lo + _PIECE)
@@ -56,18 +57,43 @@ def near_rows(
         return lo + np.flatnonzero(near | (lengths > long))
 
     parts = run_all([partial(piece, lo) for lo in range(0, whole.n, _PIECE)], threads)
-    return np.concatenate(parts) if 0 < sum(map(len, parts)) <= _MOST * whole.n else None
+    return (np.concatenate(parts), move) if 0 < sum(map(len, parts)) <= _MOST * whole.n else None
+
+
+def _some(whole: RowSet, state: NewtonState) -> tuple[NDArray[Any], Array]:
+    """A few rows, evenly spread, that speak for all but the very long, and what to divide by."""
+    step = max(16, whole.n // _SOME)
+    mean = float(state.columns[:-1].sum()) / float(state.columns[-1])
+    lengths = state.lengths[::step] / mean
+    plain = np.flatnonzero((lengths > 0.0) & (lengths <= _LONG))
+    return np.ascontiguousarray(whole.lanes.matrix[plain * step]), np.sqrt(lengths[plain])
+
+
+def _moved(some: tuple[NDArray[Any], Array], change: Array) -> float:
+    """How far all but a few of these rows move with a change of the weights, each by its length."""
+    rows, lengths = some
+    if not len(rows):
+        return 0.0
+    moves = np.abs(rows @ change[:-1] + change[-1]) / lengths
+    most = int(0.998 * len(moves))
+    return float(np.partition(moves, most)[most])
 
 
 class NearRows:
     """Some rows of a set, the others through ``state.far``: sums at the point they were left."""
 
     def __init__(
-        self, whole: RowSet, near: NDArray[np.int64], threads: int | None, *, wide: bool
+        self, whole: RowSet, state: NewtonState, threads: int | None, *, wide: bool
     ) -> None:
+        near = state.near
         matrix = gather(whole.lanes.matrix, near, threads)
         self.rows = RowSet(matrix, whole.sign[near], whole.cost[near], wide=wide)
         self.near, self.n, self.cost = near, len(near), self.rows.cost
+        self.some = _some(whole, state)
+
+    def moved(self, change: Array) -> float:
+        """How far rows have moved with a change of the weights."""
+        return _moved(self.some, change)
 
     def read(
         self,

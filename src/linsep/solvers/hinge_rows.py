@@ -21,6 +21,7 @@ from linsep.core.problem import Problem
 from linsep.jit.scatter import scatter
 from linsep.solvers.hinge_near import NearRows
 from linsep.solvers.hinge_pass import RowSet
+from linsep.solvers.hinge_state import NewtonState
 from linsep.solvers.packed import fits_float32
 
 __all__ = ["UNPACKED", "Rows", "rows_of_level", "sizes", "workable"]
@@ -30,7 +31,6 @@ Array = NDArray[np.float64]
 UNPACKED = 8_000_000  # entries up to which sparse rows are written out
 _PIECES = 8  # of a matrix that is written out
 
-_ALL = np.zeros(0, np.int64)
 _kept = threading.local()
 
 Rows = RowSet | NearRows
@@ -45,19 +45,18 @@ def sizes(problem: Problem) -> list[int]:
 
 def rows_of_level(
     problem: Problem,
-    level: int,
+    state: NewtonState,
     seed: int,
     threads: int | None,
     *,
     wide: bool,
     narrow: bool,
-    near: NDArray[np.int64] = _ALL,
 ) -> Rows:
     """The rows of a level; wide asks for float64 arithmetic, narrow allows rounded entries.
 
-    near are the rows of the last level to be read, if not all of them.
+    state.near are the rows of the last level to be read, if not all of them.
     """
-    many = sizes(problem)
+    many, level = sizes(problem), state.level
     matrix = workable(problem, narrow)
 
     def make() -> RowSet:
@@ -69,8 +68,9 @@ def rows_of_level(
         return RowSet(part, problem.sign[index], cost, wide=wide)
 
     rows = _held("rows", (problem, seed, wide, narrow, level), make)
-    if near.size:
-        return _held("near", (rows, near), lambda: NearRows(rows, near, threads, wide=wide))
+    if state.near.size:
+        key = (rows, state.near)
+        return _held("near", key, lambda: NearRows(rows, state, threads, wide=wide))
     _kept.near = None
     return rows
 

@@ -35,7 +35,7 @@ from linsep.jit import products
 from linsep.losses.hinge import derivative
 from linsep.solvers.dual_point import matrix_of
 from linsep.solvers.hinge_moves import direction, dual_of, minimum_along
-from linsep.solvers.hinge_near import far_sums, near_rows, with_far
+from linsep.solvers.hinge_near import NearRows, far_sums, near_rows, with_far
 from linsep.solvers.hinge_pass import Reading, RowSet
 from linsep.solvers.hinge_rows import Rows, rows_of_level, sizes, workable
 from linsep.solvers.hinge_state import NewtonState, relative_gap
@@ -48,7 +48,9 @@ Array = NDArray[np.float64]
 
 _CLOSE = 4.0  # times the gap asked for: so near, one more pass over all rows is quickest
 _NEAR = 12  # steps on the rows near the corner before the others are looked at
-_FARTHEST = 6.0
+_STRAYED = 3.0  # times the move that was foreseen: look at once
+_FARTHEST = 8.0  # reach from which all rows are read
+_DAMPED = 1e-5  # least damping after a step of the near rows that was too long
 _SEPARABLE = 0.01  # share of the loss at w = 0 below which hardly any row is in the way
 
 
@@ -160,7 +162,11 @@ class NewtonHinge:
             self._start_low(problem, state)
             return
         settled = self.widths.settled(state, predicted, full)
-        if state.near.size and (settled or state.rung >= _NEAR or self._closed(state)):
+        strayed = (
+            isinstance(rows, NearRows)
+            and rows.moved(state.a + p - state.base) > _STRAYED * state.move
+        )
+        if state.near.size and (settled or strayed or state.rung >= _NEAR or self._closed(state)):
             self._look(problem, state)
             return
         if settled:
@@ -188,10 +194,10 @@ class NewtonHinge:
 
     def _approach(self, problem: Problem, state: NewtonState, rows: RowSet, p: Array) -> Rows:
         """Read only the rows near the corner from now on, if they are few."""
-        near = near_rows(rows, state, p, self.threads)
-        if near is None or state.reach > _FARTHEST:
+        found = near_rows(rows, state, p, self.threads)
+        if found is None or state.reach > _FARTHEST:
             return rows
-        state.near, state.rung = near, 0
+        (state.near, state.move), state.rung = found, 0
         state.base, state.base_rounded = state.a, state.rounded
         some = self._rows(problem, state)
         reading = self._read(problem, state, some, np.zeros_like(p), curve=False)
@@ -240,10 +246,12 @@ class NewtonHinge:
             p = t * p
             reading = self._read(problem, state, rows, p)
             new = self._rounded(state.a + p, reading)
-            state.kappa = min(max(10 * state.kappa, 1e-3), 10.0)
+            state.kappa = min(max(10 * state.kappa, _DAMPED if state.near.size else 1e-3), 10.0)
         else:
             ratio = (old - new) / predicted if predicted > 0 else 1.0
-            state.kappa *= 0.3 if ratio > 0.6 else 1.0 if ratio > 0.3 else 4.0
+            state.kappa *= (
+                0.3 if ratio > 0.9 else 0.3 if ratio > 0.6 else 1.0 if ratio > 0.3 else 4.0
+            )
         state.idle = state.idle + 1 if not new < old else 0
         if not new <= old + 1e-9 * abs(old):  # rounding: stay where we are
             if state.idle > 3:
@@ -318,9 +326,7 @@ class NewtonHinge:
 
     def _rows(self, problem: Problem, state: NewtonState) -> Rows:
         narrow, wide = may_round(problem, self.C, self.tol), self.tol < NARROW
-        return rows_of_level(
-            problem, state.level, self.seed, self.threads, wide=wide, narrow=narrow, near=state.near
-        )
+        return rows_of_level(problem, state, self.seed, self.threads, wide=wide, narrow=narrow)
 
 
 def _weighted_columns(problem: Problem, columns: Array) -> Array:
