@@ -86,3 +86,39 @@ def test_lecture_tables_without_a_maximum():
     model = linsep.LogisticRegression(C=INF).fit(table.X, table.y)
     assert model.predict_proba(table.X) == pytest.approx(0.5)
     assert np.abs(model.coef_).max() < 1e-12 and model.status_.name == "CERTIFIED"
+
+
+# Tables of doses: a column or more, number of cases, number of successes, published weights.
+BEETLES = (
+    [[1.6907], [1.7242], [1.7552], [1.7842], [1.8113], [1.8369], [1.8610], [1.8839]],
+    [59, 60, 62, 56, 63, 59, 62, 60],
+    [6, 13, 18, 28, 52, 53, 61, 60],
+    [-60.717, 34.270],  # Bliss 1935; Dobson, An Introduction to Generalized Linear Models
+)
+BUDWORMS = (
+    [[sex, dose] for sex in (1, 0) for dose in range(6)],
+    [20] * 12,
+    [1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16],
+    [-3.4732, 1.1007, 1.0642],  # Collett 1991; Venables and Ripley, section 7.2
+)
+MENARCHE = (
+    [[a] for a in (9.21, 10.21, 10.58, 10.83, 11.08, 11.33, 11.58, 11.83, 12.08, 12.33, 12.58,
+                   12.83, 13.08, 13.33, 13.58, 13.83, 14.08, 14.33, 14.58, 14.83, 15.08, 15.33,
+                   15.58, 15.83, 17.58)],
+    [376, 200, 93, 120, 90, 88, 105, 111, 100, 93, 100, 108, 99, 106, 105, 117, 98, 97, 120, 102,
+     122, 111, 94, 114, 1049],
+    [0, 0, 0, 2, 2, 5, 10, 17, 16, 29, 39, 51, 47, 67, 81, 88, 79, 90, 113, 95, 117, 107, 92, 112,
+     1049],
+    [-21.2264, 1.6320],  # Milicer and Szczotka 1966; Venables and Ripley, exercise 7.1
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("table", [BEETLES, BUDWORMS, MENARCHE], ids=["beetles", "worms", "ages"])
+def test_counts_are_sample_weights(table):
+    X, cases, successes, wanted = table
+    weight = [*successes, *(np.array(cases) - successes)]
+    y = [1] * len(X) + [0] * len(X)
+    model = linsep.LogisticRegression(C=INF).fit(X * 2, y, sample_weight=weight)
+    found = [model.intercept_[0], *model.coef_[0]]
+    assert found == pytest.approx(wanted, rel=2e-5, abs=6e-5)
+    assert model.status_.name == "CERTIFIED"

@@ -134,3 +134,64 @@ def test_a_sample_within_a_larger_one_is_the_same_as_from_all_rows():
     index, cost, part = sample_matrix(one, 5000)
     assert np.array_equal(part, X[index]) and len(index) == pytest.approx(5000, rel=0.1)
     assert cost.sum() == pytest.approx(60_000, rel=0.1)
+
+
+def test_a_tilted_sample_comes_closer_than_a_newton_step():
+    """A column of one class alone: its losses are bent too sharply for one Newton step."""
+    from linsep.certify.logistic_rows import all_rows
+    from linsep.solvers.logistic_levels import level_rows, read_level
+    from linsep.solvers.logistic_state import newton_solved
+    from linsep.solvers.logistic_tilted import Tilted
+
+    X, y = table(100_000)
+    problem = Problem(X, y)
+    assert len(sample_sizes(problem)) == 2
+    everything, sample_rows = (
+        all_rows(problem, wide=False),
+        level_rows(problem, 1, seed=0, threads=None, wide=False),
+    )
+
+    def read(a, bent, own):
+        return read_level(problem, 1, a, bent=bent, own=own, seed=0, threads=None, wide=False)
+
+    def value(a):
+        now = everything.read(a, offset=True, bent=False, threads=None)
+        g = np.append(a[:-1], 0.0) - now.v
+        return 0.5 * a[:-1] @ a[:-1] + now.loss, g
+
+    start = np.zeros(6)
+    before, g = value(start)
+    model = Tilted(problem, sample_rows, read, np.zeros((6, 6)), False, 1.0, 1.0)
+    tilted, _ = value(start + model.minimum(start, g, 1e-6 * before))
+    H = everything.read(start, offset=True, bent=True, threads=None).curvature
+    newton, _ = value(start - newton_solved(problem, H, 1.0, 1.0, g))
+    best = linsep.LogisticRegression(tol=1e-9).fit(X, y).certificate_.lower_bound
+    assert tilted - best < 0.02 * (newton - best)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+def test_a_refused_certificate_leaves_its_pass_to_the_solver(C, monkeypatch):
+    """Whatever the certificate says at first, the answer is proved in the end."""
+    from linsep.certify import logistic_bounds
+
+    X, y = table(100_000)
+    plain, calls = logistic_bounds._below, []
+
+    def refuse_once(*args):
+        calls.append(1)
+        return 0.0 if len(calls) <= 2 else plain(*args)
+
+    monkeypatch.setattr(logistic_bounds, "_below", refuse_once)
+    model = linsep.LogisticRegression(C=C).fit(X, y)
+    assert model.status_.name == "CERTIFIED"
+    assert model.certificate_.relative_gap <= 1e-3
+
+
+def test_samples_do_not_depend_on_threads_and_grow():
+    X, y = table(40_000)
+    few, _ = sample(Problem(X, y), 2000, 7, threads=1)
+    other, _ = sample(Problem(X, y), 2000, 7, threads=2)
+    more, _ = sample(Problem(X, y), 8000, 7)
+    np.testing.assert_array_equal(few, other)
+    assert set(few) <= set(more)
+    assert 1500 < len(few) < 2500
