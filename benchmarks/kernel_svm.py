@@ -2,10 +2,13 @@
 
 All sides of a row run in one process, in turn, with the same kernel and C; the least time of a few
 runs counts. Ours counts the whole of fit, validation and proof included, compilation not;
-``solve`` is the part of it until the solver's own gap, from float32 kernel values, is small enough.
+``solve`` is the part of it until the solver's own gap, from float32 kernel values, is small enough:
+``outcome_.seconds`` and ``outcome_.state.gap`` of the fitted model.
 A peer runs with the loosest tol of a ladder whose proved gap is at most 1e-3, as ours is (the
 proof of the peers is ``linsep.certify``), where ROWS has it; ``--ladder`` looks for it. Peers that
 are not installed are left out. A row of the table is one call, since some peers take a minute.
+``--given`` times machines on a Gram matrix that is there already, ``--memory`` the largest amount
+that a fit takes beyond the data, in a process of its own.
 
     python benchmarks/kernel_svm.py [--data FOLDER] [--runs N] [--peers NAME ...] [row ...]
 """
@@ -15,6 +18,8 @@ from __future__ import annotations
 import argparse
 import gzip
 import importlib.util
+import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -219,6 +224,72 @@ def compare(name, folder, runs, wanted):
         print(line, flush=True)
 
 
+# -- a Gram matrix that is given ---------------------------------------------------------------
+
+
+def given(folder, runs):
+    """One class against the rest on Gram matrices of the intersection kernel."""
+    import additive_svm
+
+    sets = {
+        "surf, C=0.01": (additive_svm.surf, 0.01, 1),
+        "surf, C=1": (additive_svm.surf, 1.0, 1),
+        "mnist 5000": (lambda f: additive_svm.mnist(f, 5000), 1.0, 3),
+        "mnist 10000": (lambda f: additive_svm.mnist(f, 10_000), 1.0, 3),
+    }
+    for name, (load, C, label) in sets.items():
+        X, y = load(folder)
+        K, sign = additive_svm.ours_gram("intersection", X), np.where(y == label, 1, -1)
+        linsep.KernelSVM(C, kernel="precomputed").fit(K, sign)  # compiles
+        ours = theirs = np.inf
+        for _ in range(runs):
+            seconds, model = clock(linsep.KernelSVM(C, kernel="precomputed").fit, K, sign)
+            ours = min(ours, seconds)
+            for tol in (1e-3, 1e-4, 1e-5):
+                svc = SVC(C=C, kernel="precomputed", cache_size=2000, tol=tol)
+                seconds, _ = clock(svc.fit, K, sign)
+                if additive_svm.gap_of(K, sign, C, svc) <= GAP:
+                    break
+            theirs = min(theirs, seconds)
+        print(f"Gram given, {name:14} ours {ours:.3f} s (solve {model.outcome_.seconds:.3f} s, "
+              f"gap {model.certificate_.relative_gap:.1e}), SVC {theirs:.3f} s: "
+              f"{theirs / ours:.1f} x", flush=True)  # fmt: skip
+
+
+# -- memory ------------------------------------------------------------------------------------
+
+_PEAK = """
+import sys, resource, warnings
+sys.path.insert(0, sys.argv[1])
+warnings.simplefilter("ignore")
+from pathlib import Path
+import kernel_svm, linsep
+X, y, _, settings, _ = kernel_svm.prepared(sys.argv[2], Path(sys.argv[3]))
+linsep.KernelSVM(**settings, memory=5.0).fit(X[::8], y[::8])
+open("/proc/self/clear_refs", "w").write("5")
+before = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+model = linsep.KernelSVM(**settings, memory=float(sys.argv[4])).fit(X, y)
+peak = [line for line in open("/proc/self/status") if line.startswith("VmHWM")][0].split()[1]
+size = X.nbytes if hasattr(X, "nbytes") else X.data.nbytes + X.indices.nbytes
+print((int(peak) * 1024 - before) / 1e6, size / 1e6)
+"""
+
+
+def peak_memory(name, folder):
+    """Megabytes of a fit beyond the data, for two limits of Gram matrices."""
+    for limit in (100.0, 1000.0):
+        done = subprocess.run(
+            [sys.executable, "-c", _PEAK, Path(__file__).parent, name, folder, str(limit)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            print(f"{name}: {done.stderr.strip()[-200:]}")
+            continue
+        more, data = (float(word) for word in done.stdout.split())
+        print(f"{name:12} memory={limit:.0f} MB: a fit takes {more:.0f} MB beyond the data "
+              f"({data:.0f} MB)", flush=True)  # fmt: skip
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", help=f"of {', '.join(ROWS)}")
@@ -226,9 +297,16 @@ def main():
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--peers", nargs="*", default=["SVC", "sklearnex", "libsvm"])
     parser.add_argument("--ladder", action="store_true", help="look for the peers' tol")
+    parser.add_argument("--given", action="store_true", help="machines on a Gram matrix")
+    parser.add_argument("--memory", action="store_true", help="the largest amount a fit takes")
     args = parser.parse_args()
+    if args.given:
+        given(args.data, args.runs)
+        return
     for name in args.rows or ROWS:
-        if args.ladder:
+        if args.memory:
+            peak_memory(name, args.data)
+        elif args.ladder:
             ladder(name, args.data, args.peers)
         else:
             compare(name, args.data, args.runs, args.peers)
