@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from linsep import LinearSVM
 from linsep.core import Limits, Problem, Status, drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
 from linsep.solvers.crammer_singer import CrammerSinger
@@ -167,3 +168,17 @@ def test_starting_from_the_answer_takes_no_step(name):
     alpha[outcome.witness.rows] = outcome.witness.multipliers
     loose = dataclasses.replace(solver, tol=0.05)
     assert drive(problem, loose, loose.init(problem, start=alpha)).steps == 0
+
+
+@pytest.mark.parametrize("name", ["newton", "dual-cd", "proximal-newton"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_model_fitted_again_takes_no_step(name, loss, classes):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(3000, 40))
+    y = np.digitize(X[:, 0] + rng.normal(size=3000), [0.0, 1.0][: classes - 1])
+    model = LinearSVM(solver=name, loss=loss, warm_start=True).fit(X, y)
+    proved = model.certificate_.relative_gap
+    model.fit(X, y)
+    assert model.outcome_.steps == 0 and model.status_ is Status.CERTIFIED
+    assert model.certificate_.relative_gap <= max(1e-3, proved)

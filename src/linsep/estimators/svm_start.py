@@ -19,8 +19,6 @@ def warm_state(model: Any, problem: Problem, solver: Any) -> Any:
     same = getattr(model, "_n_fitted", None) == problem.n  # a model of a file does not tell
     if not known or not same or model.coef_.shape[1] != problem.d:
         return None
-    if solver.unit == "Newton step" and problem.binary:
-        return (model.coef_, model.intercept_)
     support = _places(problem, model.support_)
     if support is None:
         return None
@@ -33,11 +31,10 @@ def warm_state(model: Any, problem: Problem, solver: Any) -> Any:
         return alpha.T
     if isinstance(solver, NewtonMachine):
         return model.coef_, model.intercept_, alpha.T
+    alpha = np.abs(alpha)
     if problem.binary:
-        return np.abs(alpha[0])
-    if solver.solver.unit == "Newton step":
-        return list(zip(model.coef_, model.intercept_))
-    return list(np.abs(alpha))
+        return model.coef_, model.intercept_, alpha[0]
+    return list(zip(model.coef_, model.intercept_, alpha))
 
 
 def _places(problem: Problem, support: Any) -> Any:

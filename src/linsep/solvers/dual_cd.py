@@ -117,7 +117,8 @@ class DualCD:
         self._rows(problem)
 
     def init(self, problem: Problem, *, start: Any = None) -> DualState:
-        """alpha = 0, or given dual variables, one for each row."""
+        """alpha = 0, or given dual variables, one for each row; or (coef, intercept, alpha)."""
+        weights, start = (start[:2], start[2]) if isinstance(start, tuple) else (None, start)
         cost = self.C * problem.weight
         lengths = row_lengths(problem)
         rho = float(problem.weight @ lengths) / float(problem.weight.sum())
@@ -147,6 +148,8 @@ class DualCD:
         if alpha.any():
             state.numbers[3:] = alpha.sum(), alpha @ problem.sign, 0.5 * (curve @ alpha**2)
             self._look(problem, state, fresh=True)
+            if weights is not None and not state.status.done:
+                self._compare(problem, state, problem.join(*weights)[:-1])
         return state
 
     def advance(self, problem: Problem, state: DualState, steps: int, log: Log = NO_LOG) -> int:
@@ -224,16 +227,22 @@ class DualCD:
             state.a[-1], state.mean = b, state.a.copy()
         if dual > state.best_dual:
             state.best_dual, state.best_alpha = dual, state.alpha.copy()
-        if state.gap > self.tol and not fresh:
-            state.work += 1.0
-            self._primal(problem, state, state.mean[:-1], row_scores(problem, state.mean[:-1]))
         if state.gap <= self.tol:
             state.status = Status.CERTIFIED
-        else:
+        elif not fresh:
+            self._compare(problem, state, state.mean[:-1])
+        if not state.status.done:
             self._sort_out(problem, state, scores)
             met = running / max(self.tol * abs(dual), 1e-300)
             ahead = met * max(self.tol / state.gap, 0.5)  # where the gap should be closed
             state.goal = min(ahead, 0.95 * met, _GOAL) if met > 0 else _GOAL
+
+    def _compare(self, problem: Problem, state: DualState, w: Array) -> None:
+        """Other weights, which may be better than those of the dual point."""
+        state.work += 1.0
+        self._primal(problem, state, w, row_scores(problem, w))
+        if state.gap <= self.tol:
+            state.status = Status.CERTIFIED
 
     def _primal(self, problem: Problem, state: DualState, w: Array, scores: Array) -> float:
         """The best offset for w; the best weights are kept."""

@@ -32,8 +32,8 @@ from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.jit import newton_hinge as loops
 from linsep.jit import products
-from linsep.losses.hinge import derivative
-from linsep.solvers.dual_point import matrix_of
+from linsep.losses.hinge import derivative, value
+from linsep.solvers.dual_point import dual_value, matrix_of
 from linsep.solvers.hinge_moves import direction, dual_of, minimum_along
 from linsep.solvers.hinge_near import NearRows, far_sums, near_rows, with_far
 from linsep.solvers.hinge_pass import Reading, RowSet
@@ -97,7 +97,8 @@ class NewtonHinge:
         workable(problem, may_round(problem, self.C, self.tol))
 
     def init(self, problem: Problem, *, start: Any = None) -> NewtonState:
-        """Zero weights, or (coef, intercept) to start from on all rows."""
+        """Zero weights, or (coef, intercept) to start from on all rows, with dual variables or
+        without: (coef, intercept, alpha)."""
         found = survey(problem, self.threads)
         lengths, columns = found.rows, _weighted_columns(problem, found.columns)
         width = problem.d + 1
@@ -114,9 +115,25 @@ class NewtonHinge:
             rows_read=float(problem.n),
         )
         if start is not None:
-            state.a = problem.join(*start)
+            state.a = problem.join(*start[:2])
             state.level = len(sizes(problem)) - 1  # no samples: go to all rows at once
+            if len(start) > 2:
+                self._judge(problem, state, np.asarray(start[2], dtype=np.float64))
         return state
+
+    def _judge(self, problem: Problem, state: NewtonState, alpha: Array) -> None:
+        """Both sides of a start: one that is the answer already takes no step."""
+        cost = self.C * problem.weight
+        alpha = np.clip(alpha, 0.0, cost if self.loss == "hinge" else np.inf)
+        u, w = 1.0 - problem.values(state.a), state.a[:-1]
+        primal = 0.5 * float(w @ w) + float(cost @ value(self.loss, u))
+        dual = dual_value(problem, self.loss, self.C, alpha, state.a, fresh=True)[1]
+        state.rows_read += 2.0 * problem.n
+        if relative_gap(primal, dual) <= self.tol and primal <= state.best_primal:
+            state.best, state.best_primal, state.best_dual = state.a.copy(), primal, dual
+            state.dual_z, state.u = alpha / cost, u
+            state.primal, state.dual, state.level = primal, dual, len(sizes(problem))
+            state.status = Status.CERTIFIED
 
     def advance(self, problem: Problem, state: NewtonState, steps: int, log: Log = NO_LOG) -> int:
         """Newton steps; each ends with an evaluated point."""
@@ -206,15 +223,16 @@ class NewtonHinge:
 
     def _look(self, problem: Problem, state: NewtonState) -> None:
         """Read all rows again; if those left out say so, go back and read more from then on."""
+        more = not self._closed(state)  # whether steps will follow
         state.near, state.far, state.rung = np.zeros(0, np.int64), np.zeros(0), 0
         rows, zero = self._rows(problem, state), np.zeros_like(state.a)
-        reading = self._read(problem, state, rows, zero, curve=False)
+        reading = self._read(problem, state, rows, zero, curve=more)
         good = self._rounded(state.a, reading) <= state.base_rounded
         if good:
             self._take(problem, state, rows, state.a, reading)
         else:
             state.a, state.reach = state.base, 2.0 * state.reach
-        if not (good and state.status.done):
+        if not (good and (more or state.status.done)):
             reading = self._read(problem, state, rows, zero)
             self._take(problem, state, rows, state.a, reading)
 

@@ -104,7 +104,7 @@ class ProximalNewton:
         self.descent.prepare(problem)
 
     def init(self, problem: Problem, *, start: Any = None) -> ProximalState:
-        """alpha = 0, or given dual variables, one for each row."""
+        """alpha = 0, or given dual variables, one for each row; or (coef, intercept, alpha)."""
         base = self.descent.init(problem, start=start)
         values = {item.name: getattr(base, item.name) for item in fields(base)}
         with np.errstate(divide="ignore"):
