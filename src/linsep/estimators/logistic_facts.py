@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import logsumexp, xlogy
 
+from linsep.core import Problem
+from linsep.core.lanes import one_blas_thread
 from linsep.core.words import count, misplaced, percent
 from linsep.estimators.summary import rule_text
 from linsep.losses.logistic import loss, probability
 
-__all__ = ["LogisticFacts", "logistic_summary"]
+__all__ = ["LogisticFacts", "log_likelihoods", "logistic_summary"]
 
 Array = NDArray[np.float64]
 
@@ -109,3 +111,26 @@ def logistic_summary(model: Any) -> str:
         name = last.item() if hasattr(last, "item") else last
         lines.append(f"  odds        of {name!r} are exp of the left side minus the right side")
     return "\n".join(lines)
+
+
+def log_likelihoods(
+    problem: Problem, objective: float, coef: Array, cost: float
+) -> dict[str, float]:
+    """Log likelihoods of weights, from their objective, and of an intercept alone, by attribute."""
+    plain = np.isinf(cost)
+    penalty = 0.0 if plain else 0.5 * float((coef**2).sum())
+    totals, K = _class_weights(problem), problem.K
+    share = totals / totals.sum() if problem.fit_intercept else np.full(K, 1 / K)
+    return {
+        "log_likelihood_": -(objective - penalty) / (1.0 if plain else cost),
+        "null_log_likelihood_": float(xlogy(totals, share).sum()),
+    }
+
+
+def _class_weights(problem: Problem) -> Array:
+    """Weight of the rows of each class."""
+    if not problem.binary:
+        return np.asarray(np.bincount(problem.label, problem.weight, problem.K), dtype=np.float64)
+    with one_blas_thread():
+        total, balance = float(problem.weight.sum()), float(problem.weight @ problem.sign)
+    return np.array([total - balance, total + balance]) / 2

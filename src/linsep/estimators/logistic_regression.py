@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from linsep.certify.gap import Gap
 from linsep.core import Outcome, Problem, Solver, Status, drive
@@ -17,7 +16,7 @@ from linsep.errors import DataError, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.logistic_choice import SOLVERS, choose_logistic, is_small
-from linsep.estimators.logistic_facts import LogisticFacts, logistic_summary
+from linsep.estimators.logistic_facts import LogisticFacts, log_likelihoods, logistic_summary
 from linsep.estimators.logistic_proof import LogisticProof
 from linsep.estimators.logistic_words import refuse_weights, warning_of
 from linsep.estimators.params import Check, either, function, jobs, none, number, one_of
@@ -249,19 +248,9 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
         self.status_, self.outcome_ = status, outcome
         self.certificate_: Any = gap
         self.solver_used_ = reason
-        for name, value in self._likelihoods(problem, gap).items():
+        known = log_likelihoods(problem, gap.objective, self.coef_, self._cost)
+        for name, value in known.items():
             setattr(self, name, value)
-
-    def _likelihoods(self, problem: Problem, gap: Gap) -> dict[str, float]:
-        """Log likelihoods of the weights, from their objective, and of an intercept alone."""
-        plain = np.isinf(self._cost)
-        penalty = 0.0 if plain else 0.5 * float((self.coef_**2).sum())
-        totals = _class_weights(problem)
-        share = totals / totals.sum() if self.fit_intercept else np.full(problem.K, 1 / problem.K)
-        return {
-            "log_likelihood_": -(gap.objective - penalty) / (1.0 if plain else self._cost),
-            "null_log_likelihood_": float(xlogy(totals, share).sum()),
-        }
 
     def _warn(self, problem: Problem) -> None:
         told = warning_of(self, problem)
@@ -274,12 +263,3 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
 
         check_is_fitted(self)
         return logistic_summary(self)
-
-
-def _class_weights(problem: Problem) -> Array:
-    """Weight of the rows of each class."""
-    if not problem.binary:
-        return np.asarray(np.bincount(problem.label, problem.weight, problem.K), dtype=np.float64)
-    with one_blas_thread():
-        total, balance = float(problem.weight.sum()), float(problem.weight @ problem.sign)
-    return np.array([total - balance, total + balance]) / 2
