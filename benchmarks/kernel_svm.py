@@ -51,6 +51,8 @@ def synthetic(folder, n=12_000):
 def svmlight(folder, name, test, width, sparse=False):
     X, y = load_svmlight_file(str(folder / name), n_features=width)
     new, _ = load_svmlight_file(str(folder / test), n_features=width)
+    new.indices, new.indptr = new.indices.astype(np.int32), new.indptr.astype(np.int32)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     if not sparse:
         X, new = np.ascontiguousarray(X.toarray()), np.ascontiguousarray(new.toarray())
     return X, np.where(y > 0, 1, -1), new

@@ -67,6 +67,8 @@ def signed_sums(
 
     coded = tables is not None and A.codes is not None and left.codes is not None
     strip = _even(A.n, _CODED if coded else _NARROW)
+    starts = [] if coded else range(0, left.n, _STEP)
+    pieces = [(r, left.slice(r, min(r + _STEP, left.n)), short[r : r + _STEP]) for r in starts]
 
     def part(at: int) -> None:
         end = min(at + strip, A.n)
@@ -75,11 +77,10 @@ def signed_sums(
             plus[at:end] = tables(right, left.slice(0, cut), size[:cut])
             minus[at:end] = tables(right, left.slice(cut, left.n), size[cut:])
             return
-        some = np.empty(end - at, A.dtype)
-        for r in range(0, left.n, _STEP):
-            stop = min(r + _STEP, left.n)
-            values = tile_of(kernel, left.slice(r, stop), right)
-            args = values, short[r:stop], some, plus[at:end], minus[at:end], max(0, cut - r)
+        some, sums = np.empty(end - at, A.dtype), (plus[at:end], minus[at:end])
+        for r, rows, sizes in pieces:
+            values = tile_of(kernel, rows, right)
+            args = values, sizes, some, *sums, max(0, cut - r)
             add_tile(*args, size=A.n * B.n, work=values.size)
 
     _all(kernel, part, range(0, A.n, strip), A.n * B.n)
