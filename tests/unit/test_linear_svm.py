@@ -380,3 +380,15 @@ def test_rounded_loss_of_a_machine_has_the_shares_as_slopes():
         assert (
             rounded_loss(g, other, center, h) <= rounded_loss(g, shares, center, h) + 1e-12
         ).all()
+
+
+def test_a_dense_table_of_zeros_is_worked_on_like_a_sparse_one():
+    X = scipy.sparse.random(4000, 300, density=0.03, random_state=0, format="csr")
+    y = np.asarray(X @ np.random.default_rng(0).normal(size=300)).ravel() > 0
+    sparse, dense = LinearSVM().fit(X, y), LinearSVM().fit(X.toarray(), y)
+    assert np.array_equal(sparse.coef_, dense.coef_)
+    assert sparse.certificate_.lower_bound == dense.certificate_.lower_bound
+    table = X.toarray()
+    table[17, 5] = np.nan
+    with pytest.raises(DataError, match="NaN at row 17, column 5"):
+        LinearSVM().fit(table, y)

@@ -10,6 +10,7 @@ import numpy as np
 from linsep.certify.gap import Objective
 from linsep.certify.gaps import measure_any
 from linsep.core import Limits, Outcome, Problem, Solver, Status, drive
+from linsep.core.compress import without_zeros
 from linsep.errors import SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge, observers_of
@@ -47,6 +48,8 @@ class SVMFit(LinearClassifier):
     def _fit(self, X: Any, y: Any, sample_weight: Any, state: Any = None) -> Self:
         problem = self._problem(X, y, sample_weight)
         self.__dict__.pop("proof_", None)  # of an earlier fit
+        if self._given is None and self.solver != "newton":
+            without_zeros(problem)
         refuse_unusable(problem)
         observers = observers_of(self)
         if np.isinf(self.C):
