@@ -361,3 +361,14 @@ def test_the_approximate_route_refuses_what_it_cannot_do():
         linsep.approximate(linsep.KernelSVM(), X, y, method="magic")
     with pytest.raises(DataError, match="10 rows"):
         linsep.approximate(linsep.KernelSVM(), X[:4], y[:4])
+
+
+def test_a_proof_says_what_it_takes_for_granted():
+    """Nobody can know all eigenvalues of any function of two rows; of RBF they are known."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    given = linsep.KernelSVM(kernel="precomputed").fit(X @ X.T, y)
+    assert "taken as positive semidefinite" in str(given.certificate_)
+    known = linsep.KernelSVM(gamma=1.0).fit(X, y)
+    assert "taken as" not in str(known.certificate_)

@@ -34,6 +34,7 @@ Index = NDArray[np.int64]
 _U = 2.0**-24
 WORTH = 4_000_000  # kernel values from which float32 pays
 _TINY = 1e-37  # exponentials below the range of float32
+_FAR = 1e30  # rates beyond this, or below its inverse, may leave float32 with the squares
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,13 @@ def _error(size: Array, share: float, coef: Array) -> Array:
 
 
 def bounded(kernel: Any, rows: Rows) -> bool:
-    """Whether the errors of float32 are known: of Gaussians of rows that were not moved."""
-    return type(kernel).__name__ == "RBF" and rows.d > 0 and rows.origin is None
+    """Whether the errors of float32 are known: of Gaussians of rows that were not moved.
+
+    A rate within the range keeps squares that underflow from mattering, and is not one itself.
+    """
+    if type(kernel).__name__ != "RBF" or not rows.d or rows.origin is not None:
+        return False
+    return bool(1 / _FAR <= kernel.rate <= _FAR)
 
 
 def sums_of(

@@ -88,7 +88,7 @@ def _above(problem: Problem, a: Array, read: LogisticReading, C: float) -> float
     """Upper bound of the objective."""
     columns = survey(problem).column_lengths()
     off = margin_errors(a, columns, read.dual_sum, read.dual_length, problem.weight, C)
-    losses = read.loss * (1 + (read.terms + 32) * _U) + off + problem.n * 5e-324
+    losses = read.loss * (1 + (read.terms + 32) * _U) + off + problem.n * max(1.0, C) * 5e-324
     squared = float(a[:-1] @ a[:-1]) * (1 + (problem.d + 8) * _U)
     return (0.5 * squared + losses) * (1 + 8 * _U)
 
@@ -134,7 +134,7 @@ def _entropies(read: LogisticReading, weight: Array, C: float) -> tuple[float, f
     down to m = -30; there c (exp(m) + 16 u |m|) is all that can be claimed too much.
     """
     size = read.loss + abs(read.dual_product) + 2 * read.loss  # alpha |m| <= c loss where m < 0
-    wrong = (read.terms + 64) * _U * size + len(weight) * 1e-300
+    wrong = (read.terms + 64) * _U * size + len(weight) * max(1e-300, C * 1e-323)
     wrong += 1e-15 * _U * C * float(weight.sum())
     if float(read.m.min()) < -_STEEP:
         wrong += 1e-13 * C * float(weight[read.m < -_STEEP].sum())

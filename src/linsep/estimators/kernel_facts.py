@@ -104,10 +104,11 @@ def _cheaper(kernel: Any) -> str:
     return "sklearn.kernel_approximation.Nystroem in a pipeline with LinearSVM"
 
 
-def words_of(C: float, kernel: Any, free: bool) -> str:
-    """The objective as a sentence."""
+def words_of(C: float, kernel: Any, free: bool, convex: bool) -> str:
+    """The objective as a sentence, with what is taken for granted."""
     b = "the intercept is not penalised" if free else "no intercept"
-    what = f"in the feature space of {kernel!r}; {b}"
+    taken = ", taken as positive semidefinite" if convex and not kernel.positive else ""
+    what = f"in the feature space of {kernel!r}{taken}; {b}"
     if np.isinf(C):
         return f"|w|^2 / 2 with y f(x) >= 1 for all rows {what}"
     return f"|w|^2 / 2 + {C:.6g} x sum of hinge losses {what}"

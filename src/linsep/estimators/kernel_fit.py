@@ -122,7 +122,7 @@ class KernelFitting:
     def _keep(self, problem: Problem, solver: SMO, outcome: Outcome[Any], reason: str) -> None:
         pairs = pairs_of(problem, solver.kernel)
         alphas, offsets = [part.alpha for part in outcome.state.parts], outcome.witness.a
-        words = words_of(solver.C, self._kernel, problem.fit_intercept)
+        words = words_of(solver.C, self._kernel, problem.fit_intercept, solver.convex)
         gap = certify_pairs(problem, pairs, alphas, offsets, solver, words)
         if gap.convex and np.isfinite(solver.C) and gap.relative_gap > self.tol:
             wide = widen_pairs(pairs, alphas, offsets)

@@ -67,7 +67,8 @@ def _measured(
         signed = np.zeros(problem.n)
         signed[place] = columns[:, k]
         alphas.append(signed[pairs.order[pair.ids]] * pair.y)
-    words = words_of(C, kernel if kernel is not None else as_kernel("precomputed"), bool(free))
+    named = kernel if kernel is not None else as_kernel("precomputed")
+    words = words_of(C, named, bool(free), convex)
     return certify_pairs(problem, pairs, alphas, offsets, solver, words)
 
 

@@ -11,9 +11,10 @@ from linsep.jit.fetch import fetch
 from linsep.jit.rows import sample_add, sample_dot, sample_fetch, sample_locate
 
 # Places in the array of numbers.
-LARGEST, SMALLEST, RUNNING, TOTAL, BALANCE, CURVED = range(6)
-N_NUMBERS = 6
+LARGEST, SMALLEST, RUNNING, TOTAL, BALANCE, CURVED, CAPPED = range(7)
+N_NUMBERS = 7
 
+FREE = 8  # sweeps after which a run with no variable at its cap is looked at now and then
 LONG = 64  # sweeps of a long run after which both sides are looked at now and then
 SHARE = 0.2  # of the last sweep in the mean
 AHEAD = 4  # visits for which memory is asked ahead
@@ -55,13 +56,24 @@ def squared_length(w):
 
 
 @inner
+def is_due(done, capped):
+    """Whether both sides are to be looked at, whatever the gap met on the way.
+
+    That one is of no use when no variable is at its cap: costs are then so high that the little
+    that rows lack weighs much, until the weights are made a little longer.
+    """
+    return done & (done - 1) == 0 and (done >= LONG or (done >= FREE and capped == 0.0))
+
+
+@inner
 def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers):
     """One visit of every active row in the given order; gives back how many stay active.
 
     a = [w, b] follows alpha: w = sum alpha y x, and b moves with rho y. A row whose alpha
     sits at a bound and whose gradient pushes it there by more than the bounds kept in numbers
     is put aside. numbers[RUNNING] collects the parts of the duality gap as they are met;
-    TOTAL, BALANCE and CURVED follow sum alpha, sum alpha y and sum alpha^2 / (4 c).
+    TOTAL, BALANCE and CURVED follow sum alpha, sum alpha y and sum alpha^2 / (4 c); CAPPED counts
+    rows that were met at their upper bound.
     """
     d = a.shape[0] - 1
     above = numbers[LARGEST]
@@ -73,6 +85,7 @@ def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers
     balance = numbers[BALANCE]
     curved = numbers[CURVED]
     kept = 0
+    capped = 0
     for k in range(active):
         if k + 2 * AHEAD < active:
             j = order[k + 2 * AHEAD]
@@ -95,6 +108,7 @@ def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers
             g += old / (2.0 * c)
         else:
             top = c
+            capped += 1 if old == c else 0
             gap += c * max(-g, 0.0) + old * g
         pg = g
         if old == 0.0:
@@ -126,6 +140,7 @@ def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers
     numbers[TOTAL] = total
     numbers[BALANCE] = balance
     numbers[CURVED] = curved
+    numbers[CAPPED] = capped
     return kept
 
 
@@ -156,7 +171,7 @@ def sweeps(X, sign, cost, inverse, squared, rho, a, alpha, order, active, seed, 
         share = max(SHARE, 1.0 / done)
         for j in range(d + 1):
             mean[j] += share * (a[j] - mean[j])
-        due = done >= LONG and done & (done - 1) == 0
+        due = is_due(done, numbers[CAPPED])
         if running <= goal * abs(dual) or active == 0 or due or not np.isfinite(dual):
             return k + 1, active, visits
     return count, active, visits

@@ -32,6 +32,7 @@ from linsep.solvers.dual_point import (
     dual_value,
     row_lengths,
     row_scores,
+    stretched,
 )
 from linsep.solvers.packed import may_round, packed
 
@@ -146,7 +147,7 @@ class DualCD:
         )
         state.numbers[:3] = np.inf, -np.inf, np.inf
         if alpha.any():
-            state.numbers[3:] = alpha.sum(), alpha @ problem.sign, 0.5 * (curve @ alpha**2)
+            state.numbers[3:6] = alpha.sum(), alpha @ problem.sign, 0.5 * (curve @ alpha**2)
             self._look(problem, state, fresh=True)
             if weights is not None and not state.status.done:
                 self._compare(problem, state, problem.join(*weights)[:-1])
@@ -210,7 +211,7 @@ class DualCD:
             return
         balance = float(numbers[loops.BALANCE]) if problem.fit_intercept else 0.0
         running = float(numbers[loops.RUNNING]) + abs(b * balance)
-        due = state.steps >= loops.LONG and state.steps & (state.steps - 1) == 0
+        due = loops.is_due(state.steps, numbers[loops.CAPPED])
         if running <= state.goal * self.tol * abs(dual) or state.active == 0 or due:
             self._look(problem, state, running=running)
 
@@ -247,9 +248,12 @@ class DualCD:
     def _primal(self, problem: Problem, state: DualState, w: Array, scores: Array) -> float:
         """The best offset for w; the best weights are kept."""
         b, loss = best_offset(problem, self.loss, scores, float(state.a[-1]))
-        primal = 0.5 * float(w @ w) + self.C * loss
+        half = 0.5 * float(w @ w)
+        primal, t = half + self.C * loss, 1.0
+        if self.loss == "hinge" and self.tol * primal < primal - state.best_dual:
+            t, primal = stretched(problem, self.C, half, problem.sign * (scores + b), primal)
         if primal < state.best_primal:
-            state.best_primal, state.best = primal, np.append(w, b)
+            state.best_primal, state.best = primal, t * np.append(w, b)
         return b
 
     def _sort_out(self, problem: Problem, state: DualState, scores: Array) -> None:

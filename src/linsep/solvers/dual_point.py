@@ -24,6 +24,7 @@ __all__ = [
     "row_scores",
     "row_sum",
     "signed_sums",
+    "stretched",
 ]
 
 Array = NDArray[np.float64]
@@ -156,6 +157,31 @@ def best_offset(problem: Problem, loss: str, scores: Array, b: float) -> tuple[f
     else:
         b = _squared_offset(sign, s, scores, b)
     return b, _loss(loss, s, 1.0 - sign * (scores + b))
+
+
+def stretched(
+    problem: Problem, C: float, half: float, values: Array, primal: float
+) -> tuple[float, float]:
+    """The factor t >= 1 of least t^2 |w|^2 / 2 + C sum s_i max(0, 1 - t y_i f(x_i)), and that sum.
+
+    Where rows can be separated and C is large, what they lack of 1 costs much more than weights
+    that are a little longer. Between two corners 1 / (y f) the slope is linear in t.
+    """
+    short = np.flatnonzero(values < 1.0)
+    m, s = values[short], problem.weight[short]
+    if not len(m) or half <= 0.0 or not 2.0 * half < C * float(s @ m):
+        return 1.0, primal
+    order = np.argsort(m)
+    m, s = m[order], s[order]
+    pull = C * np.cumsum(s * m)  # of the rows up to each, the shortest first
+    with np.errstate(divide="ignore"):
+        corner = np.where(m > 0.0, 1.0 / m, np.inf)  # falling: rows beyond it are long enough
+    k = int(np.searchsorted(-(2.0 * half * corner - pull), 0.0, side="right")) - 1
+    k = min(max(k, 0), len(m) - 1)
+    low = corner[k + 1] if k + 1 < len(m) else 1.0
+    t = float(min(max(pull[k] / (2.0 * half), low, 1.0), corner[k]))
+    total = half * t * t + C * float(s @ np.maximum(1.0 - t * m, 0.0))
+    return (t, total) if total < primal else (1.0, primal)
 
 
 def _loss(loss: str, s: Array, u: Array) -> float:

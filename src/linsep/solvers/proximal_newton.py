@@ -27,7 +27,7 @@ from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.jit import proximal_newton as loops
 from linsep.solvers.dual_cd import DualCD, DualState
-from linsep.solvers.dual_point import row_lengths, row_scores, row_sum, signed_sums
+from linsep.solvers.dual_point import row_lengths, row_scores, row_sum, signed_sums, stretched
 from linsep.solvers.packed import packed
 from linsep.solvers.row_system import RowSystem, conjugate_gradients, factored
 
@@ -210,11 +210,15 @@ class ProximalNewton:
         if self.loss == "squared_hinge":
             scaled = state.alpha * np.where(problem.sign > 0, up, down)
             dual -= float((scaled * scaled / (4.0 * cost)).sum())
+        t = 1.0
+        if self.loss == "hinge" and self.tol * primal < primal - max(dual, state.best_dual):
+            values = problem.sign * (state.scores + state.a[-1])
+            t, primal = stretched(problem, self.C, 0.5 * float(w @ w), values, primal)
         if not np.isfinite(primal):
             state.status = Status.DIVERGED
             return
         if primal < state.best_primal:
-            state.best_primal, state.best = primal, state.a.copy()
+            state.best_primal, state.best = primal, t * state.a
         if dual > state.best_dual:
             state.best_dual, state.best_alpha = dual, state.alpha.copy()
         if state.gap <= self.tol:
