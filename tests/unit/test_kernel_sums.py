@@ -57,6 +57,16 @@ def test_float32_is_left_alone_where_it_brings_nothing_or_its_errors_are_not_kno
     assert rough_sums(far, full) is None
 
 
+@pytest.mark.parametrize("scale", [1e-21, 1e-20, 3e18])
+def test_float32_is_left_alone_where_squares_or_rates_leave_its_range(scale):
+    """Squares of such rows underflow in float32: distances would be 0, and bounds too."""
+    values, _, rng = values_of(0.1 / scale**2, scale)
+    full = rng.normal(size=(N, 2))
+    assert rough_sums(values, full) is None
+    G = np.zeros((2, N), np.float32)
+    assert stored_sums(values, G, np.arange(2), full[:2, 0], [(0, N)]) is None
+
+
 def test_half_of_a_symmetric_matrix_gives_the_same_sums():
     values, _, rng = values_of(0.1)
     ids, coef = np.sort(rng.permutation(N)[:1300]), rng.normal(size=1300)
