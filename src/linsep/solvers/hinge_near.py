@@ -24,7 +24,7 @@ __all__ = ["NearRows", "far_slope", "far_sums", "near_rows", "with_far"]
 
 Array = NDArray[np.float64]
 
-_LEAST = 4_000_000  # entries of a table from which leaving rows out pays
+_LEAST = 1_500_000  # entries of a table from which leaving rows out pays
 _MOST = 0.16  # share of the rows from which it does not
 _LONG = 16.0  # times the mean of |x|^2, from which rows are always near
 _PIECE = 16_384  # rows looked at together

@@ -41,7 +41,7 @@ class NewtonState(State):
     """The rows that are read, if not all; then u has one entry for each of them."""
     far: Array = field(default_factory=lambda: np.zeros(0))
     """Sums over the other rows; see solvers/hinge_near.py."""
-    reach: float = 2.0
+    reach: float = 2.2
     """How far from the corner rows are read."""
     move: float = 0.0
     """How far rows may move before all are read again."""

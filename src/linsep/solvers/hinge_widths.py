@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 FIRST = (2.0, 1.0, 0.5, 0.25)  # widths on the first set of rows
 SECOND = (0.25, 0.12)  # and on the next, before the width that the tolerance asks for
 _SMALLEST = 1e-13  # width below which rounding rules
-_ROUGH, _FINE = 3e-3, 1e-4  # shares of the objective that a step on a sample must promise
+_ROUGH, _FINE = 1e-3, 1e-4  # shares of the objective that a step on a sample must promise
 _RUNG = 12  # steps at one width on a sample, at most
 
 
