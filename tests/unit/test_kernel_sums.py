@@ -102,6 +102,18 @@ def test_rows_that_float32_cannot_tell_are_computed_again():
     assert not more.any()
 
 
+def test_sums_that_are_wrong_without_saying_so_are_not_used():
+    """Rows of another matrix in the memory that the values were kept in."""
+    values, y, rng = values_of(0.05)
+    alpha, ids = np.where(rng.random(N) < 0.7, rng.random(N), 0.0), np.arange(N)
+    used = np.flatnonzero(alpha)
+    G = values.block(np.roll(used, 1), ids, np.float32)
+    wrong = stored_sums(values, G, np.arange(len(used)), (alpha * y)[used], [(0, N)])
+    s, more = sums_of(values, ids, y, alpha * y, 40.0, wrong)
+    assert np.allclose(s, values.block(ids, used) @ (alpha * y)[used], rtol=0, atol=1e-10)
+    assert not more.any()
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_quick_predictions_are_those_of_the_decision_function(classes):
     rng = np.random.default_rng(2)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from linsep.certify.gap import Gap
 from linsep.certify.kernel_balls import ball_bounds
+from linsep.certify.kernel_errors import entry_error, roots
 from linsep.certify.kernel_sums import sums_of
 from linsep.certify.kernel_values import KernelValues
 from linsep.core.status import Status
@@ -76,7 +77,7 @@ def measure_pair(
     """
     alpha = np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0)
     s, more = sums_of(values, ids, y, alpha * y, b, rough)
-    root = np.sqrt(np.maximum(values.diagonal(ids), 0.0))
+    root = roots(values, ids, ids[np.flatnonzero(alpha)], convex)
     mass, share = float(np.abs(alpha) @ root), _share(values, alpha)
     quad, score = float((alpha * y) @ s), y * (s + b)
     high_quad = max(quad + (share + _SUM) * mass * mass, 0.0)
@@ -130,7 +131,7 @@ def _sums(values: KernelValues, ids: Index, signed: Array) -> Array:
 
 def _share(values: KernelValues, alpha: Array) -> float:
     """Rounding of each product alpha K_ij and of their sum, as a share of sqrt(K_ii K_jj)."""
-    return _entry_error(values) + (len(alpha) + 8) * _U
+    return entry_error(values) + (len(alpha) + 8) * _U
 
 
 def _rounding_matters(
@@ -148,8 +149,8 @@ def criterion(
     """The perceptron criterion of a machine, and its scores; an error is whatever may be one."""
     ids, some = np.arange(len(y)), np.flatnonzero(alpha)
     s = values.combine(some, (alpha * y)[some], ids)
-    root = np.sqrt(np.maximum(values.diagonal(), 0.0))
-    share = _entry_error(values) + (len(alpha) + 8) * _U
+    root = roots(values, ids, some, getattr(values.kernel, "positive", None) is True)
+    share = entry_error(values) + (len(alpha) + 8) * _U
     off = share * float(np.abs(alpha) @ root) * root + 4 * _U * (np.abs(s) + abs(b))
     score, length = y * (s + b), np.sqrt(max(float((alpha * y) @ s), 0.0))
     gap = KernelGap(
@@ -228,28 +229,3 @@ def _violation(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> flo
     if not len(up) or not len(low):
         return 0.0
     return max(float(low.max() - up.min()), 0.0)
-
-
-def _entry_error(values: KernelValues) -> float:
-    """Rounding of one kernel value in float64, as a share of sqrt(K_ii K_jj)."""
-    kernel = values.kernel
-    if kernel is None:
-        return 0.0  # the numbers given are the kernel
-    d = values.matrix.shape[1]
-    params = kernel.get_params()
-    power = sum(abs(float(v)) for k, v in params.items() if k.endswith("degree"))
-    error = 8 * (d + 16) * (1 + power) * _U
-    return float(error + sum(_exponent_error(part, values, d) for part in _leaves(kernel)))
-
-
-def _leaves(kernel: Any) -> list[Any]:
-    parts = [v for v in kernel.get_params(deep=False).values() if hasattr(v, "gram")]
-    return [leaf for part in parts for leaf in _leaves(part)] if parts else [kernel]
-
-
-def _exponent_error(kernel: Any, values: KernelValues, d: int) -> float:
-    """Of gamma |x - z|^2 by |x|^2 + |z|^2 - 2 x.z; beyond 1e6 differences are taken instead."""
-    if type(kernel).__name__ != "RBF":
-        return 0.0
-    largest = float(values.prepared(np.float64).squares.max(initial=0.0)) * float(kernel.rate)
-    return 4 * (d + 8) * _U * min(largest, 1e6) if np.isfinite(largest) else 8 * (d + 8) * _U

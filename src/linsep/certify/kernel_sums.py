@@ -152,14 +152,18 @@ def sums_of(
 ) -> tuple[Array, Array]:
     """Sums for the rows ``ids`` and what float32 adds to their errors: 0 where float64 was used.
 
-    rough is a pair (sums, error) of these rows.
+    rough is a pair (sums, error) of these rows. Those of the support vectors are made again, so
+    they tell whether it can be believed: values that somebody has kept may have been written to.
     """
     some = np.flatnonzero(signed)
     if rough is None:
         return values.combine(ids[some], signed[some], ids), np.zeros(len(ids))
     s, error = rough[0].copy(), rough[1].copy()
+    again = values.combine_symmetric(ids[some], signed[some])
+    if not (np.abs(s[some] - again) <= error[some]).all():
+        return values.combine(ids[some], signed[some], ids), np.zeros(len(ids))
     clear = (y * (s + b) - error > 1.0 + 1e-6 * (1.0 + abs(b))) & (signed == 0)
     rest = np.flatnonzero(~clear & (signed == 0))
-    s[some] = values.combine_symmetric(ids[some], signed[some])
+    s[some] = again
     s[rest] = values.combine(ids[some], signed[some], ids[rest])
     return s, np.where(clear, error, 0.0)

@@ -230,5 +230,6 @@ def read_all(
     kept: tuple[Any, LogisticReading] | None = problem.__dict__.get("_logistic_reading")
     if kept is None or kept[0] != key:
         reading = rows.read(a, offset=problem.fit_intercept, bent=False, threads=threads)
+        reading.m.flags.writeable = reading.v.flags.writeable = False  # others rely on it
         kept = problem.__dict__["_logistic_reading"] = key, reading
     return kept[1]
