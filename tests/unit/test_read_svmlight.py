@@ -281,6 +281,6 @@ def test_write_svmlight_refuses_what_cannot_be_read_back(tmp_path: Path) -> None
         write_svmlight(tmp_path / "t.svm", [[np.nan]], [1])
     with pytest.raises(LabelError, match="'a b' cannot be written"):
         write_svmlight(tmp_path / "t.svm", [[1.0]], ["a b"])
-    with pytest.raises(LabelError, match="2 labels but X has 1 rows"):
+    with pytest.raises(LabelError, match="2 labels but X has 1 row"):
         write_svmlight(tmp_path / "t.svm", [[1.0]], [1, 2])
     assert list(tmp_path.iterdir()) == []
