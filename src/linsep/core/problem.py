@@ -269,6 +269,11 @@ class Problem:
         self.__dict__["gram"] = _sum(found[:-1])
 
     @cached_property
+    def total_weight(self) -> float:
+        """The sum of the weights of all samples."""
+        return float(self.weight.sum())
+
+    @cached_property
     def squared_lengths(self) -> NDArray[np.float64]:
         """|x_i|^2 of every sample, without the constant 1."""
         if "gram" in self.__dict__:

@@ -40,6 +40,7 @@ class LogisticState(State):
     """Relative gap as the solver sees it; certify has the last word."""
     best: Array
     best_primal: float = np.inf
+    best_gap: float = np.inf
     lead: Array
     """A last step that is left to the certificate to evaluate; zero if there is none."""
     nested: bool = True

@@ -13,12 +13,14 @@ from linsep.core.status import Status
 from linsep.solvers.logistic_levels import level_rows, read_level, sample_sizes
 from linsep.solvers.logistic_line import minimum_along
 from linsep.solvers.logistic_state import LogisticState, pairs_solved
+from linsep.solvers.precision import want_double
 
 __all__ = ["LogisticSteps"]
 
 Array = NDArray[np.float64]
 
 _MEMORY = 12  # pairs of L-BFGS kept before the curvature is computed afresh
+_ROUNDING = 1e-13  # relative difference of objectives that are taken as equal
 _RUNAWAY = 12  # steps without a penalty after which shrinking steps are expected
 
 
@@ -108,9 +110,11 @@ class LogisticSteps:
         state.status = Status.RUNNING
         if state.level < len(sample_sizes(problem)):
             return
-        if state.primal <= state.best_primal:
-            state.best_primal, state.best = state.primal, a.copy()
         state.gap = self._gap(problem, state)
+        # close to the end rounding decides which objective is less, and the gap still shrinks
+        equal = abs(state.primal - state.best_primal) <= _ROUNDING * abs(state.primal)
+        if state.gap <= state.best_gap if equal else state.primal <= state.best_primal:
+            state.best_primal, state.best_gap, state.best = state.primal, state.gap, a.copy()
         if state.gap <= self.tol:
             state.status = Status.CERTIFIED
         elif not self.ridge and not self.patient:
@@ -160,15 +164,18 @@ class LogisticSteps:
         return read_level(
             problem, level, a,
             bent=bent, own=own or state.own,
-            seed=self.seed, threads=self.threads, wide=self.tol < 1e-4,
+            seed=self.seed, threads=self.threads, wide=self._wide(problem),
         )  # fmt: skip
 
     def _direction(self, problem: Problem, state: LogisticState) -> Array:
         return -pairs_solved(problem, state, self.cost, self.ridge)
 
     def _rows(self, problem: Problem, level: int) -> LogisticRows:
-        wide = self.tol < 1e-4
+        wide = self._wide(problem)
         return level_rows(problem, level, seed=self.seed, threads=self.threads, wide=wide)
+
+    def _wide(self, problem: Problem) -> bool:
+        return want_double(problem, self.cost, self.tol, self.threads)
 
 
 def _share(gap: float, primal: float) -> float:

@@ -40,7 +40,8 @@ from linsep.solvers.hinge_pass import Reading, RowSet
 from linsep.solvers.hinge_rows import Rows, rows_of_level, sizes, workable
 from linsep.solvers.hinge_state import NewtonState, relative_gap
 from linsep.solvers.hinge_widths import FIRST, SECOND, Widths, slopes
-from linsep.solvers.packed import NARROW, may_round
+from linsep.solvers.packed import may_round
+from linsep.solvers.precision import want_double
 
 __all__ = ["NewtonHinge", "NewtonState"]
 
@@ -343,7 +344,8 @@ class NewtonHinge:
         return 0.5 * float(a[:-1] @ a[:-1]) + self.C * float(reading.sums[loops.ROUNDED])
 
     def _rows(self, problem: Problem, state: NewtonState) -> Rows:
-        narrow, wide = may_round(problem, self.C, self.tol), self.tol < NARROW
+        narrow = may_round(problem, self.C, self.tol)
+        wide = want_double(problem, self.C, self.tol, self.threads)
         return rows_of_level(problem, state, self.seed, self.threads, wide=wide, narrow=narrow)
 
 

@@ -1,0 +1,44 @@
+"""Columns of 1e8 beside columns of 1e-6: answers are certified, in float32 as in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.core import Problem
+from linsep.solvers.precision import want_double
+
+SCALES = np.array([1e8, 1e-6, 1e-5, 1.0])
+
+
+def table(n):
+    rng = np.random.default_rng(1)
+    X = (rng.standard_normal((n, 4)) * SCALES).astype(np.float32)
+    return X, np.where(X @ (1 / SCALES) + 2 * rng.standard_normal(n) > 0.3, 1, -1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [2000, 6000, 20000])
+def test_logistic(n, dtype):
+    X, y = table(n)
+    model = linsep.LogisticRegression(C=0.3).fit(X.astype(dtype), y)
+    assert model.status_.name == "CERTIFIED"
+    assert model.certificate_.relative_gap <= 1e-3
+
+
+@pytest.mark.parametrize("n", [20000, 60000])
+def test_hinge(n):
+    X, y = table(n)
+    model = linsep.LinearSVM(C=0.1).fit(X, y)
+    assert model.status_.name == "CERTIFIED"
+    assert model.certificate_.relative_gap <= 1e-3
+
+
+def test_short_sums_serve_where_columns_are_of_order_one():
+    X, y = table(1000)
+    even = X / SCALES.astype(np.float32)
+    assert want_double(Problem(X, y), 1.0, 1e-3, None)
+    assert not want_double(Problem(even, y), 1.0, 1e-3, None)
+    assert want_double(Problem(even, y), 1.0, 1e-6, None)
+    assert not want_double(Problem(X.astype(float), y), 1.0, 1e-3, None)  # they are wide already
