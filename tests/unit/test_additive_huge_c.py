@@ -11,7 +11,6 @@ from sklearn.datasets import load_breast_cancer, load_digits
 import linsep
 from linsep.core import Problem
 from linsep.errors import GapWarning
-from linsep.estimators.additive_stretch import _factor
 from linsep.kernels import PowerMean
 from linsep.kernels.additive_levels import Levels
 from linsep.solvers.additive_blocks import assembled, kernel_block
@@ -58,25 +57,6 @@ def test_noise_ends_with_what_rounding_allows():
     gap = model.certificate_
     assert 0 <= gap.lower_bound <= gap.objective
     assert not model.status_.ok
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_the_factor_minimises(seed):
-    rng = np.random.default_rng(seed)
-    cost, margin = rng.gamma(1.0, 3.0, 20), 1.0 + 0.2 * rng.standard_normal(20)
-    squared = float(rng.gamma(1.0, 20.0))
-
-    def objective(s):
-        return 0.5 * squared * s**2 + float(cost @ np.maximum(0.0, 1 - s * margin))
-
-    s = _factor(squared, cost, margin, 1.4)
-    assert 1.0 <= s <= 1.4
-    grid = np.linspace(1.0, 1.4, 2001)
-    assert objective(s) <= min(map(objective, grid)) + 1e-9
-
-
-def test_a_machine_at_its_bounds_is_not_made_longer():
-    assert _factor(1.0, np.array([5.0]), np.array([0.9]), 1.0) == 1.0
 
 
 # -- parts ----------------------------------------------------------------------------------------

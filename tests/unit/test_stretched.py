@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from linsep import LinearSVM
 from linsep.core import Problem
+from linsep.losses.hinge import best_stretch
 from linsep.solvers.dual_point import stretched
 
 
@@ -34,6 +35,25 @@ def test_no_other_factor_is_better(seed, C, half, shift):
     others = [objective(x) for x in (*np.geomspace(1.0, 1e3, 300), *corners)]
     assert t >= 1.0 and found == pytest.approx(objective(t))
     assert found <= min(others) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_factor_stays_below_its_limit(seed):
+    rng = np.random.default_rng(seed)
+    cost, margin = rng.gamma(1.0, 3.0, 20), 1.0 + 0.2 * rng.standard_normal(20)
+    squared = float(rng.gamma(1.0, 20.0))
+
+    def objective(s):
+        return 0.5 * squared * s**2 + float(cost @ np.maximum(0.0, 1 - s * margin))
+
+    s = best_stretch(squared, cost, margin, 1.4)
+    assert 1.0 <= s <= 1.4
+    grid = np.linspace(1.0, 1.4, 2001)
+    assert objective(s) <= min(map(objective, grid)) + 1e-9
+
+
+def test_a_machine_at_its_bounds_is_not_made_longer():
+    assert best_stretch(1.0, np.array([5.0]), np.array([0.9]), 1.0) == 1.0
 
 
 def test_separable_rows_at_a_huge_cost_need_few_sweeps():

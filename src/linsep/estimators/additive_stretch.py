@@ -17,13 +17,13 @@ from linsep.core import Problem
 from linsep.core.parts import each_against_rest
 from linsep.estimators.additive_fit import Fitted
 from linsep.kernels.additive_function import AdditiveFunction
+from linsep.losses.hinge import best_stretch
 
 __all__ = ["rounding_of", "stretched"]
 
 Array = NDArray[np.float64]
 
 _LONGEST = 2.0
-_HALVINGS = 60
 _ROUNDED = 1.0 - 1e-14  # the scores of the longer machine are rounded anew
 
 
@@ -38,7 +38,7 @@ def stretched(problem: Problem, fitted: Fitted, C: float) -> Fitted:
         alpha = np.abs(fitted.dual[k])
         used = alpha > 0
         room = float((cost[used] / alpha[used]).min(initial=_LONGEST))
-        factors[k] = _factor(squared[k], cost, safe, room)
+        factors[k] = best_stretch(float(squared[k]), cost, safe, max(1.0, room))
     longer = AdditiveFunction(
         function.power, function.start, function.values, function.coef * factors
     )
@@ -54,18 +54,3 @@ def rounding_of(problem: Problem, fitted: Fitted, C: float) -> float:
         near = part.sign * scores[:, k] < 1.0 + off[:, k]
         total += float((cost * off[:, k])[near].sum())
     return total
-
-
-def _factor(squared: float, cost: Array, margin: Array, room: float) -> float:
-    """Where |w|^2 s^2 / 2 + sum cost max(0, 1 - s margin) is least, 1 <= s <= room."""
-
-    def slope(s: float) -> float:
-        return s * squared - float((cost * margin)[s * margin < 1.0].sum())
-
-    low, high = 1.0, min(room, _LONGEST)
-    if not (high > 1.0 and slope(low) < 0.0):
-        return 1.0
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
-    return high

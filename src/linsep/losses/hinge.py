@@ -16,7 +16,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LOSSES", "conjugate", "derivative", "rounded_excess", "slopes_along", "value"]
+__all__ = [
+    "LOSSES",
+    "best_stretch",
+    "conjugate",
+    "derivative",
+    "rounded_excess",
+    "slopes_along",
+    "value",
+]
 
 Array = NDArray[np.float64]
 
@@ -70,3 +78,27 @@ def slopes_along(h: float, t: float, u: Array, change: Array, cost: Array, cente
         z = 2.0 * np.maximum(v, 0.0)
         bend = np.where(v > 0.0, 2.0, 0.0)
     return np.array([c @ z, (c * change) @ bend])
+
+
+def best_stretch(squared: float, cost: Array, values: Array, most: float = np.inf) -> float:
+    """The t in [1, most] of least t^2 |w|^2 / 2 + sum cost max(0, 1 - t y f), values being y f.
+
+    Where rows can be separated and C is large, what they lack of 1 costs much more than weights
+    that are a little longer. Between two corners 1 / (y f) the slope is linear in t.
+
+    >>> best_stretch(1.0, np.array([1e9, 1e9]), np.array([0.5, 3.0]))
+    2.0
+    """
+    short = np.flatnonzero(values < 1.0)
+    m, c = values[short], cost[short]
+    if not len(m) or squared <= 0.0 or not squared < float(c @ m):
+        return 1.0
+    order = np.argsort(m)
+    m, c = m[order], c[order]
+    pull = np.cumsum(c * m)  # of the rows up to each, the shortest first
+    with np.errstate(divide="ignore"):
+        corner = np.where(m > 0.0, 1.0 / m, np.inf)  # falling: rows beyond it are long enough
+    k = int(np.searchsorted(-(squared * corner - pull), 0.0, side="right")) - 1
+    k = min(max(k, 0), len(m) - 1)
+    low = corner[k + 1] if k + 1 < len(m) else 1.0
+    return float(min(max(pull[k] / squared, low, 1.0), corner[k], most))

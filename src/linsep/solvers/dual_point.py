@@ -14,6 +14,7 @@ from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.jit import products
 from linsep.jit.layouts import CSR, Matrix
+from linsep.losses.hinge import best_stretch, value
 
 __all__ = [
     "Bounds",
@@ -162,31 +163,18 @@ def best_offset(problem: Problem, loss: str, scores: Array, b: float) -> tuple[f
 def stretched(
     problem: Problem, C: float, half: float, values: Array, primal: float
 ) -> tuple[float, float]:
-    """The factor t >= 1 of least t^2 |w|^2 / 2 + C sum s_i max(0, 1 - t y_i f(x_i)), and that sum.
+    """The factor t >= 1 of the best length of weights w, half being |w|^2 / 2, and the objective.
 
-    Where rows can be separated and C is large, what they lack of 1 costs much more than weights
-    that are a little longer. Between two corners 1 / (y f) the slope is linear in t.
+    values are y_i f(x_i), primal the objective at t = 1.
     """
-    short = np.flatnonzero(values < 1.0)
-    m, s = values[short], problem.weight[short]
-    if not len(m) or half <= 0.0 or not 2.0 * half < C * float(s @ m):
-        return 1.0, primal
-    order = np.argsort(m)
-    m, s = m[order], s[order]
-    pull = C * np.cumsum(s * m)  # of the rows up to each, the shortest first
-    with np.errstate(divide="ignore"):
-        corner = np.where(m > 0.0, 1.0 / m, np.inf)  # falling: rows beyond it are long enough
-    k = int(np.searchsorted(-(2.0 * half * corner - pull), 0.0, side="right")) - 1
-    k = min(max(k, 0), len(m) - 1)
-    low = corner[k + 1] if k + 1 < len(m) else 1.0
-    t = float(min(max(pull[k] / (2.0 * half), low, 1.0), corner[k]))
-    total = half * t * t + C * float(s @ np.maximum(1.0 - t * m, 0.0))
+    cost = C * problem.weight
+    t = best_stretch(2.0 * half, cost, values)
+    total = half * t * t + _loss("hinge", cost, 1.0 - t * values)
     return (t, total) if total < primal else (1.0, primal)
 
 
 def _loss(loss: str, s: Array, u: Array) -> float:
-    p = np.maximum(u, 0.0)
-    return float(s @ (p if loss == "hinge" else p * p))
+    return float(s @ value(loss, u))
 
 
 def _hinge_offset(sign: Array, s: Array, scores: Array) -> float:
