@@ -29,6 +29,7 @@ from linsep.core.status import Status
 from linsep.losses.logistic import loss, probability
 from linsep.solvers.logistic_line import dual_witness
 from linsep.solvers.mistakes import start_weights
+from linsep.solvers.penalty import Penalty
 from linsep.solvers.schedule import Schedule
 
 __all__ = ["GradientAscent", "GradientState", "curvature_bound"]
@@ -68,7 +69,7 @@ class GradientState(State):
 
 
 @dataclass(frozen=True)
-class GradientAscent:
+class GradientAscent(Penalty):
     """Gradient ascent with a rate that may decay.
 
     Parameters
@@ -99,16 +100,6 @@ class GradientAscent:
     reference: int | None = None
 
     unit: ClassVar[str] = "step"
-
-    @property
-    def ridge(self) -> float:
-        """1, or 0 where there is no penalty."""
-        return 0.0 if np.isinf(self.C) else 1.0
-
-    @property
-    def cost(self) -> float:
-        """Factor of the losses."""
-        return 1.0 if np.isinf(self.C) else self.C
 
     def init(self, problem: Problem, *, start: Any = None) -> GradientState:
         """Zero weights, or (coef, intercept)."""

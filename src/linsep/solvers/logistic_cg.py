@@ -25,6 +25,7 @@ from linsep.core.status import Status
 from linsep.losses.logistic import curvature, loss, probability
 from linsep.solvers.dual_point import row_scores, row_sum
 from linsep.solvers.logistic_line import dual_witness, minimum_along
+from linsep.solvers.penalty import Penalty
 from linsep.solvers.row_system import RowSystem, conjugate_gradients
 
 __all__ = ["LogisticCG", "LogisticCGState"]
@@ -59,7 +60,7 @@ class LogisticCGState(State):
 
 
 @dataclass(frozen=True)
-class LogisticCG:
+class LogisticCG(Penalty):
     """Newton's method with conjugate gradients.
 
     Parameters
@@ -83,16 +84,6 @@ class LogisticCG:
     patient: bool = False
 
     unit: ClassVar[str] = "Newton step"
-
-    @property
-    def ridge(self) -> float:
-        """1, or 0 where there is no penalty."""
-        return 0.0 if np.isinf(self.C) else 1.0
-
-    @property
-    def cost(self) -> float:
-        """Factor of the losses."""
-        return 1.0 if np.isinf(self.C) else self.C
 
     def init(self, problem: Problem, *, start: Any = None) -> LogisticCGState:
         """Zero weights, or (coef, intercept)."""

@@ -13,6 +13,7 @@ from linsep.core.status import Status
 from linsep.solvers.logistic_levels import level_rows, read_level, sample_sizes
 from linsep.solvers.logistic_line import minimum_along
 from linsep.solvers.logistic_state import LogisticState, pairs_solved
+from linsep.solvers.penalty import Penalty
 from linsep.solvers.precision import want_double
 
 __all__ = ["LogisticSteps"]
@@ -25,7 +26,7 @@ _RUNAWAY = 12  # steps without a penalty after which shrinking steps are expecte
 
 
 @dataclass(frozen=True)
-class LogisticSteps:
+class LogisticSteps(Penalty):
     """The settings of Newton's method, see ``newton_logistic.py``, and its single steps."""
 
     C: float = 1.0
@@ -33,16 +34,6 @@ class LogisticSteps:
     seed: int = 0
     threads: int | None = None
     patient: bool = False
-
-    @property
-    def ridge(self) -> float:
-        """1, or 0 where there is no penalty."""
-        return 0.0 if np.isinf(self.C) else 1.0
-
-    @property
-    def cost(self) -> float:
-        """Factor of the losses."""
-        return 1.0 if np.isinf(self.C) else self.C
 
     def _enter(self, problem: Problem, state: LogisticState, level: int, a: Array) -> None:
         """Go on with another set of rows; the curvature of the last one is kept."""

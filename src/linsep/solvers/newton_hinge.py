@@ -268,9 +268,7 @@ class NewtonHinge:
             state.kappa = min(max(10 * state.kappa, _DAMPED if state.near.size else 1e-3), 10.0)
         else:
             ratio = (old - new) / predicted if predicted > 0 else 1.0
-            state.kappa *= (
-                0.3 if ratio > 0.9 else 0.3 if ratio > 0.6 else 1.0 if ratio > 0.3 else 4.0
-            )
+            state.kappa *= 0.3 if ratio > 0.6 else 1.0 if ratio > 0.3 else 4.0
         state.idle = state.idle + 1 if not new < old else 0
         if not new <= old + 1e-9 * abs(old):  # rounding: stay where we are
             if state.idle > 3:

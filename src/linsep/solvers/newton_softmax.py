@@ -31,6 +31,7 @@ from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.losses.softmax import Shares
 from linsep.solvers import softmax_system as system
+from linsep.solvers.penalty import Penalty
 from linsep.solvers.softmax_direction import direction, refactor, remember, shortcut
 from linsep.solvers.softmax_pass import SoftmaxRows
 from linsep.solvers.softmax_rows import (
@@ -54,7 +55,7 @@ _FIRST_STEPS = 8  # on all rows, before the classes get matrices of their own
 
 
 @dataclass(frozen=True)
-class NewtonSoftmax:
+class NewtonSoftmax(Penalty):
     """Softmax regression of two classes and more.
 
     Parameters
@@ -87,11 +88,6 @@ class NewtonSoftmax:
     reference: int | None = None
 
     unit: ClassVar[str] = "Newton step"
-
-    @property
-    def ridge(self) -> float:
-        """1, or 0 where there is no penalty."""
-        return 0.0 if np.isinf(self.C) else 1.0
 
     def init(self, problem: Problem, *, start: Any = None) -> SoftmaxState:
         """Zero weights, or (coef, intercept) with one row a class to start from."""
