@@ -10,6 +10,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linsep
+import linsep.errors
 from linsep.estimators.kernel_map import KernelMap
 from linsep.kernels import RBF, ChiSquared, Intersection, Linear, Sigmoid
 
@@ -67,3 +68,23 @@ def test_a_gram_matrix_has_no_rows():
         linsep.approximate(linsep.KernelSVM(kernel="precomputed"), X @ X.T, Y)
     with pytest.raises(linsep.errors.SettingError, match="only for RBF"):
         linsep.approximate(linsep.KernelSVM(kernel="linear"), X, Y, method="random-features")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"n_components": 0}, {"n_components": 1.5}, {"n_components": "a"}, {"n_components": True},
+     {"sample": 0}, {"sample": None}, {"svm": linsep.LinearSVM()}],
+)  # fmt: skip
+def test_settings_that_make_no_sense_are_named(wrong):
+    X, Y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    svm = wrong.pop("svm", linsep.KernelSVM())
+    name = next(iter(wrong), "svm")
+    with pytest.raises(
+        linsep.errors.SettingError, match=f"'{name}' parameter of approximate must be"
+    ):
+        linsep.approximate(svm, X, Y, **wrong)
+
+
+def test_no_more_components_than_rows():
+    X, Y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    assert linsep.approximate(linsep.KernelSVM(), X, Y, n_components=10**9).n_components == 30

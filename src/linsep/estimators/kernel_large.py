@@ -16,6 +16,7 @@ from linsep.errors import DataError, LinsepWarning, SettingError
 from linsep.estimators.kernel_map import KernelMap
 from linsep.estimators.kernel_svm import KernelSVM
 from linsep.estimators.linear_svm import LinearSVM
+from linsep.estimators.params import Check, check_value, number
 
 __all__ = ["Approximation", "approximate"]
 
@@ -28,6 +29,7 @@ class Approximation:
     """Feature map and LinearSVM, fitted to all rows."""
     method: str
     n_components: int
+    """Of ``model``: as many as asked for, but no more than rows to take them from."""
     trained: int
     """Rows of the sample that both machines were trained on."""
     tested: int
@@ -104,6 +106,9 @@ def approximate(
     >>> fast.loss < 0.05, fast.model.predict(X).shape
     (True, (600,))
     """
+    check_value("approximate", "svm", svm, Check(_is_machine, "a KernelSVM"))
+    for name, value in {"n_components": n_components, "sample": sample}.items():
+        check_value("approximate", name, value, number(1, whole=True))
     labels = np.asarray(y)
     problem = clone(svm)._problem(X, labels, sample_weight)
     if problem.n < 10:
@@ -137,7 +142,7 @@ def approximate(
     return Approximation(
         model=model,
         method=method,
-        n_components=n_components,
+        n_components=model[0].n_components,
         trained=len(train),
         tested=len(test),
         exact=float(np.average(wanted == truth, weights=share)),
@@ -145,6 +150,10 @@ def approximate(
         agreement=float(np.average(found == wanted, weights=share)),
         whole=float(np.average(most.predict(new) == truth, weights=share)),
     )
+
+
+def _is_machine(svm: Any) -> bool:
+    return isinstance(svm, KernelSVM)
 
 
 def _weight_name(model: Any) -> str:

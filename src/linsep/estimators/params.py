@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from linsep.errors import SettingError
 
 __all__ = [
-    "Check", "boolean", "check_params", "either", "function", "jobs",
+    "Check", "boolean", "check_params", "check_value", "either", "function", "jobs",
     "none", "number", "one_of", "seed_of",
 ]  # fmt: skip
 
@@ -67,12 +67,15 @@ def either(*checks: Check) -> Check:
 def check_params(estimator: Any, table: dict[str, Check]) -> None:
     """Raise SettingError for the first parameter that fails its test."""
     for name, check in table.items():
-        value = getattr(estimator, name)
-        if not check.test(value):
-            raise SettingError(
-                f"The {name!r} parameter of {type(estimator).__name__} must be {check.words}. "
-                f"Got {value!r} instead."
-            )
+        check_value(type(estimator).__name__, name, getattr(estimator, name), check)
+
+
+def check_value(owner: str, name: str, value: Any, check: Check) -> None:
+    """Raise SettingError when the value fails its test."""
+    if not check.test(value):
+        raise SettingError(
+            f"The {name!r} parameter of {owner} must be {check.words}. Got {value!r} instead."
+        )
 
 
 def seed_of(random_state: Any) -> int:
