@@ -45,3 +45,29 @@ def test_short_sums_serve_where_columns_are_of_order_one():
     assert not want_double(Problem(even, y), 1.0, 1e-3, None)
     assert want_double(Problem(even, y), 1.0, 1e-6, None)
     assert not want_double(Problem(X.astype(float), y), 1.0, 1e-3, None)  # they are wide already
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(20_000, 20, 3), (4000, 300, 6)])  # all derivatives; a product
+def test_softmax(shape, dtype):
+    n, d, K = shape
+    rng = np.random.default_rng(0)
+    scales = 10.0 ** np.linspace(-6, 7, d)
+    X = (rng.standard_normal((n, d)) * scales).astype(np.float32)
+    W = rng.standard_normal((K, d)) / scales / np.sqrt(d)
+    y = np.argmax(X @ W.T + rng.gumbel(size=(n, K)), axis=1)
+    model = linsep.LogisticRegression(C=0.1).fit(X.astype(dtype), y)
+    assert model.status_.name == "CERTIFIED"
+    assert model.certificate_.relative_gap <= 1e-3
+
+
+def test_softmax_with_a_matrix_for_each_class():
+    """More steps than the first matrix is kept for."""
+    rng = np.random.default_rng(3)
+    n, d, K = 8000, 260, 6
+    scales = 10.0 ** rng.uniform(-6, 6, d)
+    X = rng.standard_normal((n, d)) * scales
+    y = np.argmax(X @ (rng.standard_normal((K, d)) / scales).T, axis=1)
+    model = linsep.LogisticRegression(C=10.0, tol=1e-3).fit(X, y)
+    assert model.status_.name == "CERTIFIED"
+    assert model.n_iter_ > 9

@@ -32,6 +32,7 @@ from linsep.core.status import Status
 from linsep.losses.softmax import Shares
 from linsep.solvers import softmax_system as system
 from linsep.solvers.penalty import Penalty
+from linsep.solvers.precision import want_double
 from linsep.solvers.softmax_direction import direction, refactor, remember, shortcut
 from linsep.solvers.softmax_pass import SoftmaxRows
 from linsep.solvers.softmax_rows import (
@@ -156,7 +157,7 @@ class NewtonSoftmax(Penalty):
         if jump is not None:
             self._move(problem, state, rows, jump, 1.0)
         else:
-            self._move(problem, state, rows, direction(state, self.ridge, self.reference))
+            self._move(problem, state, rows, direction(state, self.reference))
         state.rung += 1
 
     def _turned_back(self, problem: Problem, state: SoftmaxState) -> bool:
@@ -345,7 +346,9 @@ def _small(problem: Problem) -> bool:
 def _wide(problem: Problem, solver: NewtonSoftmax) -> bool:
     """Whether to calculate in float64: where accuracy is asked for or costs little."""
     small = system.kind_of(problem.n, n_columns(problem), problem.K) == "blocks"
-    return solver.tol < 1e-4 or small or problem.n * problem.d < 1 << 20
+    if small or problem.n * problem.d < 1 << 20:
+        return True
+    return want_double(problem, solver.cost, solver.tol, solver.threads)
 
 
 _kept = threading.local()
@@ -359,7 +362,7 @@ def _row_set(problem: Problem, solver: NewtonSoftmax, level: int) -> SoftmaxRows
         found: SoftmaxRows = held[1]
         return found
     wide = _wide(problem, solver)
-    C = 1.0 if np.isinf(solver.C) else solver.C
+    C = solver.cost
     if level == 1:
         made = all_rows(problem, C, wide=wide, threads=solver.threads)
     else:

@@ -48,7 +48,7 @@ def refactor(
         found, state.scales = system.factor_blocks(rows, now, ridge, offset, fixed, seed)
     elif kind == "product":
         found, state.scales, state.class_factors, state.class_scales = system.factor_product(
-            rows, now, offset, fixed, seed
+            rows, now, ridge, offset, fixed, seed
         )
     elif kind == "classes":
         found = system.factor_classes(rows, now, ridge, offset, seed)
@@ -57,13 +57,13 @@ def refactor(
     state.factors = np.atleast_3d(found.T).T.astype(rows.dtype, copy=False)
 
 
-def solved(state: SoftmaxState, G: Array, ridge: float, fixed: int | None) -> Array:
+def solved(state: SoftmaxState, G: Array, fixed: int | None) -> Array:
     """H^-1 G by the matrix at hand."""
     if state.kind == "blocks":
         return system.Blocks(state.factors[0], state.scales, len(G)).solve(G)[:, :-1]
     if state.kind == "product":
         parts = (state.factors[0], state.scales, state.class_factors, state.class_scales)
-        out = system.solve_product(parts, ridge, G)
+        out = system.solve_product(parts, G)
     elif state.kind == "classes":
         out = system.solve_classes(state.factors, G)
     else:
@@ -73,7 +73,7 @@ def solved(state: SoftmaxState, G: Array, ridge: float, fixed: int | None) -> Ar
     return out
 
 
-def direction(state: SoftmaxState, ridge: float, fixed: int | None) -> Array:
+def direction(state: SoftmaxState, fixed: int | None) -> Array:
     """-H^-1 gradient with H corrected by the pairs, and intercepts to match."""
     dW = np.zeros_like(state.W)
     room = max(1, len(state.steps_s))
@@ -87,10 +87,10 @@ def direction(state: SoftmaxState, ridge: float, fixed: int | None) -> Array:
         t = float(np.vdot(s, q)) / float(np.vdot(s, y))
         kept.append(t)
         q -= t * y
-    q = solved(state, q, ridge, fixed)
+    q = solved(state, q, fixed)
     if pairs:
         s, y = pairs[-1]
-        q *= float(np.vdot(s, y)) / float(np.vdot(y, solved(state, y, ridge, fixed)))
+        q *= float(np.vdot(s, y)) / float(np.vdot(y, solved(state, y, fixed)))
     for (s, y), t in zip(pairs, reversed(kept)):
         q += s * (t - float(np.vdot(y, q)) / float(np.vdot(s, y)))
     dW[:, :-1] = -q

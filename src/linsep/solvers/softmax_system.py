@@ -3,7 +3,8 @@
 blocks     all second derivatives by the weights and intercepts of all classes, by Cholesky
 product    A x G: classes times columns, A the average of diag(p) - p p' over the rows and G the
            weighted products of the columns, about their weighted mean since intercepts follow;
-           two small eigenvalue problems
+           two small eigenvalue problems, that of the columns relative to G + ridge: whatever
+           their units, no column drowns in the rounding of a larger one
 classes    the second derivatives by the weights of each class alone, once the rows in doubt
            are known; what couples the classes is left to the corrections
 diagonal   for very many columns
@@ -129,9 +130,12 @@ class Blocks:
 
 
 def factor_product(
-    rows: SoftmaxRows, now: Shares, offset: bool, reference: int | None, seed: int
+    rows: SoftmaxRows, now: Shares, ridge: float, offset: bool, reference: int | None, seed: int
 ) -> tuple[Array, Array, Array, Array]:
-    """Eigenvectors and eigenvalues of the two factors."""
+    """Vectors U with U'(G + R)U = 1, U'R U = diag(kept), and those of the classes.
+
+    R is the ridge, or what rounding leaves of G where that is more.
+    """
     p, K = rows.probabilities(now), rows.K
     cost = rows.cost.astype(p.dtype, copy=False)
     h = rows.cost * (p * (1.0 - p)).sum(axis=0) / K
@@ -147,17 +151,34 @@ def factor_product(
     if reference is not None:
         A[reference] = A[:, reference] = 0.0
     A *= K / max(float(np.trace(A)), 1e-300)
-    big, U = scipy.linalg.eigh(G, check_finite=False)
     small, V = scipy.linalg.eigh(A, check_finite=False)
-    blur = 1e-7 if rows.dtype == np.float32 else 1e-13
-    return U, np.maximum(big, blur * max(big[-1], 1e-300)), V, np.maximum(small, 1e-3)
+    kept, U = _against_ridge(G, ridge, _blur(rows))
+    return U, kept, V, np.maximum(small, 1e-3)
 
 
-def solve_product(parts: tuple[Array, Array, Array, Array], ridge: float, G: Array) -> Array:
+def _blur(rows: SoftmaxRows) -> float:
+    """What rounding leaves of the products of a column with itself."""
+    return 1e-7 if rows.dtype == np.float32 else 1e-13
+
+
+def _against_ridge(G: Array, ridge: float, blur: float) -> tuple[Array, Array]:
+    while True:
+        R = np.maximum(ridge, np.maximum(blur * G.diagonal(), 1e-300))
+        scale = 1.0 / np.sqrt(G.diagonal() + R)
+        scaled = G * scale[:, None] * scale
+        np.fill_diagonal(scaled, 1.0)
+        try:
+            kept, U = scipy.linalg.eigh(np.diag(R * scale * scale), scaled, check_finite=False)
+            return np.clip(kept, 0.0, 1.0), scale[:, None] * U
+        except scipy.linalg.LinAlgError:  # columns that depend on each other
+            blur *= 10
+
+
+def solve_product(parts: tuple[Array, Array, Array, Array], G: Array) -> Array:
     """(A x G + ridge)^-1 applied to derivatives of shape (K, d)."""
-    U, big, V, small = parts
+    U, kept, V, small = parts
     inner = (V.T @ G).astype(U.dtype) @ U
-    inner /= np.outer(small, big) + ridge
+    inner /= np.outer(small, 1.0 - kept) + kept
     out: Array = V @ (inner @ U.T)
     return out
 
@@ -207,7 +228,8 @@ def factor_classes(
 ) -> NDArray[Any]:
     """For each class the Cholesky factor of its own second derivatives, shape (K, d, d).
 
-    Each class has a sample of its own, of the rows where it is in doubt.
+    Each class has a sample of its own, of the rows where it is in doubt. Factors are those of the
+    matrix scaled to a unit diagonal, their rows then scaled back: L L' is the matrix itself.
     """
     p, K, d = rows.probabilities(now), rows.K, rows.d
     out = np.empty((K, d, d), rows.dtype)
@@ -220,13 +242,16 @@ def factor_classes(
         G, sums = rows.weighted_gram(index, weight)
         if offset and weight.sum() > 0:
             G -= np.outer(sums, sums / weight.sum())
-        typical = max(float(np.trace(G)) / d, 1e-300)
-        G.flat[:: d + 1] += ridge
-        jitter = 1e-6 if rows.dtype == np.float32 else 1e-12
+        G.flat[:: d + 1] = np.maximum(G.diagonal(), 1e-300) + ridge
+        size = np.sqrt(G.diagonal())
+        G /= size[:, None]
+        G /= size
+        jitter = 10 * _blur(rows)
         while True:
-            G.flat[:: d + 1] += jitter * typical
+            np.fill_diagonal(G, 1.0 + jitter)
             try:
-                out[k] = scipy.linalg.cholesky(G.astype(rows.dtype), lower=True, check_finite=False)
+                L = scipy.linalg.cholesky(G.astype(rows.dtype), lower=True, check_finite=False)
+                out[k] = size[:, None] * L
                 return
             except scipy.linalg.LinAlgError:
                 jitter *= 10
