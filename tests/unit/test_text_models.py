@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.datasets import load_iris
+from sklearn.svm import SVC
 
 import linsep
+import linsep.kernels
 from linsep.cli.main import main
 from linsep.errors import ModelError, SettingError
 
@@ -169,6 +171,65 @@ def test_what_is_written_is_read_and_proved_again(tmp_path, multi_class, loss):
         assert report.relative_gap < 1e-3
 
 
+KERNELS = [
+    linsep.kernels.Linear(), linsep.kernels.RBF(gamma=0.5), linsep.kernels.RBF(sigma=2.0),
+    linsep.kernels.Polynomial(degree=2, coef0=0.5, gamma=0.1), linsep.kernels.Sigmoid(0.001, -0.1),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.LinsepWarning")
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_kernel_machines_are_written_to_the_bit(tmp_path, kernel, classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = np.where(X < 1.0, 0.0, X), np.array([7, -3, 5])[np.minimum(y, classes - 1)]
+    for rows in (X, scipy.sparse.csr_array(X)):
+        ours = linsep.KernelSVM(kernel=kernel).fit(rows, y)
+        linsep.save(ours, tmp_path / "ours.model")
+        model = linsep.load(tmp_path / "ours.model")
+        assert np.array_equal(model.dual_coef_, ours.dual_coef_)
+        assert np.array_equal(model.intercept_, ours.intercept_)
+        wanted = SVC(decision_function_shape="ovo", C=1.0, kernel="precomputed")
+        wanted.fit(kernel.gram(X), y)
+        assert (model.predict(X) == ours.predict(X)).mean() > 0.98
+        shape = model.decision_function(X).shape
+        assert shape == wanted.decision_function(kernel.gram(X)).shape
+        linsep.save(model, tmp_path / "again.model")
+        assert (tmp_path / "again.model").read_text() == (tmp_path / "ours.model").read_text()
+        if kernel.positive:
+            report = linsep.certify(tmp_path / "ours.model", X, y, C=1.0)
+            assert report.relative_gap < 2e-3
+
+
+def test_the_machine_of_xor_as_a_file(tmp_path):
+    X, y = [[1, 1], [-1, -1], [1, -1], [-1, 1]], [-1, -1, 1, 1]
+    model = linsep.KernelSVM(np.inf, kernel=linsep.kernels.Polynomial(2)).fit(X, y)
+    linsep.save(model, tmp_path / "xor.model")
+    text = (tmp_path / "xor.model").read_text()
+    assert text.startswith("svm_type c_svc\nkernel_type polynomial\ndegree 2\ngamma 1\ncoef0 1\n")
+    assert "label -1 1\nnr_sv 2 2\nSV\n0.125 1:1 2:1\n" in text
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.LinsepWarning")
+def test_kernels_that_libsvm_does_not_know_are_refused(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    path = tmp_path / "a.model"
+    for kernel in ("intersection", 2.0 * linsep.kernels.RBF(1.0)):
+        with pytest.raises(ModelError, match="LIBSVM has no kernel"):
+            linsep.save(linsep.KernelSVM(kernel=kernel).fit(X, y), path)
+    with pytest.raises(ModelError, match="labels are whole numbers"):
+        linsep.save(linsep.KernelSVM().fit(X, np.array(list("abc"))[y]), path)
+    with pytest.raises(ModelError, match="one machine for each class"):
+        linsep.save(linsep.KernelPerceptron(max_iter=3).fit(X, y), path)
+    with pytest.raises(ModelError, match="neither weights of features nor support vectors"):
+        linsep.save(linsep.GaussianClassifier().fit(X, y), path)
+    assert not path.exists()
+    two = linsep.KernelPerceptron().fit(X[:100], y[:100])
+    linsep.save(two, path)
+    found = linsep.load(path).decision_function(X)
+    np.testing.assert_allclose(found, two.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
 def test_two_classes_by_crammer_and_singer(tmp_path):
     text = linear("MCSVM_CS", "0.5 -0.5", labels="1 -1")
     model = linsep.load(written(tmp_path, text))
@@ -227,7 +288,7 @@ def test_other_files_and_settings_are_refused(tmp_path):
     with pytest.raises(ModelError, match="whole numbers"):
         linsep.save(linsep.LinearSVM().fit(TWO[0], ["a", "b"]), tmp_path / "c.model")
     with pytest.raises(ModelError, match=r"save it as \.json"):
-        linsep.save(linsep.KernelSVM().fit(*TWO), tmp_path / "c.model")
+        linsep.save(linsep.AdditiveSVM().fit([[1.0], [2.0]], [0, 1]), tmp_path / "c.model")
 
 
 def test_the_command_line_reads_them(tmp_path, capsys):

@@ -20,7 +20,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         A fitted estimator of linsep.
     path : str or path
         Ends in ``.json``: versioned JSON, with the answer and its certificate; no pickle.
-        Ends in ``.model``: the text of LIBLINEAR, for linear models of integer labels.
+        Ends in ``.model``: the text of LIBLINEAR for linear models, of LIBSVM for machines of
+        support vectors; both know integer labels only.
 
     Raises
     ------
@@ -29,12 +30,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     from linsep.formats.json_model import save_json
     from linsep.formats.liblinear import write_liblinear
+    from linsep.formats.libsvm_write import has_vectors, write_libsvm
 
     check_ending(path)
-    if Path(path).suffix.lower() == ".model":
-        write_liblinear(model, path)
-    else:
+    if Path(path).suffix.lower() != ".model":
         save_json(model, path)
+    elif has_vectors(model):
+        write_libsvm(model, path)
+    else:
+        write_liblinear(model, path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -92,5 +96,5 @@ def check_ending(path: str | os.PathLike[str]) -> None:
     if ending not in (".json", ".model"):
         raise ModelError(
             f"{path}: the ending {ending!r} is no model format; give a .json file, or a .model "
-            "file of LIBLINEAR."
+            "file of LIBLINEAR or LIBSVM."
         )

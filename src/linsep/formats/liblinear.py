@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import ModelError
-from linsep.formats.text_model import Head, number, sorted_labels
+from linsep.formats.text_model import Head, number, sorted_labels, whole_labels, write_lines
 
 __all__ = ["SOLVERS", "LiblinearModel", "is_liblinear", "write_liblinear"]
 
@@ -156,32 +156,24 @@ def write_liblinear(model: Any, path: str | os.PathLike[str]) -> None:
 
     LIBLINEAR has no word for an intercept without penalty; its predictions do not ask for one.
     """
-    from linsep.core.files import atomic_write_bytes
-
     name = _solver_name(model)
-    classes = np.asarray(model.classes_)
-    labels = classes.astype(np.int64) if classes.dtype.kind in "biuf" else None
-    if labels is None or not np.array_equal(labels, classes):
-        raise ModelError(f"LIBLINEAR's labels are whole numbers; the classes are {list(classes)}.")
+    labels = whole_labels(model.classes_, "LIBLINEAR")
     coef = np.column_stack([np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)])
     if len(coef) == 1:
         labels = labels[::-1]  # the machine of two classes is for the first label
     head = [
-        f"solver_type {name}", f"nr_class {len(classes)}", f"label {' '.join(map(str, labels))}",
+        f"solver_type {name}", f"nr_class {len(labels)}", f"label {' '.join(map(str, labels))}",
         f"nr_feature {coef.shape[1] - 1}", "bias 1", "w",
     ]  # fmt: skip
     body = ["".join(f"{value:.17g} " for value in row) for row in coef.T]
-    try:
-        atomic_write_bytes(path, "\n".join([*head, *body, ""]).encode())
-    except OSError as error:
-        raise ModelError(f"{path} cannot be written: {error.strerror or error}.") from error
+    write_lines([*head, *body], path)
 
 
 def _solver_name(model: Any) -> str:
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
         raise ModelError(
-            f"{type(model).__name__} has no weights of features, so LIBLINEAR has no file for it; "
-            "save it as .json."
+            f"{type(model).__name__} has neither weights of features nor support vectors of its "
+            "own, so LIBLINEAR and LIBSVM have no file for it; save it as .json."
         )
     if isinstance(model, LiblinearModel):
         return model.solver_type

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from linsep.errors import DataError, ModelError
 
-__all__ = ["Head", "load_text", "looks_like_text_model", "number", "sorted_labels", "whole"]
+__all__ = [
+    "Head", "load_text", "looks_like_text_model", "number", "sorted_labels", "whole",
+    "whole_labels", "write_lines",
+]  # fmt: skip
 
 _LONGEST_HEAD = 64  # lines; the longest that either library writes has a dozen
 
@@ -114,3 +117,22 @@ def sorted_labels(labels: Any, where: str) -> tuple[NDArray[np.int64], NDArray[n
         raise ModelError(f"{where}: the labels {found.tolist()} are not those of two classes or "
                          "more, each named once.")  # fmt: skip
     return found[order], order.astype(np.int64)
+
+
+def whole_labels(classes: Any, library: str) -> NDArray[np.int64]:
+    """The classes as the integers that a file can hold."""
+    given = np.asarray(classes)
+    labels = given.astype(np.int64) if given.dtype.kind in "biuf" else None
+    if labels is None or not np.array_equal(labels, given):
+        raise ModelError(f"{library}'s labels are whole numbers; the classes are {list(given)}.")
+    return labels
+
+
+def write_lines(lines: list[str], path: str | os.PathLike[str]) -> None:
+    """Write a text, all of it or nothing."""
+    from linsep.core.files import atomic_write_bytes
+
+    try:
+        atomic_write_bytes(path, "\n".join([*lines, ""]).encode())
+    except OSError as error:
+        raise ModelError(f"{path} cannot be written: {error.strerror or error}.") from error
