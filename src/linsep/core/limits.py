@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,12 @@ class Limits:
     steps: int | None = None
     seconds: float | None = None
     stop: Callable[[], bool] | None = None
+
+    def left_since(self, begin: float) -> Limits:
+        """What is left of the seconds for another run; begin is a time of ``perf_counter``."""
+        if self.seconds is None:
+            return self
+        return replace(self, seconds=max(self.seconds - (time.perf_counter() - begin), 0.0))
 
 
 class Interrupts:

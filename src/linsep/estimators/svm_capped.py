@@ -9,6 +9,7 @@ rows stay inside, alpha grows in proportion to the cost, and so it is scaled.
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +46,7 @@ def capped_machine(
     problem: Problem, objective: Objective, tol: float, limits: Limits, choose: Choice
 ) -> tuple[Witness, Outcome[Any], str] | None:  # fmt: skip
     """The machine with its run and the reason of the choice; None if it cannot be proved so."""
-    size = float(survey(problem).rows.max())
+    size, begin = float(survey(problem).rows.max()), time.perf_counter()
     for cap in _CAPS:
         top = cap / size
         twin = copy.copy(problem)
@@ -55,7 +56,7 @@ def capped_machine(
             twin.weight = np.minimum(objective.C * problem.weight, top) / top
         twin.weight = np.maximum(twin.weight, 1e-300)
         solver, words = choose(twin, top)
-        outcome = drive(twin, solver, limits=limits)
+        outcome = drive(twin, solver, limits=limits.left_since(begin))
         finish = polish if problem.binary else polish_parts
         found = outcome.witness
         if problem.n <= 2000:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,7 @@ __all__ = ["SVMFit"]
 
 # runs that end here get no last digits: whoever limits them wants an answer now
 _CUT_SHORT = (Status.DIVERGED, Status.TIME_LIMIT, Status.STEP_LIMIT, Status.STOPPED)
+_FAILED = (Status.DIVERGED, Status.STALLED)
 _HURRY = 1000  # passes of coordinate descent after which another solver is better
 
 
@@ -54,8 +56,12 @@ class SVMFit(LinearClassifier):
         observers = observers_of(self)
         if np.isinf(self.C):
             return self._fit_hard(problem, observers, state)
+        begin = time.perf_counter()
         solver, reason = self._solver(problem)
-        if state is None and self._fit_capped(problem):
+        wanted = self._capped_gap(problem) if state is None else 0.0
+        # Newton's method sees by itself when rounding stops it, the others would go on
+        later = wanted > 0 and not self._is_small(problem) and solver.unit == "Newton step"
+        if wanted > 0 and not later and self._fit_capped(problem, wanted, begin):
             return self
         if state is None:
             state = solver.init(problem, start=self._dual_start(problem, solver))
@@ -65,25 +71,30 @@ class SVMFit(LinearClassifier):
                 problem,
                 solver,
                 state,
-                limits=self._limits(problem, solver),
+                limits=self._limits(problem, solver).left_since(begin),
                 observers=[*observers, bridge],
             )
             self._keep(problem, solver, outcome, reason)
         bridge.close()
+        if later and self.status_ in _FAILED:
+            self._fit_capped(problem, wanted, begin)
         self._warn(problem)
         return self
 
-    def _fit_capped(self, problem: Problem) -> bool:
-        """Costs beyond all rounding; False where the usual way is to be tried."""
+    def _capped_gap(self, problem: Problem) -> float:
+        """The gap for which costs beyond all rounding are capped; 0: they are not."""
+        if self._is_machine(problem) or self.solver != "auto":
+            return 0.0
+        return gap_wanted(problem, self._objective(), self.tol, self._is_small(problem))
+
+    def _fit_capped(self, problem: Problem, wanted: float, begin: float) -> bool:
+        """Costs beyond all rounding; False where that does not lead to a proof."""
         objective = self._objective()
-        wanted = gap_wanted(problem, objective, self.tol, self._is_small(problem))
-        if self._is_machine(problem) or self.solver != "auto" or not wanted:
-            return False
         found = capped_machine(
             problem,
             objective,
             wanted,
-            self._limits(problem, self._solver(problem)[0]),
+            self._limits(problem, self._solver(problem)[0]).left_since(begin),
             lambda twin, cost: self._solver(twin, cost),
         )
         if found is None:

@@ -50,6 +50,8 @@ class NewtonState(State):
     """Where the other rows were last read."""
     leftover: float = 0.0
     """Part of the gap at a that comes from the rounding; Newton steps remove the rest."""
+    rest: float = np.inf
+    """The other part, when it was last looked at."""
     center: Array = field(default_factory=lambda: np.zeros(0))
     """Slopes of the rounded loss at u = 0; empty means 1/2 for all rows."""
     settled_gap: float = np.inf
@@ -64,6 +66,9 @@ class NewtonState(State):
     target: float = 0.0
     """Width chosen for the tolerance."""
     idle: int = 0
+    """Steps in a row that gained nothing."""
+    wide: bool = False
+    """Whether float32 has been found too short for the rows."""
     rows_read: float = 0.0
     n_rows: int
     columns: Array

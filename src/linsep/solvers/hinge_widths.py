@@ -17,12 +17,14 @@ from linsep.core.lanes import sum_of_pieces
 from linsep.losses.hinge import rounded_excess
 from linsep.solvers.hinge_state import NewtonState
 
-__all__ = ["FIRST", "SECOND", "Widths", "slopes"]
+__all__ = ["FIRST", "IDLE", "SECOND", "Widths", "slopes"]
 
 Array = NDArray[np.float64]
 
 FIRST = (2.0, 1.0, 0.5, 0.25)  # widths on the first set of rows
 SECOND = (0.25, 0.12)  # and on the next, before the width that the tolerance asks for
+IDLE = 3  # steps without gain after which more of them are of no use
+_UNSEEN = 1e-15  # share of the objective below which a decrease is lost in rounding
 _SMALLEST = 1e-13  # width below which rounding rules
 _ROUGH, _FINE = 1e-3, 1e-4  # shares of the objective that a step on a sample must promise
 _RUNG = 12  # steps at one width on a sample, at most
@@ -46,11 +48,12 @@ class Widths:
         """Whether further steps at this width would not pay."""
         if full:
             gap = max(state.primal - state.dual, 0.0)
-            rest = gap - state.leftover
-            return (
-                rest <= 0.1 * max(self.tol * state.primal, 0.2 * gap)
-                or predicted <= 1e-15 * state.primal
-            )
+            rest, before = gap - state.leftover, state.rest
+            state.rest = rest
+            if rest <= 0.1 * max(self.tol * state.primal, 0.2 * gap) or state.idle > IDLE:
+                return True
+            # beside columns of 1e8 the dual point gains by steps that the objective does not feel
+            return predicted <= _UNSEEN * state.primal and not rest < 0.5 * before
         if state.rung >= _RUNG:
             return True
         return predicted <= (_ROUGH if state.h > FIRST[-1] else _FINE) * state.primal

@@ -39,7 +39,7 @@ from linsep.solvers.hinge_near import NearRows, far_sums, near_rows, with_far
 from linsep.solvers.hinge_pass import Reading, RowSet
 from linsep.solvers.hinge_rows import Rows, rows_of_level, sizes, workable
 from linsep.solvers.hinge_state import NewtonState, relative_gap
-from linsep.solvers.hinge_widths import FIRST, SECOND, Widths, slopes
+from linsep.solvers.hinge_widths import FIRST, IDLE, SECOND, Widths, slopes
 from linsep.solvers.packed import may_round
 from linsep.solvers.precision import want_double
 
@@ -179,6 +179,8 @@ class NewtonHinge:
         if self._nearly_separable(problem, state):
             self._start_low(problem, state)
             return
+        if full and state.idle > IDLE and self._widen(problem, state):
+            return
         settled = self.widths.settled(state, predicted, full)
         strayed = (
             isinstance(rows, NearRows)
@@ -253,6 +255,17 @@ class NewtonHinge:
         reading = self._read(problem, state, rows, np.zeros_like(state.a))
         self._take(problem, state, rows, state.a, reading)
 
+    def _widen(self, problem: Problem, state: NewtonState) -> bool:
+        """Read rows of float32 in float64, if steps fail and that has not been done."""
+        rows = self._rows(problem, state)
+        if state.near.size or not isinstance(rows, RowSet) or rows.lanes.dtype != np.float32:
+            return False
+        state.wide, state.idle, state.rest, state.kappa = True, 0, np.inf, 1e-3
+        rows = self._rows(problem, state)
+        reading = self._read(problem, state, rows, np.zeros_like(state.a))
+        self._take(problem, state, rows, state.a, reading)
+        return True
+
     def _newton(
         self, problem: Problem, state: NewtonState, rows: Rows, p: Array, predicted: float
     ) -> None:
@@ -267,11 +280,11 @@ class NewtonHinge:
             new = self._rounded(state.a + p, reading)
             state.kappa = min(max(10 * state.kappa, _DAMPED if state.near.size else 1e-3), 10.0)
         else:
-            ratio = (old - new) / predicted if predicted > 0 else 1.0
+            ratio = (old - new) / predicted if predicted > 1e-13 * abs(old) else 1.0
             state.kappa *= 0.3 if ratio > 0.6 else 1.0 if ratio > 0.3 else 4.0
         state.idle = state.idle + 1 if not new < old else 0
         if not new <= old + 1e-9 * abs(old):  # rounding: stay where we are
-            if state.idle > 3:
+            if state.idle > IDLE:
                 state.status = Status.STALLED
             state.kappa = max(state.kappa, 1e-6)
             return
@@ -342,8 +355,8 @@ class NewtonHinge:
         return 0.5 * float(a[:-1] @ a[:-1]) + self.C * float(reading.sums[loops.ROUNDED])
 
     def _rows(self, problem: Problem, state: NewtonState) -> Rows:
-        narrow = may_round(problem, self.C, self.tol)
-        wide = want_double(problem, self.C, self.tol, self.threads)
+        narrow = not state.wide and may_round(problem, self.C, self.tol)
+        wide = state.wide or want_double(problem, self.C, self.tol, self.threads)
         return rows_of_level(problem, state, self.seed, self.threads, wide=wide, narrow=narrow)
 
 

@@ -1,0 +1,53 @@
+"""Hinge losses beside columns of 1e8: no run without an end, in float32 as in float64."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.core import Limits, Problem, drive
+from linsep.solvers.newton_hinge import NewtonHinge
+
+SCALES = np.array([1e8, 1e-6, 1e-5, 1.0])
+
+
+def table(n):
+    rng = np.random.default_rng(1)
+    X = (rng.standard_normal((n, 4)) * SCALES).astype(np.float32)
+    return X, np.where(X @ (1 / SCALES) + 2 * rng.standard_normal(n) > 0.3, 1, -1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("C", [1e-4, 0.1, 100.0])
+def test_hinge_gains_by_steps_that_the_objective_does_not_feel(C, dtype):
+    X, y = table(20_000)
+    begin = time.perf_counter()
+    model = linsep.LinearSVM(C=C, time_limit=20).fit(X.astype(dtype), y)
+    assert model.status_.name == "CERTIFIED"
+    assert model.n_iter_ < 60
+    assert time.perf_counter() - begin < 20  # it was minutes
+
+
+def test_float32_that_is_too_short_is_noticed_on_the_way(monkeypatch):
+    """Steps that gain nothing: rows are read in float64, where there was no end."""
+    monkeypatch.setattr("linsep.solvers.newton_hinge.want_double", lambda *_: False)
+    X, y = table(20_000)
+    solver = NewtonHinge(C=1e6 / float((X.astype(float) ** 2).sum(axis=1).max()))
+    out = drive(Problem(X, y), solver, limits=Limits(steps=200))
+    assert out.status.name == "CERTIFIED" and out.state.wide
+
+
+def test_costs_are_capped_within_the_time_limit():
+    """Inseparable and beyond all rounding: both ways together keep to one limit."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 400)) * np.geomspace(1e-8, 1e8, 400)
+    y = np.where(rng.random(3000) < 0.5, 1, -1)
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        linsep.LinearSVM(C=1e4, time_limit=1.0).fit(X, y)
+    assert time.perf_counter() - begin < 6
