@@ -114,8 +114,7 @@ class RBF(Kernel):
             bits = A.codes.words, B.codes.columns, self._table(A), out, np.empty(B.n, np.uint64)
             distances(*bits, size=100 * _LARGE, work=out.size)
             return out
-        largest = max(float(A.squares.max()), float(B.squares.max()))
-        rate = self.rate
+        largest, rate = max(A.largest, B.largest), self.rate
         if not (largest * rate <= _SAFE[A.dtype] and isfinite(largest)) or rate == 0:
             return self._by_differences(A, B)
         kind = A.dtype.type

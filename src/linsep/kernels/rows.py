@@ -46,6 +46,7 @@ class Rows:
         self._origin: tuple[Array | None] | None = None
         self._centred: Array | None = None
         self._squares: Array | None = None
+        self._largest: float | None = None
         self._codes: tuple[Codes | None] | None = None
 
     @property
@@ -90,6 +91,13 @@ class Rows:
                 else:
                     self._squares = _sparse_squares(centred)
         return self._squares
+
+    @property
+    def largest(self) -> float:
+        """The largest of them."""
+        if self._largest is None:
+            self._largest = float(self.squares.max(initial=0.0))
+        return self._largest
 
     def take(self, which: ArrayLike) -> Self:
         """Some rows, by number or mask, as ``Rows`` of their own."""

@@ -22,6 +22,8 @@ __all__ = ["SHORT", "STRIP", "short_rows", "signed_sums", "tile_of", "weighted_s
 SHORT = 16  # terms of a sum that are added in float32, where there is one sum
 _STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which stays in the cache
 _NARROW = 512  # columns of a block whose values are added up in place
+_UNIT = 64  # columns that products of rows like best: whole lines of the cache
+_FEW, _LONGEST = 256, 4096  # rows below which the other side is cut into lanes; its longest block
 _CODED = 4096  # rows of bits that are looked at together
 _MANY = 4_000_000  # values from which a look for equal rows pays
 _SERIAL = 300_000  # values below which threads cost more than they bring
@@ -59,32 +61,56 @@ def signed_sums(
     if A.n * B.n < _SERIAL:
         both = _sums(kernel, A, B, np.stack([np.maximum(coef, 0), np.maximum(-coef, 0)], axis=1))
         return both[back, 0], both[back, 1]
-    order = np.argsort(coef < 0, kind="stable")
-    cut, size = int(np.count_nonzero(coef >= 0)), np.abs(coef[order])
-    left, short = B if cut == B.n else B.take(order), size.astype(A.dtype)
-    plus, minus = np.zeros(A.n), np.zeros(A.n)
+    turned = coef[0] < 0  # the first ones come first; often each sign is one run already
+    first = coef < 0 if turned else coef >= 0
+    cut, size = int(np.count_nonzero(first)), np.abs(coef)
+    left = B
+    if not first[:cut].all():
+        order = np.argsort(~first, kind="stable")
+        left, size = B.take(order), size[order]
     tables: Any = getattr(kernel, "by_table", None)
+    if tables is not None and A.codes is not None and left.codes is not None:
+        one, two = _by_tables(kernel, A, left, size, cut)
+    else:
+        one, two = _by_tiles(kernel, A, left, size.astype(A.dtype), cut)
+    return (two[back], one[back]) if turned else (one[back], two[back])
 
-    coded = tables is not None and A.codes is not None and left.codes is not None
-    strip = _even(A.n, _CODED if coded else _NARROW)
-    starts = [] if coded else range(0, left.n, _STEP)
-    pieces = [(r, left.slice(r, min(r + _STEP, left.n)), short[r : r + _STEP]) for r in starts]
+
+def _by_tables(kernel: Any, A: Rows, B: Rows, size: NDArray[np.float64], cut: int) -> Any:
+    """Sums over the rows of B before cut and over the others, of rows of bits."""
+    one, two, strip = np.zeros(A.n), np.zeros(A.n), _even(A.n, _CODED)
 
     def part(at: int) -> None:
+        some = slice(at, min(at + strip, A.n))
+        rows = A.slice(some.start, some.stop)
+        one[some] = kernel.by_table(rows, B.slice(0, cut), size[:cut])
+        two[some] = kernel.by_table(rows, B.slice(cut, B.n), size[cut:])
+
+    _all(kernel, [partial(part, at) for at in range(0, A.n, strip)], A.n * B.n)
+    return one, two
+
+
+def _by_tiles(kernel: Kernel, A: Rows, B: Rows, size: NDArray[Any], cut: int) -> Any:
+    """The same from tiles of values; few rows of A meet long runs of B, which threads share."""
+    few = A.n < _FEW
+    strip = A.n if few else -(-_even(A.n, _NARROW) // _UNIT) * _UNIT
+    step = min(_LONGEST, _STEP * _NARROW // strip // _UNIT * _UNIT) if few else _STEP
+    pieces = [(r, B.slice(r, min(r + step, B.n)), size[r : r + step]) for r in range(0, B.n, step)]
+    lanes = min(4, len(pieces)) if few else 1
+    sums = np.zeros((lanes, 2, A.n))
+
+    def part(lane: int, at: int) -> None:
         end = min(at + strip, A.n)
-        right = A.slice(at, end)
-        if coded:
-            plus[at:end] = tables(right, left.slice(0, cut), size[:cut])
-            minus[at:end] = tables(right, left.slice(cut, left.n), size[cut:])
-            return
-        some, sums = np.empty(end - at, A.dtype), (plus[at:end], minus[at:end])
-        for r, rows, sizes in pieces:
+        right, some = A.slice(at, end), np.empty(end - at, A.dtype)
+        own = sums[lane, :, at:end]
+        for r, rows, sizes in pieces[lane::lanes]:
             values = tile_of(kernel, rows, right)
-            args = values, sizes, some, *sums, max(0, cut - r)
+            args = values, sizes, some, own[0], own[1], max(0, cut - r)
             add_tile(*args, size=A.n * B.n, work=values.size)
 
-    _all(kernel, part, range(0, A.n, strip), A.n * B.n)
-    return plus[back], minus[back]
+    jobs = [partial(part, lane, at) for at in range(0, A.n, strip) for lane in range(lanes)]
+    _all(kernel, jobs, A.n * B.n)
+    return sums.sum(axis=0)
 
 
 def _even(n: int, most: int) -> int:
@@ -105,12 +131,12 @@ def _merged(kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64]) -> Any:
     """Both sides without equal rows, and which row of the result each row of A has."""
     back: Any = slice(None)
     if A.n * B.n >= _MANY and kernel.symmetric:
-        groups = groups_of(B.matrix)
-        if groups is not None:
-            B, coef = B.take(groups[0]), sum_of_groups(coef, groups)
-        groups = groups_of(A.matrix)
-        if groups is not None:
-            A, back = A.take(groups[0]), groups[1]
+        with one_blas_thread():
+            of_A, of_B = run_all([partial(groups_of, A.matrix), partial(groups_of, B.matrix)])
+        if of_B is not None:
+            B, coef = B.take(of_B[0]), sum_of_groups(coef, of_B)
+        if of_A is not None:
+            A, back = A.take(of_A[0]), of_A[1]
     return A, B, coef, back
 
 
@@ -125,13 +151,12 @@ def _sums(kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64]) -> NDArra
             total += tile_of(kernel, left, B.slice(r, min(r + STRIP, B.n))) @ short[r : r + STRIP]
         out[at : at + _STEP] = total
 
-    _all(kernel, part, range(0, A.n, _STEP), A.n * B.n)
+    _all(kernel, [partial(part, at) for at in range(0, A.n, _STEP)], A.n * B.n)
     return out
 
 
-def _all(kernel: Kernel, part: Any, places: range, size: int) -> None:
-    """Run a part at each place; a user's function may not bear two threads."""
-    jobs = [partial(part, at) for at in places]
+def _all(kernel: Kernel, jobs: list[Any], size: int) -> None:
+    """Run all parts; a user's function may not bear two threads."""
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", under="ignore"):
         run_all(jobs, 1 if size < _SERIAL or not kernel.symmetric else None)
 
