@@ -13,6 +13,7 @@ import hashlib
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
@@ -24,7 +25,9 @@ import numpy as np
 __all__ = ["Routine", "inner", "routine"]
 
 _LARGE = 100_000  # matrix entries from which a problem is compiled for at once
-_PATIENCE = 1_500_000  # entries a routine may touch as Python before it is compiled
+_PATIENCE = 1.0  # seconds that a routine may take as Python before it is compiled
+_KEPT = 0.15  # share of it where the machine code lies on the disk, from an earlier run
+_ENTRY = 0.7e-6  # seconds for an entry that is touched in Python, where time is not measured
 _lock = threading.Lock()  # two threads may want the same routine at once
 
 
@@ -37,22 +40,34 @@ class Routine:
         self.__doc__ = python.__doc__
         self._compiled: Any = None
         self._ready: set[object] = set()
-        self._work: dict[object, int] = {}
+        self._spent: dict[object, float] = {}
 
     def __call__(self, *args: Any, size: int, work: int, alike: bool = False) -> Any:
         """Run it: size is the number of matrix entries, work how many this call may touch.
 
         alike says that every call has arguments of the same types, so they are not looked at.
         """
-        return self.choose(*args, size=size, work=work, alike=alike)(*args)
+        kind = () if alike else tuple(map(_kind, args))
+        function = self._form(kind, args, size)
+        if function is not self.python:
+            return function(*args)
+        begin = time.perf_counter()
+        result = function(*args)
+        self._spend(kind, time.perf_counter() - begin)
+        return result
 
     def choose(self, *args: Any, size: int, work: int, alike: bool = False) -> Callable[..., Any]:
         """The form to run for arguments like these, for a loop that calls it often."""
         kind = () if alike else tuple(map(_kind, args))
+        self._spend(kind, work * _ENTRY)
+        return self._form(kind, args, size)
+
+    def _spend(self, kind: object, seconds: float) -> None:
+        self._spent[kind] = self._spent.get(kind, 0.0) + seconds
+
+    def _form(self, kind: object, args: tuple[Any, ...], size: int) -> Callable[..., Any]:
         if kind not in self._ready:
-            done = self._work.get(kind, 0)
-            if size < _LARGE and done < _PATIENCE:
-                self._work[kind] = done + work
+            if size < _LARGE and self._spent.get(kind, 0.0) < self._patience():
                 return self.python
             with _lock:
                 if self._compiled is None:
@@ -61,6 +76,9 @@ class Routine:
             self._ready.add(kind)
         compiled: Callable[..., Any] = self._compiled
         return compiled
+
+    def _patience(self) -> float:
+        return _KEPT * _PATIENCE if self.__name__ in _kept_names() else _PATIENCE
 
 
 def routine(python: Callable[..., Any]) -> Routine:
@@ -119,6 +137,14 @@ def _specialise(dispatcher: Any, args: tuple[Any, ...]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumbaPedanticWarning)
         dispatcher.compile(tuple(numba.typeof(argument) for argument in args))
+
+
+@lru_cache(maxsize=1)
+def _kept_names() -> frozenset[str]:
+    """Routines whose machine code was on the disk at the start, by the names of its files."""
+    folder = _cache_folder()
+    files = Path(folder).glob("**/*.nbi") if folder is not None else ()
+    return frozenset(file.name.rpartition("-")[0].rpartition(".")[2] for file in files)
 
 
 @lru_cache(maxsize=1)

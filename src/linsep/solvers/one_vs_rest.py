@@ -21,6 +21,8 @@ from linsep.core.status import Status
 
 __all__ = ["OneVsRest", "OneVsRestState"]
 
+_SMALL = 30_000  # entries of a table below which parts run one after the other
+
 
 @dataclass(kw_only=True)
 class OneVsRestState(State):
@@ -67,7 +69,7 @@ class OneVsRest:
         problems = self._parts(problem)
         starts = [None] * problem.K if start is None else list(start)
         jobs = [partial(solver.init, p, start=s) for p, s in zip(problems, starts)]
-        return OneVsRestState(parts=run_all(jobs, self.threads))
+        return OneVsRestState(parts=run_all(jobs, self._threads(problem)))
 
     def advance(
         self, problem: Problem, state: OneVsRestState, steps: int, log: Log = NO_LOG
@@ -78,7 +80,7 @@ class OneVsRest:
             for p, s in zip(self._parts(problem), state.parts)
             if not s.status.done
         ]
-        taken = max(run_all(jobs, self.threads), default=0)
+        taken = max(run_all(jobs, self._threads(problem)), default=0)
         state.steps += taken
         state.n_updates = sum(part.n_updates for part in state.parts)
         state.status = _together([part.status for part in state.parts])
@@ -98,6 +100,10 @@ class OneVsRest:
             multipliers=np.concatenate([part.multipliers for part in parts]),
             claim="dual",
         )
+
+    def _threads(self, problem: Problem) -> int | None:
+        """Small tables are worked on in Python, where two threads only wait for each other."""
+        return 1 if problem.n * problem.d < _SMALL else self.threads
 
     def _parts(self, problem: Problem) -> list[Problem]:
         """Every class against all others; what they share is computed before they are made."""

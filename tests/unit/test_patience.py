@@ -1,0 +1,65 @@
+"""When a routine changes from Python to machine code."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from linsep.jit import compile as compiling
+
+
+def slow(x):
+    """One and a half hundredths of a second, where it is Python."""
+    time.sleep(0.015)
+    return x[0]
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Names of what would have been compiled, and the files of an earlier run."""
+    names: list[str] = []
+    monkeypatch.setattr(compiling, "_compile", lambda f: names.append(f.__name__) or f)
+    monkeypatch.setattr(compiling, "_specialise", lambda *_: None)
+    monkeypatch.setattr(compiling, "_kept_names", frozenset)
+    monkeypatch.setattr(compiling, "_PATIENCE", 0.05)
+    return names
+
+
+def test_time_spent_in_python_decides(made):
+    routine, x = compiling.routine(slow), np.ones(3)
+    for _ in range(2):
+        assert routine(x, size=3, work=3) == 1.0
+    assert not made
+    for _ in range(3):
+        routine(x, size=3, work=3)
+    assert made == ["slow"]
+
+
+def test_machine_code_on_the_disk_is_taken_sooner(made, monkeypatch):
+    monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset(["slow"]))
+    routine, x = compiling.routine(slow), np.ones(3)
+    routine(x, size=3, work=3)
+    routine(x, size=3, work=3)
+    assert made == ["slow"]
+
+
+def test_a_large_table_does_not_wait(made):
+    compiling.routine(slow)(np.ones(3), size=10**6, work=3)
+    assert made == ["slow"]
+
+
+def test_a_loop_is_charged_by_its_entries(made):
+    routine, x = compiling.routine(slow), np.ones(3)
+    assert routine.choose(x, size=3, work=1000) is routine.python
+    routine.choose(x, size=3, work=10**6)
+    assert made == ["slow"]
+
+
+def test_the_names_of_files(tmp_path, monkeypatch):
+    folder = tmp_path / "jit_0123"
+    folder.mkdir()
+    (folder / "smo.solve_block-114.py311.nbi").touch()
+    monkeypatch.setattr(compiling, "_cache_folder", lambda: str(tmp_path))
+    assert compiling._kept_names.__wrapped__() == {"solve_block"}
