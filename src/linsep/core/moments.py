@@ -27,6 +27,11 @@ class Moments(NamedTuple):
     second: Array
     """(d, d) products, or (d,) squares where only these were asked for."""
     reach: Array
+    terms: int
+    """How often in a row a sum was rounded: entry (u, v) of second is off by no more than
+    ``terms`` 2^-53 size_u size_v, entry u of first by ``terms`` 2^-53 size_u."""
+    size: Array
+    """At least the roots of the mean squares of x - c."""
 
 
 def class_rows(problem: Problem, k: int) -> NDArray[np.intp]:
@@ -59,7 +64,10 @@ def moments_about(problem: Problem, k: int, centre: Array, *, products: bool) ->
         else:
             second += weight @ np.square(block, out=block)
     total = float(problem.weight[rows].sum())
-    return Moments(total, first / total, second / total, reach)
+    terms = min(step, len(rows)) + -(-len(rows) // step) + 16
+    second /= total
+    size = np.sqrt(np.diag(second) if products else second) * (1 + 1e-9)
+    return Moments(total, first / total, second, reach, terms, size)
 
 
 def _sparse_squares(matrix: Any, weight: Array, centre: Array) -> Moments:
@@ -74,4 +82,7 @@ def _sparse_squares(matrix: Any, weight: Array, centre: Array) -> Moments:
     second = np.bincount(column, per_entry * residual**2, minlength=d) + empty * centre**2
     reach = np.where(full, 0.0, np.abs(centre))
     np.maximum.at(reach, column, np.abs(residual))
-    return Moments(total, first / total, second / total, reach)
+    second /= total
+    # the weight of the entries that are not stored is a difference, off by a share of the total
+    size = np.where(full, np.sqrt(second), np.sqrt(np.maximum(second, 0.0)) + np.abs(centre))
+    return Moments(total, first / total, second, reach, n + 16, size * (1 + 1e-9))

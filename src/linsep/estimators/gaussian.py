@@ -170,7 +170,7 @@ class GaussianClassifier(GaussianRule, ClassifierMixin, BaseEstimator):
         self._set_rule()
         self.n_iter_ = self.n_updates_ = 1
         self.certificate_ = self._judge(problem)
-        self.status_ = self.certificate_.settle()
+        self.status_ = self.certificate_.settle(problem.d)
         self.solver_used_ = _METHOD[self.covariance]
         self._keep_outcome(problem, time.perf_counter() - begin)
         if self.degenerate_ and self.regularization is None:
