@@ -118,6 +118,8 @@ def test_positive_combination_solves_and_refuses():
     assert positive_combination(base, [2], support) == [Fraction(1), Fraction(1)]
     assert positive_combination(base, [2], -support) is None
     assert positive_combination(base, [2], np.array([[-1.0, 1.0]])) is None
+    more = np.array([[-1.0, 1.0], [-1.0, -1.0], [-2.0, 0.0]])  # than columns: they depend
+    assert positive_combination(base, [2], more) is None
 
 
 def naive_signs(problem, coef, intercept):

@@ -16,6 +16,7 @@ import linsep
 from linsep.certify.normal import aims, columns_of, gram, totals
 from linsep.certify.rational import rational_squares
 from linsep.certify.squares import Squares, measure_squares
+from linsep.certify.survey import survey
 from linsep.core import Problem, Status, Witness, drive
 from linsep.errors import (
     CapabilityError,
@@ -580,3 +581,20 @@ def test_a_factor_is_made_in_stripes(monkeypatch):
     K = K @ K.T
     R = np.random.default_rng(2).normal(size=(60, 1))
     np.testing.assert_allclose(factor.solve(K @ R), R, atol=1e-2 * np.abs(R).max())
+
+
+@pytest.mark.parametrize("solver", ["gradient", "widrow-hoff"])
+def test_columns_whose_squares_vanish_are_named(solver):
+    """1 / lambda_max is infinite there."""
+    X = np.random.default_rng(0).standard_normal((7, 2)) * 1e-167
+    model = linsep.LeastSquares(solver=solver, fit_intercept=False, max_iter=5)
+    with pytest.warns(GapWarning, match="too small to be squared; scale them"):
+        model.fit(X, np.arange(7) % 2)
+    assert not model.status_.ok
+
+
+def test_survey_of_rows_in_float32():
+    """Squares of 1e-25 are 0 in float32, and yet such rows have a length."""
+    X = np.ones((40, 3), np.float32)
+    X[7] = 1e-25
+    assert survey(Problem(X, np.arange(40) % 2)).row_lengths()[7] >= np.sqrt(3) * 1e-25

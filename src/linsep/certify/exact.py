@@ -153,6 +153,8 @@ def positive_combination(
     goal = _combined(both[: len(base)], weights)
     if count == 0:
         return None if any(goal) else []
+    if count > table.shape[1]:  # more rows than columns depend on each other
+        return None
     tick(solve_seconds(table))
     try:
         columns = _pivots(table, count)

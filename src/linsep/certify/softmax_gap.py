@@ -183,8 +183,7 @@ def _with_rest(
     The best weights are no longer than sqrt(2 P), and no farther from the present ones than
     sqrt(2 gap): a bound once found makes the next one better.
     """
-    found = survey(problem)
-    lengths = np.sqrt(found.rows * (1 + found.slack)) * (1 + 1e-9)
+    lengths = survey(problem).row_lengths()
     most = min(high, float(cost.sum()) * np.log(problem.K)) * (1 + 1e-9)
     products = S - b[:, None]
     spread = (products.max(axis=0) - products.min(axis=0)) * (1 + 1e-9)

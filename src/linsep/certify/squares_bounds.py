@@ -36,6 +36,7 @@ _U = 2.0**-53
 _SUM = 64 * _U  # of a sum by numpy, which adds by halves
 _REACH = 1000.0
 _CHUNK = 1 << 20
+_UNDERFLOW = 1e-300  # squared lengths from which products lose no more than rounding
 _PLAIN = 1e5  # length, in units of 1 / |column|, of weights that are not called large
 
 
@@ -67,7 +68,7 @@ def cost_bounds(
     size = np.maximum(spread, np.sqrt(weighted_squares(problem, T)))
     least = low**2 - 2 * (_REACH + 1) * size * slope.max(axis=0)
     reach = _REACH
-    better = _by_eigenvalue(problem, known, slope)
+    better = _by_eigenvalue(problem, known, lengths, slope)
     if better is not None:
         least, reach = low**2 - better, np.inf
     elif basis is not None and basis.shape == (problem.width, problem.width):
@@ -97,11 +98,15 @@ def weighted_squares(problem: Problem, M: Array) -> Array:
     return np.asarray((M * M * problem.weight[:, None]).sum(axis=0))
 
 
-def _by_eigenvalue(problem: Problem, known: Gram | None, slope: Array) -> Array | None:
+def _by_eigenvalue(
+    problem: Problem, known: Gram | None, lengths: Array, slope: Array
+) -> Array | None:
     """|C^-1 g|^2 / lambda, for each column; None where lambda cannot be bounded."""
     if known is None:
         return None
-    lengths = np.where(known.lengths > 0, known.lengths, 1.0)
+    squares = known.matrix.diagonal()
+    if ((squares > 0) & (squares < _UNDERFLOW)).any():
+        return None
     M = known.matrix / lengths / lengths[:, None]
     if not np.isfinite(M).all():
         return None

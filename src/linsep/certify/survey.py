@@ -38,7 +38,15 @@ class Survey:
     @property
     def usable(self) -> bool:
         """False if a number is NaN, infinite, or so large that its square may overflow."""
-        return bool(np.isfinite(self.rows).all() and (self.columns < _HUGE).all())
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(self.rows.sum()) or np.isfinite(self.rows).all()
+        return bool(finite and (self.columns < _HUGE).all())
+
+    def row_lengths(self) -> Array:
+        """At least the lengths of the rows; squares of float32 underflow early."""
+        lost = 1e-150 if self.slack < 1e-6 else 1e-18
+        longest: Array = np.sqrt(self.rows * (1 + self.slack)) * (1 + 1e-9) + lost
+        return longest
 
     def column_lengths(self) -> Array:
         """At least the lengths of the columns."""
@@ -76,7 +84,9 @@ def _compiled(problem: Problem, threads: int | None) -> Survey:
     def lane_sums(lane: int) -> Array:
         total = np.zeros(problem.d)
         lo, hi = lanes.spans[lane]
-        products.dense_squares(problem.matrix, lo, hi, rows, total, size=size, work=size)
+        products.dense_squares(
+            problem.matrix, lo, hi, 16, rows, total, size=size, work=size
+        )
         return total
 
     columns = np.sum(lanes.each(lane_sums, threads), axis=0)

@@ -21,7 +21,12 @@ from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge, observers_of
 from linsep.estimators.influence import RowReport, row_report
 from linsep.estimators.params import Check, either, function, none, number, one_of
-from linsep.estimators.squares_choice import choose_squares, slow_words, too_fast_words
+from linsep.estimators.squares_choice import (
+    choose_squares,
+    slow_words,
+    too_fast_words,
+    unsquarable_words,
+)
 from linsep.estimators.squares_facts import SquaresFacts
 from linsep.estimators.squares_summary import squares_summary
 from linsep.estimators.unusable import overflow_words
@@ -318,6 +323,9 @@ class LeastSquares(SquaresFacts, LinearClassifier):
     def _advice(self, problem: Problem) -> str:
         """What to do about a run without an answer."""
         state = self.outcome_.state
+        unusable = unsquarable_words(problem, self.solver) if self.solver != "exact" else None
+        if unusable is not None:
+            return unusable
         if self.status_ is Status.DIVERGED and self.solver != "exact":
             return too_fast_words(problem, self.solver, state.rate)
         if self.status_ is Status.LIMIT_CYCLE:

@@ -15,7 +15,7 @@ from linsep.solvers.pseudo_inverse import fits
 from linsep.solvers.schedule import Schedule
 from linsep.solvers.widrow_hoff import WidrowHoff, longest_row
 
-__all__ = ["choose_squares", "slow_words", "too_fast_words"]
+__all__ = ["choose_squares", "slow_words", "too_fast_words", "unsquarable_words"]
 
 _USELESS = 0.5  # exponent of k below which eta(1) / k is called useless
 
@@ -44,18 +44,30 @@ def choose_squares(
     return solver, f"Widrow-Hoff, {order} order, {rate} (as asked){columns}"
 
 
+def unsquarable_words(problem: Problem, name: str) -> str | None:
+    """What to do about columns whose squares leave the range of float64; None if they do not."""
+    top = _curvature(problem, name)
+    if 0.0 < top < np.inf:
+        return None
+    return f"The columns are too {'large' if top > 0.0 else 'small'} to be squared; scale them"
+
+
+def _curvature(problem: Problem, name: str) -> float:
+    """1 over the rate that is always small enough."""
+    return float(spectrum(problem).largest if name == "gradient" else longest_row(problem))
+
+
 def too_fast_words(problem: Problem, name: str, eta: Any) -> str:
     """Why it diverged and what to do."""
+    top = _curvature(problem, name)
     if name == "gradient":
-        top = spectrum(problem).largest
         return (
             f"eta = {eta:.6g} is too large: gradient steps converge for eta < 2 / lambda_max = "
             f"{2 / top:.6g}. Give a smaller eta, or None for 1 / lambda_max = {1 / top:.6g}"
         )
-    most = longest_row(problem)
     return (
         f"eta = {eta:.6g} is too large: steps of one row are safe for eta < 2 / max s|z|^2 = "
-        f"{2 / most:.6g}. Give a smaller eta, or None for a safe one"
+        f"{2 / top:.6g}. Give a smaller eta, or None for a safe one"
     )
 
 
