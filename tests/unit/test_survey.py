@@ -8,6 +8,7 @@ import scipy.sparse
 
 from linsep.certify.survey import survey
 from linsep.core import Problem
+from linsep.jit.products import dense_squares
 
 KINDS = {
     "C": np.ascontiguousarray,
@@ -53,3 +54,16 @@ def test_squares_that_leave_float32_are_taken_in_float64():
 def test_it_is_made_once():
     problem = problem_of(np.eye(4))
     assert survey(problem) is survey(problem)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(203, 54), (70, 8), (31, 7), (6, 20), (3, 1)])
+def test_squares_of_dense_rows_have_the_same_bits_as_python(kind, shape):
+    X = (1e3 * np.random.default_rng(0).normal(size=shape)).astype(kind)
+    rows, columns = np.zeros((2, shape[0])), np.zeros((2, shape[1]))
+    dense_squares.python(X, 1, shape[0], 16, rows[0], columns[0])
+    dense_squares(X, 1, shape[0], 16, rows[1], columns[1], size=10**6, work=1)
+    assert np.array_equal(rows[0], rows[1]) and np.array_equal(columns[0], columns[1])
+    squares = X[1:].astype(np.float64) ** 2
+    np.testing.assert_allclose(rows[0, 1:], squares.sum(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(columns[0], squares.sum(axis=0), rtol=1e-13)

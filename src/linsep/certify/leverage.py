@@ -78,16 +78,21 @@ def _drawn(problem: Problem, limit: int, seed: int, threads: int | None) -> _Dra
 def sample_matrix(
     problem: Problem, size: int, seed: int = 0, threads: int | None = None
 ) -> tuple[NDArray[np.int64], Array, Any]:
-    """Rows of a sample, their costs, and the matrix of these rows; the last one is kept."""
-    kept: tuple[int, int, NDArray[np.int64], Array, Any] | None = problem.__dict__.get("_sample")
-    if kept is None or kept[:2] != (size, seed):
+    """Rows of a sample, their costs, and the matrix of these rows; those of one seed are kept."""
+    kept: tuple[int, dict[int, Any]] | None = problem.__dict__.get("_samples")
+    if kept is None or kept[0] != seed:
+        kept = problem.__dict__["_samples"] = seed, {}
+    found: dict[int, tuple[NDArray[np.int64], Array, Any]] = kept[1]
+    if size not in found:
         index, cost = sample(problem, size, seed, threads)
-        if kept is not None and kept[1] == seed and kept[0] > size:
-            part = gather(kept[4], np.searchsorted(kept[2], index), threads)
+        larger = min((other for other in found if other > size), default=0)
+        if larger:
+            rows, _, matrix = found[larger]
+            part = gather(matrix, np.searchsorted(rows, index), threads)
         else:
             part = gather(problem.matrix, index, threads)
-        kept = problem.__dict__["_sample"] = size, seed, index, cost, part
-    return kept[2:]
+        found[size] = index, cost, part
+    return found[size]
 
 
 def gather(matrix: Any, index: NDArray[np.int64], threads: int | None = None) -> Any:

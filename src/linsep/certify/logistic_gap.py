@@ -152,15 +152,20 @@ def _slopes(t: float, values: Array, sign: Array, cost: Array) -> Array:
 def facts(values: Array, a: Array, high: float, low: float, words: str) -> Gap:
     """The bounds with what the margins tell."""
     length = float(np.linalg.norm(a[:-1]))
+    errors, inside = sum_of_pieces(_counts, values).tolist()
     return Gap(
         objective=high,
         lower_bound=min(low, high),
-        errors=int((values <= 0).sum()),
+        errors=int(errors),
         margin=float(values.min()) / length if length > 0 else -np.inf,
         width=2.0 / length if length > 0 else np.inf,
-        inside=int((values < 1.0 - 1e-9).sum()),
+        inside=int(inside),
         words=words,
     )
+
+
+def _counts(values: Array) -> Array:
+    return np.array([np.count_nonzero(values <= 0), np.count_nonzero(values < 1.0 - 1e-9)], float)
 
 
 def _balanced(problem: Problem, alpha: Array) -> tuple[Array, float]:

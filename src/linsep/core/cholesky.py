@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 __all__ = ["solved"]
 
@@ -25,13 +25,12 @@ def solved(H: Array, q: Array) -> Array:
     H.flat[:: width + 1] += 1e-15 * width
     jitter = 1e-13 * width
     while True:
-        try:
-            factor = scipy.linalg.cho_factor(H, check_finite=False)
+        factor, failed = lapack.dpotrf(H, lower=0, clean=0)
+        if not failed:
             break
-        except scipy.linalg.LinAlgError:
-            H.flat[:: width + 1] += jitter
-            jitter *= 10
-            if jitter > 1e3:
-                return np.zeros_like(q)
-    found = scipy.linalg.cho_solve(factor, scale * q, check_finite=False)
+        H.flat[:: width + 1] += jitter
+        jitter *= 10
+        if jitter > 1e3:
+            return np.zeros_like(q)
+    found, _ = lapack.dpotrs(factor, scale * q, lower=0)
     return np.asarray(scale * found)

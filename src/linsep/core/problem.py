@@ -74,7 +74,7 @@ class Problem:
         classes, label = as_labels(y, n)
         weight = as_weights(sample_weight, n)
         self.targets = as_targets(targets, n)
-        keep = weight > 0
+        keep = weight > 0 if sample_weight is not None else np.ones(1, dtype=bool)
         if not keep.all():
             present = np.unique(label[keep])
             if present.size == 0:
@@ -130,7 +130,12 @@ class Problem:
     @cached_property
     def sign(self) -> NDArray[np.float64]:
         """Labels of a binary problem as -1.0 and +1.0."""
-        return np.where(self.label == self.K - 1, 1.0, -1.0)
+        if not self.binary:
+            return np.where(self.label == self.K - 1, 1.0, -1.0)
+        sign: NDArray[np.float64] = self.label.astype(np.float64)  # of 0 and 1
+        sign *= 2.0
+        sign -= 1.0
+        return sign
 
     @property
     def row_weights(self) -> NDArray[np.float64]:

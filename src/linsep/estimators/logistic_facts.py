@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 
 from linsep.core import Problem
-from linsep.core.lanes import one_blas_thread
+from linsep.core.lanes import one_blas_thread, sum_of_pieces
 from linsep.core.words import count, misplaced, percent
 from linsep.estimators.summary import rule_text
 from linsep.losses.logistic import loss, probability
@@ -132,5 +132,9 @@ def _class_weights(problem: Problem) -> Array:
     if not problem.binary:
         return np.asarray(np.bincount(problem.label, problem.weight, problem.K), dtype=np.float64)
     with one_blas_thread():
-        total, balance = float(problem.weight.sum()), float(problem.weight @ problem.sign)
+        total, balance = sum_of_pieces(_mass, problem.weight, problem.sign).tolist()
     return np.array([total - balance, total + balance]) / 2
+
+
+def _mass(weight: Array, sign: Array) -> Array:
+    return np.array([weight.sum(), weight @ sign])

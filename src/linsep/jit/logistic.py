@@ -40,9 +40,14 @@ def exponentials(m, e):
 
 @inner
 def losses(m, e, cost, out):
-    """out = cost (log1p(e) + max(-m, 0)), the logarithm as 2 artanh(e / (2 + e))."""
+    """out = cost (log1p(e) + max(-m, 0)), the logarithm as 2 artanh(e / (2 + e)).
+
+    The quotients have a loop of their own: together the two would not run on several rows.
+    """
     for i in range(m.shape[0]):
-        s = e[i] / (2.0 + e[i])
+        out[i] = e[i] / (2.0 + e[i])
+    for i in range(m.shape[0]):
+        s = out[i]
         t = s * s
         u = t * t
         v = u * u

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linsep.jit.compile import routine
+from linsep.jit.compile import inner, routine
+from linsep.jit.lengths import length2
 from linsep.jit.rows import sample_add, sample_add_squares, sample_dot, sample_norm2
 
 
@@ -43,32 +44,26 @@ def combine(X, c, lo, hi, out):
             sample_add(X, i, c[i], out, 0, d)
 
 
-@routine
-def dense_squares(X, lo, hi, rows, columns):
-    """rows[i] = |x_i|^2 for lo <= i < hi, and columns += squared entries; a dense matrix.
-
-    Eight sums side by side: one alone would wait for each of its additions.
-    """
-    d = columns.shape[0]
-    whole = d - d % 8
-    square = np.empty(d)
-    for i in range(lo, hi):
+@inner
+def add_squares(X, lo, hi, rows, columns):
+    """rows[i] = |x_i|^2 for lo <= i < hi, and columns += squared entries; a dense matrix."""
+    four = hi - (hi - lo) % 4
+    for i in range(lo, four, 4):  # columns are read and written once for four rows
+        x, y, z, t = X[i], X[i + 1], X[i + 2], X[i + 3]
+        for j in range(columns.shape[0]):
+            p, q = np.float64(x[j]), np.float64(y[j])
+            r, s = np.float64(z[j]), np.float64(t[j])
+            columns[j] += (p * p + q * q) + (r * r + s * s)
+    for i in range(four, hi):
         x = X[i]
-        for j in range(d):
-            square[j] = np.float64(x[j]) * np.float64(x[j])
-        for j in range(d):
-            columns[j] += square[j]
-        a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0.0
-        for j in range(0, whole, 8):
-            a0 += square[j]
-            a1 += square[j + 1]
-            a2 += square[j + 2]
-            a3 += square[j + 3]
-            a4 += square[j + 4]
-            a5 += square[j + 5]
-            a6 += square[j + 6]
-            a7 += square[j + 7]
-        total = ((a0 + a4) + (a2 + a6)) + ((a1 + a5) + (a3 + a7))
-        for j in range(whole, d):
-            total += square[j]
-        rows[i] = total
+        for j in range(columns.shape[0]):
+            columns[j] += np.float64(x[j]) * np.float64(x[j])
+    for i in range(lo, hi):
+        rows[i] = length2(X[i])
+
+
+@routine
+def dense_squares(X, lo, hi, step, rows, columns):
+    """The same in blocks of ``step`` rows, which stay near while they are read twice."""
+    for start in range(lo, hi, step):
+        add_squares(X, start, min(hi, start + step), rows, columns)

@@ -19,6 +19,7 @@ from linsep.jit.compile import inner
 from linsep.jit.fetch import fetch
 from linsep.jit.fetch import register as register_fetch
 from linsep.jit.layouts import CSR, BinaryRows, KeslerRows, Marks
+from linsep.jit.lengths import register as register_lengths
 
 __all__ = ["add", "dot", "norm2", "register", "weight"]
 
@@ -402,6 +403,7 @@ def register() -> None:
     from numba.extending import overload
 
     register_fetch()
+    register_lengths()
 
     def is_a(kind: Any, cls: type) -> bool:
         return isinstance(kind, types.NamedTuple) and kind.instance_class is cls
