@@ -7,6 +7,10 @@ symmetric matrix of the support vectors one half is enough.
 
 Errors of exp(-g |x - z|^2) in float32, with u = 2^-24 and R = g max |x|^2. Exponent: entries
 rounded (8 u R), products (2 (d + 1) u R), squares (2 (d + 3) u R), scaling and sums (20 u R).
+Where the exponent is one product of rows with two more columns (kernels/lifted.py): a row s x is
+off by three roundings, so the distance of two by 24 u R at most; squares are rounded once (2 u R);
+the product adds d + 2 terms whose sizes sum up to 4 R (4 (d + 2) u R). Either is less than
+(4 d + 48) u R, and what is below 2^-125 counts as that.
 Exponential and coefficient: 10 u. All of them are relative, so they are a share of
 sum |c_j| K(x_j, x_i), which is summed too.
 """

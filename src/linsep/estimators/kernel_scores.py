@@ -19,10 +19,13 @@ Array = NDArray[np.float64]
 _ENTRIES = 1 << 24  # of rows that are looked at together
 
 
-def kernel_sums(kernel: Any, X: Any, vectors: Any, coef: Array) -> Array:
-    """Kernel values of the rows of X with the support vectors, times coef."""
+def kernel_sums(kernel: Any, X: Any, vectors: Any, coef: Array, like: Rows | None = None) -> Array:
+    """Kernel values of the rows of X with the support vectors, times coef.
+
+    like are rows that have the origin of distances already.
+    """
     out = np.zeros((X.shape[0], coef.shape[1]))
-    right = _rows(kernel, vectors, np.float64)
+    right = _rows(kernel, vectors, np.float64, like)
     step = max(1, _ENTRIES // max(1, X.shape[1]))
     for at in range(0, X.shape[0], step):
         left = _rows(kernel, X[at : at + step], np.float64, right)
@@ -56,7 +59,7 @@ def sure_sums(kernel: Any, X: Any, vectors: Any, coef: Array, offset: Array) -> 
         unsure.append(at + np.flatnonzero(winner < 0))
     again = np.concatenate(unsure)
     if len(again):
-        out[again] = kernel_sums(kernel, X[again], vectors, coef) + offset
+        out[again] = kernel_sums(kernel, X[again], vectors, coef, right) + offset
     return out
 
 

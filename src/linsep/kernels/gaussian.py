@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError, SettingError
-from linsep.jit.gaussian import distances, exponents, look_up
+from linsep.jit.gaussian import distances, exponents, gaussians, look_up
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows, dense_pair, inner_products
 from linsep.kernels.scale import WORDS, require_scale, scale_of
@@ -26,6 +26,7 @@ _SAFE = {np.dtype(np.float64): 1e6, np.dtype(np.float32): 2e3}
 # Values below exp of this are 0 in large tiles: denormal numbers are slow.
 _LEAST = {np.dtype(np.float64): -np.inf, np.dtype(np.float32): -87.0}
 _LARGE = 30_000  # entries of a tile from which machine code makes its exponents
+_NARROW = 160  # columns up to which the exponents are made together with the products
 _PIECE = 128  # rows of a sparse block whose differences are taken together
 
 
@@ -98,9 +99,13 @@ class RBF(Kernel):
         return float(self.sigma) if self.sigma is not None else sqrt(0.5 / self.rate)
 
     def prepare(self, rows: Rows) -> None:
-        """Squared norms, and bits where there are two values only."""
+        """Squared norms, bits where there are two values only, and columns for the exponents."""
         _ = rows.squares
-        _ = rows.codes
+        rate = self.rate
+        if rows.codes is None and isinstance(rows.centred, np.ndarray):
+            single = rows.dtype == np.float32 and rows.d <= _NARROW and rows.n * rows.d > 0
+            if single and 1e-30 <= rate <= 1e30 and rows.largest * rate <= _SAFE[rows.dtype]:
+                rows.lift(rate)
 
     def block(self, A: Rows, B: Rows) -> Array:
         """Exponentials of distances, from one matrix product where that is accurate."""
@@ -114,6 +119,10 @@ class RBF(Kernel):
             bits = A.codes.words, B.codes.columns, self._table(A), out, np.empty(B.n, np.uint64)
             distances(*bits, size=100 * _LARGE, work=out.size)
             return out
+        values = self.powers(A, B, out) if large else None
+        if values is not None:
+            gaussians(values, size=100 * _LARGE, work=values.size)
+            return values
         largest, rate = max(A.largest, B.largest), self.rate
         if not (largest * rate <= _SAFE[A.dtype] and isfinite(largest)) or rate == 0:
             return self._by_differences(A, B)
@@ -129,6 +138,13 @@ class RBF(Kernel):
             values -= right
             np.minimum(values, 0, out=values)
         return np.asarray(np.exp(values, out=values))
+
+    def powers(self, A: Rows, B: Rows, out: Array | None = None) -> Array | None:
+        """Base-2 logarithms of the values in float32, where both rows are lifted, else None."""
+        left, right = A.lifted(self.rate), B.lifted(self.rate)
+        if left is None or right is None:
+            return None
+        return inner_products(left.left, right.right, out)
 
     def _table(self, rows: Rows) -> Array:
         """Its value at 0, 1, 2, ... columns that differ, of rows of two values."""

@@ -6,6 +6,7 @@ need, are computed when first asked for and go along when some of the rows are t
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from linsep.core.validate import as_matrix, require_finite
 from linsep.errors import DataError, SettingError
 from linsep.kernels.codes import Codes, codes_of
+from linsep.kernels.lifted import Lifted, lifted_rows
 
 __all__ = ["Rows", "as_dtype", "as_rows", "dense_pair", "inner_products"]
 
@@ -48,6 +50,7 @@ class Rows:
         self._squares: Array | None = None
         self._largest: float | None = None
         self._codes: tuple[Codes | None] | None = None
+        self._lifted: Lifted | None = None
 
     @property
     def codes(self) -> Codes | None:
@@ -64,7 +67,7 @@ class Rows:
         if self._like is not None:
             return self._like.origin
         if self._origin is None:
-            self._origin = (None if self.sparse else _far_mean(self.matrix),)
+            self._origin = (None if self.sparse else _far_mean(self.matrix, self._plain),)
         return self._origin[0]
 
     @property
@@ -85,12 +88,16 @@ class Rows:
         """Squared norms of the centred rows."""
         if self._squares is None:
             centred = self.centred
-            with np.errstate(over="ignore"):
-                if isinstance(centred, np.ndarray):
-                    self._squares = np.einsum("ij,ij->i", centred, centred)
-                else:
-                    self._squares = _sparse_squares(centred)
+            if centred is self.matrix:
+                self._squares = self._plain
+            else:
+                self._squares = _dense_squares(centred)
         return self._squares
+
+    @cached_property
+    def _plain(self) -> Array:
+        """Squared norms of the rows as they are."""
+        return _sparse_squares(self.matrix) if self.sparse else _dense_squares(self.matrix)
 
     @property
     def largest(self) -> float:
@@ -98,6 +105,16 @@ class Rows:
         if self._largest is None:
             self._largest = float(self.squares.max(initial=0.0))
         return self._largest
+
+    def lift(self, rate: float) -> None:
+        """Have ``lifted`` for Gaussians of this rate: dense rows of float32."""
+        if self._lifted is None or self._lifted.rate != rate:
+            self._lifted = lifted_rows(self.centred, rate)
+
+    def lifted(self, rate: float) -> Lifted | None:
+        """The rows with their squared lengths as two more columns, if somebody made them."""
+        found = self._lifted
+        return found if found is not None and found.rate == rate else None
 
     def take(self, which: ArrayLike) -> Self:
         """Some rows, by number or mask, as ``Rows`` of their own."""
@@ -119,6 +136,8 @@ class Rows:
             part._squares = self._squares[which]
         if self._codes is not None:
             part._codes = (self._codes[0] and self._codes[0].part(which),)
+        if self._lifted is not None:
+            part._lifted = self._lifted.part(which)
         return part
 
 
@@ -192,13 +211,21 @@ def _dense_pays(M: Any) -> bool:
 
 
 def _sparse_squares(M: Any) -> Array:
-    return np.asarray(M.multiply(M).sum(axis=1)).ravel().astype(M.dtype)
+    with np.errstate(over="ignore"):
+        return np.asarray(M.multiply(M).sum(axis=1)).ravel().astype(M.dtype)
 
 
-def _far_mean(X: Array) -> Array | None:
+def _dense_squares(M: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.einsum("ij,ij->i", M, M))
+
+
+def _far_mean(X: Array, squares: Array) -> Array | None:
     """The mean of the rows where it is far from zero against their spread, else None."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean = X.mean(axis=0, dtype=np.float64)
         share = X.shape[0] * float(mean @ mean)
-        total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+        total = float(squares.sum(dtype=np.float64))
+        if not np.isfinite(total):  # beyond float32
+            total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
     return mean if np.isfinite(total) and share > _FAR * total > 0 else None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all
-from linsep.jit.gaussian import add_tile
+from linsep.jit.gaussian import add_gaussians, add_tile
 from linsep.kernels.equal import groups_of, sum_of_groups
 from linsep.kernels.rows import Rows
 from linsep.kernels.scratch import scratch
@@ -97,16 +97,20 @@ def _by_tiles(kernel: Kernel, A: Rows, B: Rows, size: NDArray[Any], cut: int) ->
     step = min(_LONGEST, _STEP * _NARROW // strip // _UNIT * _UNIT) if few else _STEP
     pieces = [(r, B.slice(r, min(r + step, B.n)), size[r : r + step]) for r in range(0, B.n, step)]
     lanes = min(4, len(pieces)) if few else 1
-    sums = np.zeros((lanes, 2, A.n))
+    sums, powers = np.zeros((lanes, 2, A.n)), getattr(kernel, "powers", None)
 
     def part(lane: int, at: int) -> None:
         end = min(at + strip, A.n)
         right, some = A.slice(at, end), np.empty(end - at, A.dtype)
         own = sums[lane, :, at:end]
         for r, rows, sizes in pieces[lane::lanes]:
-            values = tile_of(kernel, rows, right)
+            values, add = None, add_gaussians
+            if powers is not None:
+                values = powers(rows, right, scratch(rows.n, right.n, A.dtype))
+            if values is None:
+                values, add = tile_of(kernel, rows, right), add_tile
             args = values, sizes, some, own[0], own[1], max(0, cut - r)
-            add_tile(*args, size=A.n * B.n, work=values.size)
+            add(*args, size=A.n * B.n, work=values.size)
 
     jobs = [partial(part, lane, at) for at in range(0, A.n, strip) for lane in range(lanes)]
     _all(kernel, jobs, A.n * B.n)
