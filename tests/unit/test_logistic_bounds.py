@@ -12,7 +12,7 @@ from linsep.certify.leverage import sample, sample_matrix
 from linsep.certify.logistic_bounds import large_bounds, sample_sizes
 from linsep.certify.logistic_gap import logistic_gap
 from linsep.certify.survey import _compiled
-from linsep.core import Problem
+from linsep.core import Problem, lanes
 from linsep.core.cholesky import solved
 
 
@@ -195,3 +195,20 @@ def test_samples_do_not_depend_on_threads_and_grow():
     np.testing.assert_array_equal(few, other)
     assert set(few) <= set(more)
     assert 1500 < len(few) < 2500
+
+
+def test_one_job_is_one_thread_in_the_certificate_too(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120_000, 5))
+    y = X[:, 0] + rng.logistic(size=len(X)) > 0
+    fits = [linsep.LogisticRegression(n_jobs=None).fit(X, y)]
+
+    def two_threads(*args):
+        raise AssertionError("a second thread")
+
+    monkeypatch.setattr(lanes, "_share_out", two_threads)
+    fits.append(linsep.LogisticRegression(n_jobs=1).fit(X, y))
+    with pytest.raises(AssertionError, match="a second thread"), lanes.at_most(2):
+        lanes.run_all([int, int])
+    assert np.array_equal(fits[0].coef_, fits[1].coef_)
+    assert fits[0].certificate_ == fits[1].certificate_

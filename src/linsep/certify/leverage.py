@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.certify.survey import survey
-from linsep.core.lanes import run_all
+from linsep.core.lanes import run_all, sum_of_pieces
 from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.jit.leverage import draw
@@ -54,7 +54,7 @@ class _Drawn(NamedTuple):
 def _drawn(problem: Problem, limit: int, seed: int, threads: int | None) -> _Drawn:
     """A row is in from the size on that is its uniform number divided by its rate."""
     lengths, s = survey(problem, threads).rows, problem.weight
-    mass, total = float(s.sum()), float(s @ lengths)
+    mass, total = sum_of_pieces(_mass, s, lengths).tolist()
     known = 0 < total < np.inf
     even, more = (0.5 / mass, 0.5 / total) if known else (1.0 / mass, 0.0)
     key = np.uint64(generator(seed, 0).integers(2**63))
@@ -73,6 +73,10 @@ def _drawn(problem: Problem, limit: int, seed: int, threads: int | None) -> _Dra
         parts = run_all([partial(piece, lo, hi) for lo, hi in pairwise(edges)], threads)
     index, rate, from_size = (np.concatenate(part) for part in zip(*parts))
     return _Drawn(seed, limit, index, rate, from_size)
+
+
+def _mass(s: Array, lengths: Array) -> Array:
+    return np.array([s.sum(), s @ lengths])
 
 
 def sample_matrix(

@@ -24,6 +24,7 @@ __all__ = ["LogisticReading", "LogisticRows", "all_rows", "read_all"]
 Array = NDArray[np.float64]
 
 _COMPILED = 100_000  # entries from which a lane is one compiled call
+_MANY = 8_000_000  # entries from which many lanes are worth their calls
 _SERIAL = 150_000  # entries below which threads cost more than they bring
 
 
@@ -70,7 +71,8 @@ class LogisticRows:
         index: NDArray[np.int64] | None = None,
     ) -> None:
         self.index = index  # which rows of the problem, None for all
-        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3, most=32)
+        lanes = 32 if matrix.shape[0] * matrix.shape[1] >= _MANY else 4
+        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3, most=lanes)
         self.lanes.serial = matrix.shape[0] * matrix.shape[1] < _SERIAL
         self.sign, self.cost = sign, cost
         self.n, self.d = matrix.shape

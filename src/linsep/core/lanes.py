@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Lanes", "one_blas_thread", "run_all", "sum_of_pieces"]
+__all__ = ["Lanes", "at_most", "one_blas_thread", "run_all", "sum_of_pieces"]
 
 T = TypeVar("T")
 
@@ -107,9 +107,11 @@ _pools: dict[int, ThreadPoolExecutor] = {}
 def run_all(jobs: Sequence[Callable[[], T]], threads: int | None = None) -> list[T]:
     """Run all jobs and give their results in order; None means one thread for each core.
 
-    A job that is itself run by a thread of ours does its own jobs alone.
+    A job that is itself run by a thread of ours does its own jobs alone, and ``at_most`` limits
+    all that run within it.
     """
-    threads = _cores() if threads is None else max(1, threads)
+    limit: int | None = getattr(_inside, "limit", None)
+    threads = (limit or _cores()) if threads is None else max(1, threads)
     threads = min(threads, len(jobs))
     if threads <= 1 or getattr(_inside, "worker", False):
         return [job() for job in jobs]
@@ -117,6 +119,17 @@ def run_all(jobs: Sequence[Callable[[], T]], threads: int | None = None) -> list
     if pool is None:
         pool = _pools[threads] = ThreadPoolExecutor(threads - 1, "linsep", _enter_worker)
     return _share_out(jobs, pool, threads - 1)
+
+
+@contextmanager
+def at_most(threads: int | None) -> Iterator[None]:
+    """What runs within has no more threads unless it asks for a number; None is no limit."""
+    before = getattr(_inside, "limit", None)
+    _inside.limit = threads
+    try:
+        yield
+    finally:
+        _inside.limit = before
 
 
 def _share_out(jobs: Sequence[Callable[[], T]], pool: ThreadPoolExecutor, helpers: int) -> list[T]:

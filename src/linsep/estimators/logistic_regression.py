@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linsep.certify.gap import Gap
 from linsep.core import Outcome, Problem, Solver, Status, drive
-from linsep.core.lanes import one_blas_thread
+from linsep.core.lanes import at_most, one_blas_thread
 from linsep.errors import DataError, SettingError
 from linsep.estimators.base import LinearClassifier
 from linsep.estimators.callbacks import CallbackBridge, observers_of
@@ -189,11 +189,15 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
             C=self._cost,
             tol=tol,
             seed=self._seed(),
-            threads=None if self.n_jobs in (None, -1) else self.n_jobs,
+            threads=self._threads,
             reference=self._reference(problem),
             eta=self.eta,
             decay=self.decay,
         )
+
+    @property
+    def _threads(self) -> int | None:
+        return None if self.n_jobs in (None, -1) else self.n_jobs
 
     def _reference(self, problem: Problem) -> int | None:
         """Number of the reference class."""
@@ -208,7 +212,7 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
         return None if problem.binary else int(found[0])
 
     def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
-        with one_blas_thread():
+        with one_blas_thread(), at_most(self._threads):
             return self._fitted(problem, X, y, state)
 
     def _fitted(self, problem: Problem, X: Any, y: Any, state: Any) -> Self:
