@@ -6,7 +6,8 @@ Update    alpha(w, b) = clip((alpha_k + sigma_i u_i) / (1 + sigma_i q_i), 0, top
           u = 1 - y (w.x + b), q = 1 / (2 c) for the squared hinge and 0 for the hinge;
           Newton steps on the function whose gradient is [w - sum alpha y x, -sum alpha y],
           (I + sum_F sigma_i [x_i, 1] [x_i, 1]') p = -gradient over the rows F strictly inside
-          their box, by conjugate gradients; exact minimum along p; then alpha_k <- alpha
+          their box, by conjugate gradients; exact minimum along p; then alpha_k <- alpha,
+          raised at once where equal rows have opposite labels (solvers/opposed_rows.py)
 Stop      (P - D) / P <= tol
 Paper     Rockafellar 1976, proximal point and multipliers; Li, Sun, Toh 2018 for the Newton
           method inside; dual coordinate descent comes first and stays if it is quick enough
@@ -28,6 +29,7 @@ from linsep.core.status import Status
 from linsep.jit import proximal_newton as loops
 from linsep.solvers.dual_cd import DualCD, DualState
 from linsep.solvers.dual_point import row_lengths, row_scores, row_sum, signed_sums, stretched
+from linsep.solvers.opposed_rows import opposed_rows
 from linsep.solvers.packed import packed
 from linsep.solvers.row_system import RowSystem, conjugate_gradients, factored
 
@@ -178,6 +180,8 @@ class ProximalNewton:
             state.scores, problem.sign, float(state.a[-1]), center, sigma, top, state.alpha, free,
             size=size, work=4 * n,
         )  # fmt: skip
+        cost = self.C * problem.weight
+        state.alpha = opposed_rows(problem).raised(state.alpha, cost, self.loss)
         if problem.fit_intercept:
             v_plus, v_minus = signed_sums(problem, state.alpha, self.threads)
         else:  # the classes need not be told apart
