@@ -14,6 +14,7 @@ from linsep.solvers.smo_active import choose, desk_of, far_rows, next_active
 from linsep.solvers.smo_facts import Facts, take_facts
 from linsep.solvers.smo_finish import POLISH, Finishing
 from linsep.solvers.smo_judge import ROUNDS_IDLE
+from linsep.solvers.smo_newton import newton_rows, newton_set, worth_newton
 from linsep.solvers.smo_parts import Pair, Pairs
 from linsep.solvers.smo_state import PairState
 
@@ -44,6 +45,9 @@ class Rounds(Finishing):
         y, c = pair.y[active], self.C * pair.weight[active]
         a, f = part.alpha[active], part.f[active]
         facts = _recalled(pairs, part) or take_facts(y, c, a, f, free)
+        if self._step_at_once(desk, facts, y, c, a, f, part, free):
+            self._after(problem, pairs, pair, part, facts, desk, active, a, f)
+            return
         some = choose(facts, part.working, min(self.q, len(y)))
         part.working = some
         goal = max(0.1 * facts.violation, self._quiet(f))
@@ -58,7 +62,14 @@ class Rounds(Finishing):
             desk.add(f, rows, (new[changed] - a[rows]) * y[rows])
             part.read += len(rows)
             a[rows] = new[changed]
-        if whole:
+        self._after(problem, pairs, pair, part, facts, desk, active, a, f)
+
+    def _after(
+        self, problem: Problem, pairs: Pairs, pair: Pair, part: PairState, facts: Facts, desk: Any,
+        active: Any, a: Array, f: Array,
+    ) -> None:  # fmt: skip
+        """What the new variables of the active rows mean for all rows."""
+        if isinstance(active, slice):
             judged = self._judge(problem, pair, part)
             if part.status is Status.STALLED and self._hopeful(part, facts.spread, pair):
                 self._rescue(problem, desk, pair, part)
@@ -68,12 +79,37 @@ class Rounds(Finishing):
                 pairs.kept["facts"] = part, part.steps, judged
             return
         part.alpha[active], part.f[active] = a, f
-        left = take_facts(y, c, a, f, free)
+        y, c = pair.y[active], self.C * pair.weight[active]
+        left = take_facts(y, c, a, f, problem.fit_intercept)
         close = self.convex and left.gap <= _CLOSE * self.tol * part.facts[0]
         if close or left.violation <= self._enough(part) or part.idle >= ROUNDS_IDLE:
             self._look(problem, pairs, pair, part)
         else:
             pairs.kept["facts"] = part, part.steps, left
+
+    def _step_at_once(
+        self, desk: Any, facts: Facts, y: Array, c: Array, a: Array, f: Array,
+        part: PairState, free: bool,
+    ) -> bool:  # fmt: skip
+        """A Newton step of all free variables, where it pays; changes a and f."""
+        if not self.convex or part.steps < part.pause:
+            return False
+        if not worth_newton(facts, a, c, part.steps * self.q):
+            return False
+        some = newton_rows(facts, a, c, f, self.q, free)
+        new = newton_set(desk.square(some), y[some], c[some], a[some], f[some], free)
+        if new is None:
+            part.wait = min(2 * part.wait, 64)
+            part.pause = part.steps + part.wait
+            return False
+        part.pause = part.steps + 1
+        part.inner += 1
+        part.read += len(some)
+        part.idle = 0
+        desk.add(f, some, (new - a[some]) * y[some])
+        a[some] = new
+        part.working = np.zeros(0, dtype=np.int64)
+        return True
 
     def _limit(self) -> int:
         """Rows whose Gram matrix fits into the memory."""

@@ -37,6 +37,10 @@ class PairState(State):
     """Steps at which the tolerance asked for was met."""
     rescued: int = 0
     """1 once the interior point method has helped out."""
+    pause: int = 0
+    """Round from which a step of all free variables may be tried again."""
+    wait: int = 4
+    """Rounds to wait should it fail."""
     mark: float = np.inf
     """Gap (or violation) at ``marked`` rounds; it must be halved in time."""
     marked: int = 0
