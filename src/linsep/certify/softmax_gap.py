@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 
 from linsep.certify.centred import centred
 from linsep.certify.gap import Gap
+from linsep.certify.softmax_face import face_bound
 from linsep.certify.softmax_limit import likelihood_bound
+from linsep.certify.softmax_primal import objective_above
 from linsep.certify.survey import survey
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.problem import Problem
@@ -45,6 +47,8 @@ def softmax_gap(
     C: float,
     reference: int | None = None,
     alpha: Array | None = None,
+    *,
+    part: bool = True,
 ) -> Gap:
     """Bounds for the weights a, K blocks of d + 1 numbers (two blocks for two classes).
 
@@ -60,6 +64,9 @@ def softmax_gap(
     alpha : array of shape (n, K), optional
         A dual point; that of the model without it. Any numbers will do, poor ones give a poor
         bound.
+    part : bool, default=True
+        Without a penalty, where there is no bound of all losses: try those of some rivals alone.
+        A bound of all proves as well that a maximum of the likelihood exists.
     """
     blocks = np.array(a, dtype=np.float64).reshape(problem.K, problem.d + 1)
     if reference is not None:
@@ -72,7 +79,7 @@ def softmax_gap(
         if not np.isfinite(S).all():
             problem.check_finite()
             return _facts(problem, S, W, np.inf, 0.0, _words(problem, C, reference))
-        high, doubt, off = _primal(problem, W, b, S, cost, penalty=not np.isinf(C))
+        high, doubt, off = objective_above(problem, W, b, S, cost, penalty=not np.isinf(C))
 
         def below(rows: Problem, offsets: Array) -> float:
             if np.isinf(C):
@@ -85,6 +92,8 @@ def softmax_gap(
             low = float(np.fmax(low, below(twin, b + W @ means)))
         if np.isfinite(C) and not high - low <= _POOR * high:
             low = float(np.fmax(low, _without_penalty(problem, blocks, C, reference)))
+        if np.isinf(C) and part and not low > 0:
+            low = face_bound(problem, blocks, S, cost, reference)
         low = min(low, high) if low > 0 else 0.0
         return _facts(problem, S, W, high, low, _words(problem, C, reference))
 
@@ -94,7 +103,7 @@ def _without_penalty(problem: Problem, blocks: Array, C: float, reference: int |
     C is so large that rounding spoils the other."""
     if problem.n * problem.dim**2 > _CHEAP:
         return 0.0
-    plain = softmax_gap(problem, blocks.ravel(), np.inf, reference)
+    plain = softmax_gap(problem, blocks.ravel(), np.inf, reference, part=False)
     return C * plain.lower_bound * (1 - 8 * _U)
 
 
@@ -104,27 +113,6 @@ def _far_away(problem: Problem) -> bool:
         return False
     means = problem.matrix.mean(axis=0, dtype=np.float64)
     return bool((problem.n * means * means > 0.9 * survey(problem).columns).any())
-
-
-def _primal(
-    problem: Problem, W: Array, b: Array, S: Array, cost: Array, *, penalty: bool
-) -> tuple[float, float, float]:
-    """Upper bound of P(W, b), how far it can be too high, and how far off a score can be."""
-    now = shares(S, problem.label)
-    wrong = np.minimum(now.rivals.sum(axis=0), 1.0)
-    # scores are off by e_i <= (d + 4) u (sum_j |x_ij| max_k |w_kj| + |b|), and the loss by
-    # 2 e_i times the largest share of the rivals on the way, at most exp(2 e_i) times the present
-    step = (problem.d + 4) * _U
-    reach = float(np.abs(W).max(axis=0) @ survey(problem).column_lengths())
-    offset = float(np.abs(b).max())
-    worst = step * (reach + offset)
-    slope = cost * np.minimum(wrong * np.exp(min(2 * worst, 700.0)), 1.0)
-    off = 2 * step * (float(np.linalg.norm(slope)) * reach + float(slope.sum()) * offset)
-    total = float((cost * now.losses).sum())
-    half = 0.5 * float(np.vdot(W, W)) if penalty else 0.0
-    doubt = total * (_SUM + problem.K * _U + _FUNCTION) + half * (W.size + 8) * _U + off * 1.001
-    doubt += 16 * _U * (half + total)
-    return half + total + doubt, 2 * doubt, worst
 
 
 def _dual(

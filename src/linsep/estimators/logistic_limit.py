@@ -3,16 +3,18 @@
 A likelihood has no maximum exactly when a plane has no row strictly on its wrong side and some
 row strictly on its right one (Albert and Anderson 1984). Along the direction u of that plane it
 grows for ever. Its supremum is the best likelihood of the rows that lie on the plane, 1 if none
-does. So weights a + t u, a the best for the rows on the plane, come as close as one likes.
+does. So weights a + t u, a the best for the rows on the plane, come as close as one likes. With
+several classes a row is held against each of its rivals; those that it has left behind go, and
+the supremum is that of the rivals that remain.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from linsep.certify.margins import margin_below
 from linsep.certify.proof import Proof
@@ -27,6 +29,8 @@ __all__ = ["limit_weights", "plain_problem", "separating_words", "separator_proo
 Array = NDArray[np.float64]
 
 _WIDE = 800  # rows or columns, the fewer, from which any separator will do
+_GONE = 40.0  # margin of rivals that count no more beside those in doubt
+_FACE_STEPS = 60  # of Newton's method for the rivals in doubt
 
 
 def plain_problem(problem: Problem) -> Problem:
@@ -92,26 +96,35 @@ def limit_weights(problem: Problem, proof: Proof, tol: float, limits: Limits) ->
 
 
 def _machine(problem: Problem, proof: Proof, tol: float, limits: Limits) -> Array:
-    """The same for K > 2 classes; on quasi-separable data by penalties that vanish."""
+    """The same for K > 2 classes: rivals that the machine leaves strictly behind, and the rest.
+
+    The rest has a maximum of its own. It is looked for far along the direction, where the
+    others have all but vanished.
+    """
+    direction = _direction(problem, proof)
+    weight = np.repeat(problem.weight, problem.K - 1)  # log(1 + sum) <= sum of log(1 + each)
+    push = problem.values(direction)
+    if proof.separable:
+        return _far_enough(np.zeros(len(push)), push, weight, tol, 0.0) * direction
+    face = row_signs(problem, proof.coef, proof.intercept) == 0
+    off = np.flatnonzero(~face)
+    push = push[off]
+    begin = _GONE * direction
+    base = _best_on_face(problem, begin, limits)
+    here = problem.values(base)
+    allowed = 0.5 * tol * float((weight * loss(here))[face].sum()) / (problem.K - 1)
+    least = float(here[face].max(initial=0.0)) + 4.0
+    return base + _far_enough(here[off], push, weight[off], allowed, least) * direction
+
+
+def _best_on_face(problem: Problem, begin: Array, limits: Limits) -> Array:
+    """Newton's method without a penalty from weights that are far along the direction."""
     from linsep.solvers.newton_softmax import NewtonSoftmax
 
-    if proof.separable:
-        direction = _direction(problem, proof)
-        push = problem.values(direction)
-        weight = np.repeat(problem.weight, problem.K - 1)  # log(1 + sum) <= sum of log(1 + each)
-        t = _far_enough(np.zeros(len(push)), push, weight, tol, 0.0)
-        return t * direction
-    a, C = np.zeros(problem.dim), 1e2
-    for _ in range(6):
-        a = drive(problem, NewtonSoftmax(C=C, tol=1e-6), limits=limits).witness.a
-        coef, _ = problem.split(a)
-        scores = problem.scores(a)
-        own = scores[np.arange(problem.n), problem.label]
-        losses = float(problem.weight @ (logsumexp(scores, axis=1) - own))
-        if 0.5 * float((coef**2).sum()) / C <= 0.5 * tol * losses:
-            break
-        C *= 100.0
-    return a
+    solver = NewtonSoftmax(C=np.inf, tol=1e-12, patient=True)
+    state = solver.init(problem, start=problem.split(begin))
+    steps = _FACE_STEPS if limits.steps is None else min(limits.steps, _FACE_STEPS)
+    return drive(problem, solver, state, limits=replace(limits, steps=steps)).witness.a
 
 
 def _direction(problem: Problem, proof: Proof) -> Array:

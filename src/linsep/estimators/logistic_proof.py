@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linsep.certify.gap import Gap
 from linsep.certify.likelihood_gap import likelihood_bounds
 from linsep.certify.logistic_gap import logistic_gap
+from linsep.certify.proof import Proof
 from linsep.core import Limits, Outcome, Problem, Status, Witness, drive
 from linsep.estimators.logistic_choice import with_tol
 from linsep.estimators.logistic_limit import (
@@ -83,7 +84,8 @@ class LogisticProof:
         if not problem.binary:
             from linsep.certify.softmax_gap import softmax_gap
 
-            gap = softmax_gap(problem, a, C, reference=self._reference(problem))
+            reference, part = self._reference(problem), witness is None
+            gap = softmax_gap(problem, a, C, reference=reference, part=part)
             return gap, bool(np.isfinite(C)) or gap.lower_bound > 0
         if np.isinf(C):
             return likelihood_bounds(problem, a, part=witness is None)
@@ -100,6 +102,8 @@ class LogisticProof:
         if settled and float(problem.values(self._answer).max()) < _FAR:  # no row runs away
             return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
         patience = _VERDICT if limits.seconds is None else min(limits.seconds, _VERDICT)
+        if len(np.unique(problem.label)) < problem.K:  # a class with no rows: words say so
+            return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
         plain = plain_problem(problem)
         proof = separator_proof(plain, self._answer) if outcome.status is Status.SEPARATED else None
         if proof is None:
@@ -107,13 +111,7 @@ class LogisticProof:
         if proof.separable or proof.quasi:
             self.proof_ = proof
             self.separation_ = separating_words(problem, proof)
-            self._answer = limit_weights(problem, proof, self.tol, limits)
-            reference = self._reference(problem)
-            if reference is not None:  # only differences of the classes count
-                blocks = self._answer.reshape(problem.K, -1)
-                self._answer = (blocks - blocks[reference]).ravel()
-            gap, _ = self._measure(problem, self._answer)
-            return outcome, gap, Status.NO_MAXIMUM
+            return outcome, self._near_supremum(problem, proof, limits), Status.NO_MAXIMUM
         if settled:
             self._undecided = proof.separable is None or proof.quasi is None
             return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
@@ -126,6 +124,26 @@ class LogisticProof:
             if outcome.status not in _LIMITS:
                 return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
         return outcome, gap, gap.settle(outcome.status, self.tol)
+
+    def _near_supremum(self, problem: Problem, proof: Proof, limits: Limits) -> Gap:
+        """Weights close to the supremum, or those at hand if they are closer."""
+        before, near = self._answer, limit_weights(problem, proof, self.tol, limits)
+        gap, self._answer = self._relative(problem, near)
+        if min(gap.relative_gap, gap.objective) <= self.tol:
+            return gap
+        other, a = self._relative(problem, before)
+        low = max(gap.lower_bound, other.lower_bound)
+        if other.objective < gap.objective:
+            gap, self._answer = other, a
+        return replace(gap, lower_bound=min(low, gap.objective))
+
+    def _relative(self, problem: Problem, a: Array) -> tuple[Gap, Array]:
+        """Bounds for weights, and these relative to the reference class, if there is one."""
+        reference = self._reference(problem)
+        if reference is not None:  # only differences of the classes count
+            blocks = a.reshape(problem.K, -1)
+            a = (blocks - blocks[reference]).ravel()
+        return self._measure(problem, a)[0], a
 
 
 def _left(limits: Limits, begin: float) -> Limits:

@@ -34,10 +34,16 @@ def warning_of(model: Any, problem: Problem) -> tuple[str, type[LinsepWarning]] 
     """What to warn of after a fit, if anything."""
     status, gap = model.status_, model.certificate_
     if status is Status.NO_MAXIMUM:
+        near = "their likelihood is close to the supremum"
+        if min(gap.relative_gap, gap.objective) > max(10 * model.tol, 1e-6):
+            near = (
+                "how close their likelihood is to the supremum is not known: minus its logarithm "
+                f"is {gap.objective:.6g}, and proved to be no less than {gap.lower_bound:.6g}"
+            )
         return (
             f"the likelihood has no maximum, because {model.separation_}. The weights given "
-            "are finite and their likelihood is close to the supremum; the proof is in "
-            "proof_. For finite estimates set C, for instance C=1."
+            f"are finite and {near}; the proof is in proof_. For finite estimates set C, for "
+            "instance C=1."
         ), NoMaximumWarning
     if status in (Status.DIVERGED, Status.PATIENCE):
         return (
@@ -67,7 +73,7 @@ def _why_no_proof(model: Any, problem: Problem) -> str:
     idle = np.flatnonzero(np.bincount(problem.label, minlength=problem.K) == 0)
     if len(idle):
         return (
-            f"Class {problem.classes[idle[0]]!r} has no row of positive weight, so the "
+            f"Class {problem.classes.tolist()[idle[0]]!r} has no row of positive weight, so the "
             "likelihood has no maximum: leave its rows out, or set a finite C."
         )
     tiny = _tiny_column(problem)

@@ -52,6 +52,7 @@ Array = NDArray[np.float64]
 _BEYOND = 1e-10  # relative gap that small problems are solved to, whatever the tolerance
 _SAMPLE_STEPS = 10  # on the sample, at most
 _PATIENCE = 40  # steps of a small problem before it is approached from small costs
+_RUNAWAY = 20  # steps without a penalty after which shrinking steps are expected
 _FIRST_STEPS = 8  # on all rows, before the classes get matrices of their own
 
 
@@ -71,6 +72,8 @@ class NewtonSoftmax(Penalty):
         None means all cores. The result does not depend on it.
     reference : int or None, default=None
         Number of a class whose weights stay zero.
+    patient : bool, default=False
+        Without a penalty: go on though there may be no maximum.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class NewtonSoftmax(Penalty):
     seed: int = 0
     threads: int | None = None
     reference: int | None = None
+    patient: bool = False
 
     unit: ClassVar[str] = "Newton step"
 
@@ -188,7 +192,7 @@ class NewtonSoftmax(Penalty):
         if kind == "product" and late and system.room_for_classes(rows.n, rows.d, rows.K):
             kind = "classes"
         early = state.rung <= _FIRST_STEPS or state.rung % _FIRST_STEPS == 0
-        stale = kind == "blocks" and state.slow and early
+        stale = kind == "blocks" and state.slow > 0 and early
         if kind != state.kind or stale or self._whole(state, rows):
             refactor(
                 state, rows, kind, ridge=self.ridge, offset=problem.fit_intercept,
@@ -276,7 +280,7 @@ class NewtonSoftmax(Penalty):
         primal, gap = before
         lower = state.primal < primal * (1 - 1e-13)
         nearer = state.gap < 0.5 * gap
-        state.slow = not state.gap < 0.3 * gap
+        state.slow = 0 if state.gap < 0.3 * gap else state.slow + 1
         state.idle = 0 if lower or nearer else state.idle + 1
         if state.level < 1 or state.share < 1.0:
             return
@@ -285,8 +289,19 @@ class NewtonSoftmax(Penalty):
             state.status = Status.CERTIFIED if state.gap <= self.tol else Status.STALLED
         elif not self.ridge and state.gap <= (min(self.tol, _BEYOND**2) if small else self.tol):
             state.status = Status.CERTIFIED
-        elif not self.ridge and self._separated(state, problem):
+        elif not (self.ridge or self.patient):
+            self._watch(problem, state)
+
+    def _watch(self, problem: Problem, state: SoftmaxState) -> None:
+        """Without a penalty: the signs that there may be no maximum.
+
+        Along a direction in which losses vanish for ever, each step of Newton's method leaves
+        the share 1 / e of what was to gain.
+        """
+        if self._separated(state, problem):
             state.status = Status.SEPARATED
+        elif _small(problem) and state.rung >= _RUNAWAY and state.slow >= 8:
+            state.status = Status.STALLED
 
     def _separated(self, state: SoftmaxState, problem: Problem) -> bool:
         """Whether every row is on its own side: then the likelihood has no maximum."""

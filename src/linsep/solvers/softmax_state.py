@@ -48,8 +48,8 @@ class SoftmaxState(State):
     idle: int = 0
     share: float = 1.0
     """Part of C in force: less than 1 on the way up from small costs."""
-    slow: bool = False
-    """Whether the last step left more than a third of the gap."""
+    slow: int = 0
+    """How many of the last steps left more than a third of the gap."""
     tried: float = np.inf
     """Gap that the last shortcut promised."""
     rows_read: float = 0.0
