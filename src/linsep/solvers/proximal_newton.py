@@ -15,7 +15,7 @@ Paper     Rockafellar 1976, proximal point and multipliers; Li, Sun, Toh 2018 fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,36 +27,27 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.jit import proximal_newton as loops
-from linsep.solvers.dual_cd import DualCD, DualState
+from linsep.solvers.dual_cd import DualCD
 from linsep.solvers.dual_point import row_lengths, row_scores, row_sum, signed_sums, stretched
 from linsep.solvers.opposed_rows import opposed_rows
 from linsep.solvers.packed import packed
+from linsep.solvers.proximal_line import minimum_along
+from linsep.solvers.proximal_state import SIGMA, ProximalState, Terms
 from linsep.solvers.row_system import RowSystem, conjugate_gradients, factored
 
 __all__ = ["ProximalNewton", "ProximalState"]
 
 Array = NDArray[np.float64]
 
-_SIGMA, _GROWTH, _SHRINK = 8.0, 4.0, 0.5
-_EASY, _INNER = 3, 6  # Newton steps: so few let sigma grow, no more before the centre moves
+_GROWTH, _SHRINK = 4.0, 0.5  # of sigma
+_EASY, _INNER = 3, 6  # Newton steps: so few let sigma grow, no more before the centre moves,
+_EASY_FACTORED, _INNER_FACTORED = 6, 20  # and where each is the solution of its system
 _FACTORED = 600  # columns up to which Newton systems are factored
 _FORCING = 0.4  # relative accuracy of a Newton system
+_STALE = 500  # Newton steps without progress after which rounding is blamed
 _TOGETHER = 4  # sweeps between two thoughts about whether to go on with them
 _LEAST_SHARE = 0.25  # of the rows in play that a sweep is counted as
 _QUICK, _SOON = 40.0, 12.0  # sweeps it may still need without being given up; with few columns
-
-
-@dataclass(kw_only=True)
-class ProximalState(DualState):
-    """The dual point of coordinate descent, and from the switch on the proximal centre."""
-
-    newton: bool = False
-    center: Array = field(default_factory=lambda: np.zeros(0))
-    scores: Array = field(default_factory=lambda: np.zeros(0))
-    sigma: float = _SIGMA
-    inner: int = 0
-    unit_step: Array = field(default_factory=lambda: np.zeros(0))
-    """1 / |x_i|^2."""
 
 
 @dataclass(frozen=True)
@@ -163,21 +154,23 @@ class ProximalNewton:
 
     # -- one Newton step ----------------------------------------------------------------------
 
-    def _terms(self, problem: Problem, state: ProximalState) -> tuple[Array, Array, Array]:
+    def _terms(self, problem: Problem, state: ProximalState) -> Terms:
         """Centre, step and upper bound of alpha for every row."""
         cost, sigma = self.C * problem.weight, state.sigma * state.unit_step
         if self.loss == "hinge":
-            return state.center, sigma, cost
+            return Terms(state.center, sigma, cost)
         shrink = 1.0 / (1.0 + sigma * (0.5 / cost))
-        return state.center * shrink, sigma * shrink, np.full(problem.n, np.inf)
+        return Terms(state.center * shrink, sigma * shrink, np.full(problem.n, np.inf))
 
-    def _evaluate(self, problem: Problem, state: ProximalState) -> tuple[Array, NDArray[np.int64]]:
+    def _evaluate(
+        self, problem: Problem, state: ProximalState
+    ) -> tuple[Terms, Array, NDArray[np.int64]]:
         """alpha at (w, b); both bounds; gradient and the rows strictly inside their box."""
-        center, sigma, top = self._terms(problem, state)
+        terms = self._terms(problem, state)
         n, size = problem.n, int(problem.rows.X[0].size)
         free = np.empty(n, np.int64)
         k = loops.bend(
-            state.scores, problem.sign, float(state.a[-1]), center, sigma, top, state.alpha, free,
+            state.scores, problem.sign, float(state.a[-1]), *terms, state.alpha, free,
             size=size, work=4 * n,
         )  # fmt: skip
         cost = self.C * problem.weight
@@ -196,7 +189,7 @@ class ProximalNewton:
             gradient[-1] = 0.0
         self._bounds(problem, state, v_plus, v_minus, plus, minus)
         state.work += 0.5
-        return gradient, free[:k]
+        return terms, gradient, free[:k]
 
     def _bounds(
         self, problem: Problem, state: ProximalState, v_plus: Array, v_minus: Array,
@@ -215,7 +208,8 @@ class ProximalNewton:
             scaled = state.alpha * np.where(problem.sign > 0, up, down)
             dual -= float((scaled * scaled / (4.0 * cost)).sum())
         t = 1.0
-        if self.loss == "hinge" and self.tol * primal < primal - max(dual, state.best_dual):
+        open_gap = self.tol * primal < primal - max(dual, state.best_dual)
+        if self.loss == "hinge" and open_gap and state.inner == 0:
             values = problem.sign * (state.scores + state.a[-1])
             t, primal = stretched(problem, self.C, 0.5 * float(w @ w), values, primal)
         if not np.isfinite(primal):
@@ -229,68 +223,58 @@ class ProximalNewton:
             state.status = Status.CERTIFIED
 
     def _newton_step(self, problem: Problem, state: ProximalState) -> None:
-        gradient, free = self._evaluate(problem, state)
-        if self.status(state).done:
+        terms, gradient, free = self._evaluate(problem, state)
+        if self.status(state).done or self._is_stale(state):
             return
-        wrong = 0.5 * float(gradient[:-1] @ gradient[:-1])
-        gap = max(state.best_primal - state.best_dual, 0.0)
-        offset = abs(gradient[-1] * state.a[-1])
-        solved = state.inner > 0 and wrong + offset < 0.1 * gap
-        if solved or state.inner >= _INNER:
+        solved = state.inner > 0 and self._left(state, gradient) < 0.1
+        few = problem.d <= _FACTORED
+        if solved or state.inner >= (_INNER_FACTORED if few else _INNER):
             state.center = state.alpha.copy()
-            if solved and state.inner <= _EASY:
+            if solved and state.inner <= (_EASY_FACTORED if few else _EASY):
                 state.sigma *= _GROWTH
             elif not solved:
-                state.sigma = max(_SHRINK * state.sigma, _SIGMA)
+                state.sigma = max(_SHRINK * state.sigma, SIGMA)
             state.inner = 0
-            gradient, free = self._evaluate(problem, state)
+            terms, gradient, free = self._evaluate(problem, state)
             if self.status(state).done:
                 return
-        p = self._direction(problem, state, gradient, free)
+        p = self._direction(problem, state, terms, gradient, free)
         step = row_scores(problem, p[:-1], self.threads, packed(problem))
-        t = self._minimum_along(problem, state, p, step)
+        t = minimum_along(problem, state, terms, p, step)
         state.a += t * p
         state.scores += t * step
         state.inner += 1
         state.work += 0.5
         state.n_updates += 1
 
+    def _left(self, state: ProximalState, gradient: Array) -> float:
+        """What the gradient leaves of the gap, as a share of it."""
+        gap = max(state.best_primal - state.best_dual, 0.0)
+        wrong = 0.5 * float(gradient[:-1] @ gradient[:-1]) + abs(gradient[-1] * state.a[-1])
+        return float(wrong / gap) if gap > 0 else 0.0
+
+    def _is_stale(self, state: ProximalState) -> bool:
+        """Whether many steps have brought nothing: rounding has the last word."""
+        state.stale += 1
+        if state.gap < 0.99 * state.settled_gap:
+            state.settled_gap, state.stale = state.gap, 0
+        if state.stale > _STALE:
+            state.status = Status.STALLED
+        return state.status.done
+
     def _direction(
-        self, problem: Problem, state: ProximalState, gradient: Array, free: NDArray[np.int64]
+        self,
+        problem: Problem,
+        state: ProximalState,
+        terms: Terms,
+        gradient: Array,
+        free: NDArray[np.int64],
     ) -> Array:
         """The Newton system, factored or by conjugate gradients."""
-        _, sigma, _ = self._terms(problem, state)
-        system = RowSystem(problem, sigma, free, self.threads)
+        system = RowSystem(problem, terms.sigma, free, self.threads)
         if problem.d <= _FACTORED:
             x, work = factored(system, -gradient)
         else:
             x, work = conjugate_gradients(system, -gradient, _FORCING)
         state.work += work
         return x
-
-    def _minimum_along(
-        self, problem: Problem, state: ProximalState, p: Array, step: Array
-    ) -> float:
-        center, sigma, top = self._terms(problem, state)
-        w, q = state.a[:-1], p[:-1]
-        wq, qq = float(w @ q), float(q @ q)
-        out, n, size = np.zeros(2), problem.n, int(problem.rows.X[0].size)
-        low, high, t = 0.0, np.inf, 1.0
-        for _ in range(30):
-            loops.slope(
-                state.scores, step, problem.sign, float(state.a[-1]), float(p[-1]), center, sigma,
-                top, t, out, size=size, work=4 * n,
-            )  # fmt: skip
-            first, second = out[0] + wq + t * qq, out[1] + qq
-            if first > 0:
-                high = t
-            else:
-                low = t
-            new = t - first / second if second > 0 else -1.0
-            if not low < new < high:
-                new = 0.5 * (low + high) if np.isfinite(high) else 2.0 * t
-            done = abs(new - t) < 0.01 * t
-            t = new
-            if done:
-                break
-        return float(t)
