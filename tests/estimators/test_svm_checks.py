@@ -10,6 +10,7 @@ import linsep
 ESTIMATORS = [
     linsep.LinearSVM(),
     linsep.LinearSVM(loss="squared_hinge"),
+    linsep.LinearSVM(solver="newton"),
     linsep.LinearSVM(solver="dual-cd"),
     linsep.LinearSVM(solver="proximal-newton", C=10.0),
 ]

@@ -13,6 +13,7 @@ from linsep.core import Limits, Problem, Status, drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
 from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.dual_cd import DualCD
+from linsep.solvers.interior_hinge import InteriorHinge
 from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.newton_machine import NewtonMachine
 from linsep.solvers.one_vs_rest import OneVsRest
@@ -24,6 +25,9 @@ BINARY = {
     "newton, squared": NewtonHinge(C=1.0, loss="squared_hinge"),
     "dual-cd": DualCD(C=1.0, seed=3),
     "dual-cd, squared": DualCD(C=1.0, loss="squared_hinge"),
+    "interior": InteriorHinge(C=1.0),
+    "interior, tight": InteriorHinge(C=100.0, tol=1e-8),
+    "interior, squared": InteriorHinge(C=1.0, loss="squared_hinge", tol=1e-6),
     "proximal": ProximalNewton(C=10.0, sweeps=3),
     "proximal, squared": ProximalNewton(C=1.0, sweeps=2, loss="squared_hinge"),
 }
@@ -33,6 +37,7 @@ MACHINES = {
     "newton machine, tight": NewtonMachine(C=100.0, tol=1e-6),
     "one-vs-rest": OneVsRest(DualCD(C=1.0, seed=2)),
     "one-vs-rest, newton": OneVsRest(NewtonHinge(C=1.0)),
+    "one-vs-rest, interior": OneVsRest(InteriorHinge(C=1.0)),
 }
 
 
@@ -170,7 +175,7 @@ def test_starting_from_the_answer_takes_no_step(name):
     assert drive(problem, loose, loose.init(problem, start=alpha)).steps == 0
 
 
-@pytest.mark.parametrize("name", ["newton", "dual-cd", "proximal-newton"])
+@pytest.mark.parametrize("name", ["newton", "dual-cd", "proximal-newton", "interior-point"])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_model_fitted_again_takes_no_step(name, loss, classes):

@@ -16,7 +16,7 @@ from linsep import LinearSVM, Status
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.losses.rivals import nearest_shares, rounded_loss
 
-SOLVERS = ["newton", "dual-cd", "proximal-newton"]
+SOLVERS = ["newton", "dual-cd", "proximal-newton", "interior-point"]
 
 
 def blobs(n=80, d=3, seed=0, noise=1.0):

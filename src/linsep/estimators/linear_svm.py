@@ -43,9 +43,10 @@ class LinearSVM(SVMFacts, SVMFit):
         Whether to have an offset; it is never penalised.
     tol : float, default=1e-3
         Relative duality gap to reach.
-    solver : {"auto", "newton", "dual-cd", "proximal-newton"}, default="auto"
-        "newton" for tall data of few columns, "dual-cd" for sparse and wide data,
-        "proximal-newton" for sparse data where that takes too long. "auto" chooses by shape.
+    solver : {"auto", "newton", "dual-cd", "proximal-newton", "interior-point"}, default="auto"
+        "interior-point" for small tables, "newton" for tall data of few columns, "dual-cd" for
+        sparse and wide data, "proximal-newton" for sparse data where that takes too long. "auto"
+        chooses by shape.
     max_iter : int, default=100000
         Limit of Newton steps or sweeps.
     time_limit : float or None, default=None

@@ -12,6 +12,7 @@ from linsep.errors import SettingError
 from linsep.solvers.crammer_singer import CrammerSinger
 from linsep.solvers.dual_cd import DualCD
 from linsep.solvers.hinge_rows import UNPACKED
+from linsep.solvers.interior_hinge import InteriorHinge
 from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.newton_machine import NewtonMachine
 from linsep.solvers.one_vs_rest import OneVsRest
@@ -19,7 +20,7 @@ from linsep.solvers.proximal_newton import ProximalNewton
 
 __all__ = ["SOLVERS", "choose_solver", "is_small"]
 
-SOLVERS = ("newton", "dual-cd", "proximal-newton")
+SOLVERS = ("newton", "dual-cd", "proximal-newton", "interior-point")
 
 _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
 _MOST_COLUMNS = 12_000  # and of this width it still fits into memory, a gigabyte
@@ -44,22 +45,25 @@ def choose_solver(
     seed: int,
     threads: int | None,
     multi_class: str,
+    reason: str = "as asked",
 ) -> tuple[Solver[Any], str]:
     """The solver and the reason in words."""
-    reason = "as asked"
     if name == "auto":
         name, reason = _by_shape(problem)
     if multi_class == "crammer-singer" and not problem.binary:
         return _machine(problem, name, reason, C, tol, seed)
-    if name == "newton" and problem.d > _MOST_COLUMNS:
+    columns = min(problem.n, problem.d) if name == "interior-point" else problem.d
+    if name in ("newton", "interior-point") and columns > _MOST_COLUMNS:
         raise SettingError(
-            f"solver='newton' factors a matrix with a row and a column for each of the "
-            f"{problem.d} columns of X, {8e-9 * problem.d**2:.0f} GB. Leave solver at 'auto', or "
+            f"solver={name!r} factors a matrix with a row and a column for each of the "
+            f"{columns} columns of X, {8e-9 * columns**2:.0f} GB. Leave solver at 'auto', or "
             "use 'proximal-newton' or 'dual-cd'."
         )
     common: dict[str, Any] = {"C": C, "loss": loss, "tol": tol, "seed": seed}
     solver: Any
-    if name == "newton":
+    if name == "interior-point":
+        solver, words = InteriorHinge(C, loss, tol), "interior point method"
+    elif name == "newton":
         inner = threads if problem.binary else 1
         solver, words = NewtonHinge(**common, threads=inner), "Newton on a rounded hinge"
     elif name == "dual-cd":
@@ -78,7 +82,12 @@ def _machine(
     """One loss for all classes."""
     weights = problem.K * (problem.d + 1)
     few = weights <= _FEW_COLUMNS and problem.n * problem.K <= _MANY_SCORES
-    if name == "newton" and (few or reason == "as asked"):
+    if name == "interior-point" and reason == "as asked":
+        raise SettingError(
+            "solver='interior-point' does not exist for multi_class='crammer-singer'; leave "
+            "solver at 'auto', or use 'newton'."
+        )
+    if name in ("newton", "interior-point") and (few or reason == "as asked"):
         return NewtonMachine(C, tol), f"Newton for one loss of all classes ({reason})"
     return CrammerSinger(C, tol, seed), "dual coordinate descent for one loss of all classes"
 
@@ -88,8 +97,8 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
     size = problem.matrix.nnz if problem.sparse else n * d
     share = size / (n * d)
     few = d <= _FEW_COLUMNS
-    if is_small(problem) and d <= 300:
-        return "newton", f"a small table, {n} x {d}"
+    if is_small(problem):
+        return "interior-point", f"a small table, {n} x {d}"
     if few and n >= 2 * d and not problem.sparse and _mostly_zero(problem):
         return "proximal-newton", f"tall, {n} x {d}, and mostly zeros"
     if few and n >= 2 * d and share >= (_DENSE if n * d > UNPACKED else _UNPACKED_DENSE):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from linsep.estimators.svm_hard import hard_machine, hard_machines
 from linsep.estimators.svm_keep import keep_machine, warn_inseparable, warn_unfinished
 from linsep.estimators.svm_start import warm_state
 from linsep.estimators.unusable import refuse_tiny, refuse_unusable
+from linsep.solvers.interior_hinge import InteriorHinge
 from linsep.solvers.polish import polish, polish_parts
 
 __all__ = ["SVMFit"]
@@ -67,19 +69,33 @@ class SVMFit(LinearClassifier):
             state = solver.init(problem, start=self._dual_start(problem, solver))
         bridge = CallbackBridge(self, X, y)
         with np.errstate(over="ignore", invalid="ignore"):  # the certificate sees what overflowed
-            outcome = drive(
-                problem,
-                solver,
-                state,
-                limits=self._limits(problem, solver).left_since(begin),
-                observers=[*observers, bridge],
-            )
+            outcome = self._driven(problem, solver, state, begin, [*observers, bridge])
             self._keep(problem, solver, outcome, reason)
+            if self.status_ in _FAILED and self.solver == "auto" and _is_interior(solver):
+                self._try_newton(problem, (solver, outcome, reason), begin, [*observers, bridge])
         bridge.close()
         if later and self.status_ in _FAILED:
             self._fit_capped(problem, wanted, begin)
         self._warn(problem)
         return self
+
+    def _driven(
+        self, problem: Problem, solver: Solver[Any], state: Any, begin: float, observers: Any
+    ) -> Outcome[Any]:
+        limits = self._limits(problem, solver).left_since(begin)
+        return drive(problem, solver, state, limits=limits, observers=observers)
+
+    def _try_newton(self, problem: Problem, known: Any, begin: float, observers: Any) -> None:
+        """Where interior points are lost to rounding; the better of the two is kept."""
+        gap = self._gap()
+        solver, reason = self._solver(problem, instead="newton")
+        outcome = self._driven(problem, solver, solver.init(problem), begin, observers)
+        self._keep(problem, solver, outcome, reason)
+        if not self._gap() <= gap:
+            self._keep(problem, *known)
+
+    def _gap(self) -> float:
+        return float(getattr(self.certificate_, "relative_gap", np.inf))
 
     def _capped_gap(self, problem: Problem) -> float:
         """The gap for which costs beyond all rounding are capped; 0: they are not."""
@@ -90,13 +106,12 @@ class SVMFit(LinearClassifier):
     def _fit_capped(self, problem: Problem, wanted: float, begin: float) -> bool:
         """Costs beyond all rounding; False where that does not lead to a proof."""
         objective = self._objective()
-        found = capped_machine(
-            problem,
-            objective,
-            wanted,
-            self._limits(problem, self._solver(problem)[0]).left_since(begin),
-            lambda twin, cost: self._solver(twin, cost),
-        )
+        first, found = self._solver(problem)[0], None
+        for instead in ("", "newton") if _is_interior(first) else ("",):
+            choose = partial(self._solver, instead=instead)
+            limits = self._limits(problem, first).left_since(begin)
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = found or capped_machine(problem, objective, wanted, limits, choose)
         if found is None:
             return False
         witness, outcome, words = found
@@ -141,7 +156,9 @@ class SVMFit(LinearClassifier):
     def _is_machine(self, problem: Problem) -> bool:
         return self.multi_class == "crammer-singer" and not problem.binary
 
-    def _solver(self, problem: Problem, C: float | None = None) -> tuple[Solver[Any], str]:
+    def _solver(
+        self, problem: Problem, C: float | None = None, instead: str = ""
+    ) -> tuple[Solver[Any], str]:
         machine = self._is_machine(problem)
         if machine and self.loss != "hinge":
             raise SettingError(
@@ -155,13 +172,14 @@ class SVMFit(LinearClassifier):
         hurry = self._hurry == "descent" and self.solver == "auto" and is_small(problem)
         return choose_solver(
             problem,
-            "dual-cd" if hurry and problem.binary else self.solver,
+            instead or ("dual-cd" if hurry and problem.binary else self.solver),
             C=float(self.C if C is None else C),
             loss=self.loss,
             tol=0.999 * float(tol),
             seed=0 if self.random_state is None else self._seed(),
             threads=threads,
             multi_class=self.multi_class,
+            reason="where interior points are lost to rounding" if instead else "as asked",
         )
 
     def _is_small(self, problem: Problem) -> bool:
@@ -199,3 +217,8 @@ class SVMFit(LinearClassifier):
 
     def _warn(self, problem: Problem) -> None:
         warn_unfinished(self, problem)
+
+
+def _is_interior(solver: Any) -> bool:
+    """Whether it is the method for small tables, alone or for each class."""
+    return isinstance(getattr(solver, "solver", solver), InteriorHinge)

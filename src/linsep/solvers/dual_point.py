@@ -30,6 +30,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+_SMALL = 100_000  # entries up to which one product does, and one thread
+
 
 class Bounds(NamedTuple):
     """Objective of a model and a lower bound of all."""
@@ -78,6 +80,8 @@ def row_sum(
     problem: Problem, c: Array, threads: int | None = None, X: Matrix | None = None
 ) -> Array:
     """sum of c_i x_i; X are the same rows in other types."""
+    if X is None and not problem.sparse and _size(problem) < _SMALL:
+        return np.asarray(c @ np.asarray(problem.matrix, dtype=np.float64))
     X, size, spans = matrix_of(problem) if X is None else X, _size(problem), halves(problem)
     out = np.zeros((len(spans), problem.d))
     jobs = [
@@ -107,7 +111,7 @@ def signed_sums(problem: Problem, alpha: Array, threads: int | None = None) -> t
 def halves(problem: Problem) -> list[tuple[int, int]]:
     """Two runs of rows with about as many entries; one if there is little to do."""
     n, size = problem.n, _size(problem)
-    if size < 100_000:
+    if size < _SMALL:
         return [(0, n)]
     cut = int(np.searchsorted(problem.matrix.indptr, size // 2)) if problem.sparse else n // 2
     return [(0, cut), (cut, n)]
