@@ -23,19 +23,25 @@ _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 
 
 @inner
+def exponential(m):
+    """exp(-|m|); at least exp(-708)."""
+    t = max(-abs(m), -708.0)
+    k = np.floor(t * _LOG2E + 0.5)
+    f = (t - k * _LN2_HIGH) - k * _LN2_LOW
+    g = f * f
+    h = g * g
+    p = (1.0 + f) + g * (0.5 + f * (1.0 / 6))
+    q = (1.0 / 24 + f * (1.0 / 120)) + g * (1.0 / 720 + f * (1.0 / 5040))
+    r = (1.0 / 40320 + f * (1.0 / 362880)) + g * (1.0 / 3628800 + f * (1.0 / 39916800))
+    p = p + h * (q + h * (r + h * (1.0 / 479001600)))
+    return p * np.int64((np.int64(k) + np.int64(1023)) << np.int64(52)).view(np.float64)
+
+
+@inner
 def exponentials(m, e):
-    """e = exp(-|m|); at least exp(-708)."""
+    """e = exp(-|m|)."""
     for i in range(m.shape[0]):
-        t = max(-abs(m[i]), -708.0)
-        k = np.floor(t * _LOG2E + 0.5)
-        f = (t - k * _LN2_HIGH) - k * _LN2_LOW
-        g = f * f
-        h = g * g
-        p = (1.0 + f) + g * (0.5 + f * (1.0 / 6))
-        q = (1.0 / 24 + f * (1.0 / 120)) + g * (1.0 / 720 + f * (1.0 / 5040))
-        r = (1.0 / 40320 + f * (1.0 / 362880)) + g * (1.0 / 3628800 + f * (1.0 / 39916800))
-        p = p + h * (q + h * (r + h * (1.0 / 479001600)))
-        e[i] = p * np.int64((np.int64(k) + np.int64(1023)) << np.int64(52)).view(np.float64)
+        e[i] = exponential(m[i])
 
 
 @inner

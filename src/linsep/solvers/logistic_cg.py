@@ -4,9 +4,11 @@ Problem   as for newton_logistic.py, where the matrix of second derivatives is t
 Update    a <- a + t p; H p = -gradient by conjugate gradients scaled by the diagonal of H, and
           by its longest rows where these carry much of it, to a relative accuracy that grows
           with the progress; rows of hardly any curvature are left out of H; t is the exact
-          minimum along p, found from the scores alone
+          minimum along p, found from the scores alone. Far from the end on long sparse rows a few
+          sweeps over the dual variables come first (logistic_sweeps.py)
 Stop      as for newton_logistic.py
-Paper     Lin, Weng, Keerthi 2008, Trust region Newton method for logistic regression
+Paper     Lin, Weng, Keerthi 2008, Trust region Newton method for logistic regression; Yu,
+          Huang, Lin 2011, Dual coordinate descent methods for logistic regression
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from linsep.core.status import Status
 from linsep.losses.logistic import curvature, loss, probability
 from linsep.solvers.dual_point import row_scores, row_sum
 from linsep.solvers.logistic_line import dual_witness, minimum_along
+from linsep.solvers.logistic_sweeps import swept, worth_sweeping
 from linsep.solvers.penalty import Penalty
 from linsep.solvers.row_system import RowSystem, conjugate_gradients
 
@@ -34,6 +37,7 @@ Array = NDArray[np.float64]
 
 _DROP = 1e-4  # share of the largest curvature below which a row is left out of H
 _SPARE = 0.8  # of tol for what the linear system leaves of the gradient, the rest for its bend
+_FAR = 1.0  # relative gap of the start from which sweeps over the dual variables come first
 _RUNAWAY = 40  # steps without a penalty after which shrinking steps are expected
 
 
@@ -52,6 +56,8 @@ class LogisticCGState(State):
     slow: int = 0
     idle: int = 0
     work: float = 0.0
+    sweeps: bool = False
+    """Whether sweeps over the dual variables come first."""
 
     @property
     def passes(self) -> float:
@@ -98,6 +104,8 @@ class LogisticCG(Penalty):
             state.scores = row_scores(problem, a[:-1], self.threads)
             state.work += 0.5
         self._evaluate(problem, state)
+        far = start is None and self.ridge > 0 and state.gap > _FAR
+        state.sweeps = far and worth_sweeping(problem)
         return state
 
     def advance(
@@ -146,7 +154,24 @@ class LogisticCG(Penalty):
         elif not self.ridge and not self.patient and float(m.min()) > 0.0:
             state.status = Status.SEPARATED
 
+    def _sweep(self, problem: Problem, state: LogisticCGState) -> None:
+        """Go to where sweeps over the dual variables lead, unless that is worse."""
+        before, old = state.a, state.primal
+        state.a, work = swept(problem, self.C, self.threads)
+        state.scores = row_scores(problem, state.a[:-1], self.threads)
+        state.work += work + 0.5
+        state.n_updates += 1
+        self._evaluate(problem, state)
+        if not state.primal < old:
+            state.a, state.scores = before, np.zeros(problem.n)
+            self._evaluate(problem, state)
+        self._force(state)
+
     def _step(self, problem: Problem, state: LogisticCGState) -> None:
+        if state.sweeps:
+            state.sweeps = False
+            self._sweep(problem, state)
+            return
         cost, sign = self.cost * problem.weight, problem.sign
         m = sign * (state.scores + state.a[-1])
         bend = cost * curvature(m)
