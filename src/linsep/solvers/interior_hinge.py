@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from linsep.certify.survey import survey
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
@@ -107,6 +108,10 @@ class InteriorHinge:
     tol: float = 1e-3
 
     unit: ClassVar[str] = "interior step"
+
+    def prepare(self, problem: Problem) -> None:
+        """Make what all parts of a problem of many classes share."""
+        survey(problem)
 
     def init(self, problem: Problem, *, start: Any = None) -> InteriorState:
         """The middle of the box; (coef, intercept, alpha) is looked at, and kept if it is good."""
