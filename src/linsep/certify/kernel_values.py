@@ -67,10 +67,8 @@ class KernelValues:
             self._prepared[kind] = rows
         return self._prepared[kind]
 
-    def block(
-        self, rows: Rows, columns: Rows, dtype: Any = np.float64, *, keep: bool = True
-    ) -> NDArray[Any]:
-        """The values between some rows and some others; not keep: until the next are made."""
+    def block(self, rows: Rows, columns: Rows, dtype: Any = np.float64) -> NDArray[Any]:
+        """The values between some rows and some others."""
         if self.kernel is None:
             if isinstance(self.matrix, np.ndarray):
                 rows = np.arange(self.n)[rows]
@@ -80,14 +78,24 @@ class KernelValues:
             return np.asarray(picked, dtype=dtype)
         whole = self.prepared(dtype)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            make = self.kernel.block if keep else partial(tile_of, self.kernel)
-            values = make(_some(whole, rows), _some(whole, columns))
+            values = self.kernel.block(_some(whole, rows), _some(whole, columns))
             total = self._total(values)
         if not np.isfinite(total) and not np.isfinite(values).all():
             i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
             at = [int(self.columns[part][k]) for part, k in ((rows, i), (columns, j))]
             raise DataError(unusable(self.kernel, values[i, j], *at))
         return np.asarray(values, dtype=dtype)
+
+    def _tile(self, rows: Any, columns: Any, dtype: Any) -> NDArray[Any]:
+        """The values between rows that were ``picked``, until the next ones are made."""
+        if self.kernel is None:
+            return self.block(rows, columns, dtype)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            values = tile_of(self.kernel, rows, columns)
+            total = self._total(values)
+        if not np.isfinite(total):
+            self.block(rows.index, columns.index, dtype)  # names the place, if there is one
+        return values
 
     def _total(self, values: NDArray[Any]) -> float:
         """Finite unless some entry is not: one pass without a copy, none for some kernels."""
@@ -106,13 +114,12 @@ class KernelValues:
         m = len(ids)
         edges = [*range(0, have, _TILE), *range(have, m, _TILE), m]
         tiles = list(pairwise(edges))
+        picked = {a: self.picked(ids[a[0] : a[1]], G.dtype) for a in tiles}
 
         def tile(a: tuple[int, int], b: tuple[int, int]) -> None:
-            values = self.block(_run(ids[a[0] : a[1]]), _run(ids[b[0] : b[1]]), G.dtype, keep=False)
-            if a == b:
-                low = np.tril_indices(len(values), -1)
-                values[low] = values.T[low]  # symmetric to the last bit
-                G[a[0] : a[1], b[0] : b[1]] = values
+            values = self._tile(picked[a], picked[b], G.dtype)
+            if a == b:  # symmetric to the last bit
+                G[a[0] : a[1], b[0] : b[1]] = np.triu(values) + np.triu(values, 1).T
             elif values.size < _MIRROR:
                 G[a[0] : a[1], b[0] : b[1]] = values
                 G[b[0] : b[1], a[0] : a[1]] = values.T
@@ -144,15 +151,10 @@ class KernelValues:
             for r in range(0, len(at), _STEP):
                 some = slice(r, min(r + _STEP, len(at)))
                 if self.kernel is None:
-                    G[to[some], first:end] = self.block(left[some], picked[first:end], G.dtype)
-                    continue
-                rows, columns = left.slice(some.start, some.stop), picked.slice(first, end)
-                with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                    values = tile_of(self.kernel, rows, columns)
-                    total = self._total(values)
-                if not np.isfinite(total):
-                    self.block(rows.index, columns.index, G.dtype)  # names the place
-                G[to[some], first:end] = values
+                    rows, columns = left[some], picked[first:end]
+                else:
+                    rows, columns = left.slice(some.start, some.stop), picked.slice(first, end)
+                G[to[some], first:end] = self._tile(rows, columns, G.dtype)
 
         jobs = [partial(tile, first) for first in range(lo, hi, wide)]
         with one_blas_thread():

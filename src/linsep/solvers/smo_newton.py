@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _LEAST, _MOST = 48, 1500  # free variables for which equations pay
+_FREE = 0.8  # share of the support vectors that are free: those at C come and go for long
 _CLOSE = 0.5  # violation, in units of the street, from which few variables come and go
 _TURNS = 12  # times that variables may be held at a bound
 _RIDGE = {np.float32: 1e-6, np.float64: 1e-12}  # of the diagonal: equal rows have a factor then
@@ -33,8 +34,9 @@ def worth_newton(facts: Facts, a: Array, c: Array, most: int) -> bool:
     """Whether a step is worth its factor; most: how many rows have been in working sets."""
     if not facts.violation <= _CLOSE:
         return False
-    free = int(np.count_nonzero((a > 0) & (a < c)))
-    return _LEAST <= free <= min(_MOST, most)
+    used = int(np.count_nonzero(a > 0))
+    free = used - int(np.count_nonzero(a >= c))
+    return _LEAST <= free <= min(_MOST, most) and free >= _FREE * used
 
 
 def newton_rows(facts: Facts, a: Array, c: Array, f: Array, q: int, free: bool) -> Index:

@@ -96,13 +96,15 @@ class Rounds(Finishing):
             return False
         if not worth_newton(facts, a, c, part.steps * self.q):
             return False
-        some = newton_rows(facts, a, c, f, self.q, free)
-        new = newton_set(desk.square(some), y[some], c[some], a[some], f[some], free)
+        new = None
+        if facts.violation <= 0.5 * part.stepped:  # the last one was worth it
+            some = newton_rows(facts, a, c, f, self.q, free)
+            new = newton_set(desk.square(some), y[some], c[some], a[some], f[some], free)
         if new is None:
             part.wait = min(2 * part.wait, 64)
-            part.pause = part.steps + part.wait
+            part.pause, part.stepped = part.steps + part.wait, np.inf
             return False
-        part.pause = part.steps + 1
+        part.stepped = facts.violation
         part.inner += 1
         part.read += len(some)
         part.idle = 0

@@ -41,6 +41,8 @@ class PairState(State):
     """Round from which a step of all free variables may be tried again."""
     wait: int = 4
     """Rounds to wait should it fail."""
+    stepped: float = np.inf
+    """Violation before the last such step, if it was taken."""
     mark: float = np.inf
     """Gap (or violation) at ``marked`` rounds; it must be halved in time."""
     marked: int = 0
