@@ -8,13 +8,20 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.certify.exact import independent_columns, null_space, reflected
-from linsep.certify.span import orthogonal
+from linsep.certify.exact import (
+    independent_columns,
+    null_space,
+    reflected,
+    solve_seconds,
+    to_integers,
+)
+from linsep.certify.span import orthogonal, spans
 from linsep.core.problem import Problem
 
 __all__ = ["dependent_columns"]
 
 _EXACT = 20_000_000  # entries beyond which dependences are not checked
+_SECONDS, _DIRECTIONS = 3.0, 20  # for solutions in integers; how many cost as much as the first
 
 
 def dependent_columns(problem: Problem) -> NDArray[np.int64] | None:
@@ -31,6 +38,8 @@ def dependent_columns(problem: Problem) -> NDArray[np.int64] | None:
 def _dependent(problem: Problem) -> NDArray[np.int64] | None:
     if problem.n * problem.width > _EXACT:
         return None
+    if problem.n < problem.width:
+        return _of_few_rows(problem)
     for rows in _candidates(problem):
         basis = null_space(reflected(problem, _spanning_rows(problem, rows)))
         if orthogonal(problem, np.arange(problem.n), basis):
@@ -46,6 +55,41 @@ def _dependent(problem: Problem) -> NDArray[np.int64] | None:
     if len(pivots) != len(basis):
         return None
     return np.array(sorted([order[j] for j in pivots] + none), dtype=np.int64)
+
+
+def _of_few_rows(problem: Problem) -> NDArray[np.int64] | None:
+    """The same where there are more columns than rows: columns in the span of a few of them.
+
+    The null space of the rows has many dimensions there, that of the columns has few; rows that
+    are repeated add none. The intercept is kept.
+    """
+    matrix = problem.matrix.toarray() if problem.sparse else problem.matrix
+    rows = np.unique(np.asarray(matrix, dtype=np.float64), axis=0)
+    if problem.fit_intercept:
+        rows = np.column_stack([rows, np.ones(len(rows))])
+    kept = _spanning_columns(rows, problem.fit_intercept)
+    if len(kept) < len(rows):
+        missing = 1 + (len(rows) - len(kept)) / _DIRECTIONS
+        if solve_seconds(to_integers(rows[:, kept].T).table) * missing > _SECONDS:
+            return None
+    half = np.arange(rows.shape[1]) % 2
+    columns = Problem(np.ascontiguousarray(rows.T), half, fit_intercept=False)
+    if not spans(columns, kept, np.arange(rows.shape[1])):
+        return None
+    return np.setdiff1d(np.arange(problem.d + 1), kept)
+
+
+def _spanning_columns(rows: NDArray[np.float64], intercept: bool) -> NDArray[np.int64]:
+    """Columns that look as if they span all, by QR with pivoting; the last one if told so."""
+    size = np.abs(rows).max(axis=0)
+    scaled = rows / np.where(size > 0, size, 1.0)
+    if intercept:
+        scaled = scaled[:, :-1] - scaled[:, :-1].mean(axis=0)
+    triangle, order = scipy.linalg.qr(scaled, mode="r", pivoting=True)
+    left = np.abs(np.diagonal(triangle))
+    rank = int((left > 1e-10 * np.sqrt(len(rows))).sum())
+    last = [rows.shape[1] - 1] if intercept else []
+    return np.array(sorted([*order[:rank].tolist(), *last]), dtype=np.int64)
 
 
 def _candidates(problem: Problem) -> Iterator[NDArray[np.int64]]:

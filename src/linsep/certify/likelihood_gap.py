@@ -27,7 +27,8 @@ rows on the plane is the supremum for all rows, and weights that go far enough a
 direction come as close to it as one likes. Which rows are left out needs no proof.
 
 Columns that depend on others exactly (all dummies of a factor and an intercept) are left out of
-Z: what is zero in the others is zero in them. That they depend is checked in integers.
+Z: what is zero in the others is zero in them. That they depend is checked in integers. Where there
+are more columns than rows most of them do.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from linsep.certify.gap import Gap
 from linsep.certify.logistic_gap import entropy_below, facts, loss_above
 from linsep.certify.passes import one_pass
 from linsep.core.lanes import Lanes, one_blas_thread
-from linsep.core.parts import rows_of
+from linsep.core.parts import columns_of, rows_of
 from linsep.core.problem import Problem
 from linsep.losses.logistic import curvature, loss, probability
 
@@ -55,7 +56,7 @@ Array = NDArray[np.float64]
 _U = 2.0**-53
 _SUM = 64 * _U  # of a sum by numpy, which adds by halves
 _WIDE = 3000  # columns beyond which no matrix of all pairs is made
-_FAR, _TRIES = 2.0, 8  # margins from which rows may be left out, at the largest steps
+_FAR, _TRIES = 2.0, 8  # margins from which rows may be left out, at the largest ratios
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,11 @@ def likelihood_bounds(problem: Problem, a: Array, *, part: bool = True) -> tuple
 def _partial_bound(problem: Problem, values: Array, high: float) -> float:
     """The best bound of those for the rows nearer to the plane than some margin."""
     losses = problem.weight * loss(values)
-    far = np.sort(values[values > _FAR])
-    steps = np.diff(far, prepend=max(float(values[values <= _FAR].max(initial=0.0)), 0.0))
+    far = np.unique(values[values > _FAR])
+    ratio = far / np.append(_FAR, far[:-1])
     best = 0.0
     tries = _TRIES if problem.n * problem.d <= 100_000 else 2
-    for at in np.argsort(-steps, kind="stable")[:tries]:
+    for at in np.argsort(-ratio, kind="stable")[:tries]:
         near = np.flatnonzero(values < far[at])
         rest = float(losses[near].sum())
         if len(near) and rest > best:
@@ -125,7 +126,8 @@ def _partial_bound(problem: Problem, values: Array, high: float) -> float:
 
 def lower_bound(problem: Problem, values: Array) -> float:
     """D of a feasible point near the margins; 0 if none can be shown to be near."""
-    given, problem = problem, centred(problem)[0]
+    given = _narrow(problem)
+    problem = centred(given)[0]
     s, sign = problem.weight, problem.sign
     alpha = s * probability(values)
     W = s * curvature(values)
@@ -161,6 +163,16 @@ def lower_bound(problem: Problem, values: Array) -> float:
     odds = np.abs(np.log(s - alpha) - np.log(alpha)) + 2.0
     lost = 1.001 * rho * float(np.sqrt((W * odds * odds).sum()))
     return float(entropy_below(alpha, s, 0.0) - lost)
+
+
+def _narrow(problem: Problem) -> Problem:
+    """Where rows are fewer than columns: the columns that all others are combinations of."""
+    if problem.n >= problem.width or problem.n > _WIDE:
+        return problem
+    dropped = dependent_columns(problem)
+    if dropped is None:
+        return problem
+    return columns_of(problem, np.setdiff1d(np.arange(problem.d), dropped))
 
 
 def _residual(problem: Problem, alpha: Array) -> tuple[Array, Array]:

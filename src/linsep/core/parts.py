@@ -1,4 +1,4 @@
-"""Problems made of others: a class against the rest, some of the rows, other offsets."""
+"""Problems made of others: a class against the rest, some rows or columns, other offsets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 
-__all__ = ["against_rest", "each_against_rest", "moved", "rows_of"]
+__all__ = ["against_rest", "columns_of", "each_against_rest", "moved", "rows_of"]
 
 _COMPUTED = ("sign", "rows", "fingerprint", "row_hashes", "squared_lengths")  # once asked for
 
@@ -31,6 +31,15 @@ def rows_of(problem: Problem, index: NDArray[np.int64]) -> Problem:
     part.matrix = problem.matrix[index]
     part.label, part.weight = problem.label[index], problem.weight[index]
     part.n = len(index)
+    return part
+
+
+def columns_of(problem: Problem, index: NDArray[np.int64]) -> Problem:
+    """The problem of some columns alone."""
+    part = _twin(problem)
+    part.matrix, part.d = problem.matrix[:, index], len(index)
+    if problem.feature_names is not None:
+        part.feature_names = [problem.feature_names[j] for j in index.tolist()]
     return part
 
 

@@ -67,6 +67,8 @@ class LogisticProof:
             state.status = Status.RUNNING
             outcome = drive(problem, with_tol(solver, tol), state, limits=_left(limits, begin))
             a = outcome.witness.a
+        if self._useless(problem, gap):
+            return outcome, self._of_shares(problem), Status.STALLED
         if not np.isinf(self._cost) or (exists and not short):
             return outcome, gap, gap.settle(outcome.status, self.tol)
         if outcome.status in _LIMITS:
@@ -93,6 +95,20 @@ class LogisticProof:
         alpha = witness.multipliers if witness is not None and known else None
         free = "free" if self.fit_intercept else "none"
         return logistic_gap(problem, a, C, free, alpha=alpha, goal=0.95 * self.tol), True
+
+    def _useless(self, problem: Problem, gap: Gap) -> bool:
+        """Whether zero weights are better: rounding of huge weights has eaten the scores."""
+        cost = 1.0 if np.isinf(self._cost) else self._cost
+        return not gap.objective <= 1.001 * cost * problem.total_weight * np.log(problem.K)
+
+    def _of_shares(self, problem: Problem) -> Gap:
+        """The answer that knows the shares of the classes alone."""
+        totals = np.bincount(problem.label, problem.weight, problem.K)
+        logs = np.log(np.maximum(totals, 1e-300)) * problem.fit_intercept
+        offsets = logs[1:] - logs[0] if problem.binary else logs - logs.mean()
+        self._answer = problem.join(np.zeros((len(offsets), problem.d)), offsets)
+        gap, self._answer = self._relative(problem, self._answer)
+        return gap
 
     def _without_maximum(
         self, problem: Problem, solver: Any, outcome: Outcome[Any], gap: Gap, limits: Limits
