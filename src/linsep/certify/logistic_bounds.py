@@ -22,12 +22,13 @@ from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem
 from linsep.losses.logistic import loss
 
-__all__ = ["Bounds", "large_bounds", "sample_sizes"]
+__all__ = ["Bounds", "large_bounds", "read_densely", "sample_sizes"]
 
 Array = NDArray[np.float64]
 
 _U = 2.0**-53
-_DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
+_DENSE, _SOME = 0.15, 0.08  # shares of entries from which a sparse matrix is best read in dense
+_FEW = 200  # blocks; the lower one if it has no more columns than this
 _FAR = 0.02  # relative gap from which alpha as it is will not do
 _AIM = 0.9  # of the goal, as far as it can be estimated
 _STEEP = 30.0  # beyond this margin on the wrong side the entropy counts as 0
@@ -42,9 +43,15 @@ class Bounds:
     values: Array
 
 
+def read_densely(problem: Problem) -> bool:
+    """Whether rows are best read as dense ones."""
+    least = _SOME if problem.d <= _FEW else _DENSE
+    return not problem.sparse or problem.matrix.nnz >= least * problem.n * problem.d
+
+
 def sample_sizes(problem: Problem) -> list[int]:
     """Sizes of the samples of rows that are worth having before all rows; none on small tables."""
-    if problem.sparse and problem.matrix.nnz < _DENSE * problem.n * problem.d:
+    if not read_densely(problem):
         return []
     first = max(6144, 24 * problem.d)
     return [size for size in (first, 16 * first // 3) if 3 * size <= problem.n]

@@ -84,7 +84,7 @@ def _compiled(problem: Problem, threads: int | None) -> Survey:
     def lane_sums(lane: int) -> Array:
         total = np.zeros(problem.d)
         lo, hi = lanes.spans[lane]
-        products.dense_squares(problem.matrix, lo, hi, 16, rows, total, size=size, work=size)
+        products.dense_squares(problem.matrix, lo, hi, 32, rows, total, size=size, work=size)
         return total
 
     columns = np.sum(lanes.each(lane_sums, threads), axis=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from linsep.certify.logistic_bounds import read_densely
 from linsep.core import Problem, Solver
 from linsep.solvers.gradient_ascent import GradientAscent
 from linsep.solvers.logistic_cg import LogisticCG
@@ -15,7 +16,6 @@ __all__ = ["SOLVERS", "choose_logistic", "is_small", "with_tol"]
 SOLVERS = ("newton", "gradient")
 
 _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
-_DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 
 
 def is_small(problem: Problem) -> bool:
@@ -62,8 +62,7 @@ def _factored(problem: Problem) -> bool:
     n, d = problem.n, problem.d
     if is_small(problem):
         return True
-    share = problem.matrix.nnz / max(1, n * d) if problem.sparse else 1.0
-    return d <= _FEW_COLUMNS and n >= 2 * d and share >= _DENSE
+    return d <= _FEW_COLUMNS and n >= 2 * d and read_densely(problem)
 
 
 def _shape(problem: Problem) -> str:
