@@ -205,7 +205,10 @@ class KernelValues:
         if K is not None and K.dtype == np.float64 and 16 * len(ids) * len(rows) > self.n**2:
             full = np.zeros((self.n, coef.shape[1]))
             full[rows] = coef
-            return np.asarray((K @ full)[ids])
+            step = -(-self.n // 4)
+            jobs = [partial(np.matmul, K[at : at + step], full) for at in range(0, self.n, step)]
+            with one_blas_thread():
+                return np.concatenate(run_all(jobs, 1 if K.size < _SERIAL else None))[ids]
         pieces = [self.block(ids[at : at + _STEP], rows) @ coef for at in range(0, len(ids), _STEP)]
         return np.concatenate(pieces)
 

@@ -9,6 +9,7 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.certify.kernel_gap import KernelGap, measure_pair, measure_pairs, widening
@@ -69,12 +70,11 @@ def _least_eigenvalue(K: Array, allowed: float) -> float | None:
     """The least eigenvalue if it is below what is allowed; a factor tells that it is not."""
     shifted = K.copy()
     shifted[np.diag_indices_from(shifted)] -= 0.5 * allowed
-    try:
-        np.linalg.cholesky(shifted)
-    except np.linalg.LinAlgError:
-        least = float(np.linalg.eigvalsh(K)[0])
-        return least if least < allowed else None
-    return None
+    failed = scipy.linalg.lapack.dpotrf(shifted.T, lower=0, overwrite_a=1, clean=0)[1]
+    if not failed:
+        return None
+    least = float(np.linalg.eigvalsh(K)[0])
+    return least if least < allowed else None
 
 
 def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> None:

@@ -38,12 +38,51 @@ def _extremes(v: Any, best: Any) -> Any:
         part = v[at : at + LANES]
         for k in range(LANES):
             best[k] = part[k] if part[k] < best[k] else best[k]
+    return _place(v, best)
+
+
+@inner
+def _sum_and_least(f: Any, more: Any, v: Any, best: Any) -> None:
+    """v = f + more, and the least of each lane."""
+    for k in range(LANES):
+        best[k] = np.inf
+    for at in range(0, len(v), LANES):
+        part, own, other = v[at : at + LANES], f[at : at + LANES], more[at : at + LANES]
+        for k in range(LANES):
+            x = own[k] + other[k]
+            part[k] = x
+            best[k] = x if x < best[k] else best[k]
+
+
+@inner
+def _least_difference(low: Any, f: Any, best: Any) -> Any:
+    """The least of low - f."""
+    for k in range(LANES):
+        best[k] = np.inf
+    for at in range(0, len(f), LANES):
+        own, other = f[at : at + LANES], low[at : at + LANES]
+        for k in range(LANES):
+            x = other[k] - own[k]
+            best[k] = x if x < best[k] else best[k]
     least = best[0]
     for k in range(1, LANES):
         least = best[k] if best[k] < least else least
-    place = 0
-    while place < len(v) - 1 and v[place] != least:
-        place += 1
+    return least
+
+
+@inner
+def _place(v: Any, best: Any) -> Any:
+    """The least of all lanes and the first place that has it."""
+    least = best[0]
+    for k in range(1, LANES):
+        least = best[k] if best[k] < least else least
+    place = len(v) - 1
+    for k in range(LANES):  # only the lanes that have it are looked through
+        if best[k] == least:
+            at = k
+            while at < place and v[at] != least:
+                at += LANES
+            place = at if at < place else place
     return least, place
 
 
@@ -73,13 +112,9 @@ def pairs_of_block(
         _mark(i, y, a, c, up, low)
         diagonal[i] = K[i, i]
     for step in range(limit):
-        for k in range(q):
-            value[k] = f[k] + up[k]
-        least, i = _extremes(value, best)
-        for k in range(q):
-            value[k] = low[k] - f[k]
-        most, j = _extremes(value, best)
-        if not -most - least > eps:
+        _sum_and_least(f, up, value, best)
+        least, i = _place(value, best)
+        if not -_least_difference(low, f, best) - least > eps:
             return step
         row = K[i]
         own = diagonal[i]

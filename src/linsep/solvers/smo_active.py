@@ -107,7 +107,8 @@ def choose(facts: Facts, last: Index, q: int) -> Index:
     first = _least(up, share)
     low[first] = -np.inf
     second = _least(-low, q - len(old) - len(first))
-    out = np.concatenate([old, first, second])
+    # in their order, so that a row of the Gram matrix is read from one end to the other
+    out = np.concatenate([old, np.sort(np.concatenate([first, second]))])
     if len(out) < q:
         used = np.zeros(len(up), dtype=bool)
         used[out] = True
