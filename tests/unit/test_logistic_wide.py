@@ -1,4 +1,4 @@
-"""More columns than rows and no penalty: separable, unless rows depend on each other."""
+"""No penalty: more columns than rows, columns and rows that depend on each other."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linsep
+from linsep.certify import dependent
 from linsep.certify.dependent import dependent_columns
 from linsep.core import Problem
 from linsep.errors import GapWarning, NoMaximumWarning
@@ -111,3 +112,31 @@ def test_a_time_limit_is_kept_on_a_wide_table():
         model = linsep.LogisticRegression(C=INF, time_limit=1.0).fit(X, y)
     assert model.certificate_.lower_bound <= 10 * np.log(2) <= model.certificate_.objective
     assert model.outcome_.seconds < 30
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_rows_in_doubt_with_large_margins_are_told_from_those_that_run_away(K):
+    """One column is 1 in rows of the last class only; the others have margins of hundreds."""
+    rng = np.random.default_rng(5)
+    x = np.append(rng.uniform(-60, 60, 200), [-0.5, 0.5, 0.5, -0.5])
+    y = np.append((x[:200] > 0).astype(int), [1, 0, 1, 0])
+    flag = np.zeros(204)
+    if K == 3:
+        y[x > 20] = 2
+        y[np.abs(x - 20) < 1.5] = rng.integers(1, 3, int((np.abs(x - 20) < 1.5).sum()))
+    flag[np.flatnonzero(y == K - 1)[:6]] = 1.0
+    model = linsep.LogisticRegression(C=INF)
+    with pytest.warns(NoMaximumWarning, match="quasi-separable"):
+        model.fit(np.column_stack([x, flag]), y)
+    assert model.certificate_.relative_gap <= 1e-3
+
+
+def test_dummies_of_a_long_table_are_known_to_depend(monkeypatch):
+    """More entries than are read one by one, but all of them are small integers."""
+    rng = np.random.default_rng(6)
+    group = rng.integers(0, 4, 300)
+    X = np.eye(4)[group]
+    problem = Problem(X, np.arange(300) % 2)
+    monkeypatch.setattr(dependent, "_EXACT", 100)
+    assert dependent_columns(problem).tolist() == [3]
+    assert dependent_columns(Problem(X * 0.1, np.arange(300) % 2)) is None

@@ -21,6 +21,7 @@ from linsep.core.problem import Problem
 __all__ = ["dependent_columns"]
 
 _EXACT = 20_000_000  # entries beyond which dependences are not checked
+_INTEGERS = 200_000_000  # the same for small integers
 _SECONDS, _DIRECTIONS = 3.0, 20  # for solutions in integers; how many cost as much as the first
 
 
@@ -36,7 +37,7 @@ def dependent_columns(problem: Problem) -> NDArray[np.int64] | None:
 
 
 def _dependent(problem: Problem) -> NDArray[np.int64] | None:
-    if problem.n * problem.width > _EXACT:
+    if problem.n * problem.width > _EXACT and not _whole(problem):
         return None
     if problem.n < problem.width:
         return _of_few_rows(problem)
@@ -55,6 +56,19 @@ def _dependent(problem: Problem) -> NDArray[np.int64] | None:
     if len(pivots) != len(basis):
         return None
     return np.array(sorted([order[j] for j in pivots] + none), dtype=np.int64)
+
+
+def _whole(problem: Problem) -> bool:
+    """Whether all entries are integers of few digits, which are multiplied fast."""
+    if problem.n * problem.width > _INTEGERS:
+        return False
+    entries = problem.matrix.data if problem.sparse else problem.matrix
+    step = max(1, _EXACT // problem.width)
+    for at in range(0, len(entries), step):
+        some = entries[at : at + step]
+        if not ((np.abs(some) < 2.0**20) & (np.rint(some) == some)).all():
+            return False
+    return True
 
 
 def _of_few_rows(problem: Problem) -> NDArray[np.int64] | None:

@@ -91,7 +91,7 @@ def limit_weights(problem: Problem, proof: Proof, tol: float, limits: Limits) ->
         allowed = 0.5 * tol * outcome.state.best_primal
     off = np.setdiff1d(np.arange(problem.n), face)
     here, push = problem.values(base), problem.values(direction)[off]
-    least = float(here[face].max(initial=0.0)) + 4.0  # keeps the two kinds of rows apart
+    least = _apart(here[face])
     return base + _far_enough(here[off], push, problem.weight[off], allowed, least) * direction
 
 
@@ -113,7 +113,7 @@ def _machine(problem: Problem, proof: Proof, tol: float, limits: Limits) -> Arra
     base = _best_on_face(problem, begin, limits)
     here = problem.values(base)
     allowed = 0.5 * tol * float((weight * loss(here))[face].sum()) / (problem.K - 1)
-    least = float(here[face].max(initial=0.0)) + 4.0
+    least = _apart(here[face])
     return base + _far_enough(here[off], push, weight[off], allowed, least) * direction
 
 
@@ -134,6 +134,11 @@ def _direction(problem: Problem, proof: Proof) -> Array:
     values = problem.values(a)
     least = float(values[values > 1e-9 * np.abs(values).max()].min())
     return np.asarray(a / least)
+
+
+def _apart(margins: Array) -> float:
+    """A margin that tells those beyond it from those in doubt at first sight."""
+    return 2.5 * max(float(margins.max(initial=0.0)), 4.0)
 
 
 def _far_enough(start: Array, push: Array, weight: Array, allowed: float, least: float) -> float:
