@@ -179,7 +179,8 @@ def feasible(
     The exact factor makes sum alpha_i y_i vanish exactly; the one computed differs from it by
     no more than the relative error given back.
     """
-    np.nan_to_num(alpha, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
+    if not np.isfinite(alpha.sum()):
+        np.nan_to_num(alpha, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
     top = cost if objective.loss == "hinge" else np.inf
     np.clip(alpha, 0.0, top, out=alpha)
     if objective.intercept != "free":

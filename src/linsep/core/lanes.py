@@ -44,6 +44,8 @@ class Lanes:
         Blocks of a lane, at least.
     most : int, default=8
         Lanes, at most: many of them share the work evenly, few need few sums.
+    serial : int, optional
+        Entries below which threads cost more than they bring.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Lanes:
         scatter: Callable[..., Any] | None = None,
         least: int = 4,
         most: int = 8,
+        serial: int = _SERIAL,
     ) -> None:
         self.matrix = matrix
         self.scatter = scatter or _scatter
@@ -71,7 +74,7 @@ class Lanes:
             (edges[k] * self.rows, min(self.n, edges[k + 1] * self.rows)) for k in range(count)
         ]
         size = matrix.nnz if self.sparse else self.n * self.d
-        self.serial = size < _SERIAL
+        self.serial = size < serial
         self._scratch: dict[int, NDArray[Any]] = {}
 
     def blocks(self, lane: int) -> Iterator[tuple[int, int, NDArray[Any]]]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.certify.proof import Proof
 from linsep.core.checkpoint import load_checkpoint
-from linsep.core.lanes import one_blas_thread
+from linsep.core.lanes import at_most, one_blas_thread
 from linsep.errors import SettingError
 from linsep.estimators.params import Check, jobs, number, one_of
 from linsep.estimators.svm_choice import SOLVERS
@@ -178,7 +178,7 @@ class LinearSVM(SVMFacts, SVMFit):
         -------
         self
         """
-        with one_blas_thread():
+        with one_blas_thread(), at_most(self._threads):
             return self._fit(X, y, sample_weight)._calibrate(X, y, sample_weight)
 
     @with_callbacks
@@ -190,7 +190,7 @@ class LinearSVM(SVMFacts, SVMFit):
         The end is the same, bit for bit, as that of a fit which was never stopped. Data and
         settings must be those of the fit.
         """
-        with one_blas_thread():
+        with one_blas_thread(), at_most(self._threads):
             problem = self._problem(X, y, sample_weight)
             if not np.isinf(self.C):
                 solver = self._solver(problem)[0]

@@ -153,6 +153,11 @@ class SVMFit(LinearClassifier):
             self._warn(problem)
         return self
 
+    @property
+    def _threads(self) -> int | None:
+        """None: one for each core."""
+        return None if self.n_jobs in (None, -1) else self.n_jobs
+
     def _is_machine(self, problem: Problem) -> bool:
         return self.multi_class == "crammer-singer" and not problem.binary
 
@@ -168,7 +173,6 @@ class SVMFit(LinearClassifier):
         tol = self.tol
         if self._is_small(problem) and not (machine and self.solver == "dual-cd"):
             tol = min(tol, 1e-6 if machine else 1e-7)
-        threads = None if self.n_jobs in (None, -1) else self.n_jobs
         hurry = self._hurry == "descent" and self.solver == "auto" and is_small(problem)
         return choose_solver(
             problem,
@@ -177,7 +181,7 @@ class SVMFit(LinearClassifier):
             loss=self.loss,
             tol=0.999 * float(tol),
             seed=0 if self.random_state is None else self._seed(),
-            threads=threads,
+            threads=self._threads,
             multi_class=self.multi_class,
             reason="where interior points are lost to rounding" if instead else "as asked",
         )

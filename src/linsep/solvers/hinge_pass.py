@@ -23,6 +23,7 @@ __all__ = ["Reading", "RowSet"]
 Array = NDArray[np.float64]
 
 _COMPILED = 100_000  # entries from which a lane is one compiled call
+_SERIAL = 250_000  # entries from which a pass, with its curvature, is worth a second thread
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class RowSet:
     """Rows with their costs: all rows of a problem, or a sample of them."""
 
     def __init__(self, matrix: Any, sign: Array, cost: Array, *, wide: bool = False) -> None:
-        self.lanes = Lanes(matrix, wide=wide, scatter=scatter)
+        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3, serial=_SERIAL)
         self.sign, self.cost = sign, cost
         self.n, self.d = matrix.shape
         self.even = bool((cost == cost[0]).all())
