@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import linsep
+from linsep.certify.sharp_dual import sharp_sums
 from linsep.core import Problem
 from linsep.solvers.precision import want_double
 
@@ -71,3 +74,31 @@ def test_softmax_with_a_matrix_for_each_class():
     model = linsep.LogisticRegression(C=10.0, tol=1e-3).fit(X, y)
     assert model.status_.name == "CERTIFIED"
     assert model.n_iter_ > 9
+
+
+@pytest.mark.parametrize("shift", [0.0, 3.0])
+@pytest.mark.parametrize("n", [300, 6000, 30_000])
+def test_logistic_at_a_large_cost(n, shift):
+    """Columns of 1e-8 and 1e8 at C=1e6: what plain sums may be off by was nearly all of the gap."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((n, 6))
+    y = Z @ [1, 1, 0.5, -1, 0.3, 0.2] + 1.5 * rng.standard_normal(n) > 0
+    X = (Z + shift * np.array([0, 1, 0, 1, 0, 0])) * [1e-8, 1e8, 1.0, 1e4, 1e-4, 1.0]
+    model = linsep.LogisticRegression(C=1e6).fit(X, y)
+    assert model.status_.name == "CERTIFIED"
+    assert model.certificate_.relative_gap <= 1e-3
+
+
+def test_sharp_sums_of_a_dual_point():
+    """Against fractions: the alpha of the heavy class are made less until all balance."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((40, 3)) * [1e8, 1.0, 1e-8]
+    problem, alpha = Problem(X, np.arange(40) % 2), rng.random(40)
+    found = sharp_sums(problem, alpha, free=True)
+    share = [Fraction(a) * int(y) for a, y in zip(alpha, problem.sign)]
+    heavy = Fraction(1) - abs(sum(share)) / abs(sum(s for s, h in zip(share, found.heavy) if h))
+    share = [s * heavy if h else s for s, h in zip(share, found.heavy)]
+    assert sum(share) == 0
+    sums = [sum(s * Fraction(x) for s, x in zip(share, column)) for column in X.T]
+    exact = sum(v * v for v in sums)
+    assert exact <= Fraction(found.squared) <= exact * (1 + Fraction(1, 10**9))

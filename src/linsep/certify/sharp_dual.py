@@ -9,13 +9,14 @@ added up exactly by ``math.fsum``, which rounds once.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 
-__all__ = ["sharp_dual"]
+__all__ = ["SharpSums", "sharp_dual", "sharp_sums"]
 
 Array = NDArray[np.float64]
 
@@ -29,6 +30,29 @@ _MOST = 2_000_000  # entries of rows with alpha > 0 that are worth it
 def sharp_dual(problem: Problem, alpha: Array, *, free: bool) -> float | None:
     """A lower bound of sum alpha_i - |sum alpha_i y_i x_i|^2 / 2; None where it is not tried.
 
+    free asks for a balanced alpha, see ``sharp_sums``.
+    """
+    found = sharp_sums(problem, alpha, free=free)
+    if found is None:
+        return None
+    return found.total * (1 - 8 * _U) - 0.5 * found.squared - 8 * _U * float(alpha.sum())
+
+
+class SharpSums(NamedTuple):
+    """Sums of a dual point that are rounded once."""
+
+    total: float
+    """sum alpha_i, nearly."""
+    squared: float
+    """At least |sum alpha_i y_i x_i|^2."""
+    heavy: NDArray[np.bool_]
+    share: float
+    """The alpha of the heavy rows count 1 - share times, nearly: so that they balance exactly."""
+
+
+def sharp_sums(problem: Problem, alpha: Array, *, free: bool) -> SharpSums | None:
+    """Sums for a dual point; None where they are not tried.
+
     free asks for a balanced alpha: that of the heavier class times the factor at which
     sum alpha_i y_i vanishes exactly. No alpha grows.
     """
@@ -40,7 +64,7 @@ def sharp_dual(problem: Problem, alpha: Array, *, free: bool) -> float | None:
     c, sign = alpha[rows], problem.sign[rows]
     if not max(float(np.abs(X).max()), float(c.max())) < _LARGEST:
         return None
-    total, heavy, share = math.fsum(c.tolist()), np.zeros(0, np.bool_), 0.0
+    total, heavy, share = math.fsum(c.tolist()), np.zeros(len(c), np.bool_), 0.0
     if free:
         extra = math.fsum((c * sign).tolist())
         heavy = sign > 0 if extra > 0 else sign < 0
@@ -51,8 +75,9 @@ def sharp_dual(problem: Problem, alpha: Array, *, free: bool) -> float | None:
     squared = 0.0
     for j in range(problem.d):
         squared += _column(c * sign, X[:, j], heavy, share) ** 2
-    high = 0.5 * squared * (1 + (problem.d + 16) * _U)
-    return total * (1 - 8 * _U) - high - 8 * _U * float(c.sum())
+    every = np.zeros(problem.n, np.bool_)
+    every[rows] = heavy
+    return SharpSums(total, squared * (1 + (problem.d + 16) * _U), every, share)
 
 
 def _column(c: Array, x: Array, heavy: NDArray[np.bool_], share: float) -> float:
