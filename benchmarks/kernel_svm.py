@@ -243,19 +243,19 @@ def given(folder, runs):
         X, y = load(folder)
         K, sign = additive_svm.ours_gram("intersection", X), np.where(y == label, 1, -1)
         linsep.KernelSVM(C, kernel="precomputed").fit(K, sign)  # compiles
-        ours = theirs = np.inf
+        ours = theirs = solve = np.inf
         for _ in range(runs):
             seconds, model = clock(linsep.KernelSVM(C, kernel="precomputed").fit, K, sign)
-            ours = min(ours, seconds)
+            ours, solve = min(ours, seconds), min(solve, model.outcome_.seconds)
             for tol in (1e-3, 1e-4, 1e-5):
                 svc = SVC(C=C, kernel="precomputed", cache_size=2000, tol=tol)
                 seconds, _ = clock(svc.fit, K, sign)
                 if additive_svm.gap_of(K, sign, C, svc) <= GAP:
                     break
             theirs = min(theirs, seconds)
-        print(f"Gram given, {name:14} ours {ours:.3f} s (solve {model.outcome_.seconds:.3f} s, "
+        print(f"Gram given, {name:14} ours {ours:.3f} s (solve {solve:.3f} s, "
               f"gap {model.certificate_.relative_gap:.1e}), SVC {theirs:.3f} s: "
-              f"{theirs / ours:.1f} x", flush=True)  # fmt: skip
+              f"{theirs / ours:.1f} x (solve {theirs / solve:.1f} x)", flush=True)  # fmt: skip
 
 
 # -- memory ------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linsep.certify.kernel_values import KernelValues
 from linsep.core.lanes import run_all
 from linsep.jit.smo import add_rows, square_of
+from linsep.kernels.scratch import scratch
 from linsep.kernels.sums import signed_sums
 from linsep.solvers.smo_rows import LazyRows
 
@@ -47,7 +48,10 @@ class Desk:
     """Those of its columns."""
 
     def square(self, some: Index, urgent: Any = None) -> Array:
-        """The matrix of a working set; urgent() is how much each row asks to be in one soon."""
+        """The matrix of a working set; urgent() is how much each row asks to be in one soon.
+
+        It is valid until the thread makes the next one, or a tile of values.
+        """
         at = rows = self.place[some]
         if self.lazy is not None:
             none = partial(np.zeros, len(self.place))
@@ -55,7 +59,7 @@ class Desk:
             rows = self.lazy.slot[at]
         if self.G.size < _LARGE:
             return np.asarray(self.G[rows[:, None], at[None, :]], dtype=np.float64)
-        out = np.empty((len(at), len(at)))
+        out = scratch(len(at), len(at), np.float64)
         square_of(self.G, rows, at, out, size=self.G.size, work=out.size)
         return out
 

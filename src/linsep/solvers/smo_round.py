@@ -178,8 +178,10 @@ def solve_set(
     """New variables of a working set, and the steps taken."""
     q = len(y)
     size = -(-q // LANES) * LANES
-    square = np.zeros((size, size))
-    square[:q, :q] = K
+    square = K
+    if size > q or not K.flags.c_contiguous:
+        square = np.zeros((size, size))
+        square[:q, :q] = K
     padded = np.zeros((4, size))
     padded[0, :q], padded[1, :q], padded[2, :q], padded[3, :q] = y, c, a, f
     solve, work, taken = solve_block if free else solve_coordinates, np.empty((6, size)), 0
