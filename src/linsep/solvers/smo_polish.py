@@ -18,6 +18,7 @@ __all__ = ["polish"]
 
 Array = NDArray[np.float64]
 
+_EXACT = 1e-12  # missed by more than this share, equations are nearly dependent
 _NEAR = 1e-9  # share of C within which a variable counts as being at its bound
 
 
@@ -62,7 +63,18 @@ def _solved(K: Array, y: Array, fixed: Array, rows: NDArray[np.int64], free: boo
         right[m] = -scale * float(fixed @ y)
     if not (np.isfinite(square).all() and np.isfinite(right).all()):
         return None
-    solution = np.linalg.lstsq(square, right, rcond=None)[0]
+    solution = _solution(square, right)
     out = fixed.copy()
     out[rows] = solution[:m] * signs
     return out if np.isfinite(out).all() else None
+
+
+def _solution(square: Array, right: Array) -> Array:
+    """By elimination, or where rows depend on each other by singular values."""
+    try:
+        found = np.linalg.solve(square, right)
+    except np.linalg.LinAlgError:
+        found = np.full(len(right), np.nan)
+    if np.abs(square @ found - right).max() <= _EXACT * np.abs(right).max():
+        return np.asarray(found)
+    return np.asarray(np.linalg.lstsq(square, right, rcond=None)[0])
