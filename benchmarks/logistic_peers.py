@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 LADDER = (1e-2, 5e-3, 2e-3, 1e-3, 3e-4, 1e-4, 7e-5, 5e-5, 3e-5, 1e-5)
 STEEP = (1.0, 1e-1, 3e-2, 1e-2, 1e-3, 3e-4, 1e-4)  # tolerances of second order methods mean more
 EPOCHS = (6, 12, 25, 50, 75, 100, 200)
+STOPS = (5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300)
 
 
 def missing():
@@ -24,6 +25,7 @@ def missing():
 
 def families(X, y, C, wide):
     """Name of each tool with its runs (words, function that gives (w, b))."""
+    yield "sklearn lbfgs", list(_sklearn(LogisticRegression, X, y, C, "lbfgs", STOPS))
     first = ["lbfgs"] if wide else ["newton-cholesky", "lbfgs"]
     for solver in first:
         yield f"sklearn {solver}", list(_sklearn(LogisticRegression, X, y, C, solver))
@@ -42,10 +44,12 @@ def families(X, y, C, wide):
         yield f"sklearn {solver}", list(_sklearn(LogisticRegression, X, y, C, solver))
 
 
-def _sklearn(kind, X, y, C, solver):
+def _sklearn(kind, X, y, C, solver, stops=EPOCHS):
+    """By tolerances, or stopped after a number of iterations that nobody knows beforehand."""
     steep = solver in ("newton-cholesky", "newton-cg", "liblinear")
-    if solver == "sag":
-        settings = [{"max_iter": k, "tol": 1e-12} for k in EPOCHS]
+    stopped = solver == "sag" or stops is not EPOCHS
+    if stopped:
+        settings = [{"max_iter": k, "tol": 1e-12} for k in stops]
     else:
         settings = [{"max_iter": 5000, "tol": t} for t in (STEEP if steep else LADDER)]
     if solver == "liblinear":
@@ -56,7 +60,7 @@ def _sklearn(kind, X, y, C, solver):
             model = kind(C=C, solver=solver, **setting).fit(X, y)
             return np.asarray(model.coef_[0], float), float(np.ravel(model.intercept_)[0])
 
-        word = f"{setting['max_iter']} it" if solver == "sag" else f"tol {setting['tol']:g}"
+        word = f"{setting['max_iter']} it" if stopped else f"tol {setting['tol']:g}"
         yield word, run
 
 
