@@ -32,7 +32,7 @@ def test_hinge_gains_by_steps_that_the_objective_does_not_feel(C, dtype):
 
 def test_float32_that_is_too_short_is_noticed_on_the_way(monkeypatch):
     """Steps that gain nothing: rows are read in float64, where there was no end."""
-    monkeypatch.setattr("linsep.solvers.newton_hinge.want_double", lambda *_: False)
+    monkeypatch.setattr("linsep.solvers.hinge_steps.want_double", lambda *_: False)
     X, y = table(20_000)
     solver = NewtonHinge(C=1e6 / float((X.astype(float) ** 2).sum(axis=1).max()))
     out = drive(Problem(X, y), solver, limits=Limits(steps=200))

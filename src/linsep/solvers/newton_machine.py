@@ -19,17 +19,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.certify.multi_gap import balanced_shares
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.losses.rivals import nearest_shares, rival_terms, rounded_loss
-from linsep.solvers.dual_point import Bounds, row_lengths
+from linsep.solvers.dual_point import row_lengths
+from linsep.solvers.machine_state import MachineState
+from linsep.solvers.machine_system import combined, direction
+from linsep.solvers.machine_system import scores as row_scores
 
 __all__ = ["MachineState", "NewtonMachine"]
 
@@ -39,38 +41,6 @@ _SMALLEST = 1e-12  # width below which rounding rules
 _IDLE = 8  # moves of the centre without gain before it gives up
 _STIFF = 2e4  # c |x|^2 / h of a mean row at the start, at most
 _INNER = 40  # Newton steps at one centre, at most
-
-
-@dataclass(kw_only=True)
-class MachineState(State):
-    """An evaluated point: weights, shares and bounds."""
-
-    W: Array
-    """Shape (K, d + 1), offsets last."""
-    scores: Array
-    center: Array
-    shares: Array
-    h: float = 1.0
-    kappa: float = 1e-6
-    rounded: float = np.inf
-    rung: int = 0
-    idle: int = 0
-    settled_gap: float = np.inf
-    best: Array
-    best_primal: float
-    best_shares: Array
-    best_dual: float = 0.0
-    rows_read: float = 0.0
-
-    @property
-    def passes(self) -> float:
-        """Passes over the data."""
-        return self.rows_read
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap of the best points."""
-        return Bounds(self.best_primal, self.best_dual).relative
 
 
 @dataclass(frozen=True)
@@ -147,7 +117,7 @@ class NewtonMachine:
     def _step(self, problem: Problem, state: MachineState) -> None:
         state.status = Status.RUNNING
         gradient = self._gradient(problem, state)
-        q, predicted = self._direction(problem, state, gradient)
+        q, predicted = direction(problem, self.C, state, gradient)
         if not np.isfinite(predicted):
             state.status = Status.DIVERGED
             return
@@ -167,7 +137,7 @@ class NewtonMachine:
     def _walk(self, problem: Problem, state: MachineState, q: Array, predicted: float) -> bool:
         """Unit step, or a shorter one; kappa follows the success. False if nothing was gained."""
         old, W, scores = state.rounded, state.W, state.scores
-        change = _scores(problem, q)
+        change = row_scores(problem, q)
         state.rows_read += 1.0
         t = 1.0
         self._place(problem, state, W + q, scores + change)
@@ -235,7 +205,7 @@ class NewtonMachine:
     ) -> None:
         """Evaluate the rounded objective at W."""
         if scores is None:
-            scores = _scores(problem, W)
+            scores = row_scores(problem, W)
             state.rows_read += 1.0
         g = rival_terms(scores, problem.label)
         state.shares = nearest_shares(state.center + g * (0.5 / state.h))
@@ -257,7 +227,7 @@ class NewtonMachine:
             beta *= balanced_shares(flow)[problem.label]
         alpha = -beta
         alpha[at, problem.label] = beta.sum(axis=1)
-        V = _combined(problem, alpha)
+        V = combined(problem, alpha)
         dual = float(beta.sum()) - 0.5 * float((V * V).sum())
         state.rows_read += 1.0
         if dual > state.best_dual:
@@ -268,79 +238,8 @@ class NewtonMachine:
         alpha = -self.C * problem.weight[:, None] * state.shares
         alpha[np.arange(problem.n), problem.label] += self.C * problem.weight
         out = np.zeros_like(state.W)
-        out[:, :-1] = state.W[:, :-1] - _combined(problem, alpha)
+        out[:, :-1] = state.W[:, :-1] - combined(problem, alpha)
         if problem.fit_intercept:
             out[:, -1] = -alpha.sum(axis=0)
         state.rows_read += 1.0
         return out
-
-    def _direction(
-        self, problem: Problem, state: MachineState, gradient: Array
-    ) -> tuple[Array, float]:
-        """Newton direction and the decrease it predicts, by Cholesky on scaled columns."""
-        K, width = gradient.shape
-        H = self._curvature(problem, state)
-        keep = np.ones((K, width), dtype=bool)
-        keep[:, -1] = problem.fit_intercept
-        at = np.flatnonzero(keep.ravel())
-        H = H[np.ix_(at, at)]
-        g = gradient.ravel()[at]
-        diagonal = H.diagonal().copy()
-        while True:
-            size = diagonal * (1.0 + state.kappa)
-            scale = 1.0 / np.sqrt(np.maximum(size, 1e-12 * max(float(size.max()), 1e-300)))
-            scaled = H * scale[:, None] * scale
-            np.fill_diagonal(scaled, 1.0 + 1e-13)
-            try:
-                factor = scipy.linalg.cho_factor(scaled, overwrite_a=True, check_finite=False)
-                break
-            except scipy.linalg.LinAlgError:
-                state.kappa = max(10 * state.kappa, 1e-12)
-                if state.kappa > 1e6:
-                    return np.zeros_like(gradient), np.inf
-        q = np.zeros(K * width)
-        q[at] = -scale * scipy.linalg.cho_solve(factor, scale * g, check_finite=False)
-        return q.reshape(K, width), -0.5 * float(g @ q[at])
-
-    def _curvature(self, problem: Problem, state: MachineState) -> Array:
-        """The blocks H_kl, from the rows whose loss is curved."""
-        K, width = state.W.shape
-        active = state.shares > 0.0
-        count = active.sum(axis=1)
-        rows = np.flatnonzero(count > 1)
-        X = _with_ones(problem, rows)
-        active, count = active[rows], count[rows]
-        bend = self.C * problem.weight[rows] * (0.5 / state.h)
-        H = np.zeros((K, width, K, width))
-        for k in range(K):
-            for m in range(k, K):
-                both = active[:, k] if k == m else active[:, k] & active[:, m]
-                own = np.flatnonzero(both)
-                if not own.size:
-                    continue
-                factor = bend[own] * ((1.0 if k == m else 0.0) - 1.0 / count[own])
-                B = X[own]
-                block = (B * factor[:, None]).T @ B
-                H[k, :, m, :] = block
-                H[m, :, k, :] = block
-            H[k, range(width - 1), k, range(width - 1)] += 1.0
-        return H.reshape(K * width, K * width)
-
-
-# -- products -----------------------------------------------------------------------------------
-
-
-def _scores(problem: Problem, W: Array) -> Array:
-    return problem.product(np.ascontiguousarray(W[:, :-1].T)) + W[:, -1]
-
-
-def _combined(problem: Problem, alpha: Array) -> Array:
-    """sum of alpha_ik x_i, one row a class."""
-    return np.asarray((problem.matrix.T @ alpha).T, dtype=np.float64)
-
-
-def _with_ones(problem: Problem, rows: NDArray[np.int64]) -> Array:
-    """Some rows as a dense array, with the constant 1 as their last column."""
-    block = problem.matrix[rows]
-    block = block.toarray() if problem.sparse else block
-    return np.column_stack([block.astype(np.float64), np.ones(len(rows))])

@@ -209,7 +209,8 @@ class ProximalNewton:
             dual -= float((scaled * scaled / (4.0 * cost)).sum())
         t = 1.0
         open_gap = self.tol * primal < primal - max(dual, state.best_dual)
-        if self.loss == "hinge" and open_gap and state.inner == 0:
+        look = state.inner == 0 or problem.d > _FACTORED  # beside long systems it costs nothing
+        if self.loss == "hinge" and open_gap and look:
             values = problem.sign * (state.scores + state.a[-1])
             t, primal = stretched(problem, self.C, 0.5 * float(w @ w), values, primal)
         if not np.isfinite(primal):
