@@ -11,7 +11,13 @@ from linsep.core import Problem, Status
 from linsep.core.words import misplaced
 from linsep.errors import ModelError
 
-__all__ = ["check_classes", "refuted_multipliers", "refuted_status"]
+__all__ = [
+    "check_classes",
+    "check_intercept",
+    "refuted_facts",
+    "refuted_multipliers",
+    "refuted_status",
+]
 
 _PATIENCE = 60.0  # seconds for the question whether a maximum exists
 
@@ -24,6 +30,51 @@ def check_classes(model: Any, problem: Problem) -> None:
             f"the model knows the classes {', '.join(map(repr, known))}, in this order; the "
             f"data have {', '.join(map(repr, here))}."
         )
+
+
+def check_intercept(model: Any) -> None:
+    """Raise if a model that says that it has no intercept has one."""
+    offsets = np.ravel(getattr(model, "intercept_", 0.0))
+    if getattr(model, "fit_intercept", True) is False and offsets.any():
+        raise ModelError(
+            f"fit_intercept is False, but the model has the intercept {offsets.tolist()}."
+        )
+
+
+def refuted_facts(problem: Problem, found: Any, told: Any) -> list[str]:
+    """Facts beside the bounds: rows not on their own side, the words, those of a plane."""
+    wrong = []
+    for name in ("wrong_rows", "finite", "total_weight", "words"):
+        a, b = getattr(found, name, None), getattr(told, name, None)
+        if a is not None and b is not None and not _alike(a, b):
+            wrong.append(f"{name}: found {_short(a)}, stored {_short(b)}")
+    slope, said = (float(getattr(facts, "stationarity", 0.0)) for facts in (found, told))
+    if not abs(slope - said) <= 1e-6:
+        wrong.append(f"stationarity: found {slope:.3g}, stored {said:.3g}")
+    rows = getattr(told, "rows", ())
+    if any(not isinstance(row, int) or not 0 <= row < problem.n for row in rows):
+        wrong.append(f"rows: {_short(tuple(rows))} are not numbers of rows")
+    ends = [getattr(told, name, 0.0) for name in ("margin_high", "margin_aug_high")]
+    if len(rows) and told.separable is False and any(ends):
+        wrong.append("margin_high: no plane separates, so no margin is more than 0")
+    here, there = getattr(found, "plane", None), getattr(told, "plane", None)
+    if here is None or there is None:
+        return wrong
+    for name in ("errors", "margin", "margin_low", "margin_aug", "margin_aug_low"):
+        if not _alike(getattr(here, name), getattr(there, name)):
+            wrong.append(f"{name}: found {getattr(here, name)}, stored {getattr(there, name)}")
+    return wrong + refuted_facts(problem, here, there)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, (int, float)):
+        return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+    return bool(a == b)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def refuted_multipliers(problem: Problem, told: Any) -> list[str]:

@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli.claims import check_classes, refuted_multipliers, refuted_status
+from linsep.cli.claims import (
+    check_classes,
+    check_intercept,
+    refuted_facts,
+    refuted_multipliers,
+    refuted_status,
+)
 from linsep.cli.common import check_features, emit, fitted_to, framed, in_order, table
 from linsep.cli.lifting import behind, is_pipeline, lifted, plain
 from linsep.cli.likelihood import refuted_likelihood
@@ -109,6 +115,7 @@ def _compared(
     intercept = bool(getattr(model, "fit_intercept", True))
     problem = Problem(matrix, labels, sample_weight=weight, fit_intercept=intercept)
     check_classes(model, problem)
+    check_intercept(model)
     if hasattr(told, "log_likelihood"):
         found, wrong = _likelihood(X, labels, model, told, weight)
     elif hasattr(told, "reach"):
@@ -117,6 +124,7 @@ def _compared(
             wrong += refuted_multipliers(problem, told.plane)
     else:
         found, wrong = (_gap if hasattr(told, "lower_bound") else _facts)(problem, model, told)
+    wrong += refuted_facts(problem, found, told)
     wrong += refuted_likelihood(problem, model, found)
     return found, wrong + refuted_status(problem, model, found)
 
