@@ -122,3 +122,18 @@ def test_counts_are_sample_weights(table):
     found = [model.intercept_[0], *model.coef_[0]]
     assert found == pytest.approx(wanted, rel=2e-5, abs=6e-5)
     assert model.status_.name == "CERTIFIED"
+
+
+def test_finney_vasoconstriction():
+    """Finney 1947, Pregibon 1981: logarithms of volume and rate, 39 breaths."""
+    volume = [3.7, 3.5, 1.25, 0.75, 0.8, 0.7, 0.6, 1.1, 0.9, 0.9, 0.8, 0.55, 0.6, 1.4, 0.75, 2.3,
+              3.2, 0.85, 1.7, 1.8, 0.4, 0.95, 1.35, 1.5, 1.6, 0.6, 1.8, 0.95, 1.9, 1.6, 2.7, 2.35,
+              1.1, 1.1, 1.2, 0.8, 0.95, 0.75, 1.3]  # fmt: skip
+    rate = [0.825, 1.09, 2.5, 1.5, 3.2, 3.5, 0.75, 1.7, 0.75, 0.45, 0.57, 2.75, 3.0, 2.33, 3.75,
+            1.64, 1.6, 1.415, 1.06, 1.8, 2.0, 1.36, 1.35, 1.36, 1.78, 1.5, 1.5, 1.9, 0.95, 0.4,
+            0.75, 0.03, 1.83, 2.2, 2.0, 3.33, 1.9, 1.9, 1.625]  # fmt: skip
+    y = [1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 0,
+         1, 0, 0, 1, 1, 1, 0, 0, 1]  # fmt: skip
+    model = linsep.LogisticRegression(C=INF).fit(np.log(np.column_stack([volume, rate])), y)
+    assert model.intercept_ == pytest.approx([-2.875], abs=6e-4)
+    assert model.coef_[0] == pytest.approx([5.179, 4.562], abs=6e-4)
