@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import numpy as np
@@ -39,6 +40,7 @@ def test_time_spent_in_python_decides(made):
 
 def test_machine_code_on_the_disk_is_taken_sooner(made, monkeypatch):
     monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset(["slow"]))
+    monkeypatch.setitem(sys.modules, "numba", sys)  # loaded for another routine
     routine, x = compiling.routine(slow), np.ones(3)
     routine(x, size=3, work=3)
     routine(x, size=3, work=3)

@@ -26,7 +26,8 @@ __all__ = ["Routine", "inner", "routine"]
 
 _LARGE = 100_000  # matrix entries from which a problem is compiled for at once
 _PATIENCE = 1.0  # seconds that a routine may take as Python before it is compiled
-_KEPT = 0.15  # share of it where the machine code lies on the disk, from an earlier run
+_KEPT = 0.6  # share of it where the machine code lies on the disk, from an earlier run
+_LOADED = 0.15  # and where numba is loaded too, which takes the most of the time then
 _ENTRY = 0.7e-6  # seconds for an entry that is touched in Python, where time is not measured
 _lock = threading.Lock()  # two threads may want the same routine at once
 
@@ -78,7 +79,9 @@ class Routine:
         return compiled
 
     def _patience(self) -> float:
-        return _KEPT * _PATIENCE if self.__name__ in _kept_names() else _PATIENCE
+        if self.__name__ not in _kept_names():
+            return _PATIENCE
+        return (_LOADED if "numba" in sys.modules else _KEPT) * _PATIENCE
 
 
 def routine(python: Callable[..., Any]) -> Routine:
