@@ -16,13 +16,15 @@ from linsep.certify.smooth import ridge_gap
 from linsep.core import Limits, Problem, Witness, drive
 from linsep.estimators.logistic_search import bounded_logistic
 from linsep.estimators.model_objective import Claim
-from linsep.estimators.svm_choice import choose_solver
+from linsep.estimators.svm_choice import choose_solver, is_small
 from linsep.estimators.svm_hard import hard_machine
 from linsep.losses.hinge import derivative
 
 __all__ = ["certify_pairs", "certify_plane", "together", "with_constant"]
 
 Array = NDArray[np.float64]
+
+_CLOSE = 1e-8  # gap of the search on small tables, where a few steps more cost nothing
 
 
 def certify_plane(
@@ -74,8 +76,9 @@ def _searched(problem: Problem, objective: Objective, tol: float, limit: float |
     if np.isinf(objective.C):
         witness = hard_machine(twin, min(0.1 * tol, 1e-4), Limits(seconds=limit)).witness
     else:
+        close = _CLOSE if is_small(twin) else min(0.1 * tol, 1e-4)
         solver, _ = choose_solver(
-            twin, "auto", C=objective.C, loss=objective.loss, tol=min(0.1 * tol, 1e-4), seed=0,
+            twin, "auto", C=objective.C, loss=objective.loss, tol=close, seed=0,
             threads=None, multi_class="one-vs-rest",
         )  # fmt: skip
         witness = drive(twin, solver, limits=Limits(seconds=limit)).witness
