@@ -248,7 +248,7 @@ def test_files(classes, sparse, tmp_path):
 def test_warm_start_and_resume(tmp_path):
     from linsep.core.checkpoint import Checkpointer
 
-    X, y = data(n=300, shift=0.4)
+    X, y = data(n=700, shift=0.4)  # more than are one working set
     model = linsep.KernelSVM(C=10.0, warm_start=True).fit(X, y)
     cold = model.n_updates_
     assert model.fit(X, y).n_updates_ < 0.2 * cold

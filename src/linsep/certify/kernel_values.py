@@ -22,6 +22,7 @@ __all__ = ["KernelValues"]
 _TILE = 512  # rows and columns computed together: one product, one pass of the function
 _STEP, _STRIP = 256, 1024  # rows and columns of a product that is not kept: 1 MB in float32
 _WIDE = _STEP * _STRIP
+_STRIPE = 64  # rows that are mirrored together
 _MIRROR = 60_000  # entries of a tile from which machine code copies it
 _WORTH = 4_000_000  # values from which a look for equal rows pays
 _SERIAL = 300_000  # entries below which threads cost more than they bring
@@ -119,7 +120,8 @@ class KernelValues:
         def tile(a: tuple[int, int], b: tuple[int, int]) -> None:
             values = self._tile(picked[a], picked[b], G.dtype)
             if a == b:  # symmetric to the last bit
-                G[a[0] : a[1], b[0] : b[1]] = np.triu(values) + np.triu(values, 1).T
+                G[a[0] : a[1], b[0] : b[1]] = values
+                _mirror_half(G[a[0] : a[1], b[0] : b[1]])
             elif values.size < _MIRROR:
                 G[a[0] : a[1], b[0] : b[1]] = values
                 G[b[0] : b[1], a[0] : a[1]] = values.T
@@ -130,7 +132,7 @@ class KernelValues:
             partial(tile, a, b) for at, a in enumerate(tiles) for b in tiles[at:] if b[0] >= have
         ]
         with one_blas_thread():
-            run_all(jobs, 1 if m * m < _SERIAL else None)
+            run_all(jobs, 1 if m * m < 2 * _SERIAL else None)  # one tile is most of it
 
     def rows_into(
         self,
@@ -256,6 +258,15 @@ class KernelValues:
 
 def _some(whole: Any, rows: Rows) -> Any:
     return whole.slice(rows.start, rows.stop) if isinstance(rows, slice) else whole.take(rows)
+
+
+def _mirror_half(square: NDArray[Any]) -> None:
+    """What is above the diagonal is copied below it, by stripes."""
+    for lo in range(0, len(square), _STRIPE):
+        hi = lo + _STRIPE
+        own = square[lo:hi, lo:hi]
+        own[:] = np.triu(own) + np.triu(own, 1).T
+        square[hi:, lo:hi] = square[lo:hi, hi:].T
 
 
 def _run(ids: NDArray[np.int64]) -> Rows:

@@ -15,7 +15,15 @@ from linsep.solvers.smo_parts import Pair, Pairs
 from linsep.solvers.smo_rows import LazyRows
 from linsep.solvers.smo_state import PairState
 
-__all__ = ["all_take_part", "choose", "desk_of", "far_rows", "first_active", "next_active"]
+__all__ = [
+    "all_take_part",
+    "choose",
+    "desk_of",
+    "far_rows",
+    "first_active",
+    "next_active",
+    "whole_of",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -96,6 +104,15 @@ def _rows_of(pairs: Pairs, pair: Pair, ids: Index, limit: int, dtype: Any) -> La
     lazy = kept["rows"] = LazyRows(pairs.values, ids, memory, room)
     kept["of"] = pair.classes
     return lazy
+
+
+def whole_of(pairs: Pairs, desk: Any, pair: Pair) -> Array:
+    """The matrix of all rows of a pair, with zeros up to whole lanes; kept for its next rounds."""
+    of, K = pairs.kept.get("whole", (None, None))
+    if of != pair.classes:
+        K = desk.whole()
+        pairs.kept["whole"] = pair.classes, K
+    return np.asarray(K)
 
 
 def choose(facts: Facts, last: Index, q: int) -> Index:

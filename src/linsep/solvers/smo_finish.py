@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from linsep.core.problem import Problem
-from linsep.solvers.smo_desk import Desk
+from linsep.solvers.smo_active import whole_of
 from linsep.solvers.smo_facts import take_facts
 from linsep.solvers.smo_judge import Judging
-from linsep.solvers.smo_parts import Pair
+from linsep.solvers.smo_parts import Pair, Pairs
 from linsep.solvers.smo_polish import polish
 from linsep.solvers.smo_rescue import interior_point
 from linsep.solvers.smo_state import PairState
 
 __all__ = ["POLISH", "RESCUE", "Finishing"]
 
-POLISH = 1000  # rows up to which the last digits come from linear equations
+POLISH = 1000  # rows up to which the last digits come from linear equations, if they are wanted
+_EXACT = 200  # rows up to which they always do
 RESCUE = 2000  # rows up to which an interior point method helps out
 _PATIENCE = 100  # steps a row after which it does
 
@@ -28,15 +31,22 @@ class Finishing(Judging):
     def _small(self, part: PairState, rows: int) -> bool:
         return len(part.active) == len(part.alpha) <= rows and self.convex and not self.single
 
+    def _exactly(self, part: PairState) -> bool:
+        """Whether the last digits are wanted."""
+        return self._small(part, POLISH if self.fine < 0.5 * self.tol else _EXACT)
+
     def _creeps(self, part: PairState) -> bool:
         """Whether it takes so long that another method is worth its price."""
         slow = part.inner > _PATIENCE * len(part.alpha) + 1000
         return slow and not part.rescued and part.bonus < 0 and self._small(part, RESCUE)
 
-    def _rescue(self, problem: Problem, desk: Desk, pair: Pair, part: PairState) -> None:
+    def _rescue(
+        self, problem: Problem, pairs: Pairs, desk: Any, pair: Pair, part: PairState
+    ) -> None:
         """The answer of the interior point method, if it is better."""
         part.rescued = 1
-        K = desk.square(np.arange(len(pair.y)))
+        n = len(pair.y)
+        K = whole_of(pairs, desk, pair)[:n, :n]
         cost, free = self.C * pair.weight, problem.fit_intercept
         for alpha in interior_point(K, pair.y, cost, free):
             f = K @ (alpha * pair.y) - pair.y
@@ -47,12 +57,15 @@ class Finishing(Judging):
             if new.primal - new.dual <= self.tol * new.primal:
                 break
         part.read += len(pair.y)
-        self._polish(problem, desk, pair, part)
+        self._polish(problem, pairs, desk, pair, part)
         self._judge(problem, pair, part)
 
-    def _polish(self, problem: Problem, desk: Desk, pair: Pair, part: PairState) -> None:
+    def _polish(
+        self, problem: Problem, pairs: Pairs, desk: Any, pair: Pair, part: PairState
+    ) -> None:
         """The last digits, where they cost little."""
-        K = desk.square(np.arange(len(pair.y)))
+        n = len(pair.y)
+        K = whole_of(pairs, desk, pair)[:n, :n]
         cost = self.C * pair.weight
         better = polish(K, pair.y, cost, part.alpha, part.f, problem.fit_intercept)
         if better is None:

@@ -59,6 +59,12 @@ class Judging:
             part.status = Status.STALLED
         return facts
 
+    def _met(self, part: PairState) -> bool:
+        """Whether the gap is what was asked for."""
+        if part.status is Status.RUNNING:
+            return self.convex and part.gap <= self.tol
+        return part.status is Status.CERTIFIED
+
     def _quiet(self, f: Array) -> float:
         return _QUIET * (1.0 + float(np.abs(f).max(initial=0.0)))
 

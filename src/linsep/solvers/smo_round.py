@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.core.status import Status
 from linsep.jit.smo import LANES, solve_block, solve_coordinates
-from linsep.solvers.smo_active import choose, desk_of, far_rows, next_active
+from linsep.solvers.smo_active import choose, desk_of, far_rows, next_active, whole_of
 from linsep.solvers.smo_facts import Facts, take_facts
-from linsep.solvers.smo_finish import POLISH, Finishing
+from linsep.solvers.smo_finish import Finishing
 from linsep.solvers.smo_judge import ROUNDS_IDLE
 from linsep.solvers.smo_newton import newton_rows, newton_set, worth_newton
 from linsep.solvers.smo_parts import Pair, Pairs
@@ -23,6 +23,9 @@ __all__ = ["Rounds", "solve_set"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
+WHOLE = 600  # rows up to which all of them are one working set
+_PLENTY = 8  # steps a row from which steps of all free variables may do better
+_FALL = 0.02  # violation to reach in a round of all rows, over that before it
 _CLOSE = 0.5  # share of the tolerance at which the active rows are left for a look at all
 
 
@@ -38,13 +41,17 @@ class Rounds(Finishing):
         part.steps += 1
         desk = desk_of(pairs, pair, part, self._limit(), self.single)
         if self._creeps(part):
-            self._rescue(problem, desk, pair, part)
+            self._rescue(problem, pairs, desk, pair, part)
             return
         whole, free = len(part.active) == len(pair.y), problem.fit_intercept
         active: Any = slice(None) if whole else part.active  # no copies of all rows
         y, c = pair.y[active], self.C * pair.weight[active]
         a, f = part.alpha[active], part.f[active]
         facts = _recalled(pairs, part) or take_facts(y, c, a, f, free)
+        if whole and len(y) <= WHOLE and part.inner < _PLENTY * len(y):
+            self._all_at_once(pairs, pair, part, facts, desk, c, free)
+            self._after(problem, pairs, pair, part, facts, desk, active, part.alpha, part.f)
+            return
         if self._step_at_once(desk, facts, y, c, a, f, part, free):
             self._after(problem, pairs, pair, part, facts, desk, active, a, f)
             return
@@ -72,9 +79,9 @@ class Rounds(Finishing):
         if isinstance(active, slice):
             judged = self._judge(problem, pair, part)
             if part.status is Status.STALLED and self._hopeful(part, facts.spread, pair):
-                self._rescue(problem, desk, pair, part)
-            elif part.status is Status.CERTIFIED and self._small(part, POLISH):
-                self._polish(problem, desk, pair, part)
+                self._rescue(problem, pairs, desk, pair, part)
+            elif self._met(part) and self._exactly(part):
+                self._polish(problem, pairs, desk, pair, part)
             else:
                 pairs.kept["facts"] = part, part.steps, judged
             return
@@ -86,6 +93,23 @@ class Rounds(Finishing):
             self._look(problem, pairs, pair, part)
         else:
             pairs.kept["facts"] = part, part.steps, left
+
+    def _all_at_once(
+        self, pairs: Pairs, pair: Pair, part: PairState, facts: Facts, desk: Any, c: Array,
+        free: bool,
+    ) -> None:  # fmt: skip
+        """A working set of all rows; f follows from the sum of all steps, as it is more exact."""
+        K, m = whole_of(pairs, desk, pair), len(pair.y)
+        goal = max(_FALL * facts.violation, self._quiet(part.f))
+        new, taken = solve_set(K, pair.y, c, part.alpha, part.f, goal, free)
+        way = (new - part.alpha) * pair.y
+        moved = bool(way.any())
+        part.inner += taken
+        part.read += m
+        part.idle = 0 if moved else part.idle + 1
+        if moved:
+            part.f = part.f + K[:m, :m] @ way
+            part.alpha = new
 
     def _step_at_once(
         self, desk: Any, facts: Facts, y: Array, c: Array, a: Array, f: Array,
@@ -138,6 +162,8 @@ class Rounds(Finishing):
         safe = np.where(part.alpha <= 0, margin - 1.0, np.where(part.alpha >= cost, 1 - margin, -1))
         used = int(np.count_nonzero(part.alpha))
         part.active, grew = next_active(safe, used, part.active, part.generation, self._limit())
+        if len(part.active) == len(pair.y):
+            part.active = np.arange(len(pair.y))  # then they are taken in their order
         part.read += len(part.active)
         if idle >= ROUNDS_IDLE and not grew:
             part.status = Status.STALLED
@@ -175,11 +201,11 @@ def solve_set(
     goal: float,
     free: bool,
 ) -> tuple[Array, int]:
-    """New variables of a working set, and the steps taken."""
+    """New variables of a working set, and the steps taken; K may have zeros up to whole lanes."""
     q = len(y)
     size = -(-q // LANES) * LANES
     square = K
-    if size > q or not K.flags.c_contiguous:
+    if size > len(K) or not K.flags.c_contiguous:
         square = np.zeros((size, size))
         square[:q, :q] = K
     padded = np.zeros((4, size))
