@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 
-__all__ = ["SharpSums", "sharp_dual", "sharp_sums"]
+__all__ = ["LARGEST", "TINY", "SharpSums", "sharp_dual", "sharp_sums", "split_product"]
 
 Array = NDArray[np.float64]
 
 _U = 2.0**-53
 _SPLIT = 134217729.0  # 2^27 + 1
-_LARGEST = 1e140  # products of such numbers are split without overflow
-_TINY = 1e-320  # what a product may lose to underflow, and more
+LARGEST = 1e140  # products of such numbers are split without overflow
+TINY = 1e-320  # what a product may lose to underflow, and more
 _MOST = 2_000_000  # entries of rows with alpha > 0 that are worth it
 
 
@@ -62,7 +62,7 @@ def sharp_sums(problem: Problem, alpha: Array, *, free: bool) -> SharpSums | Non
     X = problem.matrix[rows]
     X = np.asarray(X.toarray() if problem.sparse else X, dtype=np.float64)
     c, sign = alpha[rows], problem.sign[rows]
-    if not max(float(np.abs(X).max()), float(c.max())) < _LARGEST:
+    if not max(float(np.abs(X).max()), float(c.max())) < LARGEST:
         return None
     total, heavy, share = math.fsum(c.tolist()), np.zeros(len(c), np.bool_), 0.0
     if free:
@@ -82,15 +82,15 @@ def sharp_sums(problem: Problem, alpha: Array, *, free: bool) -> SharpSums | Non
 
 def _column(c: Array, x: Array, heavy: NDArray[np.bool_], share: float) -> float:
     """At least |sum c x - share * sum of c x over the heavy rows|."""
-    first, second = _product(c, x)
+    first, second = split_product(c, x)
     v = math.fsum([*first.tolist(), *second.tolist()])
     off = 0.0
     if share > 0.0:
         off = share * math.fsum([*first[heavy].tolist(), *second[heavy].tolist()])
-    return abs(v - off) + 4 * _U * abs(v) + 8 * _U * abs(off) + len(c) * _TINY
+    return abs(v - off) + 4 * _U * abs(v) + 8 * _U * abs(off) + len(c) * TINY
 
 
-def _product(a: Array, b: Array) -> tuple[Array, Array]:
+def split_product(a: Array, b: Array) -> tuple[Array, Array]:
     """a b rounded, and what the rounding left."""
     p = a * b
     a1, a2 = _halves(a)
