@@ -18,6 +18,7 @@ from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.newton_machine import NewtonMachine
 from linsep.solvers.one_vs_rest import OneVsRest
 from linsep.solvers.proximal_newton import ProximalNewton
+from linsep.solvers.wide_hinge import WideHinge
 
 BINARY = {
     "newton": NewtonHinge(C=1.0),
@@ -30,6 +31,8 @@ BINARY = {
     "interior, squared": InteriorHinge(C=1.0, loss="squared_hinge", tol=1e-6),
     "proximal": ProximalNewton(C=10.0, sweeps=3),
     "proximal, squared": ProximalNewton(C=1.0, sweeps=2, loss="squared_hinge"),
+    "wide": WideHinge(C=10.0, sweeps=3),
+    "wide, squared": WideHinge(C=1.0, tol=1e-6, loss="squared_hinge"),
 }
 MACHINES = {
     "crammer-singer": CrammerSinger(C=1.0),
@@ -38,6 +41,7 @@ MACHINES = {
     "one-vs-rest": OneVsRest(DualCD(C=1.0, seed=2)),
     "one-vs-rest, newton": OneVsRest(NewtonHinge(C=1.0)),
     "one-vs-rest, interior": OneVsRest(InteriorHinge(C=1.0)),
+    "one-vs-rest, wide": OneVsRest(WideHinge(C=1.0, sweeps=2)),
 }
 
 
@@ -72,6 +76,8 @@ def same_value(left, right):
         return np.array_equal(left, right, equal_nan=True)
     if isinstance(left, list):
         return all(map(same, left, right))
+    if dataclasses.is_dataclass(left):
+        return type(left) is type(right) and same(left, right)
     return left == right
 
 

@@ -46,7 +46,7 @@ class LinearSVM(SVMFacts, SVMFit):
     solver : {"auto", "newton", "dual-cd", "proximal-newton", "interior-point"}, default="auto"
         "interior-point" for small tables, "newton" for tall data of few columns, "dual-cd" for
         sparse and wide data, "proximal-newton" for sparse data where that takes too long. "auto"
-        chooses by shape.
+        chooses by shape, and goes on with interior points on dense wide tables of few rows.
     max_iter : int, default=100000
         Limit of Newton steps or sweeps.
     time_limit : float or None, default=None

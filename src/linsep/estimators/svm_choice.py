@@ -17,6 +17,7 @@ from linsep.solvers.newton_hinge import NewtonHinge
 from linsep.solvers.newton_machine import NewtonMachine
 from linsep.solvers.one_vs_rest import OneVsRest
 from linsep.solvers.proximal_newton import ProximalNewton
+from linsep.solvers.wide_hinge import WideHinge
 
 __all__ = ["SOLVERS", "choose_solver", "is_small"]
 
@@ -24,6 +25,8 @@ SOLVERS = ("newton", "dual-cd", "proximal-newton", "interior-point")
 
 _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
 _MOST_COLUMNS = 12_000  # and of this width it still fits into memory, a gigabyte
+_FEW_ROWS = 1000  # or columns, with which interior points are found in a second,
+_ENTRIES = 20_000_000  # and of so many entries, as they need a copy
 _MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 _UNPACKED_DENSE = 0.25  # and from which one small enough is written out
@@ -68,6 +71,9 @@ def choose_solver(
         solver, words = NewtonHinge(**common, threads=inner), "Newton on a rounded hinge"
     elif name == "dual-cd":
         solver, words = DualCD(**common), "dual coordinate descent"
+    elif name == "wide":  # of the choices here, none to ask for
+        solver = WideHinge(**common, threads=threads if problem.binary else 1)
+        words = "dual coordinate descent, then interior points if that is slow"
     else:
         solver = ProximalNewton(**common, threads=threads if problem.binary else 1)
         words = "dual coordinate descent, then proximal Newton steps if that is slow"
@@ -106,7 +112,8 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
         return "newton", f"{kind}, {n} x {d}"
     if problem.sparse:
         return "proximal-newton", f"sparse, {n} x {d} with {percent(share)} of the entries"
-    return "proximal-newton", f"wide, {n} x {d}"
+    few = min(n, d) <= _FEW_ROWS and size <= _ENTRIES
+    return "wide" if few else "proximal-newton", f"wide, {n} x {d}"
 
 
 def _mostly_zero(problem: Problem) -> bool:

@@ -24,6 +24,7 @@ from linsep.estimators.svm_start import warm_state
 from linsep.estimators.unusable import refuse_tiny, refuse_unusable
 from linsep.solvers.interior_hinge import InteriorHinge
 from linsep.solvers.polish import polish, polish_parts
+from linsep.solvers.wide_hinge import WideHinge
 
 __all__ = ["SVMFit"]
 
@@ -62,7 +63,8 @@ class SVMFit(LinearClassifier):
         solver, reason = self._solver(problem)
         wanted = self._capped_gap(problem) if state is None else 0.0
         # Newton's method sees by itself when rounding stops it, the others would go on
-        later = wanted > 0 and not self._is_small(problem) and solver.unit == "Newton step"
+        patient = not _is_wide(solver) and solver.unit != "Newton step"
+        later = wanted > 0 and not self._is_small(problem) and not patient
         if wanted > 0 and not later and self._fit_capped(problem, wanted, begin):
             return self
         if state is None:
@@ -226,3 +228,8 @@ class SVMFit(LinearClassifier):
 def _is_interior(solver: Any) -> bool:
     """Whether it is the method for small tables, alone or for each class."""
     return isinstance(getattr(solver, "solver", solver), InteriorHinge)
+
+
+def _is_wide(solver: Any) -> bool:
+    """Whether interior points follow where sweeps are slow."""
+    return isinstance(getattr(solver, "solver", solver), WideHinge)

@@ -47,8 +47,9 @@ class _Table(NamedTuple):
     of: tuple[Any, Array]
     """Matrix and labels that it was made of: copies of a problem may have others."""
     rows: Array
-    basis: Array | None
-    """Orthonormal directions that hold all rows, where there are fewer rows than columns."""
+    basis: tuple[Array, Array] | None
+    """Reflections that make orthonormal directions which hold all rows, where there are fewer
+    rows than columns."""
 
 
 @dataclass(kw_only=True)
@@ -112,6 +113,7 @@ class InteriorHinge:
     def prepare(self, problem: Problem) -> None:
         """Make what all parts of a problem of many classes share."""
         survey(problem)
+        problem.__dict__.setdefault("_corner", {})
 
     def init(self, problem: Problem, *, start: Any = None) -> InteriorState:
         """The middle of the box; (coef, intercept, alpha) is looked at, and kept if it is good."""
@@ -274,9 +276,10 @@ class _Factor(NamedTuple):
 def _weighted(A: Array, theta: Array) -> Array:
     """A' diag(theta) A, without a second copy of a large table."""
     out = np.zeros((A.shape[1], A.shape[1]))
+    root = np.sqrt(theta)[:, None]
     for lo in range(0, len(A), _BLOCK):
-        part = A[lo : lo + _BLOCK]
-        out += (part.T * theta[lo : lo + _BLOCK]) @ part
+        part = A[lo : lo + _BLOCK] * root[lo : lo + _BLOCK]
+        out += part.T @ part  # a matrix and its transpose: half of the work
     return out
 
 
@@ -295,11 +298,11 @@ def _table(problem: Problem) -> _Table:
     if known is not None and known.of[0] is X and known.of[1] is sign:
         return known
     of = (X, sign)
-    X = np.asarray(X.toarray() if problem.sparse else X, dtype=np.float64)
     basis = None
     if problem.n < problem.d:
-        basis, corner = np.linalg.qr(X.T)
-        X = corner.T
+        X, basis = _corner(problem)
+    else:
+        X = _dense(problem)
     parts = [X, np.ones((problem.n, 1))] if problem.fit_intercept else [X]
     rows = np.concatenate(parts, axis=1) * sign[:, None]
     made = _Table(of, rows, basis)
@@ -307,14 +310,47 @@ def _table(problem: Problem) -> _Table:
     return made
 
 
+def _dense(problem: Problem) -> Array:
+    X = problem.matrix
+    return np.asarray(X.toarray() if problem.sparse else X, dtype=np.float64)
+
+
+def _corner(problem: Problem) -> tuple[Array, tuple[Array, Array]]:
+    """Rows in as many columns as there are rows, and the reflections that make them so.
+
+    Problems that differ in their labels alone share them.
+    """
+    held: dict[str, Any] = problem.__dict__.setdefault("_corner", {})
+    if held.get("of") is not problem.matrix:
+        n = problem.n
+        with one_blas_thread():
+            size = int(lapack.dgeqrf_lwork(problem.d, n)[0])
+            reflections, factors, _, _ = lapack.dgeqrf(_dense(problem).T, lwork=size)
+        made = np.ascontiguousarray(np.triu(reflections[:n]).T), (reflections, factors)
+        held["made"], held["of"] = made, problem.matrix
+    found: tuple[Array, tuple[Array, Array]] = held["made"]
+    return found
+
+
+def _turned(basis: tuple[Array, Array], w: Array, *, back: bool) -> Array:
+    """Weights of the few columns as weights of all, or back."""
+    reflections, factors = basis
+    d, n = reflections.shape
+    column = np.zeros((d, 1), order="F")
+    column[: len(w), 0] = w
+    with one_blas_thread():
+        out, _, _ = lapack.dormqr("L", "T" if back else "N", reflections, factors, column, 64 * 64)
+    return np.asarray(out[: n if back else d, 0])
+
+
 def _outside(problem: Problem, table: _Table, w: Array) -> Array:
     """Weights of all columns, and the intercept."""
     d = len(w) - problem.fit_intercept
-    full = w[:d] if table.basis is None else table.basis @ w[:d]
+    full = w[:d] if table.basis is None else _turned(table.basis, w[:d], back=False)
     return np.append(full, w[-1] if problem.fit_intercept else 0.0)
 
 
 def _inside(problem: Problem, table: _Table, a: Array) -> Array:
     """The reverse; what is orthogonal to all rows is lost, and does not help."""
-    w = a[:-1] if table.basis is None else table.basis.T @ a[:-1]
+    w = a[:-1] if table.basis is None else _turned(table.basis, a[:-1], back=True)
     return np.append(w, a[-1]) if problem.fit_intercept else np.asarray(w)

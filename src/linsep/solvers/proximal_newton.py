@@ -114,7 +114,7 @@ class ProximalNewton:
                     self._newton_step(problem, state)
                     state.steps += 1
                 else:
-                    many = _TOGETHER - state.steps % _TOGETHER if self.sweeps is None else 1
+                    many = self.until_judged(state)
                     taken += self.descent.advance(problem, state, min(many, steps - taken)) - 1
                     due = self.sweeps is not None or state.steps % _TOGETHER == 0
                     if due and not state.status.done and self._too_slow(problem, state):
@@ -131,6 +131,10 @@ class ProximalNewton:
         return self.descent.witness(problem, state)
 
     # -- when to switch -----------------------------------------------------------------------
+
+    def until_judged(self, state: ProximalState) -> int:
+        """Sweeps up to the next thought about whether to go on with them."""
+        return _TOGETHER - state.steps % _TOGETHER if self.sweeps is None else 1
 
     def _too_slow(self, problem: Problem, state: ProximalState) -> bool:
         """Whether sweeps would still take longer than Newton steps, which cost more each."""
