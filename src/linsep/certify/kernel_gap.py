@@ -69,14 +69,19 @@ def _unproved(status: Status) -> Status:
 def measure_pair(
     values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
     *, free: bool = True, convex: bool = True, words: str = "", rough: Any = None,
+    sums: Array | None = None,
 ) -> KernelGap:  # fmt: skip
     """Bounds of one binary machine on the rows ``ids``; any alpha will do.
 
     The objective is that of the machine with exactly these alpha, the lower bound that of the
-    nearest alpha which is allowed. rough: sums of these rows in float32 and their errors.
+    nearest alpha which is allowed. rough: sums of these rows in float32 and their errors. sums:
+    those that ``values`` has just made of these alpha in float64, for all machines at once.
     """
     alpha = np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0)
-    s, more = sums_of(values, ids, y, alpha * y, b, rough)
+    if sums is None:
+        s, more = sums_of(values, ids, y, alpha * y, b, rough)
+    else:
+        s, more = sums, np.zeros(len(ids))
     root = roots(values, ids, ids[np.flatnonzero(alpha)], convex)
     mass, share = float(np.abs(alpha) @ root), _share(values, alpha)
     quad, score = float((alpha * y) @ s), y * (s + b)

@@ -124,6 +124,7 @@ def certify_pairs(
     rough = _stored(pairs, coef)
     if rough is None:
         rough = rough_sums(pairs.values, coef, _groups(problem, pairs))
+    raw = _all_sums(pairs, coef) if rough is None and len(alphas) > 1 else None
     parts = []
     for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
         known = None if rough is None else (rough.sums[pair.ids, k], rough.error[pair.ids, k])
@@ -131,11 +132,18 @@ def certify_pairs(
             measure_pair(
                 pairs.values, pair.ids, pair.y, solver.C * pair.weight, alpha, float(b),
                 free=problem.fit_intercept, convex=solver.convex, words=words, rough=known,
+                sums=None if raw is None else raw[pair.ids, k],
             )
         )  # fmt: skip
     if len(parts) == 1:
         return parts[0]
-    return measure_pairs(parts, _vote_errors(problem, pairs, coef, offsets, rough))
+    return measure_pairs(parts, _vote_errors(problem, pairs, coef, offsets, rough, raw))
+
+
+def _all_sums(pairs: Any, coef: Array, some: NDArray[Any] | None = None) -> Array:
+    """Of all machines in float64, for some rows or all: the votes need each of them."""
+    rows, vectors = np.arange(len(coef)) if some is None else some, np.flatnonzero(coef.any(axis=1))
+    return np.asarray(pairs.values.combine_many(vectors, coef[vectors], rows))
 
 
 def _stored(pairs: Any, coef: Array) -> Rough | None:
@@ -181,18 +189,20 @@ def widen_pairs(pairs: Any, alphas: list[Array], offsets: Array) -> tuple[list[A
 
 
 def _vote_errors(
-    problem: Problem, pairs: Any, coef: Array, offsets: Array, rough: Rough | None
-) -> int:
+    problem: Problem, pairs: Any, coef: Array, offsets: Array, rough: Rough | None,
+    raw: Array | None,
+) -> int:  # fmt: skip
     """Rows that the votes of all machines give to another class."""
     label, some = problem.label[pairs.order], np.arange(problem.n)
-    vectors = np.flatnonzero(coef.any(axis=1))
     wrong = 0
     if rough is not None:
         winner = sure_winners(rough.sums + offsets, rough.error)
         wrong = int((winner[winner >= 0] != label[winner >= 0]).sum())
         some = some[winner < 0]
-    raw = pairs.values.combine_many(vectors, coef[vectors], some) + offsets
-    return wrong + int((votes_and_sums(raw, problem.K).argmax(axis=1) != label[some]).sum())
+    raw = _all_sums(pairs, coef, some) if raw is None else raw
+    return wrong + int(
+        (votes_and_sums(raw + offsets, problem.K).argmax(axis=1) != label[some]).sum()
+    )
 
 
 def votes_and_sums(raw: Array, K: int) -> Array:

@@ -106,10 +106,11 @@ class SMO(Rounds):
         while taken < steps and not state.status.done:
             state.status = Status.RUNNING
             pair, part = pairs.pairs[state.at], state.parts[state.at]
+            before = part.inner
             self._round(problem, pairs, pair, part)
             taken += 1
             state.steps += 1
-            state.n_updates = sum(p.inner for p in state.parts)
+            state.n_updates += part.inner - before
             self._move_on(state)
         return taken
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.order import generator
+from linsep.jit.smo import LANES
 from linsep.solvers.arena import large_array
 from linsep.solvers.smo_desk import Desk, PassingDesk, passing
 from linsep.solvers.smo_facts import Facts
@@ -108,10 +109,16 @@ def _rows_of(pairs: Pairs, pair: Pair, ids: Index, limit: int, dtype: Any) -> La
 
 def whole_of(pairs: Pairs, desk: Any, pair: Pair) -> Array:
     """The matrix of all rows of a pair, with zeros up to whole lanes; kept for its next rounds."""
-    of, K = pairs.kept.get("whole", (None, None))
+    of, K, memory = pairs.kept.get("whole", (None, None, np.empty(0)))
     if of != pair.classes:
-        K = desk.whole()
-        pairs.kept["whole"] = pair.classes, K
+        m = len(pair.y)
+        size = -(-m // LANES) * LANES
+        if len(memory) < size * size:  # touching fresh memory costs more than filling it
+            memory = np.empty(size * size)
+        K = memory[: size * size].reshape(size, size)
+        desk.whole(K)
+        K[m:], K[:m, m:] = 0.0, 0.0
+        pairs.kept["whole"] = pair.classes, K, memory
     return np.asarray(K)
 
 

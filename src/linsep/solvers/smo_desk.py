@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linsep.certify.kernel_values import KernelValues
 from linsep.core.lanes import run_all
-from linsep.jit.smo import LANES, add_rows, square_of
+from linsep.jit.smo import add_rows, square_of
 from linsep.kernels.scratch import scratch
 from linsep.kernels.sums import signed_sums
 from linsep.solvers.smo_rows import LazyRows
@@ -63,10 +63,9 @@ class Desk:
         square_of(self.G, rows, at, out, size=self.G.size, work=out.size)
         return out
 
-    def whole(self) -> Array:
-        """The matrix of all rows, with zeros up to whole lanes: runs of it, not single entries."""
+    def whole(self, out: Array) -> None:
+        """The matrix of all rows, by runs of it, not by single entries."""
         m = len(self.place)
-        out = np.zeros((-(-m // LANES) * LANES,) * 2)
         if self.lazy is not None:
             self.lazy.need(self.place, np.arange(m), self.blocks, partial(np.zeros, m))
         for lo, hi, place in self.runs:
@@ -75,7 +74,6 @@ class Desk:
                 rows = self.lazy.slot[rows]
             for left, right, at in self.runs:
                 out[lo:hi, left:right] = self.G[rows, at : at + right - left]
-        return out
 
     def add(self, f: Array, some: Index, coef: Array) -> None:
         """f += K[:, some] coef, over all rows of the desk; they have been in the last square."""
@@ -110,12 +108,10 @@ class PassingDesk:
         del urgent
         return self.values.block(self.ids[some], self.ids[some], self.dtype).astype(np.float64)
 
-    def whole(self) -> Array:
-        """The matrix of all rows, with zeros up to whole lanes."""
+    def whole(self, out: Array) -> None:
+        """The matrix of all rows."""
         m = len(self.ids)
-        out = np.zeros((-(-m // LANES) * LANES,) * 2)
         out[:m, :m] = self.square(np.arange(m))
-        return out
 
     def add(self, f: Array, some: Index, coef: Array) -> None:
         """f += K[:, some] coef, over all rows of the desk."""
