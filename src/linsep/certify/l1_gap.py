@@ -54,7 +54,8 @@ def l1_gap(problem: Problem, a: Array, loss: str, objective: Objective) -> Gap:
     else:
         high = losses_above(loss, cost, a, totals)
         low = float((alpha - alpha * alpha / (4.0 * cost)).sum())
-        low -= (2 * slack + 160 * _U) * float(alpha.sum())
+        # where low > 0 the squares sum up to less than alpha does: errors of both are paid for
+        low -= (4 * slack + 320 * _U) * float(alpha.sum())
     high = (high + penalty * (1 + (problem.d + 8) * _U)) * (1 + 8 * _U)
     name = {"logistic": "logistic", "squared_hinge": "squared hinge"}[loss]
     intercept = objective.words().split("; ")[-1]

@@ -36,6 +36,8 @@ def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
     cost, at = C * problem.weight, np.arange(n)
     beta = np.maximum(-np.nan_to_num(alpha), 0.0)
     beta[at, problem.label] = 0.0
+    if problem.fit_intercept:  # nothing can flow back from a class without rows
+        beta[:, np.bincount(problem.label, minlength=K) == 0] = 0.0
     total = beta.sum(axis=1)
     over = total > cost
     beta[over] *= (cost[over] / total[over] * (1 - 4 * K * _U))[:, None]
@@ -43,10 +45,14 @@ def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
         beta *= balanced_shares(_flow(problem, beta))[problem.label]
     full = -beta
     full[at, problem.label] = beta.sum(axis=1)
-    frobenius = float(np.sqrt(problem.squared_lengths.sum())) * (1 + 1e-9)
-    low = float(beta.sum()) * (1 - (64 + K) * _U) - 0.5 * _squared(problem, full, frobenius)
-    if problem.fit_intercept:
-        low -= _remainder(problem, full, cost)
+    with np.errstate(over="ignore"):
+        frobenius = float(np.sqrt(problem.squared_lengths.sum())) * (1 + 1e-9)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
+        low = float(beta.sum()) * (1 - (64 + 2 * K) * _U)
+        low -= 0.5 * _squared(problem, full, frobenius)
+        if problem.fit_intercept:
+            low -= _remainder(problem, full, cost)
+    low = low if np.isfinite(low) else 0.0
     scores = problem.scores(a)
     own = scores[at, problem.label].copy()
     scores[at, problem.label] = -np.inf
@@ -58,6 +64,7 @@ def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
     size += float(cost.sum()) * (2 + float(np.abs(intercept).max()))
     losses = float((cost * np.maximum(1.0 - values, 0.0)).sum())
     high = (0.5 * length * length + losses) * (1 + (problem.d * K + 80) * _U) + off * size
+    high = high if high == high else np.inf  # lengths overflow
     return Gap(
         objective=high,
         lower_bound=max(min(low, high), 0.0),
@@ -95,15 +102,18 @@ def balanced_shares(flow: Array) -> Array:
 
 
 def _evened(shares: Array, sizes: Array, balance: Array) -> Array:
-    """Take the rest that the tolerance of the linear programme leaves out of the balance."""
-    shares = shares * (1.0 - 1e-6)  # room to move up
+    """Take the rest that the tolerance of the linear programme leaves out of the balance.
+
+    Shares may grow beyond 1 by as little; divided by the largest they balance as before.
+    """
+    shares = shares.copy()
     used = (shares > 1e-4) & (sizes > 1e-6)
     for _ in range(3):
         rest = balance @ shares
         step = np.linalg.lstsq(balance[:, used], -rest, rcond=None)[0]
         shares[used] += step
-        shares = np.clip(shares, 0.0, 1.0)
-    return shares
+        shares = np.maximum(shares, 0.0)
+    return np.asarray(shares / max(1.0, float(shares.max(initial=0.0))))
 
 
 def _flow(problem: Problem, beta: Array) -> Array:
@@ -117,7 +127,7 @@ def _squared(problem: Problem, alpha: Array, frobenius: float) -> float:
         V = np.zeros((problem.d, problem.K))
         for lo in range(0, problem.n, 4096):
             V += problem.matrix[lo : lo + 4096].astype(np.float64).T @ alpha[lo : lo + 4096]
-    error = (problem.n + 8) * _U * float(np.linalg.norm(alpha)) * frobenius
+    error = (problem.n + problem.K + 8) * _U * float(np.linalg.norm(alpha)) * frobenius
     size = float(np.linalg.norm(V)) * (1 + (V.size + 8) * _U) + error
     return size * size
 
