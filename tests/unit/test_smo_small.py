@@ -10,7 +10,9 @@ from linsep.core import Problem
 from linsep.solvers import smo_round
 from linsep.solvers.smo import SMO
 from linsep.solvers.smo_active import desk_of, whole_of
-from linsep.solvers.smo_parts import pairs_of
+from linsep.solvers.smo_facts import best_offset, take_facts
+from linsep.solvers.smo_parts import Pair, pairs_of
+from linsep.solvers.smo_state import PairState
 
 
 def table(n: int, classes: int, seed: int = 0):
@@ -51,3 +53,41 @@ def test_large_costs_leave_steps_of_two_variables_for_others():
     X, label = table(200, 2)
     model = linsep.KernelSVM(1e5, gamma=0.02).fit(X, label)
     assert model.status_ is linsep.Status.CERTIFIED
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_offset_within_reach(seed):
+    rng = np.random.default_rng(seed)
+    y, cost = rng.choice([-1.0, 1.0], 60), rng.uniform(0.1, 2.0, 60)
+    f = rng.normal(size=60)
+
+    def losses(b):
+        return float(cost @ np.maximum(0.0, -y * (f + b)))
+
+    best = best_offset(y, cost, f)
+    for low, high in ((-3.0, 3.0), (-best - 0.2, -best + 0.3)):
+        assert losses(best_offset(y, cost, f, (low, high))) == pytest.approx(losses(best))
+    inside = best_offset(y, cost, f, (1.0, 1.5))  # -b: the least losses there are at one end
+    ends = [losses(b) for b in np.append(-f[(f >= 1.0) & (f <= 1.5)], [inside])]
+    assert losses(inside) == pytest.approx(min(ends))
+    assert best_offset(y, cost, f, (10.0, 12.0)) == -11.0
+
+
+def test_one_row_that_shifts_the_middle_does_not_keep_a_machine_from_its_end():
+    # all rows but one are where they should be: the middle of the two extremes is far from them
+    y = np.tile([1.0, -1.0], 50)
+    alpha, cost = np.full(100, 0.5), np.ones(100)
+    f = np.zeros(100)
+    f[0] = 0.02
+    part = PairState(
+        alpha=alpha, f=f, seen=alpha, active=np.arange(100), working=np.arange(0), facts=np.zeros(4)
+    )
+    pair = Pair((0, 1), np.arange(100), y, cost, np.ones(100), ((0, 100, 0),))
+    problem = Problem(np.zeros((100, 1)), (y > 0).astype(int))
+    facts = take_facts(y, cost, alpha, f, True)
+    assert facts.primal - facts.dual > 5e-3 * facts.primal
+    SMO(None, tol=5e-3, fine=5e-3)._judge(problem, pair, part)
+    assert part.status is linsep.Status.CERTIFIED
+    assert part.facts[2] == 0.0
+    exact = 0.5 * float((alpha * y) @ (f + y)) + float(np.maximum(0.0, -y * f).sum())
+    assert part.facts[0] == pytest.approx(exact, rel=1e-12)

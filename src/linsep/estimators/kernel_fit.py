@@ -93,11 +93,12 @@ class KernelFitting:
             )
         single = problem.n > _DOUBLE and self.tol >= 1e-4
         small = problem.n <= _SMALL
+        tol = (0.9 if single else 0.999) * float(self.tol)
         solver = SMO(
             kernel=kernel,
             C=float(self.C) if getattr(self, "overlap_", None) is None else 1.0,
-            tol=(0.9 if single else 0.999) * float(self.tol),
-            fine=min(float(self.tol), 1e-10) if small else 0.9 * float(self.tol),
+            tol=tol,
+            fine=min(tol, 1e-10) if small else tol,
             convex=convex,
             memory=float(self.memory),
             single=single,

@@ -80,17 +80,26 @@ def take_facts(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Fac
     return Facts(up, low, primal, dual, offset, violation, gap, spread)
 
 
-def best_offset(y: Array, cost: Array, f: Array) -> float:
+def best_offset(y: Array, cost: Array, f: Array, reach: tuple[float, float] | None = None) -> float:
     """The offset with the least sum of losses, the middle where there is a whole interval.
+
+    With ``reach`` the best one for which -b is between two numbers: few corners are sorted then.
 
     The losses of all rows are a convex function of b with corners at -f_i; its slope is the cost
     of the negative rows with corners to the left of b minus that of the positive rows with
     corners to its right.
     """
-    corner = -f
+    corner, before = -f, 0.0
+    if reach is not None:
+        less, more = f < reach[0], f > reach[1]
+        before = float(cost[more & (y < 0)].sum() - cost[less & (y > 0)].sum())
+        some = np.flatnonzero(~(less | more))
+        if not len(some):
+            return -0.5 * (reach[0] + reach[1])
+        corner, y, cost = corner[some], y[some], cost[some]
     order = np.argsort(corner, kind="stable")
     cost_of = cost[order]
-    slope = np.cumsum(cost_of) - float(cost[y > 0].sum())  # just right of each corner
+    slope = before + np.cumsum(cost_of) - float(cost[y > 0].sum())  # just right of each corner
     slack = 1e-12 * float(cost.sum())
     k = int(np.searchsorted(slope, -slack))
     k = min(k, len(order) - 1)
