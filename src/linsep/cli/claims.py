@@ -80,9 +80,10 @@ def _short(value: Any) -> str:
 def refuted_multipliers(problem: Problem, told: Any) -> list[str]:
     """What is wrong with a certificate that says that no plane separates."""
     from linsep.certify.exact import reflected, vanishes
+    from linsep.certify.recheck import kesler_rows
     from linsep.verdict import decide
 
-    if not problem.binary:
+    if not problem.binary and not len(told.rows):
         if decide(problem).separable is not False:
             return ["separable: the classes are separable"]
         return []
@@ -90,6 +91,14 @@ def refuted_multipliers(problem: Problem, told: Any) -> list[str]:
     inside = bool(len(rows)) and 0 <= rows.min() <= rows.max() < problem.n
     good = inside and len(rows) == len(told.multipliers)
     good = good and min(told.multipliers) >= Fraction(0) and sum(told.multipliers) > 0
+    if good and not problem.binary:
+        classes = problem.classes.tolist()
+        if len(told.rivals) != len(rows) or any(r not in classes for r in told.rivals):
+            return ["rivals: they are not one class for each of the rows"]
+        rivals = np.array([classes.index(r) for r in told.rivals])
+        if (rivals == problem.label[rows]).any():
+            return ["rivals: a row is held against its own class"]
+        rows = kesler_rows(problem, rows, rivals)
     if not (good and vanishes(reflected(problem, rows), told.multipliers)):
         return ["multipliers: they do not combine the rows to zero"]
     return []

@@ -1,4 +1,9 @@
-"""``linsep verify``: check a stored model or proof against data, trusting neither."""
+"""``linsep verify``: check a stored model or proof against data, trusting neither.
+
+Every claim about the data is computed anew: bounds, errors, margins, likelihoods, multipliers, the
+status with its sentence. Parameters that only tell how the model came about (max_iter, solver,
+random_state...) claim nothing and are taken as given.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,7 @@ from linsep.cli.common import check_features, emit, fitted_to, framed, in_order,
 from linsep.cli.lifting import behind, is_pipeline, lifted, plain
 from linsep.cli.likelihood import refuted_likelihood
 from linsep.cli.schemes import check_learner, check_machines
+from linsep.cli.sentences import check_class_weight, refuted_sentences, refuted_separation
 from linsep.core import Problem, Witness
 from linsep.data.files import fetch
 from linsep.errors import ModelError, SettingError
@@ -41,7 +47,7 @@ def run(args: Namespace) -> int:
         kind = stored.get("format") if isinstance(stored, dict) else None
     except (UnicodeDecodeError, ValueError) as error:
         raise ModelError(f"{args.model} is neither a model nor a proof ({error}).") from error
-    return _proof(args, stored) if kind == "linsep-proof" else _model(args)
+    return _proof(args, stored) if kind == "linsep-proof" else _model(args, stored)
 
 
 def _proof(args: Namespace, stored: dict[str, Any]) -> int:
@@ -69,7 +75,7 @@ def _text(args: Namespace) -> int:
     return 0
 
 
-def _model(args: Namespace) -> int:
+def _model(args: Namespace, stored: Any) -> int:
     from linsep.cli.predict import read_for
     from linsep.formats import load
 
@@ -87,6 +93,7 @@ def _model(args: Namespace) -> int:
         )
     if not hasattr(model, "certificate_"):
         raise ModelError(f"{args.model} holds no certificate; there is nothing to verify.")
+    check_class_weight(model)
     told = model.certificate_
     if hasattr(told, "problems"):
         found, wrong = check_machines(framed(data), labels, model, _compared)
@@ -94,6 +101,7 @@ def _model(args: Namespace) -> int:
         found, wrong = _compared(framed(data), data.X, labels, model)
         if hasattr(model, "vectors"):
             wrong += check_learner(framed(data), labels, model, _compared)
+    wrong += refuted_sentences(stored)
     lines = [f"found   {found}", f"stored  {told}"]
     lines += [f"DIFFERS {line}" for line in wrong]
     lines.append("they DIFFER: forged, or made for other data" if wrong else "they agree")
@@ -116,6 +124,7 @@ def _compared(
     problem = Problem(matrix, labels, sample_weight=weight, fit_intercept=intercept)
     check_classes(model, problem)
     check_intercept(model)
+    check_class_weight(model)
     if hasattr(told, "log_likelihood"):
         found, wrong = _likelihood(X, labels, model, told, weight)
     elif hasattr(told, "reach"):
@@ -125,7 +134,7 @@ def _compared(
     else:
         found, wrong = (_gap if hasattr(told, "lower_bound") else _facts)(problem, model, told)
     wrong += refuted_facts(problem, found, told)
-    wrong += refuted_likelihood(problem, model, found)
+    wrong += refuted_likelihood(problem, model, found) + refuted_separation(problem, model)
     return found, wrong + refuted_status(problem, model, found)
 
 

@@ -159,7 +159,8 @@ class Kesler(ManyClasses):
     def _judged(self, X: Any, label: NDArray[np.int64], weight: Any, own: Any) -> Certificate:
         """What is true of the machine, whoever trained it, with the learner's proof, if it has
         one, that no machine separates the classes."""
-        problem = Problem(X, label, sample_weight=weight, fit_intercept=self.fit_intercept)
+        y = self.classes_[label]  # rivals are told by their names
+        problem = Problem(X, y, sample_weight=weight, fit_intercept=self.fit_intercept)
         rows: Any = getattr(own, "rows", ())
         a = problem.join(self.coef_, self.intercept_)
         witness = Witness(a=a)
