@@ -181,13 +181,14 @@ class ProximalNewton:
         state.alpha = opposed_rows(problem).raised(state.alpha, cost, self.loss)
         if problem.fit_intercept:
             v_plus, v_minus = signed_sums(problem, state.alpha, self.threads)
+            positive = problem.sign > 0
+            plus = float(state.alpha[positive].sum())
+            minus = float(state.alpha[~positive].sum())
         else:  # the classes need not be told apart
             y_alpha = state.alpha * problem.sign
             v_plus = row_sum(problem, y_alpha, self.threads, packed(problem))
             v_minus = np.zeros(problem.d)
-        positive = problem.sign > 0
-        plus = float(state.alpha[positive].sum())
-        minus = float(state.alpha[~positive].sum())
+            plus, minus = float(state.alpha.sum()), 0.0
         gradient = np.append(state.a[:-1] - (v_plus - v_minus), minus - plus)
         if not problem.fit_intercept:
             gradient[-1] = 0.0
@@ -200,7 +201,10 @@ class ProximalNewton:
         plus: float, minus: float,
     ) -> None:  # fmt: skip
         w, cost = state.a[:-1], self.C * problem.weight
-        u = np.maximum(1.0 - problem.sign * (state.scores + state.a[-1]), 0.0)
+        values = state.scores + state.a[-1]
+        values *= problem.sign
+        u = 1.0 - values
+        np.maximum(u, 0.0, out=u)
         primal = 0.5 * float(w @ w) + float(cost @ (u if self.loss == "hinge" else u * u))
         up = down = 1.0
         if problem.fit_intercept:
@@ -215,7 +219,6 @@ class ProximalNewton:
         open_gap = self.tol * primal < primal - max(dual, state.best_dual)
         look = state.inner == 0 or problem.d > _FACTORED  # beside long systems it costs nothing
         if self.loss == "hinge" and open_gap and look:
-            values = problem.sign * (state.scores + state.a[-1])
             t, primal = stretched(problem, self.C, 0.5 * float(w @ w), values, primal)
         if not np.isfinite(primal):
             state.status = Status.DIVERGED

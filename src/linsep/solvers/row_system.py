@@ -111,14 +111,14 @@ class RowSystem:
 
 def factored(system: RowSystem, r: Array) -> tuple[Array, float]:
     """x with system x = r by Cholesky, and the work in passes."""
-    H = system.matrix()
-    scale = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
-    H *= scale[:, None]
-    H *= scale
     damping = 1e-14
     while True:
+        H = system.matrix()
+        scale = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
+        H *= scale[:, None]
+        H *= scale
         np.fill_diagonal(H, 1.0 + damping)
-        _, x, failed = lapack.dposv(H.T, scale * r, lower=False)  # the copy is overwritten
+        _, x, failed = lapack.dposv(H.T, scale * r, lower=False, overwrite_a=True)
         if not failed:
             return np.asarray(scale * x), system.share
         damping = max(10 * damping, 1e-13)
