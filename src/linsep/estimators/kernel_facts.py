@@ -71,7 +71,7 @@ def _least_eigenvalue(K: Array, allowed: float) -> float | None:
     """The least eigenvalue if it is below what is allowed; a factor tells that it is not."""
     shifted = K.copy()
     shifted[np.diag_indices_from(shifted)] -= 0.5 * allowed
-    failed = scipy.linalg.lapack.dpotrf(shifted.T, lower=0, overwrite_a=1, clean=0)[1]
+    failed = scipy.linalg.lapack.dpotrf(shifted.T, lower=1, overwrite_a=1, clean=0)[1]
     if not failed:
         return None
     least = float(np.linalg.eigvalsh(K)[0])

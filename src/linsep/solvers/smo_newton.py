@@ -113,11 +113,11 @@ def _balanced(d: Array, low: Array, high: Array) -> Array | None:
 
 
 def _factor(K: Array, kind: Any) -> Any:
-    """The upper Cholesky factor, or None."""
+    """The lower Cholesky factor, which is faster than the upper one, or None."""
     square = K.astype(kind)
     square[np.diag_indices(len(K))] *= 1 + _RIDGE[kind]
     potrf = scipy.linalg.lapack.get_lapack_funcs("potrf", dtype=kind)
-    factor, failed = potrf(square.T, lower=0, overwrite_a=1, clean=0)
+    factor, failed = potrf(square.T, lower=1, overwrite_a=1, clean=0)
     return None if failed else factor
 
 
@@ -129,15 +129,15 @@ def _meeting(factor: Any, right: Array, halves: Array, wanted: Array) -> Array |
         if forces is None:
             return None
         rest = rest - halves @ forces
-    return _half(factor, rest, trans=0)
+    return _half(factor, rest, trans=1)
 
 
-def _half(factor: Any, right: Array, trans: int = 1) -> Array:
+def _half(factor: Any, right: Array, trans: int = 0) -> Array:
     """Forward (or backward) substitution."""
     if not right.size:
         return right
     trtrs = scipy.linalg.lapack.get_lapack_funcs("trtrs", dtype=factor.dtype)
-    return np.asarray(trtrs(factor, right, lower=0, trans=trans)[0], dtype=np.float64)
+    return np.asarray(trtrs(factor, right, lower=1, trans=trans)[0], dtype=np.float64)
 
 
 def _solved(S: Array, right: Array) -> Any:
