@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 import sys
 
@@ -116,11 +117,13 @@ def test_python_and_machine_code_agree_in_every_bit(kind, monkeypatch):
     assert ends[0].n_updates == 200
 
 
-def test_tiny_problems_do_not_load_numba():
+def test_tiny_problems_do_not_load_numba(tmp_path):
     code = (
         "import sys, linsep; t = linsep.data.load('mse-1'); "
         "linsep.LeastSquares().fit(t.X, t.y); linsep.HoKashyap().fit(t.X, t.y); "
         "linsep.LeastSquares(solver='widrow-hoff', tol=10).fit(t.X, t.y); "
         "sys.exit('numba' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False).returncode == 0
+    fresh = {**os.environ, "LINSEP_CACHE_DIR": str(tmp_path)}  # no machine code of earlier runs
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False, env=fresh)
+    assert done.returncode == 0
