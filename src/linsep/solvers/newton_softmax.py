@@ -15,8 +15,6 @@ Paper     Boehning 1992, Multinomial logistic regression algorithm; Liu and Noce
 
 from __future__ import annotations
 
-import copy
-import threading
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,27 +30,20 @@ from linsep.core.status import Status
 from linsep.losses.softmax import Shares
 from linsep.solvers import softmax_system as system
 from linsep.solvers.penalty import Penalty
-from linsep.solvers.precision import want_double
 from linsep.solvers.softmax_direction import direction, refactor, remember, shortcut
+from linsep.solvers.softmax_judge import BEYOND, judge
+from linsep.solvers.softmax_levels import in_double, is_small, level_rows, sample_size
+from linsep.solvers.softmax_line import minimum_along
 from linsep.solvers.softmax_pass import SoftmaxRows
-from linsep.solvers.softmax_rows import (
-    all_rows,
-    fold,
-    is_folded,
-    means,
-    n_columns,
-    some_rows,
-)
+from linsep.solvers.softmax_rows import fold, is_folded, means, n_columns
 from linsep.solvers.softmax_state import SoftmaxState, share_of
 
 __all__ = ["NewtonSoftmax", "SoftmaxState"]
 
 Array = NDArray[np.float64]
 
-_BEYOND = 1e-10  # relative gap that small problems are solved to, whatever the tolerance
 _SAMPLE_STEPS = 10  # on the sample, at most
 _PATIENCE = 40  # steps of a small problem before it is approached from small costs
-_RUNAWAY = 20  # steps without a penalty after which shrinking steps are expected
 _FIRST_STEPS = 8  # on all rows, before the classes get matrices of their own
 
 
@@ -97,7 +88,11 @@ class NewtonSoftmax(Penalty):
     def init(self, problem: Problem, *, start: Any = None) -> SoftmaxState:
         """Zero weights, or (coef, intercept) with one row a class to start from."""
         K, d = problem.K, n_columns(problem)
-        dtype = np.float64 if _wide(problem, self) else problem.matrix.dtype
+        dtype = (
+            np.float64
+            if in_double(problem, self.cost, self.tol, self.threads)
+            else problem.matrix.dtype
+        )
         state = SoftmaxState(
             W=np.zeros((K, d + 1)),
             S=np.zeros((K, 0), dtype),
@@ -148,7 +143,7 @@ class NewtonSoftmax(Penalty):
 
     def _step(self, problem: Problem, state: SoftmaxState) -> None:
         if state.level < 0:
-            self._enter(problem, state, 0 if self._sample_size(problem) else 1)
+            self._enter(problem, state, 0 if sample_size(problem) else 1)
             return
         if state.level == 0 and self._enough(state):
             self._enter(problem, state, 1)
@@ -175,7 +170,7 @@ class NewtonSoftmax(Penalty):
             return False
         if state.share < 1.0 and (state.gap <= 1e-2 or state.idle >= 2):
             state.share = min(1.0, 10.0 * state.share)
-        elif state.share == 1.0 and state.rung == _PATIENCE and _small(problem):
+        elif state.share == 1.0 and state.rung == _PATIENCE and is_small(problem):
             steep = self.C * float(problem.weight.sum()) * float(survey(problem).rows.max())
             state.share = 10.0 ** -float(np.clip(np.ceil(np.log10(steep + 1.0)), 0.0, 30.0))
             state.W = np.zeros_like(state.W)
@@ -245,9 +240,9 @@ class NewtonSoftmax(Penalty):
         state.status = Status.RUNNING
         if self.ridge:
             state.gap = share_of(0.5 * float(np.vdot(state.gradient, state.gradient)), state.primal)
-            small = _small(problem)
+            small = is_small(problem)
             whole = state.level == 1 and state.share == 1.0
-            if whole and state.gap <= (min(self.tol, _BEYOND) if small else self.tol):
+            if whole and state.gap <= (min(self.tol, BEYOND) if small else self.tol):
                 state.status = Status.CERTIFIED
         return now
 
@@ -262,7 +257,7 @@ class NewtonSoftmax(Penalty):
         """To the minimum along dW, or by t."""
         dS = rows.forward(dW[:, :-1]) + dW[:, -1:].astype(rows.dtype)
         if t is None:
-            t = self._minimum_along(state, rows, dW, dS)
+            t = minimum_along(state, rows, dW, dS, self.ridge)
         before_W, before_G, before = state.W, state.gradient, (state.primal, state.gap)
         if not self.ridge:
             decrement = abs(float(np.vdot(state.gradient, dW[:, :-1])))
@@ -273,115 +268,9 @@ class NewtonSoftmax(Penalty):
             return
         if not self._whole(state, rows):
             remember(state, before_W, before_G)
-        self._judge(problem, state, before)
-
-    def _judge(self, problem: Problem, state: SoftmaxState, before: tuple[float, float]) -> None:
-        """Whether to go on."""
-        primal, gap = before
-        lower = state.primal < primal * (1 - 1e-13)
-        nearer = state.gap < 0.5 * gap
-        state.slow = 0 if state.gap < 0.3 * gap else state.slow + 1
-        state.idle = 0 if lower or nearer else state.idle + 1
-        if state.level < 1 or state.share < 1.0:
-            return
-        small = _small(problem)
-        if state.idle >= (2 if small else 5):
-            state.status = Status.CERTIFIED if state.gap <= self.tol else Status.STALLED
-        elif not self.ridge and state.gap <= (min(self.tol, _BEYOND**2) if small else self.tol):
-            state.status = Status.CERTIFIED
-        elif not (self.ridge or self.patient):
-            self._watch(problem, state)
-
-    def _watch(self, problem: Problem, state: SoftmaxState) -> None:
-        """Without a penalty: the signs that there may be no maximum.
-
-        Along a direction in which losses vanish for ever, each step of Newton's method leaves
-        the share 1 / e of what was to gain.
-        """
-        if self._separated(state, problem):
-            state.status = Status.SEPARATED
-        elif _small(problem) and state.rung >= _RUNAWAY and state.slow >= 8:
-            state.status = Status.STALLED
-
-    def _separated(self, state: SoftmaxState, problem: Problem) -> bool:
-        """Whether every row is on its own side: then the likelihood has no maximum."""
-        own = state.S[problem.label, np.arange(problem.n)]
-        return bool(((own <= state.S).sum(axis=0) == 1).all())
-
-    # -- along a line -------------------------------------------------------------------------
-
-    def _minimum_along(
-        self, state: SoftmaxState, rows: SoftmaxRows, dW: Array, dS: NDArray[Any]
-    ) -> float:
-        """t > 0 where the objective along dW is least, nearly."""
-        W, D = state.W[:, :-1], dW[:, :-1]
-        wd, dd = self.ridge * float(np.vdot(W, D)), self.ridge * float(np.vdot(D, D))
-        start = float(np.vdot(state.gradient, D))
-        half = 0.5 * self.ridge * float(np.vdot(W, W))
-        room = (1e-6 if rows.dtype == np.float32 else 1e-14) * abs(state.primal)  # of rounding
-        low, high, t = 0.0, np.inf, 1.0
-        for _ in range(60):
-            loss, first, second = rows.along(state.S, dS, t)
-            value = half + t * (wd + 0.5 * t * dd) + loss
-            first, second = first + wd + t * dd, second + dd
-            gained = value <= state.primal + 0.01 * t * start + room
-            if gained and abs(first) <= 0.1 * abs(start):
-                break
-            # where the slope is all but zero, rounding may hide its sign but not a loss
-            low, high = (t, high) if first <= 0 and np.isfinite(value) else (low, t)
-            new = t - first / second if second > 0 else -1.0
-            if not low < new < high:
-                new = 2.0 * t if high == np.inf else (0.5 * (low + high) if low else 0.1 * high)
-            if new == t:
-                break
-            t = new
-        return t
-
-    # -- rows ---------------------------------------------------------------------------------
-
-    def _sample_size(self, problem: Problem) -> int:
-        """Rows of the sample that comes before all rows; 0 for none."""
-        size = max(6144, 8 * problem.d)
-        return size if 4 * size <= problem.n else 0
+        judge(problem, state, before, tol=self.tol, ridge=self.ridge, patient=self.patient)
 
     def _rows(self, problem: Problem, level: int, share: float = 1.0) -> SoftmaxRows:
-        rows = _row_set(problem, self, level)
-        if share < 1.0:
-            rows = copy.copy(rows)
-            rows.cost = share * rows.cost
-        return rows
-
-
-def _small(problem: Problem) -> bool:
-    """Whether every step has all second derivatives of all rows: then digits cost little."""
-    n, d, K = problem.n, n_columns(problem), problem.K
-    return system.kind_of(n, d, K) == "blocks" and system.rows_for_blocks(n, d, K) == n
-
-
-def _wide(problem: Problem, solver: NewtonSoftmax) -> bool:
-    """Whether to calculate in float64: where accuracy is asked for or costs little."""
-    small = system.kind_of(problem.n, n_columns(problem), problem.K) == "blocks"
-    if small or problem.n * problem.d < 1 << 20:
-        return True
-    return want_double(problem, solver.cost, solver.tol, solver.threads)
-
-
-_kept = threading.local()
-
-
-def _row_set(problem: Problem, solver: NewtonSoftmax, level: int) -> SoftmaxRows:
-    """The rows of a level, a function of the problem, the settings and the level alone."""
-    held = getattr(_kept, "value", None)
-    key = (problem, solver, level)
-    if held is not None and held[0][0] is problem and held[0][1:] == key[1:]:
-        found: SoftmaxRows = held[1]
-        return found
-    wide = _wide(problem, solver)
-    C = solver.cost
-    if level == 1:
-        made = all_rows(problem, C, wide=wide, threads=solver.threads)
-    else:
-        size = solver._sample_size(problem)
-        made = some_rows(problem, C, size, solver.seed, wide=wide, threads=solver.threads)
-    _kept.value = (key, made)
-    return made
+        return level_rows(
+            problem, level, share, C=self.cost, tol=self.tol, seed=self.seed, threads=self.threads
+        )
