@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 import linsep
 from linsep.core import Problem
@@ -91,3 +92,11 @@ def test_one_row_that_shifts_the_middle_does_not_keep_a_machine_from_its_end():
     assert part.facts[2] == 0.0
     exact = 0.5 * float((alpha * y) @ (f + y)) + float(np.maximum(0.0, -y * f).sum())
     assert part.facts[0] == pytest.approx(exact, rel=1e-12)
+
+
+def test_columns_far_from_zero_with_a_large_cost():
+    # without moving the rows to their mean the path of interior points is lost in rounding errors
+    X, label = load_breast_cancer(return_X_y=True)
+    model = linsep.KernelSVM(1e3, kernel="linear").fit(X, label)
+    assert model.status_ is linsep.Status.CERTIFIED
+    assert 21734 < model.certificate_.lower_bound <= model.certificate_.objective < 21736

@@ -24,22 +24,35 @@ __all__ = ["interior_point"]
 Array = NDArray[np.float64]
 
 _STEPS = 80
+_SNAPS = (1e-11, 1e-8, 1e-5)  # share of C within which a variable is put onto its bound
 _SHORT = 0.995  # share of the way to the boundary
 
 
 def interior_point(K: Array, y: Array, cost: Array, free: bool) -> Iterator[Array]:
     """Dual variables close to the best ones, in their box and balanced up to rounding.
 
-    If the first do not do, others follow from smaller boxes: far from the bounds of a huge C the
-    path is lost in rounding errors, and variables that stay away from a smaller bound are those
-    of the larger one too.
+    If the first do not do, others follow: with more of the variables next to a bound put onto it;
+    with the rows moved so that their mean is zero, which changes nothing where sum alpha_i y_i = 0,
+    but columns far from zero are lost in rounding errors otherwise; and from smaller boxes, as far
+    from the bounds of a huge C the path is lost too, and variables that stay away from a smaller
+    bound are those of the larger one.
     """
     with np.errstate(all="ignore"):
-        yield _path(K, y, cost, free)
+        for square in (K, _centred(K)) if free else (K,):
+            alpha = _path(square, y, cost, free)
+            for near in _SNAPS:
+                yield _snapped(alpha, y, cost, free, near)
         scale = float(np.abs(np.diagonal(K)).mean()) or 1.0
         for cap in (1e7 / scale, 1e11 / scale):
             if cap < float(cost.max(initial=0.0)):
-                yield _path(K, y, np.minimum(cost, cap), free)
+                least = np.minimum(cost, cap)
+                yield _snapped(_path(K, y, least, free), y, least, free, _SNAPS[0])
+
+
+def _centred(K: Array) -> Array:
+    """The Gram matrix of the rows minus their mean."""
+    mean = K.mean(axis=0)
+    return np.asarray((K - mean) - (mean - mean.mean())[:, None])
 
 
 def _path(K: Array, y: Array, cost: Array, free: bool) -> Array:
@@ -78,7 +91,7 @@ def _path(K: Array, y: Array, cost: Array, free: bool) -> Array:
         du = np.where(boxed, high - u + u * da / s, 0.0)
         t = min(1.0, _SHORT * _reach(a, da, z, dz, s, u, du, boxed, most=1.0 / _SHORT))
         a, z, u, b = a + t * da, z + t * dz, u + t * du, b + t * db
-    return _snapped(best / scale, y, cost, free)
+    return best / scale
 
 
 def _factor(Q: Array, more: Array, y: Array, free: bool) -> Any:
@@ -117,10 +130,10 @@ def _reach(
     return t
 
 
-def _snapped(a: Array, y: Array, cost: Array, free: bool) -> Array:
+def _snapped(a: Array, y: Array, cost: Array, free: bool, near: float) -> Array:
     """Onto the bounds where it is next to them; what that unbalances goes to the others."""
     top = np.where(np.isfinite(cost), cost, a.max(initial=0.0))
-    a = np.where(a <= 1e-11 * top, 0.0, np.where(a >= (1 - 1e-11) * cost, cost, a))
+    a = np.where(a <= near * top, 0.0, np.where(a >= (1 - near) * cost, cost, a))
     if not free:
         return a
     inside = (a > 0) & (a < cost)
