@@ -28,6 +28,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.hinge import value
+from linsep.solvers.interior_table import inside, outside, table_of
 
 __all__ = ["InteriorHinge", "InteriorState"]
 
@@ -39,17 +40,6 @@ _BLOCK = 4096  # rows of a product with weights
 _IDLE = 30  # steps without progress after which rounding is blamed
 _LESS = 0.9  # of the mean product: progress before there is any in the gap
 _SHORTEST = 1e-9  # a step of this length is none
-
-
-class _Table(NamedTuple):
-    """Rows times their labels, the constant column last, and what leads back to all columns."""
-
-    of: tuple[Any, Array]
-    """Matrix and labels that it was made of: copies of a problem may have others."""
-    rows: Array
-    basis: tuple[Array, Array] | None
-    """Reflections that make orthonormal directions which hold all rows, where there are fewer
-    rows than columns."""
 
 
 @dataclass(kw_only=True)
@@ -117,7 +107,7 @@ class InteriorHinge:
 
     def init(self, problem: Problem, *, start: Any = None) -> InteriorState:
         """The middle of the box; (coef, intercept, alpha) is looked at, and kept if it is good."""
-        table, cost = _table(problem), self.C * problem.weight
+        table, cost = table_of(problem), self.C * problem.weight
         n, width = table.rows.shape
         hinge = self.loss == "hinge"
         state = InteriorState(
@@ -131,7 +121,7 @@ class InteriorHinge:
         )
         if start is not None and len(start) > 2:
             alpha = np.clip(np.asarray(start[2], dtype=np.float64), 0.0, cost if hinge else np.inf)
-            w = _inside(problem, table, problem.join(*start[:2]))
+            w = inside(problem, table, problem.join(*start[:2]))
             with np.errstate(all="ignore"):
                 self._bounds(problem, state, w, table.rows @ w, alpha)
             if not state.status.done:  # a point at its bounds is no start for this method
@@ -159,14 +149,14 @@ class InteriorHinge:
 
     def witness(self, problem: Problem, state: InteriorState) -> Witness:
         """The weights and the dual point of the best bounds."""
-        w = _outside(problem, _table(problem), state.best)
+        w = outside(problem, table_of(problem), state.best)
         rows = np.flatnonzero(state.best_alpha)
         return Witness(a=w, rows=rows, multipliers=state.best_alpha[rows], claim="dual")
 
     # -- one step -----------------------------------------------------------------------------
 
     def _step(self, problem: Problem, state: InteriorState) -> None:
-        A, cost = _table(problem).rows, self.C * problem.weight
+        A, cost = table_of(problem).rows, self.C * problem.weight
         hinge = self.loss == "hinge"
         alpha, slack = state.alpha, state.slack
         room = cost - alpha if hinge else cost
@@ -226,7 +216,7 @@ class InteriorHinge:
         self, problem: Problem, state: InteriorState, w: Array, values: Array, alpha: Array
     ) -> None:
         """Objective of w, dual value of alpha, and whether they are close enough."""
-        A, cost, before = _table(problem).rows, self.C * problem.weight, state.gap
+        A, cost, before = table_of(problem).rows, self.C * problem.weight, state.gap
         d = A.shape[1] - problem.fit_intercept
         primal = 0.5 * float(w[:d] @ w[:d]) + float(cost @ value(self.loss, 1.0 - values))
         balanced = alpha
@@ -289,68 +279,3 @@ def _ridge(problem: Problem, width: int) -> Array:
     if problem.fit_intercept:
         ridge[-1] = 0.0
     return ridge
-
-
-def _table(problem: Problem) -> _Table:
-    """The rows to work with, made once and kept with the problem."""
-    X, sign = problem.matrix, problem.sign
-    known: _Table | None = problem.__dict__.get("_interior_table")
-    if known is not None and known.of[0] is X and known.of[1] is sign:
-        return known
-    of = (X, sign)
-    basis = None
-    if problem.n < problem.d:
-        X, basis = _corner(problem)
-    else:
-        X = _dense(problem)
-    parts = [X, np.ones((problem.n, 1))] if problem.fit_intercept else [X]
-    rows = np.concatenate(parts, axis=1) * sign[:, None]
-    made = _Table(of, rows, basis)
-    problem.__dict__["_interior_table"] = made
-    return made
-
-
-def _dense(problem: Problem) -> Array:
-    X = problem.matrix
-    return np.asarray(X.toarray() if problem.sparse else X, dtype=np.float64)
-
-
-def _corner(problem: Problem) -> tuple[Array, tuple[Array, Array]]:
-    """Rows in as many columns as there are rows, and the reflections that make them so.
-
-    Problems that differ in their labels alone share them.
-    """
-    held: dict[str, Any] = problem.__dict__.setdefault("_corner", {})
-    if held.get("of") is not problem.matrix:
-        n = problem.n
-        with one_blas_thread():
-            size = int(lapack.dgeqrf_lwork(problem.d, n)[0])
-            reflections, factors, _, _ = lapack.dgeqrf(_dense(problem).T, lwork=size)
-        made = np.ascontiguousarray(np.triu(reflections[:n]).T), (reflections, factors)
-        held["made"], held["of"] = made, problem.matrix
-    found: tuple[Array, tuple[Array, Array]] = held["made"]
-    return found
-
-
-def _turned(basis: tuple[Array, Array], w: Array, *, back: bool) -> Array:
-    """Weights of the few columns as weights of all, or back."""
-    reflections, factors = basis
-    d, n = reflections.shape
-    column = np.zeros((d, 1), order="F")
-    column[: len(w), 0] = w
-    with one_blas_thread():
-        out, _, _ = lapack.dormqr("L", "T" if back else "N", reflections, factors, column, 64 * 64)
-    return np.asarray(out[: n if back else d, 0])
-
-
-def _outside(problem: Problem, table: _Table, w: Array) -> Array:
-    """Weights of all columns, and the intercept."""
-    d = len(w) - problem.fit_intercept
-    full = w[:d] if table.basis is None else _turned(table.basis, w[:d], back=False)
-    return np.append(full, w[-1] if problem.fit_intercept else 0.0)
-
-
-def _inside(problem: Problem, table: _Table, a: Array) -> Array:
-    """The reverse; what is orthogonal to all rows is lost, and does not help."""
-    w = a[:-1] if table.basis is None else _turned(table.basis, a[:-1], back=True)
-    return np.append(w, a[-1]) if problem.fit_intercept else np.asarray(w)
