@@ -53,7 +53,7 @@ def test_noise_ends_with_what_rounding_allows():
     rng = np.random.default_rng(0)
     X, y = rng.gamma(1.0, 1.0, (60, 3)), rng.integers(0, 2, 60)
     with pytest.warns(GapWarning, match=r"multiplies the rounding errors .* A smaller C"):
-        model = linsep.AdditiveSVM("chi2", C=1e12, time_limit=3.0).fit(X, y)
+        model = linsep.AdditiveSVM("chi2", C=1e12, tol=1e-7, time_limit=3.0).fit(X, y)
     gap = model.certificate_
     assert 0 <= gap.lower_bound <= gap.objective
     assert not model.status_.ok
