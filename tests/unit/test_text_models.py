@@ -201,6 +201,12 @@ def test_kernel_machines_are_written_to_the_bit(tmp_path, kernel, classes):
             assert report.relative_gap < 2e-3
 
 
+def test_a_machine_of_another_type_stays_one(tmp_path):
+    path = written(tmp_path, HARD.replace("c_svc", "nu_svc"))
+    linsep.save(linsep.load(path), tmp_path / "again.model")
+    assert (tmp_path / "again.model").read_text().startswith("svm_type nu_svc\n")
+
+
 def test_the_machine_of_xor_as_a_file(tmp_path):
     X, y = [[1, 1], [-1, -1], [1, -1], [-1, 1]], [-1, -1, 1, 1]
     model = linsep.KernelSVM(np.inf, kernel=linsep.kernels.Polynomial(2)).fit(X, y)
@@ -221,6 +227,9 @@ def test_kernels_that_libsvm_does_not_know_are_refused(tmp_path):
         linsep.save(linsep.KernelSVM().fit(X, np.array(list("abc"))[y]), path)
     with pytest.raises(ModelError, match="one machine for each class"):
         linsep.save(linsep.KernelPerceptron(max_iter=3).fit(X, y), path)
+    for unfitted in (linsep.KernelSVM(), linsep.LinearSVM()):
+        with pytest.raises(ModelError, match="is not fitted"):
+            linsep.save(unfitted, path)
     with pytest.raises(ModelError, match="neither weights of features nor support vectors"):
         linsep.save(linsep.GaussianClassifier().fit(X, y), path)
     assert not path.exists()

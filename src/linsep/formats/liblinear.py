@@ -170,6 +170,8 @@ def write_liblinear(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _solver_name(model: Any) -> str:
+    if not hasattr(model, "classes_"):
+        raise ModelError(f"{type(model).__name__} is not fitted; call fit before saving it.")
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
         raise ModelError(
             f"{type(model).__name__} has neither weights of features nor support vectors of its "

@@ -38,7 +38,8 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
                          "and LIBSVM one for each pair; save it as .json.")  # fmt: skip
     vectors = scipy.sparse.csr_array(model.support_vectors_)
     head = [
-        "svm_type c_svc", *_kernel_lines(model), f"nr_class {K}", f"total_sv {vectors.shape[0]}",
+        f"svm_type {getattr(model, 'svm_type', 'c_svc')}", *_kernel_lines(model),
+        f"nr_class {K}", f"total_sv {vectors.shape[0]}",
         f"rho {_joined(np.atleast_1d(rho))}", f"label {' '.join(map(str, labels))}",
         f"nr_sv {' '.join(map(str, model.n_support_))}", "SV",
     ]  # fmt: skip
