@@ -108,3 +108,5 @@ def test_large_systems_and_other_schemes_are_refused(monkeypatch):
     monkeypatch.setattr(svm_choice, "_MOST_COLUMNS", 3)
     with pytest.raises(SettingError, match="each of the 4 columns"):
         LinearSVM(solver="interior-point").fit(X, y)
+    with pytest.raises(SettingError, match="each of the 5 rows"):
+        LinearSVM(solver="interior-point").fit(np.eye(5, 9), [0, 1, 0, 1, 0])

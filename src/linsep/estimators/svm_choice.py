@@ -59,7 +59,8 @@ def choose_solver(
     if name in ("newton", "interior-point") and columns > _MOST_COLUMNS:
         raise SettingError(
             f"solver={name!r} factors a matrix with a row and a column for each of the "
-            f"{columns} columns of X, {8e-9 * columns**2:.0f} GB. Leave solver at 'auto', or "
+            f"{columns} {'columns' if columns == problem.d else 'rows'} of X, "
+            f"{8e-9 * columns**2:.0f} GB. Leave solver at 'auto', or "
             "use 'proximal-newton' or 'dual-cd'."
         )
     common: dict[str, Any] = {"C": C, "loss": loss, "tol": tol, "seed": seed}
@@ -112,8 +113,8 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
         return "newton", f"{kind}, {n} x {d}"
     if problem.sparse:
         return "proximal-newton", f"sparse, {n} x {d} with {percent(share)} of the entries"
-    few = min(n, d) <= _FEW_ROWS and size <= _ENTRIES
-    return "wide" if few else "proximal-newton", f"wide, {n} x {d}"
+    inside = min(n, d) <= _FEW_ROWS and size <= _ENTRIES
+    return "wide" if inside else "proximal-newton", f"wide, {n} x {d}"
 
 
 def _mostly_zero(problem: Problem) -> bool:
