@@ -177,8 +177,8 @@ def peer(kernel, C, X, y, largest):
 
 def ours_gram(kernel, X):
     """Kernel values for the peers' machines alone, where theirs would take too long."""
-    from linsep.kernels.additive_levels import Levels
-    from linsep.solvers.additive_blocks import kernel_block
+    from linsep.kernels.additive import Levels
+    from linsep.solvers.kernel.additive_rows import kernel_block
 
     rows = np.arange(X.shape[0])
     levels = Levels(

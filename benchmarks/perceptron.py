@@ -21,8 +21,10 @@ import scipy.sparse
 from sklearn.linear_model import Perceptron as Peer
 
 import linsep
-from linsep.core import Limits, Observer, Problem, drive
-from linsep.solvers.perceptron import SingleSample
+from linsep.core import drive
+from linsep.core.drive import Limits, Observer
+from linsep.core.problem import Problem
+from linsep.solvers.perceptron.single import SingleSample
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -29,9 +29,10 @@ from sklearn.svm import SVC
 from threadpoolctl import ThreadpoolController
 
 import linsep
-from linsep.core import Problem, drive
-from linsep.solvers.nearest_hulls import NearestHulls
-from linsep.solvers.samples import one_unit
+from linsep.core import drive
+from linsep.core.problem import Problem
+from linsep.solvers.hulls.cloud import one_unit
+from linsep.solvers.hulls.nearest import NearestHulls
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BLAS = ThreadpoolController().select(user_api="blas")  # the search runs on one thread

@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse
 
 import linsep
-from linsep.core import Problem
-from linsep.solvers.batch_perceptron import Batch
-from linsep.solvers.exact_hulls import ExactHulls
-from linsep.solvers.kozinec import Kozinec
-from linsep.solvers.nearest_cone import NearestCone
-from linsep.solvers.nearest_hulls import NearestHulls
-from linsep.solvers.perceptron import SingleSample
+from linsep.core.problem import Problem
+from linsep.solvers.hulls.cone import NearestCone
+from linsep.solvers.hulls.exact import ExactHulls
+from linsep.solvers.hulls.kozinec import Kozinec
+from linsep.solvers.hulls.nearest import NearestHulls
+from linsep.solvers.perceptron.batch import Batch
+from linsep.solvers.perceptron.single import SingleSample
 from linsep.solvers.schedule import Schedule
 
 SOLVERS: dict[str, Any] = {

@@ -36,28 +36,6 @@ import importlib
 from collections.abc import Mapping
 from types import ModuleType
 
-__all__ = [
-    "CapabilityError",
-    "CheckpointError",
-    "CostWarning",
-    "DataError",
-    "DegenerateWarning",
-    "EmptyRegionWarning",
-    "FormatError",
-    "GapWarning",
-    "LabelError",
-    "LinsepError",
-    "LinsepWarning",
-    "MissingExtraError",
-    "ModelError",
-    "NoMaximumWarning",
-    "NotPositiveWarning",
-    "NotSeparatedWarning",
-    "ProofError",
-    "SettingError",
-    "require",
-]
-
 
 class LinsepError(Exception):
     """Base of all errors below; ``except LinsepError`` catches what linsep raises on purpose.

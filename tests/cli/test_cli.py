@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 
-from linsep.cli.folding import fold
+from linsep.cli.common import fold
 from linsep.cli.main import main
 
 GRADES = "name,hours,sleep,grade\nJane,9,7,A\nSteve,1,9,F\nMary,3,8,F\nPeter,8,6,A\n"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.core import Status
+from linsep.core.status import Status
 
 PHI = ([[0, 0, 0], [1, 0, 1], [1, 1, 0], [0, 1, 1]], [-1, 1, -1, 1])  # xor-01 after the lift
 
@@ -153,8 +153,8 @@ class TestFivePoints:
         assert sum(proof.multipliers) == 1
 
     def test_certificate_with_all_rows(self):
-        from linsep.certify.exact import reflected, vanishes
-        from linsep.core import Problem
+        from linsep.core.problem import Problem
+        from linsep.rows.exact import reflected, vanishes
 
         problem = Problem(self.data.X, self.data.y)
         counts = [Fraction(m) for m in (1, 1, 10, 6, 6)]

@@ -7,12 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from linsep.core import Problem, drive
+from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
+from linsep.core.problem import Problem
 from linsep.kernels import RBF, Linear
-from linsep.solvers.kernel_perceptron import KernelMistakes
+from linsep.solvers.kernel.smo import SMO
 from linsep.solvers.one_vs_rest import OneVsRest
-from linsep.solvers.smo import SMO
+from linsep.solvers.perceptron.kernel import KernelMistakes
 
 K = RBF(gamma=0.3)
 SOLVERS = {
@@ -88,8 +89,8 @@ def test_an_ended_run_takes_no_further_step_and_looking_changes_nothing(name):
 @pytest.mark.parametrize("name", ["smo", "smo, pairs", "smo, float32"])
 @pytest.mark.parametrize("free", [True, False])
 def test_python_and_machine_code_agree_to_the_last_bit(name, free, monkeypatch):
-    from linsep.jit import compile as jit
-    from linsep.jit import smo
+    from linsep.core import compile as jit
+    from linsep.solvers.kernel import pairs as smo
 
     solver, classes = SOLVERS[name]
     ends = []

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 from tests.tables import LAYOUTS, PROBLEMS, SOLVERS, problem
 
-from linsep.certify.certificate import judge
-from linsep.core import Limits, Problem, drive, new_log
+from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
+from linsep.core.drive import Limits
+from linsep.core.log import new_log
+from linsep.core.problem import Problem
 from linsep.core.status import Status
-from linsep.solvers.samples import by_products
+from linsep.proofs.certificate import judge
+from linsep.solvers.hulls.cloud import by_products
 
 STEPS = 300
 pairs = pytest.mark.parametrize(

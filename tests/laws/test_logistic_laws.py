@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from linsep.core import Limits, Problem, Status, drive
+from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
-from linsep.solvers.gradient_ascent import GradientAscent
-from linsep.solvers.logistic_cg import LogisticCG
-from linsep.solvers.newton_logistic import NewtonLogistic
+from linsep.core.drive import Limits
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.solvers.logistic.conjugate import LogisticCG
+from linsep.solvers.logistic.gradient import GradientAscent
+from linsep.solvers.logistic.newton import NewtonLogistic
 
 INF = float("inf")
 SOLVERS = {
@@ -116,7 +119,7 @@ def test_threads_do_not_change_a_bit_and_samples_lead_to_the_same_end():
 
 
 def test_compiled_and_plain_passes_agree():
-    from linsep.certify import logistic_rows as logistic_pass
+    from linsep.rows import logistic as logistic_pass
 
     X, y = data(n=3000, d=40)  # just large enough to be compiled
     for form in (X, X.astype(np.float32)):

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from linsep import LinearSVM
-from linsep.certify.gap import Objective, measure
-from linsep.core import Problem, Status, drive
+from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
-from linsep.solvers import hinge_near
-from linsep.solvers.newton_hinge import NewtonHinge
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.proofs.gap import Objective, measure
+from linsep.solvers.hinge import newton as hinge_near
+from linsep.solvers.hinge.newton import NewtonHinge
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ import pytest
 import scipy.sparse
 from tests.tables import PROBLEMS, SOLVERS
 
-from linsep.core import Problem, new_log
-from linsep.jit import compile as compiling
-from linsep.solvers.nearest_hulls import NearestHulls
+from linsep.core import compile as compiling
+from linsep.core.log import new_log
+from linsep.core.problem import Problem
+from linsep.solvers.hulls.nearest import NearestHulls
 
 NAMES = [
     "cyclic", "shuffle, pocket", "random, average", "restart", "inverse rate", "batch", "worst",
@@ -32,7 +33,10 @@ def end(solver, data, compiled, monkeypatch, log=None):
 
 
 def routines():
-    from linsep.jit import corral, hulls, kozinec, perceptron
+    from linsep.solvers.hulls import kozinec
+    from linsep.solvers.hulls import loops as corral
+    from linsep.solvers.hulls import loops as hulls
+    from linsep.solvers.perceptron import single as perceptron
 
     modules = (corral, hulls, kozinec, perceptron)
     return [v for m in modules for v in vars(m).values() if isinstance(v, compiling.Routine)]

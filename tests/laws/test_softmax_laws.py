@@ -7,10 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from linsep.core import Limits, Problem, Status, drive
+from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
-from linsep.solvers import softmax_system
-from linsep.solvers.newton_softmax import NewtonSoftmax
+from linsep.core.drive import Limits
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.solvers.logistic import softmax as softmax_system
+from linsep.solvers.logistic.softmax import NewtonSoftmax
 
 SOLVERS = {
     "plain": NewtonSoftmax(),
@@ -107,7 +110,7 @@ def test_threads_do_not_change_a_bit(name, monkeypatch):
 def test_python_and_machine_code_agree_to_the_last_bit(monkeypatch):
     import scipy.sparse
 
-    from linsep.jit import compile as jit
+    from linsep.core import compile as jit
 
     X, y = data(n=60)
     X[np.abs(X) < 1.0] = 0.0

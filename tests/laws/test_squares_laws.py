@@ -13,17 +13,20 @@ import scipy.sparse
 from tests.laws.test_laws import run, same
 from tests.tables import LAYOUTS, PROBLEMS, problem
 
-from linsep.core import Limits, Problem, drive, new_log
+from linsep.core import compile as compiling
+from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
+from linsep.core.drive import Limits
+from linsep.core.log import new_log
+from linsep.core.problem import Problem
 from linsep.core.status import Status
-from linsep.jit import compile as compiling
-from linsep.jit import widrow_hoff as loops
-from linsep.solvers.conjugate_squares import ConjugateSquares
-from linsep.solvers.gradient_squares import GradientSquares
-from linsep.solvers.ho_kashyap import HoKashyap
-from linsep.solvers.least_squares import ExactSquares
 from linsep.solvers.schedule import Schedule
-from linsep.solvers.widrow_hoff import WidrowHoff
+from linsep.solvers.squares import widrow_hoff as loops
+from linsep.solvers.squares.conjugate import ConjugateSquares
+from linsep.solvers.squares.gradient import GradientSquares
+from linsep.solvers.squares.ho_kashyap import HoKashyap
+from linsep.solvers.squares.normal import ExactSquares
+from linsep.solvers.squares.widrow_hoff import WidrowHoff
 
 STEPS = 150
 SOLVERS = {

@@ -9,16 +9,19 @@ import pytest
 import scipy.sparse
 
 from linsep import LinearSVM
-from linsep.core import Limits, Problem, Status, drive
+from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
-from linsep.solvers.crammer_singer import CrammerSinger
-from linsep.solvers.dual_cd import DualCD
-from linsep.solvers.interior_hinge import InteriorHinge
-from linsep.solvers.newton_hinge import NewtonHinge
-from linsep.solvers.newton_machine import NewtonMachine
+from linsep.core.drive import Limits
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.solvers.hinge.crammer_singer import CrammerSinger
+from linsep.solvers.hinge.dual_cd import DualCD
+from linsep.solvers.hinge.interior import InteriorHinge
+from linsep.solvers.hinge.newton import NewtonHinge
+from linsep.solvers.hinge.newton_machine import NewtonMachine
+from linsep.solvers.hinge.proximal import ProximalNewton
+from linsep.solvers.hinge.wide import WideHinge
 from linsep.solvers.one_vs_rest import OneVsRest
-from linsep.solvers.proximal_newton import ProximalNewton
-from linsep.solvers.wide_hinge import WideHinge
 
 BINARY = {
     "newton": NewtonHinge(C=1.0),
@@ -158,7 +161,7 @@ def test_threads_do_not_change_a_bit(name):
 
 @pytest.mark.parametrize("name", ["newton", "dual-cd", "proximal", "newton, squared"])
 def test_python_and_machine_code_agree_to_the_last_bit(name, monkeypatch):
-    from linsep.jit import compile as jit
+    from linsep.core import compile as jit
 
     X, y = data(n=200, d=3)
     solver, problem = BINARY[name], Problem(X.astype(np.float32), y)

@@ -12,10 +12,9 @@ import flint
 import numpy as np
 import pytest
 
-from linsep.certify.additive_gap import measure_additive
-from linsep.core import Problem
-from linsep.kernels.additive_function import AdditiveFunction
-from linsep.kernels.additive_levels import Levels
+from linsep.core.problem import Problem
+from linsep.kernels.additive import AdditiveFunction, Levels
+from linsep.proofs.additive import measure_additive
 
 NUMBERS = [0.0, 0.0, 1.0, 2.0, 0.1, 0.3, 1e-300, 5e-324, 1e6, 1e-5, 12345.678, 1 / 3]
 

@@ -12,10 +12,10 @@ import pytest
 import scipy.sparse
 
 import linsep
-from linsep.certify.gap import Objective
-from linsep.certify.l1_gap import l1_gap
-from linsep.certify.multi_gap import measure_machine
-from linsep.core import Problem
+from linsep.core.problem import Problem
+from linsep.proofs.gap import Objective
+from linsep.proofs.penalties import l1_gap
+from linsep.proofs.rivals import measure_machine
 
 KINDS = ["plain", "duplicates", "zero rows", "constant", "mixed", "tiny", "huge", "far away"]
 

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 from sklearn.datasets import load_iris, load_wine
-from sklearn.discriminant_analysis import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
 
 from linsep import GaussianClassifier

@@ -14,9 +14,8 @@ from sklearn.linear_model import LogisticRegressionCV, SGDClassifier
 from sklearn.preprocessing import scale
 
 import linsep
-from linsep.certify.likelihood_gap import likelihood_gap
-from linsep.certify.logistic_gap import logistic_gap
-from linsep.core import Problem
+from linsep.core.problem import Problem
+from linsep.proofs.logistic import likelihood_gap, logistic_gap
 
 flint = pytest.importorskip("flint")
 INF = float("inf")

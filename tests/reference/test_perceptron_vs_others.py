@@ -13,8 +13,8 @@ from sklearn.linear_model import Perceptron as ScikitPerceptron
 from sklearn.svm import SVC
 
 import linsep
-from linsep.core import Status
 from linsep.core.order import permutation, with_replacement
+from linsep.core.status import Status
 from linsep.errors import NotSeparatedWarning, SettingError
 
 quiet = pytest.mark.filterwarnings("ignore::linsep.errors.NotSeparatedWarning")

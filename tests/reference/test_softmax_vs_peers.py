@@ -11,9 +11,11 @@ import scipy.special
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 
-from linsep.certify.softmax_gap import softmax_gap
-from linsep.core import Problem, Status, drive
-from linsep.solvers.newton_softmax import NewtonSoftmax
+from linsep.core import drive
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.proofs.softmax import softmax_gap
+from linsep.solvers.logistic.softmax import NewtonSoftmax
 
 
 def blocks(coef, intercept):

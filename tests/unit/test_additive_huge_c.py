@@ -9,13 +9,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
 import linsep
-from linsep.core import Problem
+from linsep.core.problem import Problem
 from linsep.errors import GapWarning
 from linsep.kernels import PowerMean
-from linsep.kernels.additive_levels import Levels
-from linsep.solvers.additive_blocks import assembled, kernel_block
-from linsep.solvers.additive_newton import _on_a_face
-from linsep.solvers.additive_smo import AdditiveSMO
+from linsep.kernels.additive import Levels
+from linsep.solvers.kernel.additive import AdditiveSMO, _on_a_face
+from linsep.solvers.kernel.additive_rows import assembled, kernel_block
 
 
 def pair_of_digits():

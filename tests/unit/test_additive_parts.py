@@ -7,15 +7,21 @@ import pytest
 from sklearn.datasets import load_digits
 
 import linsep
-from linsep.core import Problem, Status, drive
+from linsep.core import drive
+from linsep.core.problem import Problem
+from linsep.core.status import Status
 from linsep.errors import GapWarning
-from linsep.kernels.additive_levels import Levels
-from linsep.solvers import additive_blocks
-from linsep.solvers.additive_blocks import _entries, _unit, kernel_block, share_blocks, taken_from
-from linsep.solvers.additive_inner import solve_set
-from linsep.solvers.additive_newton import newton_rounds
-from linsep.solvers.additive_smo import AdditiveSMO
-from linsep.solvers.smo_facts import movable
+from linsep.kernels.additive import Levels
+from linsep.solvers.kernel import additive_rows as additive_blocks
+from linsep.solvers.kernel.additive import AdditiveSMO, newton_rounds, solve_set
+from linsep.solvers.kernel.additive_rows import (
+    _entries,
+    _unit,
+    kernel_block,
+    share_blocks,
+    taken_from,
+)
+from linsep.solvers.kernel.pairs import movable
 
 
 def noise(n, d, seed=0):

@@ -12,15 +12,21 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 import linsep
-from linsep.certify.additive_gap import measure_additive
-from linsep.core import Problem
 from linsep.core.checkpoint import Checkpointer
+from linsep.core.problem import Problem
 from linsep.errors import DataError, GapWarning, LinsepError, ModelError, SettingError
-from linsep.kernels.additive_function import AdditiveFunction, kappa
-from linsep.kernels.additive_levels import Levels
-from linsep.kernels.additive_nodes import Nodes, mean_table, nodes_of, table_error
-from linsep.solvers.additive_blocks import kernel_block
-from linsep.solvers.smo_facts import best_offset
+from linsep.kernels.additive import (
+    AdditiveFunction,
+    Levels,
+    Nodes,
+    kappa,
+    mean_table,
+    nodes_of,
+    table_error,
+)
+from linsep.proofs.additive import measure_additive
+from linsep.solvers.kernel.additive_rows import kernel_block
+from linsep.solvers.kernel.pairs import best_offset
 
 POWERS = [-np.inf, -1.0, -0.25, -3.0, -300.0, 0.0]
 
@@ -262,7 +268,7 @@ def test_threads_change_nothing():
 
 def test_more_rows_than_a_working_set_and_more_free_variables_than_it_may_grow():
     from linsep.core import drive
-    from linsep.solvers.additive_smo import AdditiveSMO
+    from linsep.solvers.kernel.additive import AdditiveSMO
 
     X, y = load_digits(return_X_y=True)
     problem = Problem(X, y % 2)

@@ -7,7 +7,7 @@ import mmap
 import numpy as np
 import pytest
 
-from linsep.solvers import arena
+from linsep.solvers.kernel import gram as arena
 
 pytestmark = pytest.mark.skipif(not hasattr(mmap, "MADV_FREE"), reason="no such system call")
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import linsep
-from linsep.core import Problem, Status
+from linsep.core.problem import Problem
+from linsep.core.status import Status
 from linsep.errors import DataError, LabelError, LinsepError, NotSeparatedWarning, SettingError
 
 ESTIMATORS = [linsep.Perceptron, linsep.Kozinec]

@@ -25,7 +25,7 @@ from sklearn.model_selection import (
 
 import linsep
 from linsep.errors import DataError, ModelError, SettingError
-from linsep.estimators.calibration import METHODS, Calibration, fit_calibration
+from linsep.models.calibration import METHODS, Calibration, fit_calibration
 
 CLASSES = [linsep.Perceptron, linsep.Kozinec, linsep.LinearSVM, linsep.LeastSquares,
            linsep.HoKashyap]  # fmt: skip

@@ -12,12 +12,14 @@ import time
 import numpy as np
 import pytest
 
-from linsep.core import Limits, Problem, drive
+from linsep.core import drive
 from linsep.core.checkpoint import Checkpointer, load_checkpoint, save_checkpoint
+from linsep.core.drive import Limits
+from linsep.core.problem import Problem
 from linsep.errors import CheckpointError
-from linsep.solvers.exact_hulls import ExactHulls
-from linsep.solvers.nearest_cone import NearestCone
-from linsep.solvers.perceptron import SingleSample
+from linsep.solvers.hulls.cone import NearestCone
+from linsep.solvers.hulls.exact import ExactHulls
+from linsep.solvers.perceptron.single import SingleSample
 from linsep.solvers.schedule import Schedule
 
 SOLVER = SingleSample(order="shuffle", keep="pocket", seed=7)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from linsep.core import Problem, drive
-from linsep.jit import compile as compiling
-from linsep.jit.corral import exchange, survey
-from linsep.jit.hulls import coordinates
-from linsep.solvers.cloud import cone_of
-from linsep.solvers.exact_hulls import ExactHulls
-from linsep.solvers.nearest_cone import NearestCone
+from linsep.core import compile as compiling
+from linsep.core import drive
+from linsep.core.problem import Problem
+from linsep.solvers.hulls.cloud import cone_of
+from linsep.solvers.hulls.cone import NearestCone
+from linsep.solvers.hulls.exact import ExactHulls
+from linsep.solvers.hulls.loops import coordinates, exchange, survey
 
 NONE = np.zeros(0, dtype=np.int64)
 

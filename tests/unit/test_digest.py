@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from linsep.core import Problem, digest
+from linsep.core import digest
 from linsep.core.digest import row_hashes
+from linsep.core.problem import Problem
 
 CASES = [(1, 1), (3, 7), (60, 5), (5, 60), (300, 40)]
 

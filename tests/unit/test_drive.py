@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.core import Limits, Observer, Problem, Status, drive
+from linsep.core import drive
+from linsep.core.drive import Limits, Observer
+from linsep.core.problem import Problem
 from linsep.core.progress import Pace, ProgressBar, ProgressRows, progress_observer
-from linsep.solvers.dual_cd import DualCD
-from linsep.solvers.perceptron import SingleSample
+from linsep.core.status import Status
+from linsep.solvers.hinge.dual_cd import DualCD
+from linsep.solvers.perceptron.single import SingleSample
 
 
 def endless(n=60, d=4, seed=0):

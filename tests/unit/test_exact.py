@@ -11,22 +11,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from linsep.certify.exact import (
-    dependency,
+from linsep.core.problem import Problem
+from linsep.numerics.integers import (
     independent_columns,
     integer_products,
     least_rank,
     null_space,
-    positive_combination,
-    reflected,
     scaled_integers,
     to_integers,
-    vanishes,
 )
-from linsep.certify.margins import margin_above, margin_below, sqrt_down, sqrt_up
-from linsep.certify.signs import row_signs
-from linsep.certify.span import spans
-from linsep.core import Problem
+from linsep.proofs.margins import margin_above, margin_below, sqrt_down, sqrt_up
+from linsep.proofs.signs import row_signs
+from linsep.proofs.span import spans
+from linsep.rows.exact import dependency, positive_combination, reflected, vanishes
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 SMALL = st.integers(-3, 3).map(float)

@@ -14,10 +14,11 @@ from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.svm import SVC, LinearSVC
 
 import linsep
-from linsep.certify.gap import Gap, Objective, measure
-from linsep.certify.l1_gap import l1_gap
-from linsep.core import Problem, Witness
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
 from linsep.errors import ModelError
+from linsep.proofs.gap import Gap, Objective, measure
+from linsep.proofs.penalties import l1_gap
 
 SEEDS = st.integers(0, 10_000)
 
@@ -173,7 +174,7 @@ def test_a_report_survives_a_round_trip():
 
 
 def test_the_package_is_a_function_and_a_package():
-    from linsep.certify.gap import measure as same
+    from linsep.proofs.gap import measure as same
 
     assert callable(linsep.certify) and same is measure
 

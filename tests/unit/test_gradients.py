@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.certify.normal import aims, columns_of, flat, totals
-from linsep.core import Problem
+from linsep.core.problem import Problem
 from linsep.errors import SettingError
 from linsep.losses import check_gradient, numerical_gradient
+from linsep.rows.normal import aims, columns_of, flat, totals
 
 
 def test_the_gradient_of_squared_errors_has_the_factor_two():

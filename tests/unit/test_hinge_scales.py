@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.core import Limits, Problem, drive
-from linsep.solvers.newton_hinge import NewtonHinge
+from linsep.core import drive
+from linsep.core.drive import Limits
+from linsep.core.problem import Problem
+from linsep.solvers.hinge.newton import NewtonHinge
 
 SCALES = np.array([1e8, 1e-6, 1e-5, 1.0])
 
@@ -32,7 +34,7 @@ def test_hinge_gains_by_steps_that_the_objective_does_not_feel(C, dtype):
 
 def test_float32_that_is_too_short_is_noticed_on_the_way(monkeypatch):
     """Steps that gain nothing: rows are read in float64, where there was no end."""
-    monkeypatch.setattr("linsep.solvers.hinge_steps.want_double", lambda *_: False)
+    monkeypatch.setattr("linsep.solvers.hinge.newton.want_double", lambda *_: False)
     X, y = table(20_000)
     solver = NewtonHinge(C=1e6 / float((X.astype(float) ** 2).sum(axis=1).max()))
     out = drive(Problem(X, y), solver, limits=Limits(steps=200))

@@ -11,11 +11,12 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import linsep
 from linsep import LinearSVM
-from linsep.core import Problem, Status, drive
-from linsep.core.parts import against_rest
+from linsep.core import drive
+from linsep.core.problem import Problem, against_rest
+from linsep.core.status import Status
 from linsep.errors import SettingError
-from linsep.estimators import svm_choice
-from linsep.solvers.interior_hinge import InteriorHinge
+from linsep.models import svm_choice
+from linsep.solvers.hinge.interior import InteriorHinge
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linsep.jit import gaussian as jit
 from linsep.kernels import RBF
-from linsep.kernels.codes import codes_of
+from linsep.kernels import gaussian as jit
+from linsep.kernels.rows import codes_of
 from linsep.kernels.sums import signed_sums, weighted_sums
 
 

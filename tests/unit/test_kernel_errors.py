@@ -7,11 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from linsep.certify.kernel_errors import entry_error, roots
-from linsep.certify.kernel_gap import criterion, measure_pair
-from linsep.certify.kernel_values import KernelValues
-from linsep.core import Problem
+from linsep.core.problem import Problem
 from linsep.kernels import Sigmoid
+from linsep.kernels.blocks import KernelValues
+from linsep.proofs.kernel import criterion, entry_error, measure_pair, roots
 
 
 def cancelling(seed, n=40):

@@ -10,9 +10,8 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linsep
-import linsep.errors
-from linsep.estimators.kernel_map import KernelMap
 from linsep.kernels import RBF, ChiSquared, Intersection, Linear, Sigmoid
+from linsep.models.kernel_large import KernelMap
 
 rng = np.random.default_rng(0)
 X = rng.random((300, 4))

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linsep.certify.kernel_sums import single_sums
-from linsep.jit import gaussian as jit
 from linsep.kernels import RBF
+from linsep.kernels import gaussian as jit
 from linsep.kernels.rows import as_rows
 from linsep.kernels.sums import signed_sums
+from linsep.proofs.kernel import single_sums
 
 MANY = {"size": 10**9, "work": 1}
 U = 2.0**-24

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from linsep import KernelSVM
-from linsep.certify.kernel_values import KernelValues
-from linsep.core import Problem
+from linsep.core.problem import Problem
 from linsep.kernels import RBF
-from linsep.kernels.equal import groups_of
+from linsep.kernels.blocks import KernelValues
+from linsep.kernels.rows import groups_of
 from linsep.kernels.sums import weighted_sums
-from linsep.solvers.smo_rows import LazyRows
+from linsep.solvers.kernel.gram import LazyRows
 
 N = 600
 

@@ -9,13 +9,12 @@ import pytest
 import scipy.sparse
 
 from linsep import KernelSVM
-from linsep.certify.kernel_gap import measure_pair
-from linsep.certify.kernel_sums import WORTH, rough_sums, stored_sums, sums_of
-from linsep.certify.kernel_values import KernelValues
-from linsep.core import Problem
-from linsep.estimators.kernel_facts import sure_winners, votes_and_sums
-from linsep.estimators.kernel_scores import sure_sums
+from linsep.core.problem import Problem
 from linsep.kernels import RBF, Linear
+from linsep.kernels.blocks import KernelValues
+from linsep.models.kernel_base import sure_sums
+from linsep.models.kernel_proof import sure_winners, votes_and_sums
+from linsep.proofs.kernel import WORTH, measure_pair, rough_sums, stored_sums, sums_of
 
 N = 2500
 

@@ -14,11 +14,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import linsep
-from linsep.certify.kernel_gap import measure_pair
-from linsep.certify.kernel_values import KernelValues
-from linsep.core import Problem
+from linsep.core.problem import Problem
 from linsep.errors import DataError, LinsepError, LinsepWarning, ModelError, SettingError
 from linsep.kernels import RBF, Linear, Polynomial, Sigmoid
+from linsep.kernels.blocks import KernelValues
+from linsep.proofs.kernel import measure_pair
 
 
 def data(n=60, d=3, classes=2, seed=0, shift=1.0):
@@ -261,7 +261,7 @@ def test_warm_start_and_resume(tmp_path):
 
 
 def test_what_it_costs_is_said_before(capsys):
-    from linsep.estimators.kernel_facts import cost_words
+    from linsep.models.kernel_proof import cost_words
 
     class Many:
         n, d = 100_000, 7

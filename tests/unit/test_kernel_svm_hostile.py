@@ -14,10 +14,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.svm import SVC
 
 import linsep
-from linsep.certify.kernel_gap import measure_pair
-from linsep.certify.kernel_overlap import Overlap
-from linsep.certify.kernel_values import KernelValues
-from linsep.core import Problem
+from linsep.core.problem import Problem
 from linsep.errors import (
     DataError,
     GapWarning,
@@ -26,15 +23,10 @@ from linsep.errors import (
     NotSeparatedWarning,
     ProofError,
 )
-from linsep.kernels import (
-    RBF,
-    ChiSquared,
-    Hellinger,
-    Intersection,
-    Linear,
-    Polynomial,
-    Precomputed,
-)
+from linsep.kernels import RBF, ChiSquared, Hellinger, Intersection, Linear, Polynomial, Precomputed
+from linsep.kernels.blocks import KernelValues
+from linsep.proofs.kernel import measure_pair
+from linsep.proofs.overlap import Overlap
 
 
 def overlapping(n=40, d=3, seed=0):

@@ -14,14 +14,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import linsep
-from linsep.errors import (
-    CapabilityError,
-    DataError,
-    ModelError,
-    NotPositiveWarning,
-    SettingError,
-)
-from linsep.formats.values import pack, unpack
+from linsep.errors import CapabilityError, DataError, ModelError, NotPositiveWarning, SettingError
+from linsep.formats.json_model import pack, unpack
 from linsep.kernels import (
     RBF,
     ChiSquared,

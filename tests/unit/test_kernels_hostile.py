@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from linsep.core import compile as compiling
 from linsep.errors import DataError
-from linsep.jit import compile as compiling
-from linsep.jit import histograms
 from linsep.kernels import (
     RBF,
     ChiSquared,
@@ -23,6 +22,7 @@ from linsep.kernels import (
     Polynomial,
     PowerMean,
     Sigmoid,
+    histograms,
 )
 
 KERNELS = [

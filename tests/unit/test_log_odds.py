@@ -11,14 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linsep.errors import DataError, SettingError
-from linsep.risk import (
-    bernoulli_weights,
-    gaussian_weights,
-    inverse_logit,
-    logit,
-    odds,
-    probability,
-)
+from linsep.risk import bernoulli_weights, gaussian_weights, inverse_logit, logit, odds, probability
 
 
 def test_limits():

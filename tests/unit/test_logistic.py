@@ -14,16 +14,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import linsep
-from linsep.certify.dependent import dependent_columns
-from linsep.certify.likelihood_gap import likelihood_bounds
-from linsep.certify.logistic_gap import best_shift, logistic_gap
-from linsep.core import Problem, Status, drive
+from linsep.core import drive
+from linsep.core.problem import Problem
+from linsep.core.status import Status
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
 from linsep.losses.logistic import entropy, loss
+from linsep.proofs.logistic import best_shift, likelihood_bounds, logistic_gap
+from linsep.proofs.span import dependent_columns
 from linsep.risk import inverse_logit, logit
-from linsep.solvers.gradient_ascent import GradientAscent, curvature_bound
-from linsep.solvers.logistic_cg import LogisticCG
-from linsep.solvers.newton_logistic import NewtonLogistic
+from linsep.solvers.logistic.conjugate import LogisticCG
+from linsep.solvers.logistic.gradient import GradientAscent, curvature_bound
+from linsep.solvers.logistic.newton import NewtonLogistic
 
 INF = float("inf")
 

@@ -8,12 +8,12 @@ import scipy.sparse
 from sklearn.linear_model import LogisticRegression as Peer
 
 import linsep
-from linsep.certify.leverage import sample, sample_matrix
-from linsep.certify.logistic_bounds import large_bounds, sample_sizes
-from linsep.certify.logistic_gap import logistic_gap
-from linsep.certify.survey import _compiled
-from linsep.core import Problem, lanes
-from linsep.core.cholesky import solved
+from linsep.core import lanes
+from linsep.core.problem import Problem
+from linsep.numerics.cholesky import solved
+from linsep.proofs.logistic import large_bounds, logistic_gap, sample_sizes
+from linsep.rows.levels import sample, sample_matrix
+from linsep.rows.survey import _compiled
 
 
 def table(n=30_000, seed=0):
@@ -138,10 +138,8 @@ def test_a_sample_within_a_larger_one_is_the_same_as_from_all_rows():
 
 def test_a_tilted_sample_comes_closer_than_a_newton_step():
     """A column of one class alone: its losses are bent too sharply for one Newton step."""
-    from linsep.certify.logistic_rows import all_rows
-    from linsep.solvers.logistic_levels import level_rows, read_level
-    from linsep.solvers.logistic_state import newton_solved
-    from linsep.solvers.logistic_tilted import Tilted
+    from linsep.rows.logistic import all_rows
+    from linsep.solvers.logistic.newton import Tilted, level_rows, newton_solved, read_level
 
     X, y = table(100_000)
     problem = Problem(X, y)
@@ -172,7 +170,7 @@ def test_a_tilted_sample_comes_closer_than_a_newton_step():
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
 def test_a_refused_certificate_leaves_its_pass_to_the_solver(C, monkeypatch):
     """Whatever the certificate says at first, the answer is proved in the end."""
-    from linsep.certify import logistic_bounds
+    from linsep.proofs import logistic as logistic_bounds
 
     X, y = table(100_000)
     plain, calls = logistic_bounds._below, []

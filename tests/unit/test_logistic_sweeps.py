@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse
 
 import linsep
-from linsep.core import Limits, Problem, drive
-from linsep.jit.logistic_sweeps import best_logit, sweep
-from linsep.solvers.logistic_cg import LogisticCG
-from linsep.solvers.logistic_sweeps import swept, worth_sweeping
+from linsep.core import drive
+from linsep.core.drive import Limits
+from linsep.core.problem import Problem
+from linsep.solvers.logistic.conjugate import LogisticCG, best_logit, sweep, swept, worth_sweeping
 
 
 def counts(n=9000, d=4000, per_row=45, seed=0):

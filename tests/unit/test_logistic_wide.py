@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linsep
-from linsep.certify import dependent
-from linsep.certify.dependent import dependent_columns
-from linsep.core import Problem
+from linsep.core.problem import Problem
 from linsep.errors import GapWarning, NoMaximumWarning
+from linsep.proofs import span as dependent
+from linsep.proofs.span import dependent_columns
 
 INF = float("inf")
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from linsep.core import Problem
-from linsep.solvers import long_rows as module
-from linsep.solvers.long_rows import LongRows, long_rows
-from linsep.solvers.row_system import RowSystem, conjugate_gradients
+from linsep.core.problem import Problem
+from linsep.solvers import row_system as module
+from linsep.solvers.row_system import LongRows, RowSystem, conjugate_gradients, long_rows
 
 
 def counts(n=400, d=90, seed=0):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.certify.sharp_dual import sharp_sums
-from linsep.core import Problem
-from linsep.solvers.precision import want_double
+from linsep.core.problem import Problem
+from linsep.proofs.sharp import sharp_sums
+from linsep.rows.levels import want_double
 
 SCALES = np.array([1e8, 1e-6, 1e-5, 1.0])
 

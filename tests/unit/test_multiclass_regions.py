@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 import linsep
 from linsep.errors import CapabilityError, DataError, EmptyRegionWarning, SettingError
-from linsep.multiclass.cells import area, cells, empty_classes, interval, touching
+from linsep.multiclass.regions import area, cells, empty_classes, interval, touching
 
 X, y = make_blobs(60, centers=4, cluster_std=1.6, random_state=4)
 BOX = np.array([X.min(axis=0) - 1, X.max(axis=0) + 1])

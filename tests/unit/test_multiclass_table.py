@@ -43,8 +43,8 @@ def test_machines_that_share_a_table_are_those_fitted_alone(scheme, inner, spars
 
 
 def test_rows_are_looked_at_once_for_all_classes(monkeypatch):
-    from linsep.certify import survey as home
-    from linsep.estimators import base
+    from linsep.models import base
+    from linsep.rows import survey as home
 
     looks, read = [], home._sparse
     monkeypatch.setattr(home, "_sparse", lambda *a: looks.append(1) or read(*a))

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep import LinearSVM
-from linsep.core import Problem, drive
-from linsep.solvers.opposed_rows import opposed_rows
-from linsep.solvers.proximal_newton import ProximalNewton
+from linsep.core import drive
+from linsep.core.problem import Problem
+from linsep.solvers.hinge.proximal import ProximalNewton, opposed_rows
 
 
 def table(seed, n=40, d=3, distinct=8):

@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse
 
 import linsep
-from linsep.core import Problem
-from linsep.jit import products
-from linsep.jit.layouts import CSR, Marks
-from linsep.solvers.packed import may_round, packed
+from linsep.core.layouts import CSR, Marks
+from linsep.core.problem import Problem
+from linsep.rows import loops as products
+from linsep.rows.packed import may_round, packed
 from linsep.solvers.row_system import RowSystem, conjugate_gradients, factored
 
 

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from linsep.jit import compile as compiling
+from linsep.core import compile as compiling
 
 
 def slow(x):

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 import linsep
 from linsep.errors import DataError
-from linsep.multiclass.cells import area
+from linsep.multiclass.regions import area
 
 X, y = make_blobs(60, centers=4, cluster_std=1.6, random_state=4)
 names = np.array(list("abcd"))[y]

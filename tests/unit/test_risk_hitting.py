@@ -8,7 +8,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linsep.certify.hitting import hits_cost_at_least, packing_bound
+from linsep.proofs.risk import hits_cost_at_least, packing_bound
 
 families = st.lists(st.sets(st.integers(0, 4), min_size=1, max_size=4), max_size=8)
 prices = st.lists(st.fractions(F(1, 4), 3, max_denominator=4), min_size=5, max_size=5)

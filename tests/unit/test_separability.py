@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import linsep
-from linsep.core import Problem
+from linsep.core.problem import Problem
 from linsep.errors import DataError, LabelError, SettingError
 
 # -- a checker that shares no code with the package ---------------------------------------------
@@ -397,7 +397,9 @@ def test_nearly_touching_hulls(gap, seed):
 @pytest.mark.parametrize("noise", [0.0, 8.0])
 def test_wide_sparse_rows_stay_sparse(monkeypatch, classes, noise):
     """The code for matrices too large to write out, on a small one."""
-    from linsep.solvers import cloud, matrices, samples
+    from linsep.solvers.hulls import cloud
+    from linsep.solvers.hulls import cloud as matrices
+    from linsep.solvers.hulls import cloud as samples
 
     monkeypatch.setattr(matrices, "_DENSE_ENTRIES", 0)
     monkeypatch.setattr(samples, "_GRAM_ROWS", 0)
@@ -413,7 +415,7 @@ def test_wide_sparse_rows_stay_sparse(monkeypatch, classes, noise):
 
 
 def test_ctrl_c_stops_the_search(monkeypatch):
-    from linsep.solvers.nearest_hulls import NearestHulls
+    from linsep.solvers.hulls.nearest import NearestHulls
 
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -424,7 +426,7 @@ def test_ctrl_c_stops_the_search(monkeypatch):
 
 
 def test_loading_libraries_does_not_count_as_time(monkeypatch):
-    import linsep.verdict as verdict
+    from linsep.separating import verdict
 
     now = [0.0]
 
@@ -440,7 +442,8 @@ def test_loading_libraries_does_not_count_as_time(monkeypatch):
 
 
 def test_time_limit_during_the_weak_separator(monkeypatch):
-    from linsep.separating import clock, judge
+    from linsep.separating import verdict as clock
+    from linsep.separating import verdict as judge
 
     def late(*_):
         raise clock.TimeUpError
@@ -484,11 +487,11 @@ def test_shares_too_small_for_160_bits_do_not_vanish():
 
 
 def test_no_fractions_are_added_up_once_the_time_is_up(monkeypatch):
-    from linsep.certify import margins
-    from linsep.core import Problem, drive
-    from linsep.separating.clock import Clock
-    from linsep.separating.judge import Judge
-    from linsep.solvers.nearest_hulls import NearestHulls
+    from linsep.core import drive
+    from linsep.core.problem import Problem
+    from linsep.proofs import margins
+    from linsep.separating.verdict import Clock, Judge
+    from linsep.solvers.hulls.nearest import NearestHulls
 
     def slow(*_):
         raise AssertionError("this takes minutes for hundreds of rows")

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linsep
-from linsep.certify.gap import Objective, measure
-from linsep.certify.sharp_dual import sharp_dual
-from linsep.core import Problem, Witness
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.proofs.gap import Objective, measure
+from linsep.proofs.sharp import sharp_dual
 
 
 def exact_dual(X, sign, alpha, *, free):

@@ -10,10 +10,8 @@ import pytest
 import scipy.sparse
 
 import linsep
-from linsep.certify.sharp_softmax import nearer, on_grid, sharp_softmax
-from linsep.certify.softmax_dual import entropy_below
-from linsep.certify.softmax_gap import softmax_gap
-from linsep.core import Problem
+from linsep.core.problem import Problem
+from linsep.proofs.softmax import entropy_below, nearer, on_grid, sharp_softmax, softmax_gap
 
 SCALES = np.array([1e-8, 1e8, 1.0, 1e4, 1e-4, 1.0])
 

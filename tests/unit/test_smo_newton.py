@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep import KernelSVM
-from linsep.solvers import smo_newton
-from linsep.solvers.smo_newton import newton_set
+from linsep.solvers.kernel import newton as smo_newton
+from linsep.solvers.kernel.newton import newton_set
 
 
 def problem(seed, m, rank, C):

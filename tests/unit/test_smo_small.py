@@ -7,13 +7,11 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import linsep
-from linsep.core import Problem
-from linsep.solvers import smo_round
-from linsep.solvers.smo import SMO
-from linsep.solvers.smo_active import desk_of, whole_of
-from linsep.solvers.smo_facts import best_offset, take_facts
-from linsep.solvers.smo_parts import Pair, pairs_of
-from linsep.solvers.smo_state import PairState
+from linsep.core.problem import Problem
+from linsep.solvers.kernel import smo as smo_round
+from linsep.solvers.kernel.gram import Pair, pairs_of
+from linsep.solvers.kernel.pairs import best_offset, take_facts
+from linsep.solvers.kernel.smo import SMO, PairState, desk_of, whole_of
 
 
 def table(n: int, classes: int, seed: int = 0):

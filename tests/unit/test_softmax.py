@@ -10,10 +10,13 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linsep.certify.softmax_gap import softmax_gap
-from linsep.core import Limits, Problem, Status, drive
+from linsep.core import drive
+from linsep.core.drive import Limits
+from linsep.core.problem import Problem
+from linsep.core.status import Status
 from linsep.losses.softmax import best_intercepts, class_balance, shares
-from linsep.solvers.newton_softmax import NewtonSoftmax
+from linsep.proofs.softmax import softmax_gap
+from linsep.solvers.logistic.softmax import NewtonSoftmax
 
 
 def table(n=60, d=3, K=3, seed=0, noise=1.5):
@@ -200,7 +203,7 @@ def test_a_reference_class_stays_zero_and_posteriors_sum_to_one():
 
 
 def test_two_classes_with_a_reference_are_the_binary_model():
-    from linsep.certify.logistic_gap import logistic_gap
+    from linsep.proofs.logistic import logistic_gap
 
     problem = Problem(*table(K=2))
     a = solve(problem, reference=0).witness.a.reshape(2, -1)
@@ -314,7 +317,7 @@ def test_tall_tables_start_on_a_sample():
 
 
 def test_the_matrices_of_classes_come_into_play(monkeypatch):
-    from linsep.solvers import softmax_system
+    from linsep.solvers.logistic import softmax as softmax_system
 
     monkeypatch.setattr(softmax_system, "_SMALL", 10)
     problem = Problem(*table(n=400, d=8, K=3, noise=4.0))

@@ -12,9 +12,9 @@ from scipy.special import logsumexp
 from sklearn.datasets import load_iris
 
 import linsep
-from linsep.certify.softmax_gap import softmax_gap
-from linsep.core import Problem
+from linsep.core.problem import Problem
 from linsep.errors import GapWarning, NoMaximumWarning
+from linsep.proofs.softmax import softmax_gap
 
 INF = float("inf")
 

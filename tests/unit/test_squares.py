@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linsep
-from linsep.certify.normal import aims, columns_of, gram, totals
-from linsep.certify.rational import rational_squares
-from linsep.certify.squares import Squares, measure_squares
-from linsep.certify.survey import survey
-from linsep.core import Problem, Status, Witness, drive
+from linsep.core import drive
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.core.status import Status
 from linsep.errors import (
     CapabilityError,
     DataError,
@@ -26,9 +25,12 @@ from linsep.errors import (
     ModelError,
     SettingError,
 )
-from linsep.solvers.conjugate_squares import ConjugateSquares
-from linsep.solvers.least_squares import ExactSquares
-from linsep.solvers.pseudo_inverse import pseudo_inverse
+from linsep.proofs.squares import Squares, measure_squares, rational_squares
+from linsep.rows.normal import aims, columns_of, gram, totals
+from linsep.rows.survey import survey
+from linsep.solvers.squares.conjugate import ConjugateSquares
+from linsep.solvers.squares.normal import ExactSquares
+from linsep.solvers.squares.pseudo_inverse import pseudo_inverse
 
 quiet = pytest.mark.filterwarnings(
     "ignore::linsep.errors.NotSeparatedWarning", "ignore::linsep.errors.GapWarning"
@@ -570,7 +572,7 @@ def test_rows_that_contradict_each_other_are_solved_the_first_way():
 
 
 def test_a_factor_is_made_in_stripes(monkeypatch):
-    from linsep.solvers import row_factor as module
+    from linsep.solvers.squares import conjugate as module
 
     monkeypatch.setattr(module, "_STRIPE", 16)
     X, y = wide_counts()

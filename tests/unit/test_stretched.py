@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep import LinearSVM
-from linsep.core import Problem
+from linsep.core.problem import Problem
 from linsep.losses.hinge import best_stretch
-from linsep.solvers.dual_point import stretched
+from linsep.solvers.hinge.dual_point import stretched
 
 
 @settings(max_examples=80, deadline=None)

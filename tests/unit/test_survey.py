@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from linsep.certify.survey import survey
-from linsep.core import Problem
-from linsep.jit.products import dense_squares
+from linsep.core.problem import Problem
+from linsep.rows.loops import dense_squares
+from linsep.rows.survey import survey
 
 KINDS = {
     "C": np.ascontiguousarray,

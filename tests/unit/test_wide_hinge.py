@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from linsep import LinearSVM
-from linsep.core import Problem, drive
-from linsep.core.parts import against_rest
+from linsep.core import drive
+from linsep.core.problem import Problem, against_rest
 from linsep.core.status import Status
-from linsep.solvers.interior_hinge import InteriorHinge
-from linsep.solvers.wide_hinge import WideHinge
+from linsep.solvers.hinge.interior import InteriorHinge
+from linsep.solvers.hinge.wide import WideHinge
 
 
 def table(n, d, decades, seed=0):

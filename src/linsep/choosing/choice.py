@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from linsep.errors import require
 
-__all__ = ["Choice", "label"]
-
 Array = NDArray[np.float64]
 
 

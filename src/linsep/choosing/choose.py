@@ -7,28 +7,31 @@ structural           argmin_c R_emp(c) + R_str(h_c, L, eta)
 
 from __future__ import annotations
 
+import difflib
 import sys
+import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
-from sklearn.utils import indexable
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 
-from linsep.choosing.bounds import structural_bounds
-from linsep.choosing.candidates import candidates
 from linsep.choosing.choice import Choice, label
-from linsep.choosing.folds import Fold, fit_weighted, measure_fold, rows_of, was_interrupted
-from linsep.choosing.losses import Measure, make_measure
 from linsep.core.validate import as_weights
-from linsep.errors import DataError, LabelError, SettingError
-
-__all__ = ["choose"]
+from linsep.core.words import count
+from linsep.errors import CapabilityError, DataError, LabelError, LinsepError, SettingError
+from linsep.lift.transformer import Lift
+from linsep.risk import empirical_risk, structural_bound, vc_dimension
 
 Array = NDArray[np.float64]
 
@@ -257,3 +260,301 @@ def _notes(folds: Sequence[Sequence[Fold]]) -> list[str]:
     counts = Counter(name for many in folds for fold in many for name in set(fold.warnings))
     total = sum(len(many) for many in folds)
     return [f"{name} in {count} of {total} fits." for name, count in sorted(counts.items())]
+
+
+# -- The models to choose among: one estimator for each value of a parameter ----------------------
+
+
+LIFT_DEGREE = ("lift degree", "degree")
+
+
+def candidates(estimator: Any, parameter: str | None, values: Any) -> list[tuple[Any, Any]]:
+    """Pairs of value and unfitted estimator, in the order given."""
+    if isinstance(estimator, list | tuple) or parameter is None:
+        return _models(estimator, parameter, values)
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        raise SettingError(f"give an estimator, such as SVC(). Got {estimator!r:.60} instead.")
+    chosen = list(values) if isinstance(values, Sequence | np.ndarray | range) else []
+    if not chosen or isinstance(values, str):
+        raise SettingError(f"values must be a sequence of at least one value. Got {values!r}.")
+    chosen = [v.item() if isinstance(v, np.generic) else v for v in chosen]
+    return [(value, _with(estimator, parameter, value)) for value in chosen]
+
+
+def name_of_parameter(estimator: Any, parameter: str) -> str:
+    """The full name of a parameter: C of a pipeline's last step is linearsvm__C."""
+    known = estimator.get_params(deep=True)
+    if parameter in known:
+        return parameter
+    ends = [name for name in known if name.endswith(f"__{parameter}")]
+    if len(ends) == 1:
+        return str(ends[0])
+    if ends:
+        raise SettingError(
+            f"{parameter!r} may mean {' or '.join(sorted(ends))}; give the full name."
+        )
+    close = difflib.get_close_matches(parameter, known, 3, 0.5)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    raise SettingError(
+        f"{type(estimator).__name__} has no parameter {parameter!r}; {hint}known: "
+        f"{', '.join(sorted(known))}, and 'lift degree'."
+    )
+
+
+def _models(estimator: Any, parameter: str | None, values: Any) -> list[tuple[Any, Any]]:
+    if not isinstance(estimator, list | tuple):
+        raise SettingError(
+            "give a parameter and its values, or a list of estimators from the simplest on."
+        )
+    if parameter is not None or not estimator:
+        raise SettingError("a list of estimators needs no parameter, and at least one of them.")
+    names = [type(e).__name__ for e in estimator] if values is None else list(values)
+    if len(names) != len(estimator):
+        raise SettingError(f"there are {len(names)} values for {len(estimator)} estimators.")
+    if values is None and len(set(names)) < len(names):
+        names = [f"{k + 1} {name}" for k, name in enumerate(names)]
+    return [(name, clone(e)) for name, e in zip(names, estimator)]
+
+
+def _with(estimator: Any, parameter: str, value: Any) -> Any:
+    lifts = parameter == LIFT_DEGREE[0]
+    if parameter in LIFT_DEGREE and not lifts:
+        known = estimator.get_params(deep=True)
+        lifts = not any(name == parameter or name.endswith(f"__{parameter}") for name in known)
+    if lifts:
+        return _lifted(estimator, Lift.polynomial(value))
+    return clone(estimator).set_params(**{name_of_parameter(estimator, parameter): value})
+
+
+def _lifted(estimator: Any, lift: Lift) -> Pipeline:
+    """The estimator behind the lift; a lift that is there already is replaced."""
+    if not isinstance(estimator, Pipeline):
+        return Pipeline([("lift", lift), ("model", clone(estimator))])
+    steps = list(clone(estimator).steps)
+    places = [k for k, (_, step) in enumerate(steps) if isinstance(step, Lift)]
+    if len(places) > 1:
+        raise SettingError("the pipeline has two lifts; name the one meant, such as lift__phi.")
+    if places:
+        steps[places[0]] = (steps[places[0]][0], lift)
+        return Pipeline(steps)
+    return Pipeline([("lift", lift), *steps])
+
+
+# -- Cross-validation of one model: what it costs on rows that it has not seen --------------------
+#
+# CV = (1/L) sum_i W(q^(-fold(i))(x_i), k_i)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Sums of losses and of weights: of the rows trained on, and of those left out."""
+
+    train: tuple[float, float]
+    test: tuple[float, float]
+    seconds: float
+    warnings: tuple[str, ...]
+    interrupted: bool
+
+    @property
+    def risk(self) -> float:
+        """Mean loss of the rows left out; NaN if they weigh nothing."""
+        return self.test[0] / self.test[1] if self.test[1] > 0 else float("nan")
+
+
+def measure_fold(
+    estimator: Any,
+    data: tuple[Any, Any, Array | None],
+    split: tuple[NDArray[np.intp], NDArray[np.intp]],
+    measure: Measure,
+    words: str,
+) -> Fold:
+    """Fit on one part, measure on both."""
+    model, begin = clone(estimator), time.perf_counter()
+    train, test = split
+    X_train, y_train, w_train = rows_of(*data, train)
+    X_test, y_test, w_test = rows_of(*data, test)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            fit_weighted(model, X_train, y_train, w_train)
+            on_train = measure(model, X_train, y_train, w_train)
+            on_test = measure(model, X_test, y_test, w_test)
+        except LinsepError as error:
+            rows = count(len(train), "row")
+            error.add_note(f"in {words}: {rows} trained on, {len(test)} left out")
+            raise
+    return Fold(
+        on_train,
+        on_test,
+        time.perf_counter() - begin,
+        tuple(warning.category.__name__ for warning in caught),
+        was_interrupted(model),
+    )
+
+
+def was_interrupted(model: Any) -> bool:
+    """Whether a fit of linsep was stopped by Ctrl-C, which it survives with what it has."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return bool(getattr(getattr(last, "outcome_", None), "interrupted", False))
+
+
+def rows_of(X: Any, y: Any, weight: Array | None, index: NDArray[np.intp]) -> tuple[Any, Any, Any]:
+    """Some rows, their labels and weights."""
+    chosen = None if weight is None else weight[index]
+    return _safe_indexing(X, index), _safe_indexing(y, index), chosen
+
+
+def fit_weighted(model: Any, X: Any, y: Any, weight: Array | None) -> Any:
+    """Fit, with weights handed to the last step of a pipeline."""
+    if weight is None:
+        return model.fit(X, y)
+    last = model.steps[-1] if isinstance(model, Pipeline) else ("", model)
+    if not has_fit_parameter(last[1], "sample_weight"):
+        raise CapabilityError(f"{type(last[1]).__name__} takes no sample_weight.")
+    name = f"{last[0]}__sample_weight" if last[0] else "sample_weight"
+    return model.fit(X, y, **{name: weight})
+
+
+# -- What decisions cost: losses of rows, or a score of scikit-learn turned around ----------------
+
+
+Total = Callable[[Any, Any, Array | None], float]
+
+
+class Measure:
+    """Sums of losses over rows, or the loss of a fold as a whole.
+
+    Parameters
+    ----------
+    name : str
+        For tables and pictures.
+    total : function or None
+        (y, predictions, weights) -> sum of the losses.
+    scorer : function or None
+        Of scikit-learn; its negative is the loss of a fold.
+    zero_one : bool
+        Whether it is the share of errors.
+    """
+
+    def __init__(
+        self, name: str, total: Total | None, scorer: Any = None, *, zero_one: bool = False
+    ) -> None:
+        self.name, self.total, self.scorer, self.zero_one = name, total, scorer, zero_one
+
+    def __call__(self, model: Any, X: Any, y: Any, weight: Array | None) -> tuple[float, float]:
+        """The sum of the losses of these rows, and the weight of the rows."""
+        size = float(len(y) if weight is None else weight.sum())
+        if not size > 0:
+            return 0.0, 0.0
+        if self.total is None:
+            options = {} if weight is None else {"sample_weight": weight}
+            value = -float(self.scorer(model, X, y, **options))
+            if not np.isfinite(value):
+                raise DataError(f"the score {self.name[1:]} of a fold is {-value}.")
+            return value, 1.0
+        return self.total(np.asarray(y), model.predict(X), weight), size
+
+
+def make_measure(estimator: Any, loss: Any, scoring: Any, y: Any) -> Measure:
+    """The loss asked for; without any the share of errors, or squares for regressors."""
+    if loss is not None and scoring is not None:
+        raise SettingError("give loss or scoring, not both.")
+    if scoring is not None:
+        try:
+            scorer = get_scorer(scoring)
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"scoring is {scoring!r:.60}; {error}") from error
+        words = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+        return Measure(f"-{words}", None, scorer)
+    if callable(loss):
+        return Measure(getattr(loss, "__name__", "loss").strip("<>"), _sums(loss))
+    if loss is None and is_regressor(estimator):
+        return Measure("squared error", _sums(lambda y, p: (y - p) ** 2))
+    name = "share of errors" if loss is None else "mean loss W"
+    return Measure(name, _risks(loss, y), zero_one=loss is None)
+
+
+def _sums(loss: Callable[[Any, Any], Any]) -> Total:
+    """Sums of a function of the labels and the predictions."""
+
+    def total(y: Any, predicted: Any, weight: Array | None) -> float:
+        losses = np.asarray(loss(y, predicted), dtype=np.float64)
+        if losses.shape != (len(y),):
+            raise SettingError(
+                f"loss gave shape {losses.shape} for {len(y)} rows; it takes (y, predictions) and "
+                "gives one number for each row."
+            )
+        if not np.isfinite(losses).all():
+            raise DataError("loss gave a value that is not finite.")
+        return float(losses.sum() if weight is None else losses @ weight)
+
+    return total
+
+
+def _risks(loss: Any, y: Any) -> Total:
+    """Sums of a table of losses, or of errors, over the classes of all rows."""
+    classes = np.unique(np.asarray(y)).tolist()
+
+    def total(y: Any, predicted: Any, weight: Array | None) -> float:
+        risk = empirical_risk(predicted, y, loss=loss, labels=classes, sample_weight=weight)
+        return float(risk) * (len(y) if weight is None else float(weight.sum()))
+
+    return total
+
+
+# -- Structural bounds of fitted linear models: empirical risk plus a term for the capacity -------
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds and VC dimensions, NaN where there are none, and what to know about them."""
+
+    bound: Array
+    dimension: Array
+    note: str
+
+
+def structural_bounds(
+    models: Sequence[Any],
+    empirical: Sequence[float],
+    n: int,
+    zero_one: bool,
+    eta: float,
+    weight: Array | None,
+) -> Bounds:
+    """The bound of each model that is linear in features fixed before the data were seen."""
+    bound, dimension = np.full(len(models), np.nan), np.full(len(models), np.nan)
+    reasons = []
+    for k, (model, risk) in enumerate(zip(models, empirical)):
+        reason, h = _dimension(model)
+        if not zero_one:
+            reason = "it bounds the share of errors only"
+        elif weight is not None and np.ptp(weight) > 0:
+            reason = "rows of different weights are not a sample of one distribution"
+        if reason:
+            reasons.append(reason)
+            continue
+        dimension[k] = h
+        # The choice is made after a look at all of them: all bounds are to hold together.
+        bound[k] = structural_bound(risk, h, n, eta / len(models))
+    if reasons and not np.isfinite(bound).any():
+        return Bounds(bound, dimension, f"no structural bound: {reasons[0]}.")
+    note = (
+        f"with probability {1 - eta:g} over the choice of {n} rows the true risk of every model is "
+        "below its bound; a bound of 1 or more promises nothing."
+    )
+    return Bounds(bound, dimension, note)
+
+
+def _dimension(model: Any) -> tuple[str, int]:
+    """Why there is no VC dimension (or ""), and the VC dimension."""
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    last = steps[-1]
+    if not hasattr(last, "coef_") or not hasattr(last, "classes_"):
+        return f"{type(last).__name__} has no coef_, so its capacity is not that of planes", 0
+    if len(last.classes_) != 2:
+        return "it is known for two classes only", 0
+    for step in steps[:-1]:
+        if hasattr(step, "components_") or hasattr(step, "scores_"):
+            return f"{type(step).__name__} makes features of the same data", 0
+    return "", int(vc_dimension(last))

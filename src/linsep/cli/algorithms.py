@@ -7,8 +7,6 @@ from argparse import Namespace
 
 from linsep.cli.common import ALGORITHMS, algorithm_name, emit
 
-__all__ = ["run"]
-
 
 def run(args: Namespace) -> int:
     """Print the table, or the settings of one algorithm."""

@@ -11,13 +11,11 @@ from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
 from linsep.core.words import count
 
-__all__ = ["run"]
-
 
 def run(args: Namespace) -> int:
     """Print the verdict and its proof."""
-    from linsep.core import Problem
-    from linsep.verdict import decide
+    from linsep.core.problem import Problem
+    from linsep.separating.verdict import decide
 
     require_folders(args.save)
     _, data = lifted(args, table(args, positive=args.positive))

@@ -6,21 +6,20 @@ import ast
 import difflib
 import json
 import math
+import shutil
 import sys
+import textwrap
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
-from linsep.cli.folding import folded
 from linsep.core.words import count
 from linsep.data import available, load, read
 from linsep.data.table import Table
 from linsep.errors import DataError, ModelError, SettingError
-
-__all__ = ["ALGORITHMS", "algorithm_name", "emit", "estimator", "narrate", "table"]
 
 # Name on the command line, class, one line of what it is.
 ALGORITHMS = {
@@ -221,3 +220,41 @@ def check_features(model: Any, data: Table) -> None:
             "trained "
             f"on {model.n_features_in_}. Give data with the same columns."
         )
+
+
+# -- Long lines for people: folded between words on a terminal, left alone in a pipe --------------
+
+
+_NARROWEST, _WIDEST = 40, 100  # columns that a line is folded to
+
+
+def folded(text: str, stream: TextIO) -> str:
+    """The text as it should be printed there: a program reads one sentence a line."""
+    if not stream.isatty():
+        return text
+    columns = shutil.get_terminal_size().columns
+    return fold(text, min(max(columns, _NARROWEST), _WIDEST))
+
+
+def fold(text: str, width: int) -> str:
+    """Lines of at most so many columns; what follows in a paragraph is indented.
+
+    >>> print(fold("  a line of several words", 16))
+      a line of
+        several words
+    """
+    return "\n".join(_line(line, width) for line in text.split("\n"))
+
+
+def _line(line: str, width: int) -> str:
+    if len(line) <= width or ": linsep " in line:  # a command to be copied stays whole
+        return line
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(
+        line,
+        width,
+        subsequent_indent=indent,
+        replace_whitespace=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -12,8 +12,6 @@ from linsep.cli.common import emit, estimator, framed, narrate, require_folders,
 from linsep.cli.lifting import lifted, rule, with_lift
 from linsep.errors import CheckpointError, LinsepWarning
 
-__all__ = ["run"]
-
 
 def run(args: Namespace) -> int:
     """Fit, print the summary, write the model."""

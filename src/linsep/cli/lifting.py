@@ -12,8 +12,6 @@ from linsep.core.words import count
 from linsep.data.table import Table
 from linsep.errors import DataError
 
-__all__ = ["behind", "is_pipeline", "last_step", "lifted", "plain", "rule", "with_lift"]
-
 _DENSE_LIMIT = 50_000_000
 _MOST_TERMS = 40
 

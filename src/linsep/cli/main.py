@@ -13,8 +13,6 @@ from collections.abc import Sequence
 
 from linsep._version import __version__
 
-__all__ = ["main"]
-
 _EXIT_CODES = """\
 exit codes:
   0  done (check: separable)       3  not separable (check only)
@@ -33,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         parser.print_help()
         return 0
-    from linsep.cli.folding import folded
+    from linsep.cli.common import folded
     from linsep.errors import LinsepError, SettingError
 
     command = importlib.import_module(f"linsep.cli.{args.command}")

@@ -13,8 +13,6 @@ from linsep.cli.lifting import is_pipeline, last_step, plain
 from linsep.core.files import atomic_write_bytes
 from linsep.errors import DataError, SettingError
 
-__all__ = ["run"]
-
 
 def run(args: Namespace) -> int:
     """Print one line for each row."""

@@ -8,8 +8,6 @@ from linsep.cli.common import emit, estimator, framed, narrate, require_folders,
 from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
 
-__all__ = ["run"]
-
 
 def run(args: Namespace) -> int:
     """Print the run in words, or as JSON."""

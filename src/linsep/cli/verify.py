@@ -7,30 +7,26 @@ random_state...) claim nothing and are taken as given.
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import re
 from argparse import Namespace
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from linsep.cli.claims import (
-    check_classes,
-    check_intercept,
-    refuted_facts,
-    refuted_multipliers,
-    refuted_status,
-)
 from linsep.cli.common import check_features, emit, fitted_to, framed, in_order, table
 from linsep.cli.lifting import behind, is_pipeline, lifted, plain
-from linsep.cli.likelihood import refuted_likelihood
-from linsep.cli.schemes import check_learner, check_machines
-from linsep.cli.sentences import check_class_weight, refuted_sentences, refuted_separation
-from linsep.core import Problem, Witness
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.core.status import Status
+from linsep.core.words import misplaced
 from linsep.data.files import fetch
 from linsep.errors import ModelError, SettingError
-
-__all__ = ["run"]
+from linsep.models.logistic_regression import log_likelihoods
 
 
 def run(args: Namespace) -> int:
@@ -51,7 +47,7 @@ def run(args: Namespace) -> int:
 
 
 def _proof(args: Namespace, stored: dict[str, Any]) -> int:
-    from linsep.certify.proof import Proof
+    from linsep.proofs.proof import Proof
 
     proof = Proof.from_dict(stored)
     _, data = lifted(args, table(args, positive=args.positive))
@@ -140,9 +136,9 @@ def _compared(
 
 def _facts(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
     """Recompute the certificate; upper bounds of the margin are compared with a fresh proof."""
-    from linsep.certify.certificate import judge
+    from linsep.proofs.certificate import judge
     from linsep.risk import novikoff_bound
-    from linsep.verdict import decide
+    from linsep.separating.verdict import decide
 
     a = np.column_stack([model.coef_, model.intercept_]).ravel()
     found = judge(problem, Witness(a))
@@ -243,3 +239,296 @@ def _unequal(found: Any, told: Any, names: tuple[str, ...]) -> list[str]:
 
 def _close(a: float, b: float) -> bool:
     return a == b or (math.isfinite(a - b) and abs(a - b) <= 1e-9 * max(abs(a), abs(b)) + 1e-300)
+
+
+# -- What a model file claims in words, held against the data -------------------------------------
+
+
+_PATIENCE = 60.0  # seconds for the question whether a maximum exists
+
+
+def check_classes(model: Any, problem: Problem) -> None:
+    """Raise unless the model was trained on these classes in this order."""
+    known, here = np.asarray(model.classes_).tolist(), problem.classes.tolist()
+    if known != here:
+        raise ModelError(
+            f"the model knows the classes {', '.join(map(repr, known))}, in this order; the "
+            f"data have {', '.join(map(repr, here))}."
+        )
+
+
+def check_intercept(model: Any) -> None:
+    """Raise if a model that says that it has no intercept has one."""
+    offsets = np.ravel(getattr(model, "intercept_", 0.0))
+    if getattr(model, "fit_intercept", True) is False and offsets.any():
+        raise ModelError(
+            f"fit_intercept is False, but the model has the intercept {offsets.tolist()}."
+        )
+
+
+def refuted_facts(problem: Problem, found: Any, told: Any) -> list[str]:
+    """Facts beside the bounds: rows not on their own side, the words, those of a plane."""
+    wrong = []
+    for name in ("wrong_rows", "finite", "total_weight", "words"):
+        a, b = getattr(found, name, None), getattr(told, name, None)
+        if a is not None and b is not None and not _alike(a, b):
+            wrong.append(f"{name}: found {_short(a)}, stored {_short(b)}")
+    slope, said = (float(getattr(facts, "stationarity", 0.0)) for facts in (found, told))
+    if not abs(slope - said) <= 1e-6:
+        wrong.append(f"stationarity: found {slope:.3g}, stored {said:.3g}")
+    rows = getattr(told, "rows", ())
+    if any(not isinstance(row, int) or not 0 <= row < problem.n for row in rows):
+        wrong.append(f"rows: {_short(tuple(rows))} are not numbers of rows")
+    ends = [getattr(told, name, 0.0) for name in ("margin_high", "margin_aug_high")]
+    if len(rows) and told.separable is False and any(ends):
+        wrong.append("margin_high: no plane separates, so no margin is more than 0")
+    here, there = getattr(found, "plane", None), getattr(told, "plane", None)
+    if here is None or there is None:
+        return wrong
+    for name in ("errors", "margin", "margin_low", "margin_aug", "margin_aug_low"):
+        if not _alike(getattr(here, name), getattr(there, name)):
+            wrong.append(f"{name}: found {getattr(here, name)}, stored {getattr(there, name)}")
+    return wrong + refuted_facts(problem, here, there)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, (int, float)):
+        return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+    return bool(a == b)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def refuted_multipliers(problem: Problem, told: Any) -> list[str]:
+    """What is wrong with a certificate that says that no plane separates."""
+    from linsep.proofs.proof import kesler_rows
+    from linsep.rows.exact import reflected, vanishes
+    from linsep.separating.verdict import decide
+
+    if not problem.binary and not len(told.rows):
+        if decide(problem).separable is not False:
+            return ["separable: the classes are separable"]
+        return []
+    rows = np.asarray(told.rows, dtype=np.int64)
+    inside = bool(len(rows)) and 0 <= rows.min() <= rows.max() < problem.n
+    good = inside and len(rows) == len(told.multipliers)
+    good = good and min(told.multipliers) >= Fraction(0) and sum(told.multipliers) > 0
+    if good and not problem.binary:
+        classes = problem.classes.tolist()
+        if len(told.rivals) != len(rows) or any(r not in classes for r in told.rivals):
+            return ["rivals: they are not one class for each of the rows"]
+        rivals = np.array([classes.index(r) for r in told.rivals])
+        if (rivals == problem.label[rows]).any():
+            return ["rivals: a row is held against its own class"]
+        rows = kesler_rows(problem, rows, rivals)
+    if not (good and vanishes(reflected(problem, rows), told.multipliers)):
+        return ["multipliers: they do not combine the rows to zero"]
+    return []
+
+
+def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:
+    """Whether the stored status says more than the recomputed certificate supports."""
+    status = getattr(model, "status_", None)
+    if status is Status.SEPARATED and found.errors:
+        return [f"status: SEPARATED, but {misplaced(found.errors, sentence=True)}"]
+    if hasattr(model, "overlap_"):  # a machine with a kernel; certify has computed its proof again
+        proved = bool(model.overlap_ is not None and np.isinf(model.C))
+        if proved is not (status is Status.INSEPARABLE):
+            fact = "it is proved" if proved else "there is no proof"
+            return [
+                f"status: {getattr(status, 'name', status)}, but {fact} that no hard margin exists"
+            ]
+        if proved:
+            return []
+        if status is Status.CONVERGED and not found.convex and found.violation > model.tol:
+            return [f"status: CONVERGED, but the violation is {found.violation:.3g}"]
+    told = getattr(model.certificate_, "separable", None) is False
+    if status is Status.INSEPARABLE and not told and not _without_hard_margin(problem, model):
+        return ["status: INSEPARABLE, but there are no multipliers that prove it"]
+    unpenalised = hasattr(model, "separation_") and np.isinf(model._cost)
+    if status is Status.NO_MAXIMUM and not (unpenalised and _endless(problem)):
+        return ["status: NO_MAXIMUM, but no plane proves it"]
+    if status is Status.CERTIFIED and hasattr(found, "relative_gap"):
+        tol = getattr(model, "tol", np.inf)
+        if found.relative_gap > tol:
+            return [f"status: CERTIFIED, but the gap is {found.relative_gap:.3g}, not {tol:.3g}"]
+        if unpenalised and _endless(problem):
+            return ["status: CERTIFIED, but the likelihood has no maximum"]
+    return []
+
+
+def _endless(problem: Problem) -> bool:
+    """Whether the likelihood of these rows has no maximum."""
+    from linsep.separating.verdict import decide
+
+    proof = decide(problem, time_limit=_PATIENCE)
+    return bool(proof.separable or proof.quasi)
+
+
+def _without_hard_margin(problem: Problem, model: Any) -> bool:
+    """Whether a hard margin was asked for and some class cannot be cut off from the others."""
+    from linsep.core.problem import each_against_rest
+    from linsep.separating.verdict import decide
+
+    if not np.isinf(getattr(model, "C", 1.0)):
+        return False
+    parts = [problem] if problem.binary else each_against_rest(problem)
+    return any(decide(part, time_limit=_PATIENCE).separable is False for part in parts)
+
+
+# -- Sentences of a model file, held against what they speak of -----------------------------------
+
+
+_MARGIN = re.compile(r"margin (?:between (\S+) and (\S+)|(\S+))\)$")
+
+
+def check_class_weight(model: Any) -> None:
+    """Raise unless the weights of the classes are something that a fit accepts."""
+    given = getattr(model, "class_weight", None)
+    if given is None or given == "balanced":
+        return
+    if isinstance(given, dict) and all(_is_weight(value) for value in given.values()):
+        return
+    raise ModelError(
+        f"class_weight is {given!r:.60}; None, 'balanced' or a dict of numbers >= 0 is needed."
+    )
+
+
+def _is_weight(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def refuted_sentences(stored: Any, where: str = "") -> list[str]:
+    """Sentences beside a status, anywhere in the file, that are not those of this status."""
+    if isinstance(stored, list):
+        return [
+            line
+            for k, part in enumerate(stored)
+            for line in refuted_sentences(part, f"{where}{k}.")
+        ]
+    if not isinstance(stored, dict):
+        return []
+    wrong = []
+    name, said = stored.get("name"), stored.get("sentence")
+    known = Status.__members__.get(str(name))
+    if where.endswith("status.") and known is not None and said != known.value:
+        wrong.append(f"{where}sentence: it is not the one of {name}: {said!r:.60}")
+    for key, part in stored.items():
+        wrong += refuted_sentences(part, f"{where}{key}.")
+    return wrong
+
+
+def refuted_separation(problem: Problem, model: Any) -> list[str]:
+    """Whether ``separation_`` of a logistic regression tells what separates these rows."""
+    if not hasattr(model, "separation_"):
+        return []
+    from linsep.models.logistic_limit import separating_words
+    from linsep.separating.verdict import decide
+
+    told, endless = model.separation_, getattr(model, "status_", None) is Status.NO_MAXIMUM
+    if not endless or told is None:
+        if not endless and told is None:
+            return []
+        fact = "no maximum" if endless else "not said to have no maximum"
+        return [f"separation: it is {told!r:.60}, and the likelihood has {fact}"]
+    rows = Problem(
+        problem.matrix,
+        problem.classes[problem.label],
+        fit_intercept=problem.fit_intercept,
+        feature_names=getattr(model, "feature_names_in_", None),
+    )
+    proof = decide(rows, time_limit=_PATIENCE)
+    found = separating_words(rows, proof) if proof.separable or proof.quasi else "nothing"
+    if _same(found, str(told), proof.margin):
+        return []
+    return [f"separation: found {found!r}, stored {told!r}"]
+
+
+def _same(found: str, told: str, margin: tuple[float, float]) -> bool:
+    """Whether both say the same; of a margin both may know more or less."""
+    if found == told:
+        return True
+    here, there = _MARGIN.search(found), _MARGIN.search(told)
+    if here is None or there is None or found[: here.start()] != told[: there.start()]:
+        return False
+    try:
+        low, high = float(there[1] or there[3]), float(there[2] or there[3])
+    except ValueError:
+        return False
+    return low <= margin[1] * (1 + 1e-9) and high >= margin[0] * (1 - 1e-9)
+
+
+# -- ``linsep verify`` for schemes of many classes: every machine, on its own rows ----------------
+
+
+Compare = Callable[..., tuple[Any, list[str]]]
+
+
+def check_machines(X: Any, labels: Any, model: Any, compare: Compare) -> tuple[Any, list[str]]:
+    """The certificates of all machines, recomputed, and what differs from the stored ones."""
+    import linsep
+    from linsep.multiclass.certificates import renumbered
+    from linsep.multiclass.machines import last_step
+
+    wrong: list[str] = []
+    matrix = X.to_numpy() if hasattr(X, "to_numpy") else X
+    weight = model._weights(labels, None)
+    for number, (machine, rows, own) in enumerate(model.binary_problems(labels)):
+        part, inside = matrix[rows], last_step(machine)
+        if inside is not machine:
+            part = machine[:-1].transform(part)
+        told, mine = model.certificates_[number], getattr(inside, "certificate_", None)
+        if told is None and mine is None:
+            continue  # nothing is claimed
+        differs: list[str] = []
+        if mine is None:  # of another library; the scheme holds what is proved about it
+            inside = copy.copy(inside)
+            inside.certificate_ = told
+        elif renumbered(mine, rows).to_dict() != told.to_dict():
+            differs = ["certificate: the scheme and its machine tell different things"]
+        differs += compare(part, part, own, inside, None if weight is None else weight[rows])[1]
+        wrong += [f"machine {number}: {line}" for line in differs]
+    named = hasattr(model, "feature_names_in_")
+    return linsep.certify(model, X if named else matrix, labels), wrong
+
+
+def check_learner(X: Any, labels: Any, model: Any, compare: Compare) -> list[str]:
+    """Whether Kesler's machine is the one of its learner, and what that claims is true."""
+    learner, K = model.estimators_[0], len(model.classes_)
+    weight = model._weights(labels, None)
+    matrix = X.to_numpy() if hasattr(X, "to_numpy") else X
+    blocks = np.column_stack([model.coef_, model.intercept_])
+    told = model.certificates_[0]
+    if len(learner.classes_) == K > 2:  # it went without vectors written out
+        same = np.array_equal(np.column_stack([learner.coef_, learner.intercept_]), blocks)
+        return [] if same else ["learner: its weights are not those of the machine"]
+    vectors, sign = model.vectors(matrix, np.searchsorted(model.classes_, labels))
+    coef = np.asarray(learner.coef_).reshape(K, -1)
+    coef = coef if model.fit_intercept else np.column_stack([coef, np.zeros(K)])
+    if not np.array_equal(coef[1:] - coef[:1] if K == 2 else coef, blocks):
+        return ["learner: its weights are not those of the machine"]
+    if told is None:
+        return []
+    learner = copy.copy(learner)
+    learner.certificate_ = told
+    weight = None if weight is None else np.repeat(weight, K - 1)
+    return [f"learner: {line}" for line in compare(vectors, vectors, sign, learner, weight)[1]]
+
+
+# -- Log likelihoods that a model file claims, held against the data ------------------------------
+
+
+def refuted_likelihood(problem: Problem, model: Any, found: Any) -> list[str]:
+    """Whether stored log likelihoods are those of the weights and of the intercept alone."""
+    if not hasattr(model, "null_log_likelihood_"):
+        return []
+    wrong = []
+    known = log_likelihoods(problem, found.objective, model.coef_, model._cost)
+    for name, value in known.items():
+        told = getattr(model, name, None)
+        if not (isinstance(told, float) and abs(told - value) <= 1e-6 * abs(value) + 1e-9):
+            wrong.append(f"{name.rstrip('_')}: found {value:.6g}, stored {told}")
+    return wrong

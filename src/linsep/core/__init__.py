@@ -1,12 +1,11 @@
 """The frame: problem, solver protocol, the one loop, status, log, trace, checkpoint."""
 
-from linsep.core.drive import Moment, Observer, Outcome, drive
-from linsep.core.limits import Limits
+from linsep.core.drive import Limits, Moment, Observer, Outcome, drive
+from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Rows
 from linsep.core.log import NO_LOG, Log, new_log
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State, Witness
 from linsep.core.status import Status
-from linsep.jit.layouts import CSR, BinaryRows, KeslerRows, Rows
 
 __all__ = [
     "CSR",

@@ -27,8 +27,6 @@ from linsep.core.protocol import Solver, State
 from linsep.core.status import Status
 from linsep.errors import CheckpointError
 
-__all__ = ["Checkpointer", "load_checkpoint", "save_checkpoint"]
-
 S = TypeVar("S", bound=State)
 _FORMAT = "linsep-checkpoint"
 _VERSION = 1

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.compile import routine
 from linsep.core.lanes import run_all
-
-__all__ = ["row_hashes"]
 
 _CACHED = 1 << 15  # entries of a block of mixed values that stays in the cache
 _CHUNK = 1 << 20  # entries that one thread takes at a time
@@ -68,7 +67,6 @@ def _compiled(matrix: NDArray[Any], keys: Hashes, out: Hashes) -> bool:
 
     The loops are not run as Python: numbers of 64 bits do not wrap around there.
     """
-    from linsep.jit.digest import add_mixed, sum_mixed
 
     by_rows = matrix.flags.c_contiguous
     if matrix.dtype != np.float64 or not (by_rows or matrix.flags.f_contiguous):
@@ -85,3 +83,43 @@ def _compiled(matrix: NDArray[Any], keys: Hashes, out: Hashes) -> bool:
     places = range(0, len(bits), step)
     run_all([partial(run, bits[at : at + step], keys, out[at : at + step]) for at in places])
     return True
+
+
+# -- Numbers that stand for rows, in one pass over the bits of a matrix ---------------------------
+
+
+@routine
+def sum_mixed(bits, keys, out):
+    """out[i] becomes the sum of the mixed entries of row i, modulo 2^64.
+
+    bits are float64 numbers as uint64, keys one odd number a column. Zero gives zero.
+    """
+    first = np.uint64(32)
+    second = np.uint64(29)
+    factor = np.uint64(0x94D049BB133111EB)
+    minus = np.uint64(1 << 63)  # -0.0, which counts as 0.0
+    for i in range(len(bits)):
+        row = bits[i]
+        total = np.uint64(0)
+        for j in range(len(row)):
+            b = row[j] if row[j] != minus else np.uint64(0)
+            b = (b ^ (b >> first)) * factor
+            total += (b ^ (b >> second)) * keys[j]
+        out[i] = total
+
+
+@routine
+def add_mixed(bits, keys, out):
+    """The same for a matrix given by its columns, row j of bits being column j."""
+    first = np.uint64(32)
+    second = np.uint64(29)
+    factor = np.uint64(0x94D049BB133111EB)
+    minus = np.uint64(1 << 63)
+    out[:] = np.uint64(0)
+    for j in range(len(bits)):
+        column = bits[j]
+        key = keys[j]
+        for i in range(len(column)):
+            b = column[i] if column[i] != minus else np.uint64(0)
+            b = (b ^ (b >> first)) * factor
+            out[i] += (b ^ (b >> second)) * key

@@ -7,8 +7,6 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["atomic_write_bytes"]
-
 
 def atomic_write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write bytes to a temporary file beside ``path``, flush it to disk, then rename it.

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from linsep.core.words import count
 from linsep.errors import LabelError
 
-__all__ = ["as_labels", "plain_labels"]
-
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 
 

@@ -20,8 +20,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Lanes", "at_most", "one_blas_thread", "run_all", "sum_of_pieces"]
-
 T = TypeVar("T")
 
 _BLOCK_BYTES = 448 * 1024  # a block and the sums beside it fit the second-level cache

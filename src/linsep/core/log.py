@@ -13,8 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NO_LOG", "Event", "Log", "new_log"]
-
 
 class Event(NamedTuple):
     """One update of the weights."""

@@ -11,8 +11,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["generator", "in_turn", "permutation", "with_replacement"]
-
 
 def generator(seed: int, counter: int) -> np.random.Generator:
     """An independent stream for each (seed, counter)."""

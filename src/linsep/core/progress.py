@@ -14,8 +14,6 @@ from typing import Any, TextIO
 from linsep.core.drive import Moment, Observer, Outcome
 from linsep.core.words import count, percent
 
-__all__ = ["ProgressBar", "ProgressRows", "progress_observer"]
-
 
 def progress_observer(verbose: int | bool, stream: TextIO | None = None) -> list[Observer]:
     """No observer, rows of text, or a bar if the stream is a terminal."""

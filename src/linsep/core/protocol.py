@@ -18,8 +18,6 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.status import Status
 
-__all__ = ["Solver", "State", "Witness"]
-
 
 @dataclass(kw_only=True)
 class State:
@@ -54,7 +52,7 @@ class Witness:
                   reflected rows: its length bounds the margin in the augmented space
     "two hulls"   the same for each of two classes, in the space of X: the distance of the two
                   points is twice an upper bound of the margin
-    "dual"        dual variables of a support vector machine: certify/gap.py makes them feasible
+    "dual"        dual variables of a support vector machine: proofs/gap.py makes them feasible
                   and bounds the objective with them; with K classes row i of class k is k n + i
     """
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["Status"]
-
 
 class Status(Enum):
     """State of a run; ``status.ok`` is true when the run ended with an answer."""

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from linsep.core.words import count
 from linsep.errors import DataError
 
-__all__ = ["as_matrix", "as_targets", "as_weights", "require_finite"]
-
 _CHUNK = 1 << 20  # elements looked at together
 _LEAST = 1e-140  # targets below it, or above its inverse, have squares beyond floats
 

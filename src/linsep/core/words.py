@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["count", "misplaced", "percent"]
-
 
 def percent(share: float, digits: int = 2) -> str:
     """A share as per cent, rounded, and without an exponent where plain digits can be read.

@@ -2,7 +2,7 @@
 
 from linsep.data.lectures import available, load
 from linsep.data.read import read
+from linsep.data.svmlight import write_svmlight
 from linsep.data.table import Table
-from linsep.data.write import write_svmlight
 
 __all__ = ["Table", "available", "load", "read", "write_svmlight"]

@@ -15,8 +15,6 @@ from linsep.data.columns import DROP, NUMBER, Column, Source, as_labels, is_miss
 from linsep.data.layout import Layout, position
 from linsep.errors import DataError, FormatError, SettingError
 
-__all__ = ["Encode", "Parts", "assemble", "plain_parts"]
-
 Encode = str | Sequence[str] | Mapping[str, Any] | None
 
 _TOO_MANY = 1000  # different values of a text column from which it is no category

@@ -11,11 +11,8 @@ import numpy as np
 from linsep.core.words import count
 from linsep.data.assemble import Parts
 from linsep.data.columns import Column, Source, from_codes
-from linsep.data.layout import Choice, Layout, find_roles
-from linsep.data.rounded import check_integers
+from linsep.data.layout import Choice, Layout, check_integers, find_roles
 from linsep.errors import DataError, FormatError
-
-__all__ = ["read_arrow", "read_npz"]
 
 
 def read_npz(path: str, data: bytes) -> Parts:

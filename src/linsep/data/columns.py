@@ -12,20 +12,6 @@ from numpy.typing import NDArray
 
 from linsep.errors import FormatError
 
-__all__ = [
-    "DROP",
-    "NUMBER",
-    "Column",
-    "Source",
-    "as_labels",
-    "from_codes",
-    "from_texts",
-    "is_missing",
-    "is_number",
-    "label_values",
-    "whole",
-]
-
 DROP = {"missing='drop'": "--drop-missing"}  # what to type on the command line instead
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})

@@ -17,8 +17,6 @@ from linsep.data import fast
 from linsep.data.columns import Column, Source, from_codes, from_texts, whole
 from linsep.data.layout import Layout, check_width, records
 
-__all__ = ["read_columns", "read_numbers"]
-
 _COLD = 1 << 25  # bytes from which loading numba pays although pyarrow is good, too
 SMALL = 1 << 16  # bytes up to which importing pyarrow costs more than it saves
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from linsep.errors import DataError, FormatError
 
-__all__ = ["check_text", "fetch", "plain_name"]
-
 _PACKED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "lzma"))
 _ENDINGS = (
     ".csv", ".tsv", ".txt", ".data", ".svm", ".libsvm", ".svmlight", ".parquet", ".arrow",

@@ -14,8 +14,6 @@ import numpy as np
 from linsep.data.table import Table
 from linsep.errors import DataError
 
-__all__ = ["available", "load"]
-
 
 class _Lecture(NamedTuple):
     rows: tuple[tuple[float, ...], ...]

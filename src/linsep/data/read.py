@@ -16,8 +16,6 @@ from linsep.data.layout import Choice
 from linsep.data.table import Table
 from linsep.errors import DataError, LabelError
 
-__all__ = ["read"]
-
 
 def read(
     path: str | os.PathLike[str],
@@ -139,8 +137,7 @@ def _parts(
             X, y, notes = read_svmlight(source, data, n_features)
             return Parts(X, y, None, None, "y", notes)
     from linsep.data.delimited import read_columns, read_numbers
-    from linsep.data.layout import find_layout
-    from linsep.data.rounded import check_columns, check_features
+    from linsep.data.layout import check_columns, check_features, find_layout
 
     layout = find_layout(
         source, data, ending,

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from linsep.errors import require
 
-__all__ = ["Table"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from linsep.display.look import COLOURS, INK
 from linsep.errors import require
 
-__all__ = ["draw_areas", "draw_spans"]
-
 Array = NDArray[np.float64]
 Numbers = Callable[[Array], NDArray[np.intp]]
 """Class numbers of rows, -1 where there is none."""

@@ -6,10 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from linsep.display.look import COLOURS, INK, LIGHT, axes, pyplot, wrapped
-from linsep.display.words import short
-
-__all__ = ["ChoiceDisplay"]
+from linsep.display.look import COLOURS, INK, LIGHT, axes, pyplot, short, wrapped
 
 
 class ChoiceDisplay:

@@ -23,8 +23,6 @@ from linsep.display.weight_space import draw_path
 from linsep.errors import SettingError
 from linsep.losses.squared import value as squared_error
 
-__all__ = ["CostDisplay"]
-
 Array = NDArray[np.float64]
 _GRID = 241
 _NAMES = {

@@ -13,8 +13,6 @@ from linsep.display.reflect import step_weights, trace_has_offset
 from linsep.errors import LinsepError
 from linsep.risk.novikoff import novikoff_bound
 
-__all__ = ["Curve", "novikoff_curves", "trace_curves"]
-
 Array = NDArray[np.float64]
 _BOUND_LIMIT = 200_000  # entries of X up to which the margin is worth finding for a picture
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["box_around", "box_corners", "clip", "convex_hull", "line_in_box", "residual_direction"]
-
 Array = NDArray[np.float64]
 _FAR = 40.0  # how far beyond the picture shading and lines reach, in widths of the picture
 

@@ -8,13 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.look import COLOURS, INK, RULE, class_style, pyplot, wrapped
-from linsep.display.words import short
+from linsep.display.look import COLOURS, INK, RULE, class_style, pyplot, short, wrapped
 from linsep.errors import DataError, SettingError
 from linsep.kernels import Kernel, as_kernel
-from linsep.kernels.sample import look
-
-__all__ = ["GramDisplay"]
+from linsep.kernels.tiles import look
 
 Array = NDArray[Any]
 

@@ -14,8 +14,6 @@ from linsep.display.look import INK, RULE, draw_line, draw_points, draw_rings, f
 from linsep.display.view import class_numbers
 from linsep.errors import CapabilityError, DataError, SettingError
 
-__all__ = ["LiftFramesDisplay"]
-
 Array = NDArray[np.float64]
 
 

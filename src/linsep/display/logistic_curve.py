@@ -12,9 +12,7 @@ from linsep.core.words import count
 from linsep.display.look import INK, RULE, axes, draw_points, draw_rings, wrapped
 from linsep.display.view import class_numbers
 from linsep.errors import CapabilityError
-from linsep.risk.log_odds import inverse_logit, logit
-
-__all__ = ["LogisticCurveDisplay"]
+from linsep.risk.linear_rules import inverse_logit, logit
 
 Array = NDArray[np.float64]
 _LEAST, _MOST = 6.0, 12.0  # half widths of the picture, in log odds

@@ -15,25 +15,6 @@ from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError, require
 
-__all__ = [
-    "COLOURS",
-    "INK",
-    "LIGHT",
-    "MARKERS",
-    "RULE",
-    "axes",
-    "class_style",
-    "dense",
-    "draw_line",
-    "draw_points",
-    "draw_polygon",
-    "draw_rings",
-    "frame",
-    "marker_size",
-    "pyplot",
-    "wrapped",
-]
-
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#5D3A9B")
 MARKERS = ("s", "o", "^", "D", "v", "P", "X", "*")
 INK = "#222222"
@@ -134,3 +115,12 @@ def wrapped(words: str, width: int = 78) -> str:
     lines = -(-len(words) // width)
     even = width if lines < 2 else len(words) // lines + 8
     return "\n".join(textwrap.wrap(words, min(width, even)))
+
+
+# -- Words of pictures ----------------------------------------------------------------------------
+
+
+def short(value: Any, width: int = 24) -> str:
+    """A value in a title or at an axis."""
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= width else text[: width - 3] + "..."

@@ -7,11 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.look import COLOURS, INK, RULE, axes
-from linsep.display.words import short
+from linsep.display.look import COLOURS, INK, RULE, axes, short
 from linsep.errors import CapabilityError, require
-
-__all__ = ["NeuronDisplay"]
 
 Array = NDArray[np.float64]
 _MANY = 12  # inputs drawn before the rest is left out

@@ -14,8 +14,6 @@ from linsep.display.reflect import plane_coordinates, reflected, trace_has_offse
 from linsep.errors import CapabilityError, require
 from linsep.risk.novikoff import NovikoffBound, novikoff_bound
 
-__all__ = ["NovikoffDisplay"]
-
 Array = NDArray[np.float64]
 _FAR = 40  # times the updates made: a bound beyond is not drawn to its end
 

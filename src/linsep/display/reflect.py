@@ -13,16 +13,6 @@ from linsep.display.look import dense
 from linsep.display.view import class_numbers
 from linsep.errors import CapabilityError, DataError, LabelError, SettingError
 
-__all__ = [
-    "WeightPlane",
-    "as_weights",
-    "plane_coordinates",
-    "reflected",
-    "step_weights",
-    "trace_has_offset",
-    "weight_plane",
-]
-
 Array = NDArray[np.float64]
 
 

@@ -20,9 +20,7 @@ from linsep.display.look import (
     pyplot,
 )
 from linsep.display.reflect import as_weights, plane_coordinates, reflected
-from linsep.verdict import separability
-
-__all__ = ["ReflectionDisplay"]
+from linsep.separating.verdict import separability
 
 Array = NDArray[np.float64]
 

@@ -25,11 +25,9 @@ from linsep.display.look import (
 )
 from linsep.display.view import class_numbers, feature_names
 from linsep.errors import DataError, EmptyRegionWarning, require
-from linsep.estimators.linear_svm import LinearSVM
+from linsep.models.linear_svm import LinearSVM
 from linsep.multiclass import Kesler, OneVsOne, OneVsRest, Regions
 from linsep.multiclass.regions import regions
-
-__all__ = ["RegionsDisplay"]
 
 _HATCH = {-1: ("//", "no class"), -2: ("xx", "several classes")}
 _TITLES = {

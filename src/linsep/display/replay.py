@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from linsep.core.words import count
 
-__all__ = ["replay_page"]
-
 _MOST_STEPS = 20_000
 _MOST_ROWS = 3_000  # points of a picture
 _MOST_ERRORS = 200_000  # numbers of misclassified rows kept; beyond, the page finds them itself

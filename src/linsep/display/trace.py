@@ -23,8 +23,6 @@ from linsep.display.look import (
 from linsep.display.view import class_numbers
 from linsep.errors import SettingError
 
-__all__ = ["TraceDisplay"]
-
 Array = NDArray[np.float64]
 _MANY_LINES = 24
 _LONG = 200  # updates beyond which the curves need a logarithmic axis

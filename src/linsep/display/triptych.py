@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 
 from linsep.display.areas import draw_areas, draw_spans
 from linsep.display.geometry import box_around
-from linsep.display.look import INK, RULE, dense, draw_points, draw_rings, frame, pyplot
+from linsep.display.look import INK, RULE, dense, draw_points, draw_rings, frame, pyplot, short
 from linsep.display.view import class_numbers, feature_names
-from linsep.display.words import short
 from linsep.errors import CapabilityError, SettingError
-
-__all__ = ["TriptychDisplay"]
 
 Array = NDArray[np.float64]
 

@@ -21,8 +21,6 @@ from linsep.core.words import count
 from linsep.display.geometry import residual_direction
 from linsep.errors import CapabilityError, DataError, LabelError, SettingError
 
-__all__ = ["View", "class_numbers", "feature_names", "make_view", "plane_of_model"]
-
 Array = NDArray[np.float64]
 
 

@@ -20,8 +20,6 @@ from linsep.display.reflect import (
     weight_plane,
 )
 
-__all__ = ["WeightSpaceDisplay"]
-
 Array = NDArray[np.float64]
 _MANY_ROWS = 40
 _MANY_STEPS = 80

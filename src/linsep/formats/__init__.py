@@ -30,7 +30,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     from linsep.formats.json_model import save_json
     from linsep.formats.liblinear import write_liblinear
-    from linsep.formats.libsvm_write import has_vectors, write_libsvm
+    from linsep.formats.libsvm import has_vectors, write_libsvm
 
     check_ending(path)
     if Path(path).suffix.lower() != ".model":

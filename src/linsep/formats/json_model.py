@@ -12,23 +12,24 @@ class method ``from_model(dict)``.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import importlib
 import json
+import math
 import os
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linsep._version import __version__
 from linsep.errors import DataError, ModelError
-from linsep.formats.foreign import (
-    foreign_from_model,
-    foreign_is_known,
-    foreign_name,
-    foreign_to_model,
-)
-from linsep.formats.pipeline import pipeline_from_model, pipeline_to_model
-from linsep.formats.values import pack, unpack
-
-__all__ = ["CLASSES", "load_json", "save_json"]
+from linsep.formats.linear import _classes_in, _classes_out
+from linsep.kernels import Kernel, from_dict
 
 FORMAT, VERSION = "linsep-model", 1
 PIPELINE = "Pipeline"  # of scikit-learn, with steps from the list below
@@ -162,3 +163,278 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(out) != len(pairs):
         raise ValueError("a field is given twice")
     return out
+
+
+# -- Python values as JSON and back, exactly, with no code run on the way -------------------------
+#
+# Plain JSON stays plain. What JSON lacks is an object with one key that starts with ``$``:
+# ``$float`` (inf, nan), ``$fraction``, ``$tuple``, ``$array``, ``$dict`` (keys that are no text),
+# ``$kernel`` (a kernel and its parameters) and ``$model`` (an estimator inside another one).
+
+
+_LIST = 4096  # entries up to which an array is written as a list that a person can read
+_DTYPES = {"<f8", "<f4", "<i8", "<i4", "|b1", "str"}
+
+Nested = Callable[[Any], dict[str, Any]]
+
+
+def pack(value: Any, where: str, nested: Nested) -> Any:
+    """Give a value that ``json`` writes; ``where`` names the field in an error."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, np.generic):
+        return pack(value.item(), where, nested)
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"$float": repr(value)}
+    if isinstance(value, Fraction):
+        return {"$fraction": str(value)}
+    if isinstance(value, np.ndarray):
+        return {"$array": _pack_array(value, where)}
+    if isinstance(value, list | tuple):
+        items = [pack(item, f"{where}[{k}]", nested) for k, item in enumerate(value)]
+        return items if isinstance(value, list) else {"$tuple": items}
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) and not key.startswith("$") for key in value):
+            return {key: pack(item, f"{where}.{key}", nested) for key, item in value.items()}
+        pairs = [
+            [pack(key, where, nested), pack(item, f"{where}[{key!r}]", nested)]
+            for key, item in value.items()
+        ]
+        return {"$dict": pairs}
+    if isinstance(value, Kernel):
+        return {"$kernel": value.to_dict()}
+    can = hasattr(value, "to_model") or hasattr(value, "get_params")
+    if can and not isinstance(value, type):
+        return {"$model": nested(value)}
+    what = "a function" if callable(value) else f"of type {type(value).__name__}"
+    raise ModelError(
+        f"{where} is {what} ({value!r:.60}), which a model file cannot hold; set it to a number, "
+        "a text or None before saving."
+    )
+
+
+def unpack(value: Any, where: str, nested: Callable[[Any, str], Any]) -> Any:
+    """Give the value behind ``pack``; ``where`` names file and field in an error."""
+    if isinstance(value, list):
+        return [unpack(item, f"{where}[{k}]", nested) for k, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    special = [key for key in value if key.startswith("$")]
+    if not special:
+        return {key: unpack(item, f"{where}.{key}", nested) for key, item in value.items()}
+    if len(value) != 1:
+        raise ModelError(f"{where}: {special[0]!r} stands beside other keys; the file is damaged.")
+    kind, content = next(iter(value.items()))
+    if kind == "$model":
+        return nested(content, where)
+    if kind == "$tuple" and isinstance(content, list):
+        return tuple(unpack(content, where, nested))
+    if kind == "$dict" and isinstance(content, list):
+        return _unpack_pairs(content, where, nested)
+    if kind == "$kernel":
+        return from_dict(content)
+    if kind == "$array" and isinstance(content, dict):
+        return _unpack_array(content, where)
+    if kind == "$float" and content in ("inf", "-inf", "nan"):
+        return float(content)
+    if kind == "$fraction" and isinstance(content, str):
+        try:
+            return Fraction(content)
+        except (ValueError, ZeroDivisionError):
+            pass
+    raise ModelError(f"{where}: {kind!r} with {content!r:.60} is not known; the file is damaged.")
+
+
+def _unpack_pairs(content: list[Any], where: str, nested: Callable[[Any, str], Any]) -> Any:
+    pairs = unpack(content, where, nested)
+    try:
+        return dict(pairs)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{where}: '$dict' is not a list of pairs.") from error
+
+
+def _pack_array(array: NDArray[Any], where: str) -> dict[str, Any]:
+    kind = array.dtype.kind
+    if kind == "O" and all(isinstance(item, str) for item in array.flat):
+        array, kind = array.astype(np.str_), "U"
+    if kind == "U":
+        return {"dtype": "str", "shape": list(array.shape), "values": array.ravel().tolist()}
+    if kind not in "fiub":
+        raise ModelError(f"{where} is an array of {array.dtype}, which a model file cannot hold.")
+    if kind == "b":
+        name = "|b1"
+    elif kind == "f":
+        name = "<f4" if array.dtype.itemsize <= 4 else "<f8"
+    else:
+        name = "<i4" if array.dtype == np.int32 else "<i8"
+    plain = np.ascontiguousarray(array, dtype=np.dtype(name))
+    out: dict[str, Any] = {"dtype": name, "shape": list(array.shape)}
+    if plain.size <= _LIST and (kind != "f" or np.isfinite(plain).all()):
+        out["values"] = plain.ravel().tolist()
+    else:
+        out["base64"] = base64.b64encode(plain.tobytes()).decode("ascii")
+    return out
+
+
+def _unpack_array(content: dict[str, Any], where: str) -> NDArray[Any]:
+    name, shape = content.get("dtype"), content.get("shape")
+    if name not in _DTYPES:
+        raise ModelError(f"{where}: the array type {name!r} is not known; the file is damaged.")
+    if not isinstance(shape, list) or not all(type(k) is int and k >= 0 for k in shape):
+        raise ModelError(f"{where}: the array shape {shape!r:.60} is wrong; the file is damaged.")
+    try:
+        if "base64" in content:
+            raw = base64.b64decode(content["base64"], validate=True)
+            flat: NDArray[Any] = np.frombuffer(raw, dtype=np.dtype(name))
+        else:
+            flat = _from_list(content["values"], str(name))
+        if flat.size != math.prod(shape):
+            raise ValueError(f"{flat.size} entries for shape {tuple(shape)}")
+    except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
+        raise ModelError(f"{where}: the array cannot be read ({error!s:.100}).") from error
+    kind = np.str_ if name == "str" else np.dtype(name).newbyteorder("=")
+    return flat.astype(kind).reshape(shape)
+
+
+def _from_list(values: Any, name: str) -> NDArray[Any]:
+    wanted = {"str": str, "|b1": bool}.get(name, (int, float) if name[1] == "f" else int)
+    for item in values:
+        if not isinstance(item, wanted) or (isinstance(item, bool) and wanted is not bool):
+            raise ValueError(f"{item!r:.40} among values of type {name}")
+    return np.array(values, dtype=np.str_ if name == "str" else np.dtype(name))
+
+
+# -- scikit-learn's linear classifiers and scalers in model files: settings and numbers, no pickle
+#
+# Only the classes of the table below are ever made, whatever a file asks for. Their names carry
+# the library, ``"sklearn.LogisticRegression"``, for some of linsep's classes have the same name.
+
+
+PREFIX = "sklearn."
+_PLANE = ("coef_", "intercept_")
+
+# Name -> module, fitted arrays that it answers with.
+_KNOWN: dict[str, tuple[str, tuple[str, ...]]] = {
+    "LinearSVC": ("svm", _PLANE),
+    "LinearDiscriminantAnalysis": ("discriminant_analysis", _PLANE),
+    "LogisticRegression": ("linear_model", _PLANE),
+    "PassiveAggressiveClassifier": ("linear_model", _PLANE),
+    "Perceptron": ("linear_model", _PLANE),
+    "RidgeClassifier": ("linear_model", _PLANE),
+    "SGDClassifier": ("linear_model", _PLANE),
+    "MaxAbsScaler": ("preprocessing", ("scale_", "max_abs_")),
+    "MinMaxScaler": (
+        "preprocessing", ("scale_", "min_", "data_min_", "data_max_", "data_range_")
+    ),
+    "Normalizer": ("preprocessing", ()),
+    "RobustScaler": ("preprocessing", ("center_", "scale_")),
+    "StandardScaler": ("preprocessing", ("mean_", "var_", "scale_")),
+}  # fmt: skip
+
+
+def foreign_name(model: Any) -> str | None:
+    """What a model file calls it; None if it cannot hold it."""
+    kind = type(model)
+    known = kind.__name__ in _KNOWN and kind.__module__.startswith(PREFIX)
+    return PREFIX + kind.__name__ if known else None
+
+
+def foreign_is_known(name: str) -> bool:
+    """Whether it names a class of the table."""
+    return name.startswith(PREFIX) and name.removeprefix(PREFIX) in _KNOWN
+
+
+def foreign_to_model(model: Any) -> dict[str, Any]:
+    """Fields of a fitted estimator of the table."""
+    name = type(model).__name__
+    arrays = {key: getattr(model, key, None) for key in _KNOWN[name][1]}
+    if name != "Normalizer" and all(value is None for value in arrays.values()):
+        raise ModelError(f"{name} is not fitted; call fit before saving it.")
+    names = getattr(model, "feature_names_in_", None)
+    classes = getattr(model, "classes_", None)
+    return {
+        "params": dict(model.get_params(deep=False)),
+        "n_features": int(model.n_features_in_),
+        "feature_names": None if names is None else [str(n) for n in names],
+        "classes": None if classes is None else _classes_out(np.asarray(classes)),
+        "arrays": {key: _dense(value) for key, value in arrays.items()},
+    }
+
+
+def foreign_from_model(name: str, fields: Mapping[str, Any]) -> Any:
+    """The estimator of a model file."""
+    short = name.removeprefix(PREFIX)
+    module, allowed = _KNOWN[short]
+    arrays, d = fields["arrays"], fields["n_features"]
+    if not isinstance(arrays, dict) or set(arrays) != set(allowed) or type(d) is not int:
+        raise ModelError(f"the arrays of {name} must be {', '.join(allowed)}")
+    model = getattr(importlib.import_module(PREFIX + module), short)(**fields["params"])
+    model.n_features_in_ = d
+    for key, value in arrays.items():
+        array = None if value is None else np.asarray(value, dtype=np.float64)
+        if array is not None and (not np.isfinite(array).all() or not _fits(key, array.shape, d)):
+            raise ModelError(f"{key} of {name} is no array of finite numbers for {d} features")
+        setattr(model, key, array)
+    if fields["classes"] is not None:
+        _give_classes(model, _classes_in(fields["classes"]))
+    if fields.get("feature_names") is not None:
+        model.feature_names_in_ = np.array(fields["feature_names"], dtype=object)
+    return model
+
+
+def _fits(key: str, shape: tuple[int, ...], d: int) -> bool:
+    if key == "coef_":
+        return shape == (d,) or (len(shape) == 2 and shape[1] == d)
+    return len(shape) == 1 if key == "intercept_" else shape == (d,)
+
+
+def _give_classes(model: Any, classes: Any) -> None:
+    rows = 1 if len(classes) == 2 else len(classes)
+    model.intercept_ = np.broadcast_to(model.intercept_, rows).copy()
+    given = len(np.atleast_2d(model.coef_))
+    if len(classes) < 2 or given != rows:
+        raise ModelError(f"coef_ has {given} rows for {len(classes)} classes")
+    if type(model).__name__ != "RidgeClassifier":
+        model.classes_ = classes
+        return
+    from sklearn.preprocessing import LabelBinarizer
+
+    model._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(classes)
+
+
+def _dense(value: Any) -> Any:
+    if value is None:
+        return None
+    dense = value.toarray() if hasattr(value, "toarray") else value
+    return np.atleast_1d(np.asarray(dense, dtype=np.float64))
+
+
+# -- Pipelines in model files: a list of named steps, each of them an estimator of linsep ---------
+
+
+def pipeline_to_model(model: Any, can_be_saved: Callable[[Any], bool]) -> dict[str, Any]:
+    """Fields of a fitted pipeline."""
+    for name, step in model.steps:
+        if not can_be_saved(step):
+            raise ModelError(
+                f"step {name!r} of the pipeline is a {type(step).__name__}, which a model file "
+                "cannot hold; lifts, linsep's estimators and scikit-learn's linear classifiers and "
+                "scalers can be saved."
+            )
+    return {"steps": [[name, step] for name, step in model.steps]}
+
+
+def pipeline_from_model(fields: Mapping[str, Any]) -> Any:
+    """The pipeline of a model file."""
+    from sklearn.pipeline import Pipeline
+
+    steps = fields["steps"]
+    if not isinstance(steps, list) or not steps:
+        raise ModelError("steps is not a list of named estimators")
+    for step in steps:
+        named = isinstance(step, list) and len(step) == 2 and isinstance(step[0], str)
+        if not (named and hasattr(step[1], "get_params")):
+            raise ModelError("steps is not a list of named estimators")
+    return Pipeline([(name, step) for name, step in steps])

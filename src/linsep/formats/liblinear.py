@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from linsep.errors import ModelError
 from linsep.formats.text_model import Head, number, sorted_labels, whole_labels, write_lines
 
-__all__ = ["SOLVERS", "LiblinearModel", "is_liblinear", "write_liblinear"]
-
 Array = NDArray[np.float64]
 
 # Number of a solver -> its name in files, the loss, and the penalty of what it minimises.

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from linsep.errors import ModelError
 
-__all__ = ["certificate_of", "linear_from_model", "linear_to_model"]
-
 _OF_A_RUN = ("callbacks", "verbose")  # say how to watch a fit, nothing about its result
 _EXTRA = (
     "n_iter_", "n_updates_", "solver_used_", "fingerprint_", "preprocessing_", "objective_",
@@ -91,9 +89,9 @@ def _restore_words(estimator: Any, fields: Mapping[str, Any]) -> None:
 
 def certificate_of(stored: Mapping[str, Any]) -> Any:
     """The certificate of a model file, by the fields that it has."""
-    from linsep.certify.certificate import Certificate
-    from linsep.certify.gap import Gap
-    from linsep.certify.squares import Squares
+    from linsep.proofs.certificate import Certificate
+    from linsep.proofs.gap import Gap
+    from linsep.proofs.squares import Squares
 
     kind: Any = Squares if "reach" in stored else Gap if "lower_bound" in stored else Certificate
     return kind.from_dict(stored)

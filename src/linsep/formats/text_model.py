@@ -14,11 +14,6 @@ from numpy.typing import NDArray
 
 from linsep.errors import DataError, ModelError
 
-__all__ = [
-    "Head", "load_text", "looks_like_text_model", "number", "sorted_labels", "whole",
-    "whole_labels", "write_lines",
-]  # fmt: skip
-
 _LONGEST_HEAD = 64  # lines; the longest that either library writes has a dozen
 
 

@@ -1,9 +1,8 @@
 """Mercer kernels: values, algebra, Gram matrices, and verdicts about them."""
 
-from linsep.kernels.algebra import Product, Scaled, Sum
+from linsep.kernels.algebra import Constant, Product, Scaled, Sum
 from linsep.kernels.base import Kernel
 from linsep.kernels.check import Mercer
-from linsep.kernels.constant import Constant
 from linsep.kernels.diagnose import Diagnosis
 from linsep.kernels.gaussian import RBF
 from linsep.kernels.histograms import Additive, ChiSquared, Hellinger, Intersection, PowerMean

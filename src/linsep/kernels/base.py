@@ -2,23 +2,142 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from linsep.core.validate import as_matrix
 from linsep.errors import CapabilityError, DataError, SettingError
-from linsep.kernels.domain import require_nonnegative
 from linsep.kernels.rows import Rows, as_rows
-from linsep.kernels.tiles import fill
-from linsep.kernels.values import Value
+from linsep.kernels.tiles import fill, require_nonnegative
 
 if TYPE_CHECKING:
     from linsep.kernels.check import Mercer
     from linsep.kernels.diagnose import Diagnosis
 
-__all__ = ["Kernel"]
+
+# -- Kernels are values: their parameters, as scikit-learn sees them, as text, as plain numbers
+
+
+@dataclass(frozen=True, repr=False)
+class Value:
+    """Parameters that are fixed by ``==``, shown by ``repr`` and changed by ``set_params`` only."""
+
+    def __post_init__(self) -> None:
+        self._check_settings()
+
+    def _check_settings(self) -> None:
+        """Raise SettingError for a parameter that is not allowed."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; those of parts as ``part__name``."""
+        found: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            found[field.name] = value
+            if deep and isinstance(value, Value):
+                found |= {f"{field.name}__{key}": v for key, v in value.get_params().items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters in place, as scikit-learn's searches do, and give the kernel back."""
+        own = {field.name for field in fields(self)}
+        before = {name: getattr(self, name) for name in own}
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in own or (rest and not isinstance(params.get(name, before[name]), Value)):
+                raise SettingError(
+                    f"Invalid parameter {key!r} for kernel {self!r}. Valid parameters are: "
+                    f"{sorted(self.get_params())!r}."
+                )
+            if rest:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                object.__setattr__(self, name, value)
+        try:
+            self._after_set({key for key in params if "__" not in key})
+            self._check_settings()
+        except SettingError:
+            for name, value in before.items():
+                object.__setattr__(self, name, value)
+            raise
+        for name, inner in nested.items():  # a copy: the part may belong to other kernels too
+            object.__setattr__(self, name, getattr(self, name).clone().set_params(**inner))
+        return self
+
+    def _after_set(self, names: set[str]) -> None:
+        """Settle parameters that exclude each other after some were set."""
+
+    def clone(self) -> Self:
+        """Give a kernel with the same parameters that shares no part with this one."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return type(self)(
+            **{k: v.clone() if isinstance(v, Value) else v for k, v in values.items()}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a model file; ``linsep.kernels.from_dict`` reads them."""
+        out: dict[str, Any] = {"type": type(self).__name__}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            out[field.name] = value.to_dict() if isinstance(value, Value) else plain(value)
+        return out
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{field.name}={plain(getattr(self, field.name))!r}"
+            for field in fields(self)
+            if not _same(getattr(self, field.name), field.default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def number(
+    kernel: Value, name: str, *, low: float = -math.inf, above: bool = False, whole: bool = False
+) -> None:
+    """Raise SettingError unless a parameter is a finite number >= low (above it, whole)."""
+    value = getattr(kernel, name)
+    good = is_number(value) and (not whole or isinstance(value, Integral))
+    if good:
+        at = float(value)
+        good = math.isfinite(at) and (at > low if above else at >= low)
+    if not good:
+        bound = "" if low == -math.inf else f" {'>' if above else '>='} {low:g}"
+        kind = "a whole number" if whole else "a finite number"
+        raise SettingError(
+            f"The {name!r} parameter of {type(kernel).__name__} must be {kind}{bound}. "
+            f"Got {value!r} instead."
+        )
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number, numpy's too, and not True or False."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def fraction(value: Any) -> Any:
+    """A number as a flint ``fmpq``; every float is a fraction."""
+    from flint import fmpq
+
+    return fmpq(*float(value).as_integer_ratio())
+
+
+def plain(value: Any) -> Any:
+    """A number of numpy as one of Python, with its short repr."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+# -------------------------------------------------------------------------------------------------
+
 
 Array = NDArray[Any]
 
@@ -256,3 +375,43 @@ class Kernel(Value):
                 f"{self!r} takes a parameter from the data and {what} has two matrices; fix it "
                 "first with kernel.resolve(X_train)."
             )
+
+
+# -- Parameters that wait for the data: "scale" and "auto", as in scikit-learn's SVC --------------
+
+
+WORDS = ("scale", "auto")
+
+
+def require_scale(kernel: Kernel, name: str, *, any_sign: bool = False) -> None:
+    """Raise SettingError unless a parameter is one of the words or a number (> 0)."""
+    value = getattr(kernel, name)
+    if isinstance(value, str):
+        if value not in WORDS:
+            raise SettingError(
+                f"The {name!r} parameter of {type(kernel).__name__} must be a number, 'scale' or "
+                f"'auto'. Got {value!r} instead."
+            )
+    elif any_sign:
+        number(kernel, name)
+    else:
+        number(kernel, name, low=0, above=True)
+
+
+def scale_of(word: Any, X: Any) -> float:
+    """1 / (d var(X)) or 1 / d; 1 where X is constant."""
+    matrix = as_matrix(X)
+    d = matrix.shape[1]
+    if word == "auto":
+        return 1.0 / float(d)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        if isinstance(matrix, np.ndarray):
+            variance = float(matrix.var(dtype=np.float64))
+        else:
+            size = matrix.shape[0] * d
+            data = matrix.data.astype(np.float64, copy=False)
+            mean = float(data.sum()) / size
+            # The two-pass formula: zeros that are not stored differ from the mean as well.
+            variance = (float(((data - mean) ** 2).sum()) + (size - data.size) * mean * mean) / size
+    gamma = 1.0 / (d * variance) if variance > 0 and np.isfinite(variance) else 1.0
+    return gamma if np.isfinite(gamma) and gamma > 0 else 1.0

@@ -18,12 +18,11 @@ from linsep.core.lanes import one_blas_thread
 from linsep.core.words import count
 from linsep.errors import DataError, ProofError
 from linsep.kernels.rows import Rows
-from linsep.kernels.sample import look
+from linsep.kernels.tiles import look
 
 if TYPE_CHECKING:
     from linsep.kernels.base import Kernel
 
-__all__ = ["Mercer", "mercer"]
 
 Array = NDArray[Any]
 

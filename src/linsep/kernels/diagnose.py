@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from linsep.core.words import count
 from linsep.kernels.rows import Rows, inner_products
-from linsep.kernels.sample import look
+from linsep.kernels.tiles import look
 
 if TYPE_CHECKING:
     from linsep.kernels.base import Kernel
 
-__all__ = ["Diagnosis", "diagnose"]
 
 Array = NDArray[Any]
 

@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.compile import routine
 from linsep.errors import CapabilityError, SettingError
-from linsep.jit.histograms import harmonic_means, intersections
-from linsep.kernels.base import Kernel
+from linsep.kernels.base import Kernel, is_number
 from linsep.kernels.rows import Rows, dense_pair, inner_products
-from linsep.kernels.unary import unary
-from linsep.kernels.values import is_number
-
-__all__ = ["Additive", "ChiSquared", "Hellinger", "Intersection", "PowerMean"]
 
 Array = NDArray[Any]
 
@@ -234,3 +230,96 @@ def ball_mean(x: float, z: float, power: float) -> Any:
         return (arb(x) * arb(z)).sqrt()
     p = arb(power)
     return ((arb(x) ** p + arb(z) ** p) / 2) ** (1 / p)
+
+
+# -- The explicit feature map of the intersection kernel: indicators of levels --------------------
+#
+# min(x, z) is the length of the common part of [0, x] and [0, z], so the indicator functions of
+# these intervals have it as their inner product. On whole numbers that is the unary code; on
+# other numbers the line is cut at the values that occur.
+
+
+_MOST = 50_000_000  # numbers in the result
+
+
+def unary(X: Any, like: Any) -> NDArray[np.float64]:
+    """phi(x) for rows X, by the levels that occur in ``like``."""
+    X = X if isinstance(X, np.ndarray) else X.toarray()
+    like = like if isinstance(like, np.ndarray) else like.toarray()
+    if X.shape[1] != like.shape[1]:
+        raise CapabilityError(f"X has {X.shape[1]} columns, but the map is of {like.shape[1]}.")
+    parts, width = [], 0
+    for k in range(X.shape[1]):
+        levels = _levels(like[:, k], X[:, k], k)
+        width += levels.size
+        if width * X.shape[0] > _MOST:
+            raise CapabilityError(
+                f"the unary code of {X.shape[0]} rows needs more than {width} coordinates; use "
+                "the kernel itself, or AdditiveSVM, which needs no such map."
+            )
+        gaps = np.sqrt(np.diff(levels, prepend=0.0))
+        parts.append((X[:, k, None] >= levels) * gaps)
+    return np.hstack(parts) if parts else np.empty((X.shape[0], 0))
+
+
+def _levels(values: NDArray[Any], asked: NDArray[Any], column: int) -> NDArray[np.float64]:
+    """1, 2, ... up to the largest whole number, or the sorted values where some are broken."""
+    top = float(values.max())
+    if top <= _MOST and _whole(values) and _whole(asked):
+        return np.arange(1.0, top + 1.0)
+    levels = np.unique(values[values > 0]).astype(np.float64)
+    new = (asked < top) & ~np.isin(asked, levels) & (asked > 0)
+    if new.any():
+        row = int(np.flatnonzero(new)[0])
+        raise CapabilityError(
+            f"X has {asked[row]:g} at row {row}, column {column}, between the values that the map "
+            "was made from; make it from all rows together, features(X, like=all_rows)."
+        )
+    return levels
+
+
+def _whole(values: NDArray[Any]) -> bool:
+    return bool((values == np.floor(values)).all())
+
+
+# -- Histogram kernels of a block -----------------------------------------------------------------
+#
+# Columns of the second matrix lie in rows, so that the sums of different pairs run side by side
+# and none is reordered.
+
+
+@routine
+def intersections(X, ZT, out):
+    """out[i, j] += sum over k of min(X[i, k], ZT[k, j])."""
+    n, d = X.shape
+    m = ZT.shape[1]
+    for i in range(n):
+        for k in range(d):
+            v = X[i, k]
+            if v > 0.0:
+                for j in range(m):
+                    z = ZT[k, j]
+                    out[i, j] += v if v < z else z
+
+
+@routine
+def harmonic_means(X, ZT, tiny, out):
+    """out[i, j] += sum over k of 2 x z / (x + z), with x = X[i, k] and z = ZT[k, j].
+
+    With the smaller number s and the larger one m it is computed as s (m / (m / 2 + s / 2)), whose
+    ratio lies between 1 and 2: nothing overflows, and a zero adds nothing. tiny is the least
+    number above zero, half of which is zero.
+    """
+    n, d = X.shape
+    m = ZT.shape[1]
+    half = X.dtype.type(0.5)
+    for i in range(n):
+        for k in range(d):
+            v = X[i, k]
+            if v > 0.0:
+                for j in range(m):
+                    z = ZT[k, j]
+                    small = v if v < z else z
+                    large = z if v < z else v
+                    # Not /, whose test for zero in compiled code keeps the loop out of SIMD.
+                    out[i, j] += small * np.divide(large, half * large + half * small + tiny)

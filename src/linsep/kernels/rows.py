@@ -6,7 +6,9 @@ need, are computed when first asked for and go along when some of the rows are t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
+from math import e, log2, sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -14,10 +16,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from linsep.core.validate import as_matrix, require_finite
 from linsep.errors import DataError, SettingError
-from linsep.kernels.codes import Codes, codes_of
-from linsep.kernels.lifted import Lifted, lifted_rows
-
-__all__ = ["Rows", "as_dtype", "as_rows", "dense_pair", "inner_products"]
 
 Array = NDArray[Any]
 
@@ -229,3 +227,124 @@ def _far_mean(X: Array, squares: Array) -> Array | None:
         if not np.isfinite(total):  # beyond float32
             total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
     return mean if np.isfinite(total) and share > _FAR * total > 0 else None
+
+
+# -- Rows of two values as bits: one for each column ----------------------------------------------
+#
+# Tables of categories, one-hot columns, words that occur or do not: all entries are lo or hi, so
+# |x - z|^2 = (hi - lo)^2 times the number of columns in which x and z differ.
+
+
+_WIDEST = 4096  # columns beyond which bits are not worth it
+_FIRST = 64  # rows that are looked at before all of them
+
+
+@dataclass(frozen=True)
+class Codes:
+    """``words`` has a row for each row, ``columns`` a column: the same 64 bits at a time."""
+
+    words: NDArray[np.uint64]
+    columns: NDArray[np.uint64]
+    low: float
+    high: float
+
+    def part(self, which: Any) -> Self:
+        """Some of the rows."""
+        words = np.ascontiguousarray(self.words[which])
+        return type(self)(words, np.ascontiguousarray(words.T), self.low, self.high)
+
+
+def codes_of(matrix: Any, like: Codes | None = None) -> Codes | None:
+    """The bits of a dense matrix; None where it has more than two values, or others than like."""
+    if not isinstance(matrix, np.ndarray) or not matrix.size or matrix.shape[1] > _WIDEST:
+        return None
+    if like is None:
+        low, high = float(matrix[:_FIRST].min()), float(matrix[:_FIRST].max())
+    else:
+        low, high = like.low, like.high
+    for part in (matrix[:_FIRST], matrix[_FIRST:]):
+        mask = part == high
+        if not low < high or not (mask | (part == low)).all():
+            return None
+    packed = np.packbits(matrix == high, axis=1)
+    words = np.zeros((len(matrix), -(-packed.shape[1] // 8) * 8), np.uint8)
+    words[:, : packed.shape[1]] = packed
+    bits = words.view(np.uint64)
+    return Codes(bits, np.ascontiguousarray(bits.T), low, high)
+
+
+# -- Rows with two more columns, so that one product gives the exponents of Gaussians -------------
+#
+# With s^2 = 2 gamma log2 e, x' = (s x, -|s x|^2 / 2, 1) and z' = (s z, 1, -|s z|^2 / 2) the
+# product x'.z' = -|s x - s z|^2 / 2 is the exponent of exp(-gamma |x - z|^2) as a power of two.
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """Rows for the left side of a product and the same rows for the right one."""
+
+    rate: float
+    left: Array
+    right: Array
+
+    def part(self, which: Any) -> Self:
+        """Some of the rows."""
+        return type(self)(self.rate, self.left[which], self.right[which])
+
+
+def lifted_rows(X: Array, rate: float) -> Lifted:
+    """Of dense float32 rows; squares are those of the scaled rows as they are rounded, in float64.
+
+    So the exponents are those of distances of rows that are off by three roundings each.
+    """
+    n, d = X.shape
+    left = np.empty((n, d + 2), X.dtype)
+    np.multiply(X, X.dtype.type(sqrt(2 * rate * log2(e))), out=left[:, :d])
+    left[:, d + 1] = 1.0
+    right = left.copy()
+    scaled = left[:, :d]
+    left[:, d] = right[:, d + 1] = -0.5 * np.einsum("ij,ij->i", scaled, scaled, dtype=np.float64)
+    right[:, d] = 1.0
+    return Lifted(rate, left, right)
+
+
+# -- Equal rows of a matrix: tables of categories have many, and one kernel value serves them all
+
+
+_SHARE = 0.05  # of the rows that must be equal to another one for it to pay
+
+Groups = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def groups_of(matrix: Any) -> Groups | None:
+    """A row of each group of equal rows, and the group of each row; None where few are equal.
+
+    Rows with the same product with a random direction are compared; should some equal rows have
+    products that differ by a rounding, they stay apart, and nothing else happens.
+    """
+    n, d = matrix.shape
+    if not isinstance(matrix, np.ndarray) or n < 2 or d == 0:
+        return None
+    direction = np.random.default_rng(0).normal(size=d).astype(matrix.dtype)
+    key = matrix @ direction
+    sorted_key = np.sort(key)  # without places it is many times faster, and mostly enough
+    if np.count_nonzero(sorted_key[1:] == sorted_key[:-1]) < _SHARE * n:
+        return None
+    order = np.argsort(key, kind="stable")
+    near = np.flatnonzero(key[order[1:]] == key[order[:-1]])
+    if len(near) < _SHARE * n:
+        return None
+    begins = np.ones(n, dtype=bool)
+    begins[near + 1] = (matrix[order[near]] != matrix[order[near + 1]]).any(axis=1)
+    if n - np.count_nonzero(begins) < _SHARE * n:
+        return None
+    group = np.empty(n, dtype=np.int64)
+    group[order] = np.cumsum(begins) - 1
+    return order[begins], group
+
+
+def sum_of_groups(coef: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
+    """The coefficients (rows x machines) of each group added up."""
+    first, group = groups
+    columns = [np.bincount(group, column, len(first)) for column in coef.T]
+    return np.stack(columns, axis=1)

@@ -6,15 +6,12 @@ import warnings
 from typing import Any
 
 from linsep.errors import ModelError, NotPositiveWarning, SettingError
-from linsep.kernels.algebra import Product, Scaled, Sum
+from linsep.kernels.algebra import Constant, Product, Scaled, Sum
 from linsep.kernels.base import Kernel
-from linsep.kernels.constant import Constant
 from linsep.kernels.gaussian import RBF
 from linsep.kernels.histograms import ChiSquared, Hellinger, Intersection, PowerMean
 from linsep.kernels.products import Linear, Polynomial, Sigmoid
 from linsep.kernels.user import Function, Precomputed
-
-__all__ = ["KERNELS", "as_kernel", "from_dict"]
 
 # Names and what they stand for; those of scikit-learn's SVC have its parameters.
 KERNELS: dict[str, Kernel] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all
-from linsep.jit.gaussian import add_gaussians, add_tile
-from linsep.kernels.equal import groups_of, sum_of_groups
-from linsep.kernels.rows import Rows
-from linsep.kernels.scratch import scratch
+from linsep.kernels.gaussian import add_gaussians, add_tile
+from linsep.kernels.rows import Rows, groups_of, sum_of_groups
 
 if TYPE_CHECKING:
     from linsep.kernels.base import Kernel
 
-__all__ = ["SHORT", "STRIP", "short_rows", "signed_sums", "tile_of", "weighted_sums"]
 
 SHORT = 16  # terms of a sum that are added in float32, where there is one sum
 _STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which stays in the cache
@@ -173,3 +171,25 @@ def short_rows(kernel: Any, matrix: Any, kind: np.dtype[Any]) -> Any:
     if n * d <= _FILLED * matrix.nnz and n * d * kind.itemsize <= _BYTES:
         return matrix.astype(kind).toarray()
     return matrix
+
+
+# -- Memory for tiles that are not kept: one piece for each thread, used again and again ----------
+#
+# Fresh memory costs more than the arithmetic that fills it.
+
+
+_MOST = 1 << 23  # bytes that a thread may keep
+
+_kept = threading.local()
+
+
+def scratch(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
+    """An array with anything in it, valid until the thread asks for the next one."""
+    size = rows * columns * np.dtype(dtype).itemsize
+    if size > _MOST:
+        return np.empty((rows, columns), dtype)
+    memory = getattr(_kept, "memory", None)
+    if memory is None or memory.nbytes < size:
+        memory = _kept.memory = np.empty(size, np.uint8)
+    found: NDArray[Any] = memory[:size].view(dtype).reshape(rows, columns)
+    return found

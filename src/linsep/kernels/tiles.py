@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all
-from linsep.errors import CapabilityError, DataError
-from linsep.kernels.domain import unusable
+from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.kernels.rows import Rows
 
 if TYPE_CHECKING:
     from linsep.kernels.base import Kernel
 
-__all__ = ["fill"]
 
 Array = NDArray[Any]
 
@@ -92,3 +90,63 @@ def _memory() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+# -- The domain of histogram kernels: no entry below zero -----------------------------------------
+
+
+def negative_entry(matrix: Any, names: Any = None) -> str | None:
+    """The first negative entry of a dense or CSR matrix and its place in words; None without."""
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    if not values.size or values.min() >= 0:
+        return None
+    if isinstance(matrix, np.ndarray):
+        row, column = (int(k) for k in np.argwhere(matrix < 0)[0])
+        value, count = matrix[row, column], int((matrix < 0).sum())
+    else:
+        places = np.flatnonzero(values < 0)
+        row = int(np.searchsorted(matrix.indptr, places[0], side="right") - 1)
+        column, value, count = int(matrix.indices[places[0]]), values[places[0]], places.size
+    name = "" if names is None else f" ('{names[column]}')"
+    others = "" if count == 1 else f", {count} negative values in all"
+    return f"X is {value:g} at row {row}, column {column}{name}{others}"
+
+
+def require_nonnegative(kernel: object, matrix: Any, X: Any) -> None:
+    """Raise DataError at the first negative entry, with its place."""
+    found = negative_entry(matrix, getattr(X, "columns", None))
+    if found is not None:
+        raise DataError(
+            f"{kernel!r} compares histograms, whose entries are >= 0, but {found}; give counts "
+            "or frequencies, or use RBF."
+        )
+
+
+def unusable(kernel: object, value: Any, i: int, j: int) -> str:
+    """What to say of a kernel value that is not finite."""
+    if np.isnan(value) and type(kernel).__name__ == "Function":
+        return f"{kernel!r} of rows {i} and {j} is nan; a kernel gives a finite number."
+    return (
+        f"{kernel!r} of rows {i} and {j} is too large for {np.asarray(value).dtype}; scale X, "
+        "for example with sklearn.preprocessing.MaxAbsScaler."
+    )
+
+
+# -- The rows that a verdict about a kernel looks at: all, or some drawn by a seed ----------------
+
+
+def look(
+    kernel: Kernel, X: Any, sample: int, random_state: int
+) -> tuple[Kernel, Rows, Rows, NDArray[Any]]:
+    """The resolved kernel, all rows, those looked at, and their Gram matrix."""
+    if not isinstance(sample, int | np.integer) or isinstance(sample, bool) or sample < 2:
+        raise SettingError(f"sample is {sample!r}; give a whole number of rows >= 2.")
+    rows = kernel.rows(X)
+    if kernel.given and rows.n != rows.d:
+        raise DataError(f"a precomputed Gram matrix is square; X has shape {rows.n} x {rows.d}.")
+    kernel = kernel.resolve(rows.matrix)
+    part = rows
+    if rows.n > sample:
+        drawn = np.random.default_rng(random_state).choice(rows.n, int(sample), replace=False)
+        part = rows.take(np.sort(drawn))
+    return kernel, rows, part, fill(kernel, part, None)

@@ -14,8 +14,6 @@ from linsep.errors import CapabilityError, DataError, ModelError, SettingError
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows
 
-__all__ = ["Function", "Precomputed"]
-
 Array = NDArray[Any]
 
 
@@ -221,7 +219,7 @@ def _one(function: Callable[..., Any], x: Array, z: Array) -> float:
 def _compiled_loop(function: Any) -> Any:
     import numba
 
-    @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+    @numba.njit(nogil=True)
     def loop(a: Any, b: Any, out: Any) -> None:
         for i in range(a.shape[0]):
             for j in range(b.shape[0]):

@@ -19,12 +19,10 @@ import numpy as np
 from sklearn.base import clone
 
 from linsep.errors import LinsepWarning, SettingError, require
-from linsep.estimators.perceptron import Perceptron
 from linsep.lift.transformer import Lift
+from linsep.models.perceptron import Perceptron
 from linsep.risk.novikoff import novikoff_bound
-from linsep.verdict import separability
-
-__all__ = ["Comparison", "Row", "compare"]
+from linsep.separating.verdict import separability
 
 
 @dataclass(frozen=True)

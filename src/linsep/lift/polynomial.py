@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Monomial", "NotPolynomialError", "Polynomial", "monomial_text"]
-
 Monomial = tuple[tuple[int, int], ...]
 """Pairs (variable, power > 0) in the order of the variables; () is the constant 1."""
 

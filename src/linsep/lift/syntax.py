@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Sequence
-from typing import NoReturn
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NoReturn
 
 import numpy as np
 
 from linsep.errors import SettingError
-from linsep.lift.program import CONSTANTS, FUNCTIONS, Expression, Instruction, Powers, arity, run
-from linsep.lift.tokens import ALLOWED, Token, pointed, split
-
-__all__ = ["MOST_OUTPUTS", "parse"]
 
 MOST_CHARACTERS = 20_000
 MOST_NESTING = 60
@@ -275,3 +275,173 @@ class _Parser:
         with np.errstate(all="ignore"):
             value = run(tail, [], {name: f for name, (f, _) in FUNCTIONS.items()})
         self.number(token, float(value))
+
+
+# -- Compiled expressions: a list of instructions for a machine with a stack ----------------------
+#
+# The machine knows nothing of what it computes with. Columns of floats give numbers, polynomials
+# give polynomials, so an expression is written down once and never handed to the Python compiler.
+
+
+CONSTANTS = {"pi": float(np.pi), "e": float(np.e)}
+
+# Name -> (function of arrays, number of arguments; None for two or more).
+FUNCTIONS: dict[str, tuple[Callable[..., Any], int | None]] = {
+    "abs": (np.abs, 1),
+    "acos": (np.arccos, 1),
+    "asin": (np.arcsin, 1),
+    "atan": (np.arctan, 1),
+    "cbrt": (np.cbrt, 1),
+    "ceil": (np.ceil, 1),
+    "cos": (np.cos, 1),
+    "cosh": (np.cosh, 1),
+    "exp": (np.exp, 1),
+    "expm1": (np.expm1, 1),
+    "floor": (np.floor, 1),
+    "hypot": (np.hypot, 2),
+    "log": (np.log, 1),
+    "log10": (np.log10, 1),
+    "log1p": (np.log1p, 1),
+    "log2": (np.log2, 1),
+    "max": (lambda *values: reduce(np.maximum, values), None),
+    "min": (lambda *values: reduce(np.minimum, values), None),
+    "sign": (np.sign, 1),
+    "sin": (np.sin, 1),
+    "sinh": (np.sinh, 1),
+    "sqrt": (np.sqrt, 1),
+    "tan": (np.tan, 1),
+    "tanh": (np.tanh, 1),
+}
+
+_BINARY = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": operator.pow,
+}
+
+Instruction = tuple[str, Any]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """One output: its instructions, and its text as it was written."""
+
+    program: tuple[Instruction, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Powers:
+    """All monomials of some columns up to a degree, without the constant."""
+
+    degree: int
+    columns: tuple[int, ...]
+
+
+def arity(name: str) -> str:
+    """How many arguments a function takes, in words."""
+    count = FUNCTIONS[name][1]
+    return "two or more arguments" if count is None else f"{count} argument{'s'[: count > 1]}"
+
+
+def run(
+    program: Sequence[Instruction],
+    columns: Sequence[Any],
+    functions: Mapping[str, Callable[..., Any]],
+) -> Any:
+    """The value of a program on these columns."""
+    stack: list[Any] = []
+    for kind, what in program:
+        if kind == "number":
+            stack.append(what)
+        elif kind == "column":
+            stack.append(columns[what])
+        elif kind == "negative":
+            stack.append(-stack.pop())
+        elif kind == "call":
+            name, count = what
+            values = stack[-count:]
+            del stack[-count:]
+            stack.append(functions[name](*values))
+        else:
+            right = stack.pop()
+            stack.append(_BINARY[kind](stack.pop(), right))
+    return stack.pop()
+
+
+# -- The words of a lift's text, and messages that point into it ----------------------------------
+
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<name>[^\W\d]\w*)"
+    r"|(?P<quoted>`[^`]*`|'[^']*'|\"[^\"]*\")"
+    r"|(?P<sign>\*\*|[-+*/^(),]))"
+)
+# What people write, and what they should.
+_MEANT = {
+    ";": "separate the outputs by commas",
+    "[": "write the outputs side by side, without brackets",
+    "−": "write - for minus",
+    "·": "write * for a product",
+    "×": "write * for a product",
+    "÷": "write / for a quotient",
+    "%": "there are no remainders",
+    "=": "there are no names for outputs and no comparisons",
+    "<": "there are no comparisons; sign(x) tells positive from negative",
+    ">": "there are no comparisons; sign(x) tells positive from negative",
+}
+ALLOWED = (
+    "Allowed are columns, numbers, + - * / ** ^ ( ) and the functions "
+    + ", ".join(sorted(FUNCTIONS))
+    + "."
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A number, name, quoted name or sign, or the end; with its place."""
+
+    kind: str
+    text: str
+    at: int
+    end: int
+
+
+def split(text: str) -> list[Token]:
+    """The tokens of a text, the end of it last."""
+    out, at, end = [], 0, len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
+        if match is None:
+            _refuse_character(text, at + len(text[at:]) - len(text[at:].lstrip()))
+        kind = str(match.lastgroup)
+        out.append(Token(kind, match[kind], match.start(kind), match.end()))
+        at = match.end()
+    return [*out, Token("end", "", end, end)]
+
+
+def _refuse_character(text: str, at: int) -> NoReturn:
+    sign = text[at]
+    what, more = f"{sign!r} means nothing here", ALLOWED
+    if sign in _MEANT:
+        what, more = f"{what}; {_MEANT[sign]}", ""
+    if sign in "`'\"":
+        what, more = f"the name that begins here has no closing {sign}", ""
+    elif sign == ".":
+        what, more = "there are no attributes; a name with a dot goes into backticks", ""
+    raise SettingError(pointed(text, at, what, more))
+
+
+def pointed(text: str, at: int, what: str, help_: str) -> str:
+    """The message, the text around the place, and a caret under it."""
+    flat = re.sub(r"\s", " ", text)
+    low, high = max(0, at - 50), min(len(flat), at + 25)
+    before, after = "..." if low else "", "..." if high < len(flat) else ""
+    line = f"    {before}{flat[low:high]}{after}"
+    caret = " " * (4 + len(before) + at - low) + "^"
+    end = f"\n{help_}" if help_ else ""
+    stop = "" if what.endswith("?") else "."
+    return f"the lift cannot be read at character {at + 1}: {what}{stop}\n{line}\n{caret}{end}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations_with_replacement
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +14,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.validate import require_finite
-from linsep.errors import DataError, SettingError
-from linsep.lift.columns import column_texts
-from linsep.lift.model_file import lift_to_model, restore, text_of_model
-from linsep.lift.outputs import compile_parts
-from linsep.lift.polynomial import NotPolynomialError, Polynomial
-
-__all__ = ["Lift"]
+from linsep.errors import DataError, ModelError, SettingError
+from linsep.lift.polynomial import Monomial, NotPolynomialError, Polynomial, monomial_text
+from linsep.lift.syntax import FUNCTIONS, Expression, Powers, parse, run
 
 Array = NDArray[Any]
 
@@ -164,7 +162,7 @@ class Lift(TransformerMixin, BaseEstimator):
         predict 1 where 3.12*x**2 - 1.5*x - 0.12 >= 0, else -1
         that is x <= -0.0698513 or x >= 0.55062
         """
-        from linsep.lift.pull import pullback, pullback_of_steps
+        from linsep.lift.pullback import pullback, pullback_of_steps
 
         check_is_fitted(self)
         if isinstance(model, Pipeline):
@@ -260,3 +258,215 @@ class Lift(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+# -- The parts of a lift: expressions, all monomials, functions. Each makes columns of a matrix
+
+
+_ARRAYS = {name: function for name, (function, _) in FUNCTIONS.items()}
+
+
+class Part(Protocol):
+    """Some neighbouring outputs of a lift."""
+
+    def evaluate(self, X: Array) -> Array:
+        """The columns for the rows of X, of X's type."""
+
+    def names(self, count: int, first: int) -> list[str]:
+        """Their names, if there are ``count`` of them from place ``first`` on."""
+
+    def polynomials(self, inputs: Sequence[Polynomial]) -> list[Polynomial]:
+        """The outputs as polynomials, or NotPolynomialError."""
+
+
+class ExpressionPart:
+    """One expression, one column."""
+
+    def __init__(self, expression: Expression) -> None:
+        self.expression = expression
+
+    def evaluate(self, X: Array) -> Array:
+        with np.errstate(all="ignore"):
+            value = run(self.expression.program, list(X.T), _ARRAYS)
+        return np.broadcast_to(np.asarray(value, dtype=X.dtype), len(X))[:, None]
+
+    def names(self, count: int, first: int) -> list[str]:
+        return [self.expression.text]
+
+    def polynomials(self, inputs: Sequence[Polynomial]) -> list[Polynomial]:
+        try:
+            value = run(self.expression.program, inputs, {})
+        except KeyError as error:
+            raise NotPolynomialError(f"the function {error}") from error
+        return [value if isinstance(value, Polynomial) else Polynomial.constant(value)]
+
+
+class PowersPart:
+    """All monomials of some columns up to a degree, as scikit-learn orders them."""
+
+    def __init__(self, powers: Powers, texts: Sequence[str]) -> None:
+        self.powers, self.texts = powers, texts
+
+    def evaluate(self, X: Array) -> Array:
+        from sklearn.preprocessing import PolynomialFeatures
+
+        maker = PolynomialFeatures(self.powers.degree, include_bias=False)
+        with np.errstate(all="ignore"):
+            return np.asarray(maker.fit_transform(X[:, self.powers.columns]), dtype=X.dtype)
+
+    def monomials(self) -> list[Monomial]:
+        """The outputs as powers of the columns."""
+        out: list[Monomial] = []
+        for degree in range(1, self.powers.degree + 1):
+            for chosen in combinations_with_replacement(self.powers.columns, degree):
+                out.append(tuple((j, chosen.count(j)) for j in dict.fromkeys(chosen)))
+        return out
+
+    def names(self, count: int, first: int) -> list[str]:
+        return [monomial_text(monomial, self.texts) for monomial in self.monomials()]
+
+    def polynomials(self, inputs: Sequence[Polynomial]) -> list[Polynomial]:
+        out = []
+        for monomial in self.monomials():
+            product = Polynomial.constant(1)
+            for index, power in monomial:
+                product = product * inputs[index] ** power
+            out.append(product)
+        return out
+
+
+class FunctionPart:
+    """A function of all rows at once."""
+
+    def __init__(self, function: Callable[[Array], Any]) -> None:
+        self.function = function
+
+    def evaluate(self, X: Array) -> Array:
+        given = self.function(X.copy())  # a function may write into what it is given
+        if hasattr(given, "toarray"):
+            given = given.toarray()
+        try:
+            values = np.asarray(given)
+            if values.dtype.kind not in "fiub":
+                raise ValueError(f"its type is {values.dtype}")
+        except ValueError as error:
+            raise DataError(f"{self._called()} gave no array of numbers ({error}).") from error
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2 or len(values) != len(X) or values.shape[1] == 0:
+            raise DataError(
+                f"{self._called()} gave shape {np.shape(given)} for {len(X)} rows; it gets all "
+                "rows at once and gives one row for each: write X[:, 0] for the first column, "
+                "and np.column_stack([...]) around several."
+            )
+        return values.astype(X.dtype)
+
+    def names(self, count: int, first: int) -> list[str]:
+        return [f"phi{first + k + 1}" for k in range(count)]
+
+    def polynomials(self, inputs: Sequence[Polynomial]) -> list[Polynomial]:
+        raise NotPolynomialError("a function")
+
+    def _called(self) -> str:
+        return f"the function {getattr(self.function, '__name__', type(self.function).__name__)}"
+
+
+def compile_parts(phi: Any, names: Sequence[str] | None, n_columns: int) -> list[Part]:
+    """The parts of a lift that is a text, a function, or a sequence of these."""
+    texts = column_texts(names, n_columns)
+    items = list(phi) if isinstance(phi, list | tuple) else [phi]
+    if not items:
+        raise SettingError("the lift is empty; give outputs such as 'x1, x2, (x1 - x2)**2'.")
+    out: list[Part] = []
+    for item in items:
+        if isinstance(item, str):
+            for found in parse(item, finder(names, n_columns), texts, n_columns):
+                if isinstance(found, Powers):
+                    out.append(PowersPart(found, texts))
+                else:
+                    out.append(ExpressionPart(found))
+        elif callable(item) and not isinstance(item, type):
+            out.append(FunctionPart(item))
+        else:
+            raise SettingError(
+                f"a lift is a text such as 'x1, x2, (x1 - x2)**2', a function of X, or a list of "
+                f"these. Got {item!r:.80} instead."
+            )
+    return out
+
+
+# -- Which column a name in a lift means, and how columns are written in it -----------------------
+
+
+_PLACE = re.compile(r"x([1-9][0-9]*)")
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def column_texts(names: Sequence[str] | None, n_columns: int) -> list[str]:
+    """The columns as a lift writes them: x1, x2, ... or their names, in backticks if need be."""
+    if names is None:
+        return ["x"] if n_columns == 1 else [f"x{j + 1}" for j in range(n_columns)]
+    return [name if _WORD.fullmatch(name) else f"`{name}`" for name in names]
+
+
+def finder(names: Sequence[str] | None, n_columns: int) -> Callable[[str], int | None]:
+    """A function from names to column numbers; None for a name that means nothing.
+
+    The names of a data frame come first. Places x1, x2, ... (and x for a single column) mean
+    columns too, unless the frame itself has columns that are called like that.
+    """
+    own = list(names) if names is not None else []
+    places = not any(name == "x" or _PLACE.fullmatch(name) for name in own)
+
+    def find(name: str) -> int | None:
+        if name in own:
+            if own.count(name) > 1:
+                raise SettingError(f"X has two columns called {name!r}; rename one of them.")
+            return own.index(name)
+        match = _PLACE.fullmatch(name) if places else None
+        if match and int(match[1]) <= n_columns:
+            return int(match[1]) - 1
+        return 0 if places and name == "x" and n_columns == 1 else None
+
+    return find
+
+
+# -- What a lift puts into a model file, and how it comes back ------------------------------------
+
+
+def lift_to_model(lift: Any) -> dict[str, Any]:
+    """Fields of a fitted lift; functions are refused."""
+    items = lift.phi if isinstance(lift.phi, list | tuple) else [lift.phi]
+    if not all(isinstance(item, str) for item in items):
+        raise ModelError(
+            "a lift made of functions cannot be saved, for a model file holds no code; write "
+            "it as a text such as 'x1, x2, (x1 - x2)**2'."
+        )
+    names = getattr(lift, "feature_names_in_", None)
+    return {
+        "phi": ", ".join(items),
+        "n_features": int(lift.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "data_low": lift.data_low_,
+        "data_high": lift.data_high_,
+    }
+
+
+def text_of_model(fields: Mapping[str, Any]) -> str:
+    """The text of the lift."""
+    if not isinstance(fields["phi"], str):
+        raise ModelError("phi is not a text")
+    return fields["phi"]
+
+
+def restore(lift: Any, fields: Mapping[str, Any]) -> None:
+    """Set what fit learned."""
+    n, names = fields["n_features"], fields["feature_names"]
+    if type(n) is not int or n < 1 or (names is not None and len(names) != n):
+        raise ModelError(f"n_features is {n!r}, which does not fit the feature names")
+    lift.n_features_in_ = n
+    if names is not None:
+        lift.feature_names_in_ = np.array(names, dtype=object)
+    lift.data_low_ = np.asarray(fields["data_low"], dtype=np.float64)
+    lift.data_high_ = np.asarray(fields["data_high"], dtype=np.float64)
+    if lift.data_low_.shape != (n,) or lift.data_high_.shape != (n,):
+        raise ModelError(f"data_low and data_high are not ranges of {n} features")

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from linsep.errors import SettingError
 
-__all__ = ["GradientCheck", "check_gradient", "numerical_gradient"]
-
 Array = NDArray[np.float64]
 
 _STEP = 6.055454452393343e-06  # the cube root of 2^-52

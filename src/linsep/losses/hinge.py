@@ -16,16 +16,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "LOSSES",
-    "best_stretch",
-    "conjugate",
-    "derivative",
-    "rounded_excess",
-    "slopes_along",
-    "value",
-]
-
 Array = NDArray[np.float64]
 
 LOSSES = ("hinge", "squared_hinge")

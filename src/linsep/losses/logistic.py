@@ -17,8 +17,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["curvature", "entropy", "loss", "probability"]
-
 Array = NDArray[np.float64]
 
 

@@ -14,8 +14,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["nearest_shares", "rival_terms", "rounded_loss"]
-
 Array = NDArray[np.float64]
 
 

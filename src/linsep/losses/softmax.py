@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Shares", "best_intercepts", "class_balance", "shares"]
-
 Array = NDArray[np.float64]
 
 

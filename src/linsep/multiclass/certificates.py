@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from linsep.core.status import Status
 from linsep.core.words import count, percent
 
-__all__ = ["Certificates", "Runs", "put_together", "renumbered", "worst"]
-
 # The first of these that one of the machines ended with is the status of all.
 _WORST = [status for status in Status if not status.ok] + [
     Status.BOUND_EXCEEDED, Status.INSEPARABLE, Status.NO_MAXIMUM, Status.CONVERGED,

@@ -13,28 +13,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from linsep.certify.certificate import judge
-from linsep.core import Problem, Witness
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.errors import CapabilityError, LinsepError, LinsepWarning, ModelError, SettingError
-from linsep.estimators.base import LinearClassifier
-from linsep.estimators.certify_model import certify_model
 from linsep.formats.linear import linear_from_model, linear_to_model
-
-__all__ = [
-    "Untrained",
-    "certified",
-    "fit_machine",
-    "is_ours",
-    "is_pairwise",
-    "last_step",
-    "not_through_origin",
-    "refuse_learner",
-    "refuse_others",
-    "refuse_unusable",
-    "untrained",
-    "values",
-]
+from linsep.models.base import LinearClassifier
+from linsep.models.foreign.certify import certify
+from linsep.proofs.certificate import judge
 
 _CERTIFIED = 200_000  # entries up to which machines of other libraries are certified in fit
 
@@ -219,7 +205,7 @@ def untrained(X: Any, positive: bool, status: Status) -> Untrained:
 def certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
     """What can be proved about a fitted machine: its gap, or which rows it has right."""
     try:
-        return certify_model(machine, X, y, sample_weight=weight)
+        return certify(machine, X, y, sample_weight=weight)
     except ModelError:  # it minimises nothing
         if not is_ours(machine):
             return None
@@ -233,7 +219,7 @@ def _certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
     if not hasattr(last_step(machine), "coef_") or size > _CERTIFIED:
         return None
     try:
-        return certify_model(machine, X, y, sample_weight=weight, time_limit=1.0)
+        return certify(machine, X, y, sample_weight=weight, time_limit=1.0)
     except (LinsepError, AttributeError, TypeError, ValueError):
         return None  # an objective that we do not know
 

@@ -14,8 +14,6 @@ from linsep.multiclass.base import ManyClasses
 from linsep.multiclass.machines import is_pairwise, values
 from linsep.multiclass.work import Job, entries
 
-__all__ = ["OneVsOne"]
-
 
 class OneVsOne(ManyClasses):
     """A machine for each pair of classes; the class with most votes wins.

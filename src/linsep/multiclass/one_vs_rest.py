@@ -12,13 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.labels import plain_labels
 from linsep.core.lanes import run_all
 from linsep.errors import ModelError, SettingError
-from linsep.estimators.params import Check, one_of
+from linsep.models.params import Check, one_of
 from linsep.multiclass.base import ManyClasses
 from linsep.multiclass.machines import values
-from linsep.multiclass.table import table_of
-from linsep.multiclass.work import Job, entries
-
-__all__ = ["OneVsRest"]
+from linsep.multiclass.work import Job, entries, table_of
 
 
 class OneVsRest(ManyClasses):

@@ -13,13 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.signs import row_signs
 from linsep.core.problem import Problem
 from linsep.core.words import count
 from linsep.errors import SettingError
+from linsep.proofs.signs import row_signs
 from linsep.risk.capacity import last_step, match, plane_of_model
-
-__all__ = ["CountedMargin", "counted_margin"]
 
 
 class CountedMargin(float):

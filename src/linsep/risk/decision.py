@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from linsep.errors import SettingError
 
-__all__ = ["Decisions", "decisions"]
-
 Array = NDArray[np.float64]
 
 

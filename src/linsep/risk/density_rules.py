@@ -21,8 +21,6 @@ from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.risk.decision import decisions
 from linsep.risk.linear_rules import check_priors, posterior_of_scores
 
-__all__ = ["PlugInClassifier", "plug_in"]
-
 Array = NDArray[np.float64]
 
 

@@ -16,8 +16,6 @@ from linsep.risk.decision import decisions
 from linsep.risk.intervals import binomial_interval, check_level, hoeffding_width
 from linsep.risk.tables import as_table
 
-__all__ = ["EmpiricalRisk", "empirical_risk"]
-
 
 class EmpiricalRisk(float):
     """A mean loss, as a float with what it is made of.

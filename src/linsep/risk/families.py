@@ -21,8 +21,6 @@ from linsep.risk.bayes import bayes_risk, bayes_strategy
 from linsep.risk.linear_rules import LogisticRule, gaussian_weights
 from linsep.risk.tables import Number, as_joint, as_loss, show
 
-__all__ = ["WrongFamily", "excess_bound", "excess_risk", "wrong_family"]
-
 
 def excess_bound(p: Any, p_hat: Any, loss: Any = None) -> Number:
     """Largest excess risk that an estimated table can cause, from the estimation error alone.

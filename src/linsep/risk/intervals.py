@@ -6,8 +6,6 @@ from math import log, sqrt
 
 from linsep.errors import SettingError
 
-__all__ = ["binomial_interval", "check_level", "exceedance_bound", "hoeffding_width"]
-
 
 def check_level(value: float, name: str) -> float:
     """A number strictly between 0 and 1."""

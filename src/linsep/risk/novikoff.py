@@ -15,11 +15,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.certificate import judge
-from linsep.core import Limits, Problem, drive
-from linsep.solvers.nearest_hulls import NearestHulls
-
-__all__ = ["NovikoffBound", "novikoff_bound"]
+from linsep.core import drive
+from linsep.core.drive import Limits
+from linsep.core.problem import Problem
+from linsep.proofs.certificate import judge
+from linsep.solvers.hulls.nearest import NearestHulls
 
 
 class NovikoffBound(float):

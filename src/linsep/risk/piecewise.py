@@ -20,8 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.validate import as_weights
 from linsep.errors import DataError, SettingError
 
-__all__ = ["Histogram"]
-
 Array = NDArray[np.float64]
 _CELLS = 10_000_000
 

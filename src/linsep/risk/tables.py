@@ -17,20 +17,6 @@ from numpy.typing import NDArray
 
 from linsep.errors import DataError, SettingError
 
-__all__ = [
-    "Names",
-    "Number",
-    "Table",
-    "as_joint",
-    "as_likelihoods",
-    "as_loss",
-    "as_table",
-    "name_of",
-    "nonnegative",
-    "require_one",
-    "show",
-]
-
 Number = Fraction | float
 Names = tuple[Any, ...] | None
 _TOLERANCE = 1e-6  # by which floats may miss the sum of one; float32 needs so much

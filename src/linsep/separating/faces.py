@@ -10,37 +10,35 @@ done again in rational numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from math import gcd
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.exact import (
-    Tick,
+from linsep.core.lanes import run_all
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.numerics.integers import (
     independent_columns,
-    positive_combination,
-    reflected,
+    integer_products,
+    null_space,
     scaled_integers,
     solve_seconds,
     to_integers,
 )
-from linsep.certify.signs import exact_values, row_signs
-from linsep.certify.span import spans
-from linsep.core.lanes import run_all
-from linsep.core.problem import Problem
-from linsep.core.status import Status
-from linsep.separating.peel import Peeled, all_but, peel
+from linsep.proofs.signs import exact_values, row_signs
+from linsep.proofs.span import orthogonal, small_values, spans
+from linsep.rows.exact import Tick, positive_combination, reflected
 from linsep.separating.planes import split_weights
-from linsep.separating.weak import weak_separator
-from linsep.solvers.cloud import Cloud, cone_of
-from linsep.solvers.exact_hulls import ExactHulls
-from linsep.solvers.nearest_cone import NearestCone
-
-__all__ = ["Face", "find_face"]
+from linsep.solvers.hulls.cloud import Cloud, cone_of
+from linsep.solvers.hulls.cone import NearestCone
+from linsep.solvers.hulls.exact import ExactHulls
+from linsep.solvers.hulls.nearest import NearestHulls
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -276,3 +274,283 @@ def _sum(
     while power <= factor:
         power *= 2
     return [power * t + m for t, m in zip(total, more)]
+
+
+# -- Single columns that separate weakly: cheap to find, and the best reading there is ------------
+#
+# A column that ends in one class where it begins in the other has no row on its wrong side, and
+# every row off that value is strictly on its right side. Without these rows other columns may do
+# the same, and so on, level by level. A level is weighted enough to outdo all later ones.
+
+
+Level = list[Fraction]
+"""Multiples of directions."""
+
+_LEVELS = 20
+
+
+@dataclass(frozen=True)
+class Peeled:
+    """Rows that are left, and for each level the columns, their signs and where they touch."""
+
+    left: Rows
+    levels: list[list[tuple[int, int, float]]]
+
+    def weights(self, problem: Problem) -> list[int]:
+        """Integer weights that vanish on the rows left and are positive on all others."""
+        flat = [item for level in self.levels for item in level]
+        directions = [_direction(problem, *item) for item in flat]
+        free = all_but(problem.n, self.left)
+        values = integer_products(reflected(problem, free), directions)[0]
+        parts, at, open_rows = [], 0, np.ones(len(free), dtype=bool)
+        for level in self.levels:
+            mine = range(at, at + len(level))
+            at += len(level)
+            reached = open_rows & (values[:, mine] > 0).any(axis=1)
+            parts.append(([Fraction(int(j in mine)) for j in range(len(flat))], reached))
+            open_rows &= ~reached
+        total, _ = scaled_integers(stack(values, parts))
+        weights = [sum(t * v for t, v in zip(total, column)) for column in zip(*directions)]
+        divisor = gcd(*weights)
+        return [w // divisor for w in weights]
+
+
+def all_but(n: int, rows: Rows) -> Rows:
+    """The numbers below n that are not among the rows."""
+    free = np.ones(n, dtype=bool)
+    free[rows] = False
+    return np.flatnonzero(free)
+
+
+def peel(problem: Problem) -> Peeled:
+    """Take off the rows that single columns separate, as long as there are any."""
+    if not problem.binary:
+        return Peeled(np.arange(problem.n), [])
+    left = [np.flatnonzero(problem.label == k) for k in (0, 1)]
+    parts = [problem.matrix[rows] for rows in left]
+    levels: list[list[tuple[int, int, float]]] = []
+    while len(levels) < _LEVELS and len(left[0]) and len(left[1]):
+        found = _touching(parts, problem.fit_intercept)
+        if not found:
+            break
+        level, reached = _cover(parts, found)
+        if all(r.all() for r in reached):
+            break
+        levels.append(level)
+        left = [rows[~r] for rows, r in zip(left, reached)]
+        parts = [part[~r] for part, r in zip(parts, reached)]
+    return Peeled(np.sort(np.concatenate(left)), levels)
+
+
+def _touching(parts: list[Any], fit_intercept: bool) -> list[tuple[int, int, float]]:
+    """Columns with no row on the wrong side: number, sign, and the value where classes touch."""
+    low = [_dense(part.min(axis=0)) for part in parts]
+    high = [_dense(part.max(axis=0)) for part in parts]
+    if fit_intercept:
+        up = (low[1] == high[0]) & (low[0] < high[1])
+        down = (low[0] == high[1]) & (low[1] < high[0])
+        at = np.where(up, low[1], low[0])
+    else:
+        up = (low[1] >= 0) & (high[0] <= 0) & ((high[1] > 0) | (low[0] < 0))
+        down = (low[0] >= 0) & (high[1] <= 0) & ((high[0] > 0) | (low[1] < 0))
+        at = np.zeros(len(up))
+    return [(int(j), 1 if up[j] else -1, float(at[j])) for j in np.flatnonzero(up | down).tolist()]
+
+
+def _dense(row: Any) -> NDArray[Any]:
+    return np.ravel(row if isinstance(row, np.ndarray) else row.toarray())
+
+
+def _cover(
+    parts: list[Any], found: list[tuple[int, int, float]]
+) -> tuple[list[tuple[int, int, float]], list[NDArray[np.bool_]]]:
+    """Few of the columns that reach all rows that the columns reach together, and which rows."""
+    index, touch = [j for j, _, _ in found], np.array([t for _, _, t in found])
+    off = np.concatenate([_columns(part, index) != touch for part in parts])
+    reached = off.any(axis=1)
+    open_rows, level = off[reached], []
+    while len(open_rows):
+        best = int(open_rows.sum(axis=0).argmax())
+        level.append(found[best])
+        open_rows = open_rows[~open_rows[:, best]]
+    return level, np.split(reached, [parts[0].shape[0]])
+
+
+def _columns(part: Any, index: list[int]) -> NDArray[Any]:
+    if isinstance(part, np.ndarray):
+        return part.take(index, axis=1)
+    return np.asarray(part[:, index].toarray())
+
+
+def _direction(problem: Problem, column: int, sign: int, touch: float) -> list[int]:
+    """sign (x_column - touch) as integer weights."""
+    scale = Fraction(touch)
+    out = [0] * problem.width
+    out[column] = sign * scale.denominator
+    if problem.fit_intercept:
+        out[-1] = -sign * scale.numerator
+    return out
+
+
+def stack(values: NDArray[Any], levels: list[tuple[Level, NDArray[np.bool_]]]) -> Level:
+    """One combination that is positive on all rows: earlier levels outweigh later ones.
+
+    values holds the value of each row along each direction, int64 or Python integers; each
+    level has the rows that it is positive on.
+    """
+    total = levels[-1][0]
+    for level, rows in reversed(levels[:-1]):
+        gain, one = along(values, level)
+        loss, other = along(values, total)
+        behind = np.flatnonzero(rows & (loss < 0))
+        worst = max(
+            (Fraction(-b, a) for a, b in zip(gain[behind].tolist(), loss[behind].tolist())),
+            default=Fraction(0),
+        )
+        worst *= other / one
+        factor = 1
+        while factor <= worst:
+            factor *= 2
+        total = [factor * a + b for a, b in zip(level, total)]
+    return total
+
+
+def along(values: NDArray[Any], level: Level) -> tuple[NDArray[Any], Fraction]:
+    """Values of the rows along a combination of directions: integers, and their scale > 0."""
+    used = [j for j, t in enumerate(level) if t]
+    numbers, scale = scaled_integers([level[j] for j in used])
+    part = values[:, used]
+    if part.dtype != object:
+        largest = max(int(part.max(initial=0)), -int(part.min(initial=0)))
+        if largest * sum(map(abs, numbers)) < 2**62:
+            return part @ np.array(numbers, dtype=np.int64), scale
+    return part.astype(object) @ np.array(numbers, dtype=object), scale
+
+
+# -- A weak separator in integers, with few columns, once the face is known -----------------------
+#
+# The weights that vanish on the face are combinations of a few integer directions, the null
+# space of the face. Most directions are sparse. So they are peeled: first those that have no
+# row on their wrong side, then those that have none among the rows still left, and so on. Each
+# level is weighted enough to outdo all later ones.
+
+
+_DIRECTIONS = 200  # up to which the null space of the face is computed in all columns
+
+
+def weak_separator(
+    problem: Problem,
+    span: Rows,
+    face: Rows,
+    run: Callable[..., Any],
+    tick: Tick,
+) -> list[int] | None:
+    """Integer weights that vanish on the face and are positive on all other rows.
+
+    span are rows that are meant to span the face. None when they do not, or when floats fail
+    to find the weights.
+    """
+    inside, free = reflected(problem, span), all_but(problem.n_rows, face)
+    D = inside.shape[1]
+    columns = _enough_columns(problem, inside, free)
+    if len(columns) < D and not spans(problem, span, face, tick=tick):
+        return None
+    directions = null_space(inside[:, columns])
+    tick()
+    every = small_values(problem, directions) if len(columns) == D else None
+    if every is not None:
+        if every[face].any():
+            return None
+        values = every[free]
+    else:
+        if len(columns) == D and not orthogonal(problem, face, directions, tick=tick):
+            return None
+        values = integer_products(reflected(problem, free)[:, columns], directions)[0]
+    tick()
+    levels = _peel(values, (directions != 0).sum(axis=1), run)
+    if levels is None:
+        return None
+    total = stack(values, levels)
+    weights = [0] * D
+    for t, direction in zip(scaled_integers(total)[0], directions):
+        if t:
+            for j in np.flatnonzero(direction).tolist():
+                weights[columns[j]] += t * int(direction[j])
+    divisor = gcd(*weights)
+    return [w // divisor for w in weights]
+
+
+def _enough_columns(problem: Problem, inside: NDArray[np.float64], free: Rows) -> list[int]:
+    """All columns; of very many only so many as tell the rows apart."""
+    D = inside.shape[1]
+    if D - len(inside) <= _DIRECTIONS:
+        return list(range(D))
+    return independent_columns(to_integers(np.vstack([inside, reflected(problem, free)])).table)
+
+
+def _peel(
+    values: NDArray[Any], sizes: NDArray[np.int64], run: Callable[..., Any]
+) -> list[tuple[Level, NDArray[np.bool_]]] | None:
+    """Levels of directions, each with the rows that it reaches."""
+    positive, negative = values > 0, values < 0
+    left = np.ones(len(values), dtype=bool)
+    levels = []
+    while left.any():
+        up, down = positive[left].any(axis=0), negative[left].any(axis=0)
+        sign = np.where(down, np.where(up, 0, -1), 1)
+        reach = (positive | negative) & (sign != 0) & left[:, None]
+        if reach.any():
+            level = _covering(reach, sign, sizes)
+        else:
+            found = _search(values, left, run)
+            if found is None:
+                return None
+            level = found
+        gain, _ = along(values, level)
+        reached = left & (gain > 0)
+        levels.append((level, reached))
+        left &= ~reached
+    return levels
+
+
+def _covering(reach: NDArray[np.bool_], sign: NDArray[Any], sizes: NDArray[np.int64]) -> Level:
+    """Few directions, sparse ones first, that reach all rows that can be reached."""
+    level = [Fraction(0)] * reach.shape[1]
+    weight = 1.0 / sizes
+    reach = reach[reach.any(axis=1)]
+    while len(reach):
+        j = int((reach.sum(axis=0) * weight).argmax())
+        level[j] = Fraction(int(sign[j]))
+        reach = reach[~reach[:, j]]
+    return level
+
+
+def _search(values: NDArray[Any], left: NDArray[np.bool_], run: Callable[..., Any]) -> Level | None:
+    """A combination that is positive on all rows that are left."""
+    part = values[left].astype(object)
+    moving = [j for j in range(part.shape[1]) if part[:, j].any()]
+    if not moving:
+        return None
+    largest = [max(map(abs, part[:, j])) for j in moving]
+    floats = np.array([[int(v) / top for v, top in zip(row, largest)] for row in part[:, moving]])
+    both = np.vstack([floats, -floats])
+    label = np.repeat([1, -1], len(floats))
+    outcome = run(Problem(both, label, fit_intercept=False), NearestHulls("scaled", tol=0.5))
+    if outcome.status is not Status.CERTIFIED:
+        return None
+    c = outcome.witness.a[:-1] / np.abs(outcome.witness.a[:-1]).max()
+    for level in _rounded(c, moving, largest, values.shape[1]):
+        if any(level) and (along(values, level)[0][left] > 0).all():
+            return level
+    return None
+
+
+def _rounded(
+    c: NDArray[np.float64], moving: list[int], largest: list[int], count: int
+) -> Iterator[Level]:
+    """Ever finer roundings of the multiples, small ones left out."""
+    for bits in (1, 2, 3, 5, 8, 13, 21, 34, 52):
+        level = [Fraction(0)] * count
+        for j, v, top in zip(moving, c.tolist(), largest):
+            level[j] = Fraction(round(v * 2**bits), top)
+        yield level

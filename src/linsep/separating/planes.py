@@ -9,19 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.exact import Tick, reflected, scaled_integers
-from linsep.certify.signs import exact_values, row_signs
 from linsep.core.problem import Problem
-
-__all__ = [
-    "Plane",
-    "Scores",
-    "exact_plane",
-    "plane_of",
-    "rational_planes",
-    "scored_plane",
-    "split_weights",
-]
+from linsep.numerics.integers import scaled_integers
+from linsep.proofs.signs import exact_values, row_signs
+from linsep.rows.exact import Tick, reflected
 
 Plane = tuple[NDArray[Any], Any]
 """coef and intercept: (d,) and a number for two classes, (K, d) and (K,) for more."""

@@ -19,8 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linsep.core.drive import drive
-from linsep.core.limits import Limits
+from linsep.core.drive import Limits, drive
 from linsep.core.log import NO_LOG, Log
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
@@ -28,8 +27,6 @@ from linsep.core.words import count
 from linsep.errors import SettingError
 from linsep.losses.gradients import numerical_gradient
 from linsep.solvers.schedule import CONSTANT, Schedule
-
-__all__ = ["Descent", "DescentState", "GradientDescent", "descend"]
 
 Array = NDArray[np.float64]
 

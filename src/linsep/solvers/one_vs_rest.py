@@ -14,12 +14,9 @@ import numpy as np
 
 from linsep.core.lanes import run_all
 from linsep.core.log import NO_LOG, Log
-from linsep.core.parts import each_against_rest
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, each_against_rest
 from linsep.core.protocol import Solver, State, Witness
 from linsep.core.status import Status
-
-__all__ = ["OneVsRest", "OneVsRestState"]
 
 _SMALL = 30_000  # entries of a table below which parts run one after the other
 

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from linsep.core.compile import routine
 from linsep.core.lanes import run_all
+from linsep.core.layouts import CSR
 from linsep.core.problem import Problem
-from linsep.jit import proximal_newton as loops
-from linsep.solvers.long_rows import LongRows, long_rows
-from linsep.solvers.packed import packed
-
-__all__ = ["RowSystem", "conjugate_gradients", "factored"]
+from linsep.rows import loops
+from linsep.rows.loops import sample_add, sample_add_products, sample_add_squares, sample_dot
+from linsep.rows.packed import packed
+from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
 
@@ -57,11 +58,11 @@ class RowSystem:
     def product(self, p: Array, out: Array) -> float:
         """out = system times p; gives back p . out."""
         self.parts[:] = 0.0
-        self._halves(lambda lo, hi, half: (loops.curve, lo, hi, self.sigma, p, self.parts[half]))
+        self._halves(lambda lo, hi, half: (curve, lo, hi, self.sigma, p, self.parts[half]))
         if not self.offset:
             self.parts[:, -1] = 0.0
         hold = self.hold if self.offset else 1.0
-        value = loops.join(self.parts, self.ridge, hold, p, out, size=self.size, work=self.d)
+        value = join(self.parts, self.ridge, hold, p, out, size=self.size, work=self.d)
         return float(value)
 
     def _halves(self, job: Any) -> None:
@@ -80,7 +81,7 @@ class RowSystem:
             sigma = sigma.copy()
             sigma[without] = 0.0
         self.parts[:] = 0.0
-        self._halves(lambda lo, hi, half: (loops.squares, lo, hi, sigma, self.parts[half, :-1]))
+        self._halves(lambda lo, hi, half: (squares, lo, hi, sigma, self.parts[half, :-1]))
         out: Array = self.parts[0] + self.parts[1] + self.ridge
         out[-1] = float(sigma[self.free].sum()) + self.hold if self.offset else 1.0
         return out
@@ -97,7 +98,7 @@ class RowSystem:
     def matrix(self) -> Array:
         """The system written down, on and below the diagonal."""
         H = np.zeros((2, self.d + 1, self.d + 1))
-        self._halves(lambda lo, hi, half: (loops.products, lo, hi, self.sigma, H[half]))
+        self._halves(lambda lo, hi, half: (products, lo, hi, self.sigma, H[half]))
         H[0] += H[1]
         out: Array = H[0]
         out.flat[:: self.d + 2] += self.ridge
@@ -136,13 +137,13 @@ def conjugate_gradients(
     inverse, whole = system.scaling()
     size, d = system.size, len(r)
     r, x, p, q = r.copy(), np.zeros_like(r), np.zeros_like(r), np.empty_like(r)
-    rz = _length(whole, loops.go(0.0, p, p, inverse, x, r, size=size, work=d), r)
+    rz = _length(whole, go(0.0, p, p, inverse, x, r, size=size, work=d), r)
     goal, beta, work = forcing**2 * rz, 0.0, 0.0
     for _ in range(most):
         left = float(r @ r) if enough else np.inf
         if left <= enough or not (rz > goal or (rz > 0.0 and left <= _NEAR * enough)):
             break
-        loops.turn(beta, inverse, r, p, size=size, work=d)
+        turn(beta, inverse, r, p, size=size, work=d)
         if whole is not None:
             whole.correct(p)
             work += whole.share
@@ -150,7 +151,7 @@ def conjugate_gradients(
         work += system.share
         if not pq > 0:
             break
-        new = _length(whole, loops.go(rz / pq, p, q, inverse, x, r, size=size, work=d), r)
+        new = _length(whole, go(rz / pq, p, q, inverse, x, r, size=size, work=d), r)
         rz, beta = new, new / rz
     return x, work
 
@@ -158,3 +159,242 @@ def conjugate_gradients(
 def _length(whole: LongRows | None, scaled: float, r: Array) -> float:
     """r . M^-1 r, given r . D^-1 r."""
     return float(scaled) if whole is None else float(scaled) - whole.weigh(r)
+
+
+# -- Scaling of Newton systems by their diagonal and a few long rows ------------------------------
+#
+# Where few rows carry much of the curvature, sigma_i |x_i|^2, as with raw counts of words, the
+# diagonal is a poor picture of ridge I + sum sigma_i z_i z_i', z = [x, 1]. With the rows R of the
+# largest curvature kept whole, M = D + sum_R sigma_i z_i z_i', D the diagonal of all else, and
+#
+#     M^-1 r = D^-1 r - D^-1 Z' S (I + S Z D^-1 Z' S)^-1 S Z D^-1 r,  S the roots of sigma on R
+
+
+_MOST = 256  # rows kept whole
+_WORTH = 0.15  # of the curvature that they must carry,
+_STEEP = 3.0  # and so many times more than if all rows were alike
+_LEAST = 300_000  # entries of a matrix that is worth the effort
+
+
+def long_rows(problem: Problem, sigma: Array, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The rows to keep whole, or None where that would bring little."""
+    if not problem.sparse or problem.matrix.nnz < _LEAST or len(free) < 4 * _MOST:
+        return None
+    share = sigma[free] * (survey(problem).rows[free] + problem.fit_intercept)
+    top = np.argpartition(-share, _MOST)[:_MOST]
+    worth = max(_WORTH, _STEEP * _MOST / len(free))
+    if not float(share[top].sum()) > worth * float(share.sum()):
+        return None
+    return np.sort(free[top])
+
+
+class LongRows:
+    """The scaling M^-1 for a diagonal D and rows kept whole.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a sparse matrix.
+    rows : array of int
+    sigma : array
+        Curvature of all rows.
+    diagonal : array of length d + 1
+        D, positive.
+    threads : int or None
+        The result does not depend on it.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        rows: NDArray[np.int64],
+        sigma: Array,
+        diagonal: Array,
+        threads: int | None,
+    ) -> None:
+        from scipy import sparse
+
+        self.size = int(problem.matrix.nnz)
+        self.inverse = 1.0 / diagonal
+        Z = problem.matrix[rows].astype(np.float64)
+        last = np.full((len(rows), 1), 1.0 if problem.fit_intercept else 0.0)
+        Z = sparse.hstack([Z, sparse.csr_matrix(last)], format="csr")
+        Z.data *= self.inverse[Z.indices]
+        self.share = Z.nnz / max(1, self.size)
+        self.Z = _tuple(Z)
+        self.root = np.sqrt(sigma[rows])
+        self.factor = self._factor(_tuple(Z.T.tocsr()), diagonal, threads)
+        self.u = np.zeros(len(rows))
+
+    def _factor(self, T: CSR, diagonal: Array, threads: int | None) -> Array:
+        k, d = len(self.root), len(diagonal)
+        G = np.zeros((2, k, k))
+        # few columns have many entries, and these are worth their squares
+        squares = np.cumsum(np.square(np.diff(T.indptr).astype(np.float64)))
+        cut = int(np.searchsorted(squares, 0.5 * squares[-1]))
+        spans, size = ((0, cut), (cut, d)), self.size
+        run_all(
+            [
+                partial(gram, T, diagonal, lo, hi, own, size=size, work=size)
+                for (lo, hi), own in zip(spans, G)
+            ],
+            threads,
+        )
+        G[0] += G[1]
+        A: Array = G[0] * self.root * self.root[:, None]
+        A.flat[:: k + 1] += 1.0
+        factor, failed = lapack.dpotrf(A.T, lower=0, clean=0, overwrite_a=1)
+        if failed:  # rounding: the diagonal alone
+            self.root = np.zeros(k)
+            return np.eye(k)
+        return np.asarray(factor)
+
+    def weigh(self, r: Array) -> float:
+        """Look at r; gives back what r . M^-1 r is less than r . D^-1 r."""
+        k = len(self.root)
+        v = np.empty(k)
+        loops.scores(self.Z, r, 0, k, v, size=self.size, work=self.size)
+        v *= self.root
+        u, _ = lapack.dpotrs(self.factor, v, lower=0)
+        self.u = u * self.root
+        return float(u @ v)
+
+    def correct(self, p: Array) -> None:
+        """p += M^-1 r - D^-1 r, for the r that was looked at last."""
+        loops.combine(self.Z, -self.u, 0, len(self.u), p, size=self.size, work=self.size)
+
+
+def _tuple(M: Any) -> CSR:
+    """Unsigned indices spare compiled code a test for negative ones."""
+    return CSR(M.data, M.indices.view(np.dtype(f"u{M.indices.dtype.itemsize}")), M.indptr)
+
+
+# -- Inner loops of the scaling by long rows: their products --------------------------------------
+
+
+@routine
+def gram(T, diagonal, lo, hi, G):
+    """G += sum of diagonal_j t_j t_j' over the columns lo..hi, on and below the diagonal;
+    t_j holds the entries of column j, by rising number of row."""
+    for j in range(lo, hi):
+        scale = diagonal[j]
+        start = T.indptr[j]
+        stop = T.indptr[j + 1]
+        for p in range(start, stop):
+            t = scale * T.data[p]
+            line = G[T.indices[p]]
+            for q in range(start, p + 1):
+                line[T.indices[q]] += t * T.data[q]
+
+
+# -- Inner loops of the proximal Newton method in the dual ----------------------------------------
+
+
+@routine
+def curve(X, rows, lo, hi, sigma, p, out):
+    """out += sum of sigma_i [x_i, 1] ([x_i, 1] . p) over rows[lo:hi]; the last entry is b."""
+    d = p.shape[0] - 1
+    for k in range(lo, hi):
+        i = rows[k]
+        t = sigma[i] * (sample_dot(X, i, p, 0, d) + p[d])
+        sample_add(X, i, t, out, 0, d)
+        out[d] += t
+
+
+@routine
+def join(parts, ridge, hold, p, out):
+    """out = sum of the parts + ridge p, hold instead of ridge for the last; gives p . out."""
+    d = p.shape[0] - 1
+    s0 = 0.0
+    s1 = 0.0
+    for j in range(0, d - 1, 2):
+        out[j] = parts[0, j] + parts[1, j] + ridge * p[j]
+        out[j + 1] = parts[0, j + 1] + parts[1, j + 1] + ridge * p[j + 1]
+        s0 += out[j] * p[j]
+        s1 += out[j + 1] * p[j + 1]
+    if d % 2 == 1:
+        out[d - 1] = parts[0, d - 1] + parts[1, d - 1] + ridge * p[d - 1]
+        s0 += out[d - 1] * p[d - 1]
+    out[d] = parts[0, d] + parts[1, d] + hold * p[d]
+    return s0 + s1 + out[d] * p[d]
+
+
+@routine
+def go(t, p, q, inverse, x, r):
+    """x += t p and r -= t q; gives back r . inverse r."""
+    s0 = 0.0
+    s1 = 0.0
+    d = p.shape[0]
+    for j in range(0, d - 1, 2):
+        x[j] += t * p[j]
+        x[j + 1] += t * p[j + 1]
+        r[j] -= t * q[j]
+        r[j + 1] -= t * q[j + 1]
+        s0 += r[j] * inverse[j] * r[j]
+        s1 += r[j + 1] * inverse[j + 1] * r[j + 1]
+    if d % 2 == 1:
+        x[d - 1] += t * p[d - 1]
+        r[d - 1] -= t * q[d - 1]
+        s0 += r[d - 1] * inverse[d - 1] * r[d - 1]
+    return s0 + s1
+
+
+@routine
+def turn(beta, inverse, r, p):
+    """p = inverse r + beta p."""
+    for j in range(p.shape[0]):
+        p[j] = inverse[j] * r[j] + beta * p[j]
+
+
+@routine
+def products(X, rows, lo, hi, sigma, H):
+    """H += sum of sigma_i [x_i, 1] [x_i, 1]' over rows[lo:hi], on and below the diagonal."""
+    d = H.shape[0] - 1
+    for k in range(lo, hi):
+        i = rows[k]
+        sample_add_products(X, i, sigma[i], H)
+        sample_add(X, i, sigma[i], H[d], 0, d)
+        H[d, d] += sigma[i]
+
+
+@routine
+def squares(X, rows, lo, hi, sigma, out):
+    """out += sum of sigma_i x_i^2, entry by entry, over rows[lo:hi]."""
+    for k in range(lo, hi):
+        i = rows[k]
+        sample_add_squares(X, i, sigma[i], out)
+
+
+@routine
+def bend(scores, sign, b, center, sigma, top, alpha, free):
+    """alpha = clip(center + sigma u, 0, top); gives back how many rows lie strictly between."""
+    k = 0
+    for i in range(scores.shape[0]):
+        v = center[i] + sigma[i] * (1.0 - sign[i] * (scores[i] + b))
+        if v <= 0.0:
+            v = 0.0
+        elif v >= top[i]:
+            v = top[i]
+        else:
+            free[k] = i
+            k += 1
+        alpha[i] = v
+    return k
+
+
+@routine
+def slope(scores, step, sign, b, db, center, sigma, top, t, out):
+    """Derivatives along scores + t step, b + t db, of the sum of the penalties."""
+    first = 0.0
+    second = 0.0
+    for i in range(scores.shape[0]):
+        e = -sign[i] * (step[i] + db)
+        v = center[i] + sigma[i] * (1.0 - sign[i] * (scores[i] + b) + t * e)
+        if v > 0.0:
+            if v >= top[i]:
+                first += top[i] * e
+            else:
+                first += v * e
+                second += sigma[i] * e * e
+    out[0] = first
+    out[1] = second

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from linsep.errors import SettingError
 
-__all__ = ["CONSTANT", "Schedule"]
-
 _AHEAD = 256  # rates computed together
 
 

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.certify.certificate import judge
-from linsep.core import Limits, Moment, Observer, Problem, Status, drive
+from linsep.core import drive
+from linsep.core.drive import Limits, Moment, Observer
 from linsep.core.log import Event
+from linsep.core.problem import Problem
+from linsep.core.status import Status
 from linsep.core.words import count
 from linsep.errors import CapabilityError
+from linsep.proofs.certificate import judge
 from linsep.tracing.trace import Step, Summary, Trace
-
-__all__ = ["trace"]
 
 
 def trace(

@@ -16,8 +16,6 @@ from linsep.core.status import Status
 from linsep.core.words import count
 from linsep.errors import FormatError
 
-__all__ = ["Step", "Summary", "Trace"]
-
 _FORMAT = "linsep-trace"
 _VERSION = 1
 

@@ -1,0 +1,183 @@
+"""One source for tiny and for large problems.
+
+A routine is an ordinary Python function over arrays. As long as little work has been done
+with it, it runs as Python: a lecture example or a first ``linsep check`` answers at once and
+numba is not even imported. Once a problem is large, or small calls have added up, it is
+compiled by numba, without any licence to reorder sums. Both forms therefore compute the same
+bits, and it does not matter for a result when the switch happens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_LARGE = 100_000  # matrix entries from which a problem is compiled for at once
+_PATIENCE = 1.0  # seconds that a routine may take as Python before it is compiled
+_KEPT = 0.6  # share of it where the machine code lies on the disk, from an earlier run
+_LOADED = 0.15  # and where numba is loaded too, which takes the most of the time then
+_ENTRY = 0.7e-6  # seconds for an entry that is touched in Python, where time is not measured
+_lock = threading.Lock()  # two threads may want the same routine at once
+
+
+class Routine:
+    """A function that is compiled once it pays."""
+
+    def __init__(self, python: Callable[..., Any]) -> None:
+        self.python = python
+        self.__name__ = python.__name__
+        self.__doc__ = python.__doc__
+        self._compiled: Any = None
+        self._ready: set[object] = set()
+        self._spent: dict[object, float] = {}
+
+    def __call__(self, *args: Any, size: int, work: int, alike: bool = False) -> Any:
+        """Run it: size is the number of matrix entries, work how many this call may touch.
+
+        alike says that every call has arguments of the same types, so they are not looked at.
+        """
+        kind = () if alike else tuple(map(_kind, args))
+        function = self._form(kind, args, size)
+        if function is not self.python:
+            return function(*args)
+        begin = time.thread_time()  # not what others do meanwhile
+        result = function(*args)
+        self._spend(kind, time.thread_time() - begin)
+        return result
+
+    def choose(self, *args: Any, size: int, work: int, alike: bool = False) -> Callable[..., Any]:
+        """The form to run for arguments like these, for a loop that calls it often."""
+        kind = () if alike else tuple(map(_kind, args))
+        self._spend(kind, work * _ENTRY)
+        return self._form(kind, args, size)
+
+    def _spend(self, kind: object, seconds: float) -> None:
+        self._spent[kind] = self._spent.get(kind, 0.0) + seconds
+
+    def _form(self, kind: object, args: tuple[Any, ...], size: int) -> Callable[..., Any]:
+        if kind not in self._ready:
+            if size < _LARGE and self._spent.get(kind, 0.0) < self._patience():
+                return self.python
+            with _lock:
+                if self._compiled is None:
+                    self._compiled = _compile(self.python)
+                _specialise(self._compiled, args)
+            self._ready.add(kind)
+        compiled: Callable[..., Any] = self._compiled
+        return compiled
+
+    def _patience(self) -> float:
+        if self.__name__ not in _kept_names():
+            return _PATIENCE
+        return (_LOADED if "numba" in sys.modules else _KEPT) * _PATIENCE
+
+
+def routine(python: Callable[..., Any]) -> Routine:
+    """Mark a function as a routine."""
+    return Routine(python)
+
+
+_inner: list[Callable[..., Any]] = []
+_overloads: list[Callable[[], None]] = []
+
+
+def inner(python: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that routines call; it stays an ordinary function in Python."""
+    _inner.append(python)
+    return python
+
+
+def overloads(register: Callable[[], None]) -> Callable[[], None]:
+    """Mark a function that tells numba what others mean; called before anything is compiled."""
+    _overloads.append(register)
+    return register
+
+
+def _kind(argument: Any) -> object:
+    """What numba's type of an argument depends on."""
+    if isinstance(argument, np.ndarray):
+        flags = argument.flags
+        return argument.dtype, argument.ndim, flags.c_contiguous, flags.writeable, flags.aligned
+    if isinstance(argument, tuple):
+        return type(argument), tuple(map(_kind, argument))
+    return type(argument)
+
+
+def _compile(python: Callable[..., Any]) -> Any:
+    import numba
+    import numba.extending
+
+    while _overloads:
+        _overloads.pop()()
+    while _inner:
+        numba.extending.register_jitable(_inner.pop())
+    folder = _cache_folder()
+    if folder is None:
+        return numba.njit(nogil=True)(python)
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = folder
+    try:
+        return numba.njit(nogil=True, cache=True)(python)
+    finally:
+        numba.config.CACHE_DIR = previous
+
+
+def _specialise(dispatcher: Any, args: tuple[Any, ...]) -> None:
+    """Make machine code for arguments of these types, or take it from the disk.
+
+    The functions of rows.py are inlined, which spares counting references to every array on
+    every row; numba then checks its own bookkeeping of names pedantically and warns for nothing.
+    """
+    import numba
+    from numba.core.errors import NumbaPedanticWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumbaPedanticWarning)
+        dispatcher.compile(tuple(numba.typeof(argument) for argument in args))
+
+
+@lru_cache(maxsize=1)
+def _kept_names() -> frozenset[str]:
+    """Routines whose machine code was on the disk at the start, by the names of its files."""
+    folder = _cache_folder()
+    files = Path(folder).glob("**/*.nbi") if folder is not None else ()
+    return frozenset(file.name.rpartition("-")[0].rpartition(".")[2] for file in files)
+
+
+@lru_cache(maxsize=1)
+def _cache_folder() -> str | None:
+    """Where machine code is kept: one folder for each version of what routines call.
+
+    numba looks only at the file of the routine itself, not at the functions it calls, so a
+    change of an inner function would go unnoticed without the digest of their files in the path.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.parent.rglob("*.py")):
+        text = source.read_bytes()
+        if b"\n@inner\n" in text or b"\n@overloads\n" in text:
+            digest.update(text)
+    base = os.environ.get("LINSEP_CACHE_DIR")
+    if base is None:
+        if sys.platform == "win32":
+            base = os.environ.get("LOCALAPPDATA", str(Path.home() / "AppData" / "Local"))
+        elif sys.platform == "darwin":
+            base = str(Path.home() / "Library" / "Caches")
+        else:
+            base = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+        base = str(Path(base) / "linsep")
+    folder = Path(base) / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return str(folder) if os.access(folder, os.W_OK) else None

@@ -1,0 +1,274 @@
+"""Values of a kernel between the rows of a problem, by blocks."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import one_blas_thread, run_all
+from linsep.core.problem import Problem
+from linsep.errors import DataError
+from linsep.kernels.gaussian import mirror
+from linsep.kernels.rows import groups_of, sum_of_groups
+from linsep.kernels.sums import short_rows, tile_of, weighted_sums
+from linsep.kernels.tiles import unusable
+
+_TILE = 512  # rows and columns computed together: one product, one pass of the function
+_STEP, _STRIP = 256, 1024  # rows and columns of a product that is not kept: 1 MB in float32
+_WIDE = _STEP * _STRIP
+_STRIPE = 64  # rows that are mirrored together
+_MIRROR = 60_000  # entries of a tile from which machine code copies it
+_WORTH = 4_000_000  # values from which a look for equal rows pays
+_SERIAL = 300_000  # entries below which threads cost more than they bring
+
+Rows = Any  # an array of row numbers, or a slice
+
+
+class KernelValues:
+    """K(x_i, x_j) for the rows of a problem, in an order of their own.
+
+    Parameters
+    ----------
+    problem : Problem
+    kernel : kernel object or None
+        None: the matrix of the problem is the Gram matrix itself.
+    order : array of row numbers, optional
+        Row i here is row ``order[i]`` of the problem.
+    """
+
+    def __init__(
+        self, problem: Problem, kernel: Any, order: NDArray[np.int64] | None = None
+    ) -> None:
+        self.kernel = kernel
+        self.n = problem.n
+        matrix = problem.matrix
+        same = order is None or bool(np.array_equal(order, np.arange(problem.n)))
+        self.order = np.arange(problem.n) if order is None else order
+        self.columns = self.order if problem.row_index is None else problem.row_index[self.order]
+        self.matrix = matrix if same else matrix[self.order]
+        self._prepared: dict[Any, Any] = {}
+        if kernel is None and matrix.shape[1] <= int(self.columns.max()):
+            raise DataError(
+                "a precomputed Gram matrix has as many columns as rows; this one is "
+                f"{matrix.shape[0]} x {matrix.shape[1]}."
+            )
+
+    def prepared(self, dtype: Any) -> Any:
+        """The rows with what the kernel needs of them, computed once for each format."""
+        kind = np.dtype(dtype)
+        if kind not in self._prepared:
+            rows = self.kernel.rows(short_rows(self.kernel, self.matrix, kind), kind)
+            self.kernel.prepare(rows)
+            self._prepared[kind] = rows
+        return self._prepared[kind]
+
+    def block(self, rows: Rows, columns: Rows, dtype: Any = np.float64) -> NDArray[Any]:
+        """The values between some rows and some others."""
+        if self.kernel is None:
+            if isinstance(self.matrix, np.ndarray):
+                rows = np.arange(self.n)[rows]
+                picked: Any = self.matrix[rows[:, None], self.columns[columns]]
+            else:
+                picked = self.matrix[rows][:, self.columns[columns]].toarray()
+            return np.asarray(picked, dtype=dtype)
+        whole = self.prepared(dtype)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            values = self.kernel.block(_some(whole, rows), _some(whole, columns))
+            total = self._total(values)
+        if not np.isfinite(total) and not np.isfinite(values).all():
+            i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
+            at = [int(self.columns[part][k]) for part, k in ((rows, i), (columns, j))]
+            raise DataError(unusable(self.kernel, values[i, j], *at))
+        return np.asarray(values, dtype=dtype)
+
+    def _tile(self, rows: Any, columns: Any, dtype: Any) -> NDArray[Any]:
+        """The values between rows that were ``picked``, until the next ones are made."""
+        if self.kernel is None:
+            return self.block(rows, columns, dtype)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            values = tile_of(self.kernel, rows, columns)
+            total = self._total(values)
+        if not np.isfinite(total):
+            self.block(rows.index, columns.index, dtype)  # names the place, if there is one
+        return values
+
+    def _total(self, values: NDArray[Any]) -> float:
+        """Finite unless some entry is not: one pass without a copy, none for some kernels."""
+        return 0.0 if getattr(self.kernel, "finite", False) else float(values.sum())
+
+    def diagonal(self, rows: Rows = slice(None)) -> NDArray[np.float64]:
+        """K(x_i, x_i)."""
+        if self.kernel is None:
+            at = np.arange(self.n)[rows]
+            picked = self.matrix[at, self.columns[at]]
+            return np.asarray(picked, dtype=np.float64).ravel()
+        return np.asarray(self.kernel.diagonal(self.prepared(np.float64)), dtype=np.float64)[rows]
+
+    def fill(self, G: NDArray[Any], ids: NDArray[np.int64], have: int = 0) -> None:
+        """The Gram matrix of the rows ``ids`` into G, of which the first ``have`` are there."""
+        m = len(ids)
+        edges = [*range(0, have, _TILE), *range(have, m, _TILE), m]
+        tiles = list(pairwise(edges))
+        picked = {a: self.picked(ids[a[0] : a[1]], G.dtype) for a in tiles}
+
+        def tile(a: tuple[int, int], b: tuple[int, int]) -> None:
+            values = self._tile(picked[a], picked[b], G.dtype)
+            if a == b:  # symmetric to the last bit
+                G[a[0] : a[1], b[0] : b[1]] = values
+                _mirror_half(G[a[0] : a[1], b[0] : b[1]])
+            elif values.size < _MIRROR:
+                G[a[0] : a[1], b[0] : b[1]] = values
+                G[b[0] : b[1], a[0] : a[1]] = values.T
+            else:
+                mirror(values, G, a[0], b[0], size=G.size, work=2 * values.size)
+
+        jobs = [
+            partial(tile, a, b) for at, a in enumerate(tiles) for b in tiles[at:] if b[0] >= have
+        ]
+        with one_blas_thread():
+            run_all(jobs, 1 if m * m < 2 * _SERIAL else None)  # one tile is most of it
+
+    def rows_into(
+        self,
+        G: NDArray[Any],
+        at: NDArray[np.int64],
+        picked: Any,
+        lo: int,
+        hi: int,
+        to: NDArray[np.int64],
+    ) -> None:
+        """Rows ``at`` and columns lo ... hi of the Gram matrix of ``picked`` into rows ``to``."""
+        left = picked.take(at) if self.kernel is not None else picked[at]
+        wide = _WIDE // max(1, min(len(at), _STEP))  # few rows: wider blocks, as large as others
+        wide = max(_STRIP, min(wide, -(-(hi - lo) // 4)))
+
+        def tile(first: int) -> None:
+            end = min(first + wide, hi)
+            for r in range(0, len(at), _STEP):
+                some = slice(r, min(r + _STEP, len(at)))
+                if self.kernel is None:
+                    rows, columns = left[some], picked[first:end]
+                else:
+                    rows, columns = left.slice(some.start, some.stop), picked.slice(first, end)
+                G[to[some], first:end] = self._tile(rows, columns, G.dtype)
+
+        jobs = [partial(tile, first) for first in range(lo, hi, wide)]
+        with one_blas_thread():
+            run_all(jobs, 1 if len(at) * (hi - lo) < _SERIAL else None)
+
+    def combine(
+        self,
+        rows: NDArray[np.int64],
+        coef: NDArray[np.float64],
+        ids: NDArray[np.int64],
+        dtype: Any = np.float64,
+    ) -> NDArray[np.float64]:
+        """sum_r coef_r K(x_r, x_i) for every i in ids; never more than a few blocks at once."""
+        return self.combine_many(rows, coef[:, None], ids, dtype)[:, 0]
+
+    def combine_many(
+        self,
+        rows: NDArray[np.int64],
+        coef: NDArray[np.float64],
+        ids: NDArray[np.int64],
+        dtype: Any = np.float64,
+    ) -> NDArray[np.float64]:
+        """The same for each column of coef."""
+        if not len(rows) or not len(ids):
+            return np.zeros((len(ids), coef.shape[1]))
+        if self.kernel is None:
+            return self._given(rows, coef, ids)
+        out = weighted_sums(self.kernel, self.picked(ids, dtype), self.picked(rows, dtype), coef)
+        if not np.isfinite(out).all() and np.isfinite(coef).all():
+            self.block(_run(ids), _run(rows), dtype)  # names the place, if it is the kernel
+        return out
+
+    def given(self) -> NDArray[Any] | None:
+        """The Gram matrix that was given, if it can be read as it is: dense, all its columns."""
+        matrix = self.matrix
+        if self.kernel is not None or not isinstance(matrix, np.ndarray):
+            return None
+        whole = matrix.shape[0] == matrix.shape[1] and np.array_equal(
+            self.columns, np.arange(self.n)
+        )
+        return matrix if whole and matrix.flags.c_contiguous else None
+
+    def _given(
+        self, rows: NDArray[np.int64], coef: NDArray[np.float64], ids: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The same from a Gram matrix that was given."""
+        K = self.given()
+        if K is not None and K.dtype == np.float64 and 16 * len(ids) * len(rows) > self.n**2:
+            full = np.zeros((self.n, coef.shape[1]))
+            full[rows] = coef
+            step = -(-self.n // 4)
+            jobs = [partial(np.matmul, K[at : at + step], full) for at in range(0, self.n, step)]
+            with one_blas_thread():
+                return np.concatenate(run_all(jobs, 1 if K.size < _SERIAL else None))[ids]
+        pieces = [self.block(ids[at : at + _STEP], rows) @ coef for at in range(0, len(ids), _STEP)]
+        return np.concatenate(pieces)
+
+    def combine_symmetric(
+        self, ids: NDArray[np.int64], coef: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """sum_r coef_r K(x_r, x_i) over the rows ids, for these rows: each value is made once."""
+        if self.kernel is None or not getattr(self.kernel, "symmetric", False):
+            return self.combine(ids, coef, ids)
+        whole = self.picked(ids, np.float64)
+        groups = groups_of(whole.matrix) if len(ids) ** 2 >= _WORTH else None
+        if groups is not None:
+            merged = sum_of_groups(coef[:, None], groups)[:, 0]
+            return self._symmetric(ids[groups[0]], merged)[groups[1]]
+        return self._symmetric(ids, coef)
+
+    def _symmetric(self, ids: NDArray[np.int64], coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        whole = self.picked(ids, np.float64)
+        cuts = list(pairwise([*range(0, len(ids), _TILE), len(ids)]))
+
+        def stripe(k: int) -> NDArray[np.float64]:
+            (a, b), total = cuts[k], np.zeros(len(ids))
+            left = whole.slice(a, b)
+            for lo, hi in cuts[k:]:
+                values = tile_of(self.kernel, left, whole.slice(lo, hi))
+                total[a:b] += values @ coef[lo:hi]
+                if lo > a:
+                    total[lo:hi] += coef[a:b] @ values
+            return total
+
+        jobs = [partial(stripe, k) for k in range(len(cuts))]
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            parts = run_all(jobs, 1 if len(ids) ** 2 < _SERIAL else None)
+        out = np.zeros(len(ids))
+        for part in parts:
+            out += part
+        if not np.isfinite(out).all() and np.isfinite(coef).all():
+            self.block(_run(ids), _run(ids))  # names the place, if it is the kernel
+        return out
+
+    def picked(self, rows: NDArray[np.int64], dtype: Any) -> Any:
+        """Some rows, taken out once for many strips."""
+        return rows if self.kernel is None else _some(self.prepared(dtype), _run(rows))
+
+
+def _some(whole: Any, rows: Rows) -> Any:
+    return whole.slice(rows.start, rows.stop) if isinstance(rows, slice) else whole.take(rows)
+
+
+def _mirror_half(square: NDArray[Any]) -> None:
+    """What is above the diagonal is copied below it, by stripes."""
+    for lo in range(0, len(square), _STRIPE):
+        hi = lo + _STRIPE
+        own = square[lo:hi, lo:hi]
+        own[:] = np.triu(own) + np.triu(own, 1).T
+        square[hi:, lo:hi] = square[lo:hi, hi:].T
+
+
+def _run(ids: NDArray[np.int64]) -> Rows:
+    """A slice where the numbers follow one another: no rows are copied then."""
+    if len(ids) and int(ids[-1]) - int(ids[0]) == len(ids) - 1 and (np.diff(ids) == 1).all():
+        return slice(int(ids[0]), int(ids[-1]) + 1)
+    return ids

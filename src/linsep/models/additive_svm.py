@@ -1,0 +1,835 @@
+"""The support vector machine with an additive kernel as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linsep.core import drive
+from linsep.core.checkpoint import load_checkpoint
+from linsep.core.drive import Limits, Moment, Outcome
+from linsep.core.lanes import one_blas_thread
+from linsep.core.problem import Problem, each_against_rest
+from linsep.core.protocol import Witness
+from linsep.core.status import Status
+from linsep.core.words import count, misplaced, percent
+from linsep.errors import DataError, GapWarning, ModelError, SettingError
+from linsep.formats.linear import _classes_in, _classes_out
+from linsep.kernels import Additive
+from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
+from linsep.kernels.tiles import negative_entry
+from linsep.losses.hinge import best_stretch
+from linsep.models.calibration import Calibrated
+from linsep.models.callbacks import CallbackBridge, observers_of
+from linsep.models.checked import checked_problem, overflow_words
+from linsep.models.params import (
+    Check,
+    boolean,
+    check_params,
+    either,
+    jobs,
+    none,
+    number,
+    one_of,
+    seed_of,
+)
+from linsep.proofs.additive import belong, measure_additive, scores_and_errors, squared_lengths
+from linsep.proofs.gap import Gap
+from linsep.solvers.kernel.additive import AdditiveSMO
+from linsep.solvers.one_vs_rest import OneVsRest
+
+# -- What the parameter ``kernel`` of AdditiveSVM may be, and what its rows must be ---------------
+
+
+_POWERS = {"intersection": -math.inf, "chi2": -1.0, "hellinger": 0.0}
+_NAMES = {power: name for name, power in _POWERS.items()}
+
+
+def _is_kernel(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in _POWERS
+    if isinstance(value, Additive):
+        return value.power <= 0
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return float(value) <= 0
+
+
+kernel_of = Check(
+    _is_kernel,
+    "'intersection', 'chi2', 'hellinger', a power p <= 0, or one of the kernels Intersection(), "
+    "ChiSquared(), Hellinger() and PowerMean(p) with p <= 0; others have no functions of single "
+    "features, so use KernelSVM",
+)
+
+
+def power_of(kernel: Any) -> float:
+    """The exponent of the power mean."""
+    if isinstance(kernel, str):
+        return _POWERS[kernel]
+    return float(kernel.power if isinstance(kernel, Additive) else kernel)
+
+
+def plain_kernel(kernel: Any) -> str | float:
+    """The kernel as a name or a number."""
+    power = power_of(kernel)
+    return _NAMES.get(power, power)
+
+
+def kernel_name(kernel: Any) -> str:
+    """The kernel in words."""
+    plain = plain_kernel(kernel)
+    return plain if isinstance(plain, str) else f"power mean (p = {plain:g})"
+
+
+def require_nonnegative(matrix: Any, kernel: Any, names: Any, who: str) -> None:
+    """Raise DataError at the first negative entry, with its place."""
+    found = negative_entry(matrix, names)
+    if found is not None:
+        raise DataError(
+            f"Negative values in data passed to {who}: {found}. The {kernel_name(kernel)} kernel "
+            "compares histograms, whose entries are >= 0; shift the column, split it into a "
+            "positive and a negative part, or use KernelSVM with RBF."
+        )
+
+
+# -- How a fit of AdditiveSVM runs: the checks before it, the run, and what is kept of it ---------
+
+
+_LARGEST = 1e100
+_PREDICTING = ("function_", "intercept_", "classes_", "n_features_in_")
+
+
+class AdditiveRun(Calibrated, CallbackSupportMixin):
+    """Methods of AdditiveSVM that train."""
+
+    kernel: Any
+    C: float
+    tol: float
+    max_iter: int
+    time_limit: float | None
+    class_weight: Any
+    random_state: Any
+    verbose: int
+    callbacks: Any
+    status_: Status
+    certificate_: Gap
+    outcome_: Outcome[Any]
+    n_iter_: int
+    _rounding: float
+
+    _checks: ClassVar[dict[str, Check]] = {
+        "kernel": kernel_of,
+        "C": Check(lambda v: number(0, above=True).test(v) and v < np.inf, "a finite number > 0"),
+        "tol": number(0, above=True),
+        "max_iter": number(1, whole=True),
+        "time_limit": either(none, number(0)),
+        "warm_start": boolean,
+        "n_jobs": jobs,
+    }
+
+    @with_callbacks
+    def resume(
+        self, X: Any, y: ArrayLike, checkpoint: Any, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Go on with a fit that was stopped, from the file its checkpoints were written to."""
+        with one_blas_thread():
+            problem = self._problem(X, y, sample_weight)
+            if power_of(self.kernel) == 0.0:
+                raise ModelError("kernel='hellinger' writes no checkpoints; start the fit afresh.")
+            state = load_checkpoint(checkpoint, problem, smo_solver(self, problem))
+            self._run(problem, X, y, state)
+            return self._calibrate(X, y, sample_weight)
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        check_params(self, self._checks | self._calibration_check())
+        problem = checked_problem(self, X, y, sample_weight)
+        require_nonnegative(problem.matrix, self.kernel, problem.feature_names, type(self).__name__)
+        data = problem.matrix.data if problem.sparse else problem.matrix
+        if data.size and float(data.max()) > _LARGEST:
+            raise DataError(
+                f"X reaches {float(data.max()):.3g}, too large for sums; scale the columns, for "
+                "instance with sklearn.preprocessing.MaxAbsScaler."
+            )
+        return problem
+
+    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> None:
+        power = power_of(self.kernel)
+        observers = observers_of(self)  # sets the callbacks that the bridge looks for
+        bridge = CallbackBridge(self, X, y, partial(present, power), _PREDICTING)
+        observers.append(bridge)
+        if power == 0.0:
+            fitted = fit_hellinger(self, problem, observers)
+        else:
+            limits = Limits(steps=self.max_iter, seconds=self.time_limit)
+            fitted = fit_smo(self, problem, power, state, limits, observers, drive)
+        self._keep(problem, fitted)
+        bridge.close()
+        self._warn(problem)
+
+    def _proof(self, problem: Problem, fitted: Fitted) -> Gap:
+        return measure_additive(
+            problem, fitted.function, fitted.offsets, np.abs(fitted.dual), float(self.C),
+            kernel_name(self.kernel),
+        )  # fmt: skip
+
+    def _keep(self, problem: Problem, fitted: Fitted) -> None:
+        outcome = fitted.outcome
+        certificate = self._proof(problem, fitted)
+        if certificate.relative_gap > self.tol and outcome.status is not Status.DIVERGED:
+            longer = stretched(problem, fitted, float(self.C))
+            other = self._proof(problem, longer)
+            if other.relative_gap < certificate.relative_gap:
+                fitted, certificate = longer, other
+        support = np.flatnonzero(fitted.dual.any(axis=0))
+        index = problem.row_index
+        self.classes_ = problem.classes
+        self.function_ = fitted.function
+        self.intercept_ = fitted.offsets
+        self.support_ = support if index is None else index[support]
+        self.dual_coef_ = fitted.dual[:, support]
+        self._n_fitted, self._C_fitted = problem.n, float(self.C)
+        self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
+        self.n_updates_ = int(outcome.state.n_updates)
+        self.status_ = certificate.settle(outcome.status, self.tol)
+        self.certificate_ = certificate
+        self.solver_used_ = fitted.words
+        self.outcome_ = outcome
+        missed = not self.status_.ok
+        self._rounding = rounding_of(problem, fitted, float(self.C)) if missed else 0.0
+
+    def _warn(self, problem: Problem) -> None:
+        status, gap = self.status_, self.certificate_
+        if status is Status.DIVERGED:
+            raise DataError(overflow_words(problem))
+        if status.ok or self.outcome_.interrupted:
+            return
+        warnings.warn(
+            f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). The objective "
+            f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
+            f"best possible one; tol asks for {percent(self.tol, 3)}. {self._advice()}",
+            GapWarning,
+            stacklevel=5,
+        )
+
+    def _advice(self) -> str:
+        """What would help."""
+        gap, rounding = self.certificate_, self._rounding
+        if 2 * rounding > gap.objective - gap.lower_bound:
+            return (
+                f"C = {self.C:g} multiplies the rounding errors of the scores: {rounding:.3g} of "
+                "the objective is more than double precision can prove. A smaller C, or a "
+                f"tol of {max(2.0 * gap.relative_gap, self.tol):.2g}, has a proof."
+            )
+        if self.status_ is Status.STALLED:
+            return "A smaller C, or columns on a smaller scale, make the problem easier."
+        return "Raise max_iter or time_limit, or lower C."
+
+    def _seed(self) -> int:
+        return seed_of(self.random_state)
+
+
+# -- What an additive machine says: its functions, its proof for given rows, its summary ----------
+
+
+Array = NDArray[np.float64]
+
+_SHOWN = 6
+
+
+class AdditiveFacts:
+    """Methods of a fitted machine beside fit and predict."""
+
+    function_: AdditiveFunction
+
+    def feature_function(self, k: Any, x: ArrayLike | None = None) -> tuple[Array, Array]:
+        """h_k as points: f(x) = sum_k h_k(x_k) + b.
+
+        Parameters
+        ----------
+        k : int or str
+            Number or name of the feature.
+        x : array, optional
+            Where to evaluate it, values >= 0. Without it, 0 and the values of the support
+            vectors; for the intersection kernel h_k is straight between them, and constant
+            after the last.
+
+        Returns
+        -------
+        x : array of shape (m,)
+        h : array of shape (m,) for two classes, (m, n_classes) for more
+        """
+        me: Any = self
+        check_is_fitted(me)
+        k = _feature(me, k)
+        function = self.function_
+        own = slice(function.start[k], function.start[k + 1])
+        at = np.append(0.0, function.values[own]) if x is None else np.ravel(np.asarray(x, float))
+        if not (np.isfinite(at).all() and (at >= 0).all()):
+            raise SettingError(f"x holds {at[~(at >= 0)][:1]}; h_k is defined for numbers >= 0.")
+        values, coef = function.values[own], function.coef[own]
+        one = AdditiveFunction(function.power, np.array([0, len(values)]), values, coef)
+        h = one.scores(at[:, None])
+        return at, h[:, 0] if h.shape[1] == 1 else h
+
+    def feature_ranges(self) -> Array:
+        """How much each feature can move the score: max h_k - min h_k over 0 and the support.
+
+        Shape (d,) for two classes, (n_classes, d) for more.
+        """
+        me: Any = self
+        check_is_fitted(me)
+        function = self.function_
+        h = function.at_slots()
+        high, low = np.zeros((function.d, h.shape[1])), np.zeros((function.d, h.shape[1]))
+        feature = np.repeat(np.arange(function.d), np.diff(function.start))
+        np.maximum.at(high, feature, h)
+        np.minimum.at(low, feature, h)
+        out = (high - low).T
+        return out[0] if len(out) == 1 else out
+
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Gap:
+        """The proof again, from these rows: what ``linsep.certify`` gives."""
+        me: Any = self
+        check_is_fitted(me)
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        if X.shape[1] != me.n_features_in_:
+            raise ModelError(
+                f"X has {count(X.shape[1], 'feature')}, the model {me.n_features_in_}."
+            )
+        require_nonnegative(X, me.kernel, None, type(me).__name__)
+        y = np.asarray(y)
+        n = X.shape[0]
+        problem = Problem(X, y, sample_weight=me._weights(y, sample_weight))
+        if list(problem.classes) != list(me.classes_):
+            raise ModelError(
+                f"the labels are {problem.classes.tolist()}, the model's {me.classes_.tolist()}; "
+                "a proof needs the rows that were trained on."
+            )
+        dual = np.zeros((len(me.dual_coef_), n))
+        inside = me.support_ < n
+        dual[:, me.support_[inside]] = me.dual_coef_[:, inside]
+        if problem.row_index is not None:
+            dual = dual[:, problem.row_index]
+        if not belong(problem, self.function_, dual):
+            dual[:] = 0.0  # other rows, or an altered file: they prove nothing
+        return measure_additive(
+            problem, me.function_, me.intercept_, np.abs(dual), float(me.C),
+            kernel_name(me.kernel),
+        )  # fmt: skip
+
+    def summary(self) -> str:
+        """What was fitted, why it stopped, and what is proved about it, in words."""
+        me: Any = self
+        check_is_fitted(me)
+        gap, outcome = me.certificate_, getattr(me, "outcome_", None)
+        lines = [
+            f"{type(me).__name__}: {me.status_.value}",
+            f"  algorithm   {me.solver_used_}",
+            f"  minimised   {gap.words}",
+            f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
+            f"  proved      within {percent(gap.relative_gap)} of the best possible",
+            f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
+            f"  support     {count(len(me.support_), 'vector')}, "
+            f"{count(len(self.function_.values), 'value')} in {count(self.function_.d, 'feature')}",
+            *self._strongest(),
+        ]
+        if outcome is not None:
+            passes = count(outcome.passes, "pass", spec=".4g")
+            work = f"{count(outcome.steps, outcome.unit)}, {passes}"
+            lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
+        return "\n".join(lines)
+
+    def _strongest(self) -> list[str]:
+        """The features that move the score most."""
+        me: Any = self
+        ranges = np.atleast_2d(self.feature_ranges()).max(axis=0)
+        names = getattr(me, "feature_names_in_", None)
+        order = [int(k) for k in np.argsort(-ranges)[:_SHOWN] if ranges[k] > 0]
+        words = [f"{f'x{k + 1}' if names is None else names[k]} {ranges[k]:.4g}" for k in order]
+        return [f"  features    {', '.join(words)} (largest change of the score)"] if words else []
+
+
+def _feature(model: Any, k: Any) -> int:
+    names = getattr(model, "feature_names_in_", None)
+    if isinstance(k, str):
+        found: Any = [] if names is None else np.flatnonzero(np.asarray(names) == k)
+        if not len(found):
+            raise SettingError(f"there is no feature {k!r}; give its number, or a name of fit.")
+        return int(found[0])
+    d = int(model.n_features_in_)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not -d <= k < d:
+        raise SettingError(f"there is no feature {k!r}; give a number from 0 to {d - 1}.")
+    return int(k) % d
+
+
+# -------------------------------------------------------------------------------------------------
+
+
+class AdditiveSVM(AdditiveFacts, AdditiveRun, ClassifierMixin, BaseEstimator):
+    """Support vector machine for histograms, at cost linear in rows and features.
+
+    The kernel is a sum over features of a mean of two numbers >= 0,
+    K(x, z) = sum_k M_p(x_k, z_k) with the power mean of exponent p <= 0. The decision is
+    f(x) = sum_k h_k(x_k) + b, one function for each feature. Training and prediction work with
+    these functions: no kernel matrix is built, and prediction does not depend on the number of
+    support vectors. The answer is that of the exact kernel machine, with a proved duality gap.
+
+    Parameters
+    ----------
+    kernel : {"intersection", "chi2", "hellinger"}, number <= 0 or kernel, default="intersection"
+        "intersection" is min(x, z) (p = -inf), "chi2" is 2 x z / (x + z) with 0/0 = 0 (p = -1),
+        "hellinger" is sqrt(x z) (p = 0); a number is the exponent p of the power mean. Kernels
+        of ``linsep.kernels`` (Intersection, ChiSquared, Hellinger, PowerMean) will do too.
+    C : float, default=1.0
+        Cost of a violation.
+    tol : float, default=1e-3
+        Relative duality gap to reach.
+    max_iter : int, default=100000
+        Limit of working sets (of passes for "hellinger").
+    time_limit : float or None, default=None
+        Limit in seconds; the best model so far is kept, with its proof.
+    class_weight : dict, "balanced" or None, default=None
+    random_state : int, RandomState or None, default=None
+        Chooses the rows to begin with; None is 0.
+    warm_start : bool, default=False
+        Start from the dual variables of the last fit, if it had the same rows.
+    verbose : int, default=0
+        Show progress on stderr.
+    callbacks : list or None, default=None
+        Observers of linsep or callbacks of scikit-learn.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
+    n_jobs : int or None, default=None
+        Threads for three classes and more; None or -1 means all cores. The result does not
+        depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    intercept_ : array of shape (1,) or (n_classes,)
+        Offsets b; they are not penalised.
+    support_ : array of shape (n_support,)
+        Rows with a dual variable that is not zero.
+    dual_coef_ : array of shape (1, n_support) or (n_classes, n_support)
+        y alpha of these rows.
+    function_ : AdditiveFunction
+        The functions h_k: values and coefficients of every feature.
+    n_iter_ : int
+        Passes over the data.
+    status_ : Status
+        Why it stopped; its value is a sentence.
+    certificate_ : Gap
+        objective, lower_bound, gap, relative_gap, errors, margin; recomputed from the data.
+    solver_used_ : str
+    outcome_ : Outcome
+
+    See Also
+    --------
+    linsep.KernelSVM : Any kernel, with blocks of the kernel matrix.
+    linsep.kernels.PowerMean : The kernel by itself.
+
+    Notes
+    -----
+    Three classes and more: one machine for each class against the rest. Entries of X must be
+    >= 0; features are not scaled, and min, chi2 and Hellinger all grow in proportion with x.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> X = [[3, 0, 1], [4, 1, 0], [0, 3, 1], [1, 5, 0]]
+    >>> model = linsep.AdditiveSVM(kernel="chi2").fit(X, ["a", "a", "b", "b"])
+    >>> model.predict([[5, 1, 1], [0, 2, 2]]).tolist(), model.status_.name
+    (['a', 'b'], 'CERTIFIED')
+    """
+
+    fit_intercept: ClassVar[bool] = True
+    loss: ClassVar[str] = "hinge"
+
+    def __init__(
+        self,
+        kernel: Any = "intersection",
+        *,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 100_000,
+        time_limit: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Any = None,
+        calibrate: str | None = None,
+        calibrate_cv: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
+        self.n_jobs = n_jobs
+
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on X and y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Entries >= 0: counts, frequencies, intensities.
+        y : array of shape (n_samples,)
+            Any labels, two classes or more.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; a row of weight s counts as s rows.
+
+        Returns
+        -------
+        self
+        """
+        with one_blas_thread():
+            problem = self._problem(X, y, sample_weight)
+            self._run(problem, X, y)
+            return self._calibrate(X, y, sample_weight)
+
+    # -- the answer -------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores sum_k h_k(x_k) + b: shape (n,) for two classes, (n, K) for more."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        names = getattr(self, "feature_names_in_", None)
+        require_nonnegative(X, self.kernel, names, type(self).__name__)
+        scores = self.function_.scores(X) + self.intercept_
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Classes of the rows; a score of exactly 0 is the positive (last) class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.asarray(self.classes_[(scores >= 0).astype(int)])
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    # -- model files ------------------------------------------------------------------------
+
+    def to_model(self) -> dict[str, Any]:
+        """Fields of the model file; see ``linsep.save``."""
+        return self._calibration_out(additive_to_model(self))
+
+    @classmethod
+    def from_model(cls, fields: dict[str, Any]) -> Self:
+        """The estimator of a model file; see ``linsep.load``."""
+        model: Self = additive_from_model(cls, fields)
+        return model._calibration_in(fields)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+# -- How AdditiveSVM is trained: working sets, or the linear machine for the Hellinger kernel -----
+
+
+_LEAST = 6144  # rows that a working set of two classes may have
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit leaves: the functions, the offsets and y alpha of all rows."""
+
+    function: AdditiveFunction
+    offsets: Array
+    dual: Array
+    outcome: Outcome[Any]
+    words: str
+
+
+def smo_solver(model: Any, problem: Problem) -> Any:
+    """The solver of a fit."""
+    entries = problem.matrix.nnz if problem.sparse else problem.n * problem.d
+    parts = 1 if problem.binary else problem.K / 4
+    # the blocks of all working sets take no more than 150 MB, or a few times the memory of the
+    # data; a Newton step on a block is much cheaper than products with all of its rows
+    most = int(np.clip(np.sqrt(4 * entries / parts), max(2048, _LEAST / np.sqrt(parts)), 8192))
+    solver = AdditiveSMO(
+        power_of(model.kernel),
+        float(model.C),
+        0.99 * float(model.tol),
+        most=most,
+        seed=model._seed(),
+    )
+    if problem.binary:
+        return solver
+    return OneVsRest(solver, None if model.n_jobs in (None, -1) else model.n_jobs)
+
+
+def fit_smo(
+    model: Any, problem: Problem, power: float, state: Any, limits: Any, observers: Any, drive: Any
+) -> Fitted:
+    """Working sets, with the scores of all rows through the functions of single features."""
+    solver = smo_solver(model, problem)
+    levels = levels_of(problem, power)
+    if state is None:
+        state = solver.init(problem, start=_warm(model, problem))
+    outcome = drive(problem, solver, state, limits=limits, observers=observers)
+    dual = _dual(problem, outcome.witness)
+    function = _function(levels, dual)
+    words = (
+        f"working sets of {solver.size if problem.binary else solver.solver.size} rows by pairs, "
+        "scores through functions of single features"
+    )
+    return Fitted(function, outcome.witness.a.copy(), dual, outcome, words)
+
+
+def _dual(problem: Problem, witness: Witness) -> Array:
+    """y alpha of all rows, one line for each machine."""
+    part, row = np.divmod(witness.rows, problem.n)
+    signs = [problem.sign] if problem.binary else [p.sign for p in each_against_rest(problem)]
+    dual = np.zeros((len(signs), problem.n))
+    dual[part, row] = witness.multipliers
+    return dual * np.array(signs)
+
+
+def _function(levels: Levels, dual: Array) -> AdditiveFunction:
+    rows = np.flatnonzero(dual.any(axis=0))
+    return levels.function(rows, np.ascontiguousarray(dual[:, rows].T))
+
+
+def present(power: float, now: Moment[Any]) -> dict[str, Any]:
+    """What a copy of the estimator needs to predict with what is known during a fit."""
+    problem, witness = now.problem, now.solver.witness(now.problem, now.state)
+    if power == 0.0:
+        coef, offsets = problem.split(witness.a)
+        function = _straight(np.atleast_2d(coef))
+    else:
+        function = _function(levels_of(problem, power), _dual(problem, witness))
+        offsets = witness.a
+    return {
+        "function_": function,
+        "intercept_": np.atleast_1d(offsets).copy(),
+        "classes_": problem.classes,
+        "n_features_in_": problem.d,
+    }
+
+
+def _straight(coef: Array) -> AdditiveFunction:
+    """h_k(x) = w_k sqrt(x)."""
+    d = coef.shape[1]
+    return AdditiveFunction(0.0, np.arange(d + 1), np.ones(d), np.ascontiguousarray(coef.T))
+
+
+def _warm(model: Any, problem: Problem) -> Any:
+    """Dual variables of the last fit, where it had the same rows."""
+    K = 1 if problem.binary else problem.K
+    if not model.warm_start or not hasattr(model, "dual_coef_"):
+        return None
+    if model._n_fitted != problem.n or len(model.dual_coef_) != K:
+        return None
+    support = model.support_
+    if problem.row_index is not None:
+        place = np.searchsorted(problem.row_index, support)
+        if not np.isin(support, problem.row_index).all():
+            return None
+        support = place
+    alpha = np.zeros((K, problem.n))
+    alpha[:, support] = np.abs(model.dual_coef_) * (float(model.C) / model._C_fitted)
+    return alpha[0] if problem.binary else list(alpha)
+
+
+def fit_hellinger(model: Any, problem: Problem, observers: Any) -> Fitted:
+    """sqrt(x z) is the product of square roots: a linear machine, h_k(x) = w_k sqrt(x)."""
+    from linsep.models.linear_svm import LinearSVM
+
+    matrix = problem.matrix
+    root = matrix.sqrt() if problem.sparse else np.sqrt(matrix)
+    linear = LinearSVM(
+        float(model.C), tol=0.9 * float(model.tol), max_iter=model.max_iter,
+        time_limit=model.time_limit, random_state=model._seed(), callbacks=list(observers),
+        n_jobs=model.n_jobs,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)  # told by the certificate of this machine
+        linear.fit(root, problem.label, sample_weight=problem.weight)
+    function = _straight(linear.coef_)
+    dual = np.zeros((len(linear.coef_), problem.n))
+    dual[:, linear.support_] = linear.dual_coef_
+    words = f"linear machine on square roots: {linear.solver_used_}"
+    return Fitted(function, linear.intercept_.copy(), dual, linear.outcome_, words)
+
+
+# -- A machine made a little longer, where a huge C multiplies what is lost to rounding -----------
+#
+# With margins of 1 - 1e-13 and C = 1e9 the losses of a thousand rows are as large as the rest of
+# the objective. The machine s f with s = 1 + 1e-12 has none, and |w|^2 grows by 2e-12 of itself.
+# alpha becomes s alpha, which must stay in its box: it does where no variable is at its bound.
+
+
+_LONGEST = 2.0
+_ROUNDED = 1.0 - 1e-14  # the scores of the longer machine are rounded anew
+
+
+def stretched(problem: Problem, fitted: Fitted, C: float) -> Fitted:
+    """Every machine times the best factor from 1 to what its box allows, errors counted."""
+    function, offsets, cost = fitted.function, fitted.offsets, C * problem.weight
+    scores, off = scores_and_errors(problem, function, offsets)
+    squared = squared_lengths(function)
+    factors = np.ones(len(offsets))
+    for k, part in enumerate([problem] if problem.binary else each_against_rest(problem)):
+        safe = (part.sign * scores[:, k] - off[:, k]) * _ROUNDED
+        alpha = np.abs(fitted.dual[k])
+        used = alpha > 0
+        room = float((cost[used] / alpha[used]).min(initial=_LONGEST))
+        factors[k] = best_stretch(float(squared[k]), cost, safe, max(1.0, room))
+    longer = AdditiveFunction(
+        function.power, function.start, function.values, function.coef * factors
+    )
+    dual = np.clip(fitted.dual * factors[:, None], -cost, cost)
+    return replace(fitted, function=longer, offsets=offsets * factors, dual=dual)
+
+
+def rounding_of(problem: Problem, fitted: Fitted, C: float) -> float:
+    """What the errors of the scores, multiplied by C, may add to the objective."""
+    scores, off = scores_and_errors(problem, fitted.function, fitted.offsets)
+    cost, total = C * problem.weight, 0.0
+    for k, part in enumerate([problem] if problem.binary else each_against_rest(problem)):
+        near = part.sign * scores[:, k] < 1.0 + off[:, k]
+        total += float((cost * off[:, k])[near].sum())
+    return total
+
+
+# -- What an additive machine puts into a model file, and how it comes back -----------------------
+
+
+_MORE = {
+    "class_weight": either(
+        none, one_of("balanced"), Check(lambda v: isinstance(v, dict), "weights by class")
+    )
+}
+_OF_A_RUN = ("callbacks", "verbose")
+_EXTRA = ("n_iter_", "n_updates_", "solver_used_", "preprocessing_", "_n_fitted", "_C_fitted")
+
+
+def additive_to_model(model: Any) -> dict[str, Any]:
+    """Fields of a fitted machine."""
+    if not hasattr(model, "function_"):
+        raise ModelError("AdditiveSVM is not fitted; call fit before saving it.")
+    params = {k: v for k, v in model.get_params(deep=False).items() if k not in _OF_A_RUN}
+    params["kernel"] = plain_kernel(model.kernel)
+    names = getattr(model, "feature_names_in_", None)
+    function = model.function_
+    return {
+        "params": params,
+        "classes": _classes_out(np.asarray(model.classes_)),
+        "n_features": int(model.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "start": function.start,
+        "values": function.values,
+        "coef": function.coef,
+        "intercept": model.intercept_,
+        "support": model.support_,
+        "dual_coef": model.dual_coef_,
+        "status": {"name": model.status_.name, "sentence": model.status_.value},
+        "certificate": model.certificate_.to_dict(),
+        "extra": {key: getattr(model, key) for key in _EXTRA if hasattr(model, key)},
+    }
+
+
+def additive_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
+    """Give a fitted machine of class ``cls``."""
+    model = cls(**fields["params"])
+    _check_settings(model)
+    model.classes_ = _classes_in(fields["classes"])
+    d, K = fields["n_features"], len(model.classes_)
+    if type(d) is not int or d < 1 or K < 2:
+        raise ModelError(f"n_features is {d!r} and there are {K} classes")
+    m = 1 if K == 2 else K
+    model.n_features_in_ = d
+    model.function_ = _read_function(fields, power_of(model.kernel), d, m)
+    model.intercept_ = _numbers(fields, "intercept", (m,))
+    support = np.asarray(fields["support"])
+    if support.ndim != 1 or support.dtype.kind not in "iu" or (support < 0).any():
+        raise ModelError("support is not a list of row numbers")
+    model.support_ = support.astype(np.int64)
+    model.dual_coef_ = _numbers(fields, "dual_coef", (m, len(support)))
+    names = fields.get("feature_names")
+    if names is not None:
+        if len(names) != d:
+            raise ModelError(f"feature_names has {len(names)} names for {d} features")
+        model.feature_names_in_ = np.array(names, dtype=object)
+    for key, value in (fields.get("extra") or {}).items():
+        if key not in _EXTRA:
+            raise ModelError(f"extra has the unknown entry {key!r}")
+        setattr(model, key, value)
+    _check_extra(model)
+    try:
+        model.status_ = Status[fields["status"]["name"]]
+    except KeyError as error:
+        raise ModelError(f"status {error} is not known") from error
+    model.certificate_ = Gap.from_dict(fields["certificate"])
+    return model
+
+
+def _check_settings(model: Any) -> None:
+    """Parameters that fit would refuse are refused here."""
+    try:
+        check_params(model, model._checks | model._calibration_check() | _MORE)
+    except SettingError as error:
+        raise ModelError(f"params: {error}") from error
+
+
+def _check_extra(model: Any) -> None:
+    for name in ("n_iter_", "n_updates_", "_n_fitted"):
+        value = getattr(model, name, 0)
+        if type(value) is not int or value < 0:
+            raise ModelError(f"{name} is {value!r}, not a whole number >= 0")
+    last = int(model.support_.max(initial=-1))
+    if last >= getattr(model, "_n_fitted", np.inf):
+        raise ModelError(f"support names row {last} of {model._n_fitted}")
+    if not number(0, above=True).test(getattr(model, "_C_fitted", 1.0)):
+        raise ModelError(f"_C_fitted is {model._C_fitted!r}, not a number > 0")
+
+
+def _read_function(fields: Mapping[str, Any], power: float, d: int, m: int) -> AdditiveFunction:
+    values = np.asarray(fields["values"], dtype=np.float64)
+    start = np.asarray(fields["start"])
+    wrong = start.shape != (d + 1,) or start.dtype.kind not in "iu" or (np.diff(start) < 0).any()
+    if wrong or start[0] != 0 or values.shape != (int(start[-1]),):
+        raise ModelError(f"start does not cut {values.size} values into {d} features")
+    rising = np.diff(values) > 0
+    edges = start[1:-1]
+    rising[edges[(edges > 0) & (edges < len(values))] - 1] = True
+    if not (np.isfinite(values).all() and (values > 0).all() and rising.all()):
+        raise ModelError("values are not positive numbers in rising order")
+    coef = _numbers(fields, "coef", (len(values), m))
+    return AdditiveFunction(power, start.astype(np.int64), values, coef)
+
+
+def _numbers(fields: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Any:
+    array = np.ascontiguousarray(fields[name], dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ModelError(f"{name} is not an array of finite numbers of shape {shape}")
+    return array

@@ -1,0 +1,1 @@
+"""Models of other libraries: what they minimise, and how far they are from it."""

@@ -1,0 +1,516 @@
+"""linsep.certify(model, X, y): how far a fitted model is from the best one, with proof."""
+
+from __future__ import annotations
+
+import os
+from copy import copy
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.utils import compute_class_weight
+
+from linsep.core import drive
+from linsep.core.drive import Limits
+from linsep.core.problem import Problem, against_rest
+from linsep.core.protocol import Witness
+from linsep.core.words import count
+from linsep.errors import ModelError, SettingError
+from linsep.formats import load
+from linsep.formats.liblinear import LiblinearModel, is_liblinear
+from linsep.formats.libsvm import LibsvmModel, is_libsvm
+from linsep.losses.hinge import derivative
+from linsep.models.checked import row_weights
+from linsep.models.foreign.objectives import (
+    Claim,
+    claim_of,
+    claim_of_liblinear,
+    claim_of_libsvm,
+    cost_of,
+    located,
+)
+from linsep.models.kernel_proof import certify_svc
+from linsep.models.logistic_regression import choose_logistic
+from linsep.models.svm_choice import choose_solver, hard_machine, is_small
+from linsep.proofs.gap import Gap, Objective, measure
+from linsep.proofs.logistic import logistic_gap
+from linsep.proofs.penalties import l1_gap, ridge_gap
+from linsep.proofs.rivals import measure_machine
+
+Array = NDArray[np.float64]
+
+
+def certify(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    C: float | None = None,
+    class_weight: Any = None,
+    tol: float = 1e-3,
+    time_limit: float | None = 10.0,
+) -> Gap:
+    """Bound how far a fitted model is from the best one of its objective.
+
+    Parameters
+    ----------
+    model : fitted model
+        Of linsep or of scikit-learn: LinearSVC, SVC with any kernel, NuSVC with a linear one,
+        SGDClassifier, LogisticRegression (two classes or softmax, with or without a penalty),
+        RidgeClassifier, Perceptron; ``linsep.Linear(coef, intercept)``; a model of LIBLINEAR or
+        LIBSVM, as an object of their Python interfaces, or the path of a model file. Of a
+        pipeline the last step is certified, on the rows that it sees, and of a search its best
+        estimator.
+    X, y : array or sparse matrix, and labels
+        The rows it was trained on.
+    sample_weight : array, optional
+        The weights it was trained with.
+    C : float, optional
+        Cost that a model of LIBLINEAR or LIBSVM was trained with; files do not hold it.
+    class_weight : dict, optional
+        Weights of the classes that such a model was trained with (-w).
+    tol : float, default=1e-3
+        When the margins of the model itself do not prove it to be this close to the best one, a
+        dual solver looks for a better bound.
+    time_limit : float or None, default=10.0
+        Seconds for that search.
+
+    Returns
+    -------
+    Gap
+        objective, lower_bound, gap, relative_gap, errors, margin; ``words`` names the
+        objective. lower_bound is a true lower bound, whatever the model is.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> from sklearn.svm import LinearSVC
+    >>> table = linsep.data.load("students")
+    >>> other = LinearSVC(loss="hinge", random_state=0).fit(table.X, table.y)
+    >>> report = linsep.certify(other, table.X, table.y)
+    >>> report.relative_gap < 0.01, report.words.split("; ")[1]
+    (True, 'the intercept is penalised as the weight of a constant feature 1')
+    """
+    model, X = _unwrapped(model, X)
+    text = isinstance(model, LiblinearModel | LibsvmModel)
+    if not text and (C is not None or class_weight is not None):
+        raise SettingError(
+            f"C and class_weight are for models of LIBLINEAR and LIBSVM; {type(model).__name__} "
+            "knows its own."
+        )
+    if C is not None and not C > 0:
+        raise SettingError(f"C must be a number > 0. Got {C!r} instead.")
+    if hasattr(model, "certificate_for"):  # a likelihood has bounds of its own
+        return model.certificate_for(X, y, sample_weight)  # type: ignore[no-any-return]
+    y = np.asarray(y)
+    if isinstance(model, LibsvmModel):
+        X = _as_matrix(X)
+        model = model.widened(X.shape[1])
+        if model.kernel != "linear":
+            return _kernel_machine(model, X, y, sample_weight, C, class_weight)
+        claim = claim_of_libsvm(model, X, y, C, class_weight)
+    elif isinstance(model, LiblinearModel):
+        claim = claim_of_liblinear(model, C, class_weight)
+    elif type(model).__name__ == "SVC" and model.kernel != "linear" and hasattr(model, "support_"):
+        return certify_svc(model, X, y, sample_weight)
+    else:
+        claim = claim_of(model, len(y))
+    report = _certified(model, claim, X, y, sample_weight, tol, time_limit)
+    return replace(report, words=f"{report.words}; {claim.note}") if claim.note else report
+
+
+def _unwrapped(model: Any, X: Any) -> tuple[Any, Any]:
+    """The classifier itself, and the rows as it sees them."""
+    if isinstance(model, str | os.PathLike):
+        return load(model), X
+    if is_liblinear(model):
+        return LiblinearModel.from_object(model), X
+    if is_libsvm(model):
+        return LibsvmModel.from_object(model), X
+    if hasattr(model, "best_estimator_"):  # a search
+        return _unwrapped(model.best_estimator_, X)
+    steps = getattr(model, "steps", None)
+    if isinstance(steps, list):  # a pipeline: its last step, on the rows that it sees
+        return _unwrapped(steps[-1][1], model[:-1].transform(X) if len(steps) > 1 else X)
+    many = {"calibrated_classifiers_": "[k].estimator", "estimators_": "[k]"}
+    for name, part in many.items():
+        ours = type(model).__module__.startswith("linsep.")
+        if hasattr(model, name) and not ours and not hasattr(model, "coef_"):
+            raise ModelError(
+                f"{type(model).__name__} has no objective of its own but holds classifiers "
+                f"that were trained on different rows or labels; certify model.{name}{part} on "
+                "the rows and labels it was trained on."
+            )
+    return model, X
+
+
+def _as_matrix(X: Any) -> Any:
+    return X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+
+
+def _kernel_machine(
+    model: LibsvmModel, X: Any, y: Any, sample_weight: Any, C: float | None, class_weight: Any
+) -> Gap:
+    """A model of LIBSVM in the clothes of scikit-learn's SVC."""
+    twin: Any = copy(model)
+    twin.C, note = cost_of(model, C, class_weight)
+    twin.class_weight = class_weight or model.class_weight
+    twin.support_, twin._gamma = located(model, X, y), model.gamma
+    twin.support_vectors_ = X[twin.support_]
+    report: Gap = certify_svc(twin, X, y, sample_weight)
+    return replace(report, words=f"{report.words}; {note}") if note else report
+
+
+def _certified(
+    model: Any, claim: Claim, X: Any, y: Any, sample_weight: Any, tol: float, limit: float | None
+) -> Gap:
+    weight = _weights(claim, y, sample_weight)
+    problem = Problem(X, y, sample_weight=weight, fit_intercept=claim.objective.intercept != "none")
+    coef, intercept = _weights_of(model, claim, problem)
+    if problem.binary:
+        a = np.append(coef[0], intercept[0])
+        return certify_plane(problem, claim, a, _alpha(claim, problem, 0), tol, limit)
+    if claim.kind == "softmax":
+        a = np.column_stack([coef, intercept]).ravel()
+        return bounded_softmax(problem, a, claim.objective.C, claim.reference, tol, limit)
+    if claim.kind == "machine":
+        alphas = [_alpha(claim, problem, k) for k in range(problem.K)]
+        known = None if alphas[0] is None else np.column_stack([a for a in alphas if a is not None])
+        return certify_machine(problem, coef, intercept, claim.objective, known, tol, limit)
+    if claim.pairs:
+        return certify_pairs(problem, claim, coef, intercept, tol, limit)
+    return _against_the_rest(problem, claim, coef, intercept, y, sample_weight, tol, limit)
+
+
+def _against_the_rest(
+    problem: Problem, claim: Claim, coef: Array, intercept: Array, y: Any, sample_weight: Any,
+    tol: float, limit: float | None,
+) -> Gap:  # fmt: skip
+    """One plane for each class."""
+    share = None if limit is None else limit / problem.K
+    by_class = None
+    if claim.class_weight is not None and claim.positive_only:
+        by_class = _class_weights(claim, problem.classes, y, sample_weight)
+    parts = [
+        certify_plane(_part(problem, k, by_class), claim, np.append(coef[k], intercept[k]),
+                      _alpha(claim, problem, k), tol, share)
+        for k in range(problem.K)
+    ]  # fmt: skip
+    scores = problem.product(coef.T) + intercept
+    at = np.arange(problem.n)
+    own = scores[at, problem.label].copy()
+    scores[at, problem.label] = -np.inf
+    errors = int((own <= scores.max(axis=1)).sum())
+    return together(parts, errors, f"{problem.K} machines, one class against the rest, each ")
+
+
+def _weights(claim: Claim, y: NDArray[Any], sample_weight: Any) -> Any:
+    """Weights of the rows; one-vs-rest machines of LIBLINEAR and SGD get theirs in ``_part``."""
+    classes = np.unique(y)
+    alone = claim.positive_only and len(classes) > 2 and claim.kind != "machine"
+    if claim.class_weight is None or alone:
+        return sample_weight
+    return row_weights(claim.class_weight, y, sample_weight, by_weight=claim.balanced_by_weight)
+
+
+def _class_weights(claim: Claim, classes: Any, y: Any, sample_weight: Any) -> Array:
+    counted = sample_weight if claim.balanced_by_weight else None
+    return np.asarray(
+        compute_class_weight(claim.class_weight, classes=classes, y=y, sample_weight=counted)
+    )
+
+
+def _part(problem: Problem, k: int, by_class: Array | None) -> Problem:
+    """Class k against the rest; only the rows of class k carry its weight."""
+    part = against_rest(problem, k)
+    if by_class is not None:
+        part.weight = np.where(problem.label == k, problem.weight * by_class[k], problem.weight)
+    return part
+
+
+def _weights_of(model: Any, claim: Claim, problem: Problem) -> tuple[Array, Array]:
+    coef, intercept = claim.weights or (model.coef_, model.intercept_)
+    coef = coef.toarray() if hasattr(coef, "toarray") else coef
+    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ModelError("the model has weights that are NaN or infinite; fit it again.")
+    if coef.shape[1] != problem.d:
+        raise ModelError(
+            f"the model has weights for {count(coef.shape[1], 'feature')} but X has "
+            f"{count(problem.d, 'column')}."
+        )
+    known = getattr(model, "classes_", None)
+    if known is not None and not np.array_equal(np.asarray(known), problem.classes):
+        raise ModelError(
+            f"the model knows the classes {list(known)} but y has {list(problem.classes)}."
+        )
+    K = problem.K
+    if len(coef) not in ((1,) if problem.binary else (K, K * (K - 1) // 2)):
+        raise ModelError(f"the model has {len(coef)} planes but y has {K} classes.")
+    return coef, np.broadcast_to(intercept, (len(coef),)).copy()
+
+
+def _alpha(claim: Claim, problem: Problem, k: int) -> Array | None:
+    """The model's own dual variables, if they belong to these rows."""
+    if claim.alpha is None or claim.support is None or problem.row_index is not None:
+        return None
+    if claim.support.size and claim.support.max() >= problem.n:
+        return None
+    alpha = np.zeros(problem.n)
+    alpha[claim.support] = claim.alpha[k]
+    return alpha
+
+
+# -- Bounds of one plane of another library's model, and of many planes together ------------------
+
+
+_CLOSE = 1e-8  # gap of the search on small tables, where a few steps more cost nothing
+
+
+def certify_plane(
+    problem: Problem, claim: Claim, a: Array, alpha: Array | None, tol: float, limit: float | None
+) -> Gap:
+    """The bounds of one plane."""
+    objective = claim.objective
+    if claim.kind == "logistic":
+        report = bounded_logistic(
+            problem, a, objective.C, objective.intercept, objective.constant, tol, limit
+        )
+        return _scaled(report, objective)
+    if claim.kind.startswith("l1 "):
+        return l1_gap(problem, a, claim.kind.removeprefix("l1 "), objective)
+    if claim.kind == "ridge":
+        return ridge_gap(problem, a, objective.C, objective.intercept == "free")
+    if claim.kind == "perceptron":
+        return _criterion(problem, a)
+    if alpha is None:
+        alpha = _slopes(problem, a, objective)
+    report = _measured(problem, a, alpha, objective)
+    if report.relative_gap <= tol:
+        return report
+    better = _searched(problem, objective, tol, limit)
+    found = _measured(problem, a, better, objective)
+    return found if found.lower_bound > report.lower_bound else report
+
+
+def _slopes(problem: Problem, a: Array, objective: Objective) -> Array:
+    """Dual variables that the margins of the model suggest."""
+    if np.isinf(objective.C):
+        return np.zeros(problem.n)
+    u = 1.0 - problem.sign * (problem.product(a[:-1]) + a[-1])
+    return np.asarray(objective.C * problem.weight * derivative(objective.loss, u, 1e-3))
+
+
+def _measured(problem: Problem, a: Array, alpha: Array, objective: Objective) -> Gap:
+    rows = np.flatnonzero(alpha)
+    return measure(problem, Witness(a=a, rows=rows, multipliers=alpha[rows]), objective)
+
+
+def _searched(problem: Problem, objective: Objective, tol: float, limit: float | None) -> Array:
+    """Dual variables of a good model, found by our own solver within the time limit."""
+    matrix, offset = problem.matrix, objective.intercept == "free"
+    if objective.intercept == "penalised":
+        matrix = with_constant(problem, objective.constant)
+    twin = Problem(matrix, problem.sign, sample_weight=problem.weight, fit_intercept=offset)
+    alpha = np.zeros(problem.n)
+    if np.isinf(objective.C):
+        witness = hard_machine(twin, min(0.1 * tol, 1e-4), Limits(seconds=limit)).witness
+    else:
+        close = _CLOSE if is_small(twin) else min(0.1 * tol, 1e-4)
+        solver, _ = choose_solver(
+            twin, "auto", C=objective.C, loss=objective.loss, tol=close, seed=0,
+            threads=None, multi_class="one-vs-rest",
+        )  # fmt: skip
+        witness = drive(twin, solver, limits=Limits(seconds=limit)).witness
+    alpha[witness.rows] = witness.multipliers
+    return alpha
+
+
+def with_constant(problem: Problem, constant: float) -> Any:
+    """The rows with one more feature, the same for all: a penalised intercept is its weight."""
+    matrix = problem.matrix
+    column = np.full((problem.n, 1), constant, dtype=matrix.dtype)
+    if problem.sparse:
+        return scipy.sparse.hstack([matrix, scipy.sparse.csr_array(column)], format="csr")
+    return np.hstack([matrix, column])
+
+
+def _criterion(problem: Problem, a: Array) -> Gap:
+    """The perceptron criterion: its least value is 0, at the weights 0 if nowhere else."""
+    values = problem.sign * (problem.product(a[:-1]) + a[-1])
+    length = float(np.linalg.norm(a[:-1]))
+    return Gap(
+        objective=float((problem.weight * np.maximum(-values, 0.0)).sum()),
+        lower_bound=0.0,
+        errors=int((values <= 0).sum()),
+        margin=float(values.min()) / length if length > 0 else -np.inf,
+        width=2.0 / length if length > 0 else np.inf,
+        inside=int((values < 1.0 - 1e-9).sum()),
+        words="perceptron criterion: sum of -y f(x) over the rows on the wrong side",
+    )
+
+
+def certify_pairs(
+    problem: Problem, claim: Claim, coef: Array, intercept: Array, tol: float, limit: float | None
+) -> Gap:
+    """One machine for each pair of classes, in scikit-learn's order."""
+    parts = []
+    share = None if limit is None else limit / max(1, len(coef))
+    for place, (first, second) in enumerate(combinations(range(problem.K), 2)):
+        rows = np.flatnonzero((problem.label == first) | (problem.label == second))
+        pair = Problem(
+            problem.matrix[rows],
+            np.where(problem.label[rows] == first, 1.0, -1.0),
+            sample_weight=problem.weight[rows],
+        )
+        a = np.append(coef[place], intercept[place])
+        parts.append(certify_plane(pair, claim, a, None, tol, share))
+    votes = np.zeros((problem.n, problem.K))
+    scores = problem.product(coef.T) + intercept
+    for place, (first, second) in enumerate(combinations(range(problem.K), 2)):
+        votes[:, first] += scores[:, place] > 0
+        votes[:, second] += scores[:, place] <= 0
+    errors = int((votes.argmax(axis=1) != problem.label).sum())
+    return together(parts, errors, f"{len(parts)} machines, one for each pair of classes, each ")
+
+
+def together(parts: list[Gap], errors: int, words: str) -> Gap:
+    """The bounds of several machines as one."""
+    return Gap(
+        objective=sum(part.objective for part in parts),
+        lower_bound=sum(part.lower_bound for part in parts),
+        errors=errors,
+        margin=min(part.margin for part in parts),
+        width=min(part.width for part in parts),
+        inside=sum(part.inside for part in parts),
+        words=words + parts[0].words,
+        parts=tuple(parts),
+    )
+
+
+def _scaled(report: Gap, objective: Objective) -> Gap:
+    if objective.scale == 1.0:
+        return report
+    return replace(
+        report,
+        objective=objective.scale * report.objective,
+        lower_bound=objective.scale * report.lower_bound,
+        words=f"{objective.scale:.6g} x ({report.words})",
+    )
+
+
+# -- Bounds of a machine by Crammer and Singer, of linsep or of LIBLINEAR -------------------------
+#
+# A penalised intercept is the weight of a constant feature, so the machine is measured on rows
+# with that feature and without an intercept.
+
+
+def certify_machine(
+    problem: Problem, coef: Array, intercept: Array, objective: Objective, alpha: Array | None,
+    tol: float, limit: float | None,
+) -> Gap:  # fmt: skip
+    """Bounds of K weight vectors; alpha of shape (n, K) if the model has dual variables."""
+    if np.isinf(objective.C):
+        raise ModelError("a machine by Crammer and Singer has no hard margin; C must be finite.")
+    twin, blocks = problem, np.column_stack([coef, intercept])
+    if objective.intercept == "penalised":
+        twin = Problem(
+            with_constant(problem, objective.constant), problem.classes[problem.label],
+            sample_weight=problem.weight, fit_intercept=False,
+        )  # fmt: skip
+        blocks = np.column_stack([coef, intercept / objective.constant, np.zeros(problem.K)])
+    a = blocks.ravel()
+    known = np.zeros((twin.n, twin.K)) if alpha is None else alpha
+    report = measure_machine(twin, a, known, objective.C)
+    if report.relative_gap > tol:
+        searched = _machine_searched(twin, objective.C, min(0.1 * tol, 1e-4), limit)
+        other = measure_machine(twin, a, searched, objective.C)
+        report = other if other.lower_bound > report.lower_bound else report
+    if objective.intercept != "penalised":
+        return report
+    length = float(np.linalg.norm(coef))
+    values = report.margin * float(np.linalg.norm(blocks))  # the least margin itself
+    return replace(
+        report,
+        margin=values / length if length > 0 else -np.inf,
+        width=2.0 / length if length > 0 else np.inf,
+        words=report.words.split("; ")[0] + "; the intercepts are penalised as the weights of a "
+        f"constant feature {objective.constant:g}",
+    )
+
+
+def _machine_searched(problem: Problem, C: float, tol: float, limit: float | None) -> Array:
+    """Dual variables of a good machine, found by our own solver within the time limit."""
+    solver, _ = choose_solver(
+        problem, "auto", C=C, loss="hinge", tol=tol, seed=0, threads=None,
+        multi_class="crammer-singer",
+    )  # fmt: skip
+    witness = drive(problem, solver, limits=Limits(seconds=limit)).witness
+    part, row = np.divmod(witness.rows, problem.n)
+    alpha = np.zeros((problem.n, problem.K))
+    alpha[row, part] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers
+    return alpha
+
+
+# -- A better lower bound for a logistic model than its own margins give: by a better model -------
+
+
+def bounded_logistic(
+    problem: Problem, a: Array, C: float, intercept: str, constant: float, tol: float,
+    limit: float | None,
+) -> Gap:  # fmt: skip
+    """Bounds of a binary model; where they are wider than tol, ours looks for a better one."""
+    report = logistic_gap(problem, a, C, intercept, constant)
+    if report.relative_gap <= tol:
+        return report
+    twin = problem
+    if intercept == "penalised":
+        twin = _with_constant(problem, constant)
+    found = _solved(twin, C, tol, None, limit)
+    if intercept == "penalised":
+        found = np.append(found[:-2], found[-2] * constant)
+    better = logistic_gap(problem, found, C, intercept, constant).lower_bound
+    return _raised(report, better)
+
+
+def bounded_softmax(
+    problem: Problem, a: Array, C: float, reference: int | None, tol: float, limit: float | None
+) -> Gap:
+    """The same for a softmax model."""
+    from linsep.proofs.softmax import softmax_gap
+
+    report = softmax_gap(problem, a, C, reference=reference)
+    if report.relative_gap <= tol:
+        return report
+    found = _solved(problem, C, tol, reference, limit)
+    return _raised(report, softmax_gap(problem, found, C, reference=reference).lower_bound)
+
+
+def _raised(report: Gap, lower: float) -> Gap:
+    return replace(report, lower_bound=min(max(report.lower_bound, lower), report.objective))
+
+
+def _solved(
+    problem: Problem, C: float, tol: float, reference: int | None, limit: float | None
+) -> Array:
+    solver, _ = choose_logistic(
+        problem, "newton", C=C, tol=min(0.1 * tol, 1e-4), seed=0, threads=None,
+        reference=reference, eta=None, decay="constant",
+    )  # fmt: skip
+    return drive(problem, solver, limits=Limits(seconds=limit)).witness.a
+
+
+def _with_constant(problem: Problem, constant: float) -> Problem:
+    """The intercept as the weight of a constant column."""
+    column = np.full((problem.n, 1), constant, dtype=problem.matrix.dtype)
+    if problem.sparse:
+        column = scipy.sparse.csr_array(column)
+        matrix = scipy.sparse.hstack([problem.matrix, column], format="csr")
+    else:
+        matrix = np.hstack([problem.matrix, column])
+    return Problem(matrix, problem.sign, sample_weight=problem.weight, fit_intercept=False)

@@ -1,0 +1,372 @@
+"""What a fitted model of another library has minimised.
+
+The objective must be the one that the model really has, or the proof is about another thing:
+LIBLINEAR penalises the intercept, SGDClassifier averages the losses, RidgeClassifier fits the
+targets -1 and +1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from linsep.errors import ModelError
+from linsep.formats.liblinear import LiblinearModel
+from linsep.formats.libsvm import LibsvmModel
+from linsep.proofs.gap import Objective
+
+TWO_OF_A_KIND = (
+    "the machine of Crammer and Singer for two classes, w being the difference of their weights"
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """kind is "svm", "machine" (Crammer and Singer), "logistic", "softmax", "l1 squared_hinge",
+    "l1 logistic", "ridge" or "perceptron"."""
+
+    kind: str
+    objective: Objective
+    class_weight: Any = None
+    support: NDArray[np.int64] | None = None
+    alpha: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Dual variables of the support vectors, where the model has them; shape (K or 1, k)."""
+    pairs: bool = False
+    """True where the rows of coef belong to pairs of classes."""
+    positive_only: bool = False
+    """Of K machines, each weighs only its own class: LIBLINEAR and SGD do so."""
+    balanced_by_weight: bool = False
+    """class_weight="balanced" counts sample weights instead of rows."""
+    reference: int | None = None
+    """Softmax: number of the class that has no weights of its own."""
+    weights: tuple[Any, Any] | None = field(default=None, repr=False)
+    """coef and intercept, where they are not simply the attributes of the model."""
+    note: str = ""
+    """What the words about the objective should add."""
+
+
+def claim_of(model: Any, n: int) -> Claim:
+    """The objective behind a fitted model, by the name of its class."""
+    name = type(model).__name__
+    maker = _MAKERS.get(name)
+    if maker is None:
+        for base in type(model).__mro__:
+            maker = maker or _MAKERS.get(base.__name__)
+    if maker is None:
+        raise ModelError(
+            f"the objective of {name} is not known; give the weights with the objective they "
+            "claim to minimise: linsep.Linear(coef, intercept, loss='hinge', C=1.0)."
+        )
+    if not hasattr(model, "coef_") and maker is not _gaussian:
+        raise ModelError(f"{name} has no coef_: it is not fitted, or its kernel is not linear.")
+    return maker(model, n)
+
+
+def _free(model: Any) -> str:
+    return "free" if getattr(model, "fit_intercept", True) else "none"
+
+
+def _ours(model: Any, n: int) -> Claim:
+    together = model.multi_class == "crammer-singer" and len(model.classes_) > 2
+    objective = Objective(model.loss, float(model.C), _free(model))
+    # signs tell the own class from rivals where one loss holds for all of them
+    alpha = model.dual_coef_ if together else np.abs(model.dual_coef_)
+    return Claim(
+        "machine" if together else "svm", objective, model.class_weight, model.support_, alpha,
+        balanced_by_weight=True,
+    )  # fmt: skip
+
+
+def _given(model: Any, n: int) -> Claim:
+    how, constant = "free" if model.fit_intercept else "none", 1.0
+    if model.penalised is not None:
+        how, constant = "penalised", float(model.penalised)
+    kind = "logistic" if model.loss == "logistic" else "svm"
+    loss = "hinge" if kind == "logistic" else model.loss
+    return Claim(kind, Objective(loss, model.C, how, constant))
+
+
+def _linear_svc(model: Any, n: int) -> Claim:
+    how = "penalised" if model.fit_intercept else "none"
+    C, constant, loss = float(model.C), float(model.intercept_scaling), model.loss
+    kind, scale = "svm", 1.0
+    if getattr(model, "multi_class", "ovr") != "ovr":
+        loss = "hinge"  # the parameters loss and penalty have no effect
+        kind = "machine" if len(model.classes_) > 2 else "svm"
+        if kind == "svm":
+            C, scale = 2.0 * C, 0.5
+    elif model.penalty == "l1":
+        kind = f"l1 {loss}"
+    return Claim(
+        kind, Objective(loss, C, how, constant, scale), model.class_weight, positive_only=True,
+        balanced_by_weight=True, note=TWO_OF_A_KIND if scale != 1.0 else "",
+    )  # fmt: skip
+
+
+def _svc(model: Any, n: int) -> Claim:
+    _need(model, "kernel", "linear")
+    dual = model.dual_coef_
+    dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual)
+    alpha = np.abs(dual) if len(model.classes_) == 2 else None
+    return Claim(
+        "svm", Objective("hinge", float(model.C), "free"), model.class_weight,
+        np.asarray(model.support_), alpha, pairs=len(model.classes_) > 2,
+    )  # fmt: skip
+
+
+def _nu_svc(model: Any, n: int) -> Claim:
+    """nu chooses a C: rows beyond the street have the largest alpha, which is that C."""
+    _need(model, "kernel", "linear")
+    if len(model.classes_) > 2:
+        raise ModelError(
+            "NuSVC has a C of its own for each pair of classes; give rows of two classes."
+        )
+    dual = model.dual_coef_
+    dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual)
+    C = float(np.abs(dual).max())
+    return Claim(
+        "svm", Objective("hinge", C, "free"), model.class_weight, np.asarray(model.support_),
+        np.abs(dual), note=f"C is what nu={model.nu:g} comes to",
+    )  # fmt: skip
+
+
+def _sgd(model: Any, n: int) -> Claim:
+    if model.loss == "perceptron":
+        return _perceptron(model, n)
+    kinds = {"hinge": "svm", "squared_hinge": "svm", "log_loss": "logistic"}
+    if model.loss not in kinds:
+        raise ModelError(f"SGDClassifier(loss={model.loss!r}) cannot be certified yet.")
+    _need(model, "penalty", "l2")
+    lam = float(model.alpha)
+    loss = model.loss if kinds[model.loss] == "svm" else "hinge"
+    objective = Objective(loss, 1.0 / (n * lam), _free(model), scale=lam)
+    return Claim(kinds[model.loss], objective, model.class_weight, positive_only=True)
+
+
+def _logistic(model: Any, n: int) -> Claim:
+    ratio, penalty = getattr(model, "l1_ratio", 0.0), getattr(model, "penalty", "l2")
+    ours = type(model).__module__.startswith("linsep.")
+    one_norm = penalty == "l1" or (penalty == "deprecated" and (ratio or 0.0) == 1.0)
+    if not one_norm and (
+        penalty not in ("l2", "deprecated", None, "none") or (ratio or 0.0) != 0.0
+    ):
+        raise ModelError(
+            "logistic models with the penalty |w|^2 / 2 or |w|_1 can be certified, not with a "
+            "mixture of both."
+        )
+    liblinear = not ours and getattr(model, "solver", "") == "liblinear"
+    C = np.inf if penalty in (None, "none") else _cost(model)
+    how, constant = _free(model), 1.0
+    if liblinear and model.fit_intercept:
+        how, constant = "penalised", float(model.intercept_scaling)
+    one_each = liblinear or getattr(model, "multi_class", "auto") == "ovr"
+    softmax = len(model.classes_) > 2 and not one_each
+    if softmax and one_norm:
+        raise ModelError(
+            "softmax with the penalty |w|_1 cannot be certified; one class against the rest can."
+        )
+    reference = getattr(model, "reference", None) if ours and softmax else None
+    place = None if reference is None else int(np.flatnonzero(model.classes_ == reference)[0])
+    kind = "softmax" if softmax else "l1 logistic" if one_norm else "logistic"
+    return Claim(
+        kind, Objective("hinge", C, how, constant), model.class_weight,
+        positive_only=not softmax, balanced_by_weight=True, reference=place,
+    )  # fmt: skip
+
+
+def _cost(model: Any) -> float:
+    """C of a logistic model; that of LogisticRegressionCV if it is one for all classes."""
+    chosen = getattr(model, "C_", None)
+    values = np.unique(np.ravel(model.C if chosen is None else chosen))
+    if len(values) != 1:
+        raise ModelError(
+            f"the model has the costs C_={values.tolist()}, one for each class; only one cost for "
+            "all can be certified."
+        )
+    return float(values[0])
+
+
+def _ridge(model: Any, n: int) -> Claim:
+    lam = float(getattr(model, "alpha_", None) or model.alpha)
+    return Claim("ridge", Objective("hinge", lam, _free(model)), model.class_weight)
+
+
+def _perceptron(model: Any, n: int) -> Claim:
+    if getattr(model, "penalty", None) is not None:
+        raise ModelError("a perceptron with a penalty cannot be certified yet.")
+    weight = getattr(model, "class_weight", None)
+    objective = Objective("hinge", 1.0, _free(model))
+    return Claim("perceptron", objective, weight, positive_only=True)
+
+
+def _gaussian(model: Any, n: int) -> Claim:
+    raise ModelError(
+        f"{type(model).__name__} has a closed form: the greatest likelihood of Gaussian classes. "
+        "linsep.GaussianClassifier fits the same and carries a proof of it."
+    )
+
+
+def _need(model: Any, name: str, value: str) -> None:
+    got = getattr(model, name)
+    if got != value:
+        raise ModelError(
+            f"{type(model).__name__}({name}={got!r}) cannot be certified; only {name}={value!r}."
+        )
+
+
+_MAKERS = {
+    "LinearSVM": _ours,
+    "Linear": _given,
+    "LinearSVC": _linear_svc,
+    "SVC": _svc,
+    "NuSVC": _nu_svc,
+    "SGDClassifier": _sgd,
+    "LogisticRegression": _logistic,
+    "LogisticRegressionCV": _logistic,
+    "RidgeClassifier": _ridge,
+    "RidgeClassifierCV": _ridge,
+    "LinearDiscriminantAnalysis": _gaussian,
+    "QuadraticDiscriminantAnalysis": _gaussian,
+    "GaussianNB": _gaussian,
+    "Perceptron": _perceptron,
+    "Kozinec": _perceptron,
+    "HoKashyap": _perceptron,
+}
+
+
+# -- What a model of LIBLINEAR or LIBSVM has minimised, and where its support vectors stand -------
+#
+# Neither library writes C into its files, so it comes from outside. Of LIBSVM it can often be
+# read off: alpha of the rows inside the street is C.
+
+
+_DIGITS = "%.8g"  # of support vectors in a file of LIBSVM
+
+
+def claim_of_liblinear(model: LiblinearModel, C: float | None, class_weight: Any) -> Claim:
+    """The objective behind the solver that the file names."""
+    _refuse_lost_weights(model, class_weight)
+    cost, note = C, ""
+    if cost is None and model.C is not None:
+        cost = model.C
+    if cost is None:
+        cost, note = 1.0, "C = 1 was assumed, a file of LIBLINEAR does not hold it"
+    how = "penalised" if model.bias > 0 else "none"
+    if model.free_bias:
+        how = "free"
+    constant = model.bias if model.bias > 0 else 1.0
+    loss, kind, scale, weights = model.loss, "svm", 1.0, None
+    if loss == "crammer-singer":
+        loss, kind = "hinge", "machine"
+        if len(model.classes_) == 2:
+            kind, cost, scale = "svm", 2.0 * cost, 0.5
+            weights = (np.diff(model.coef_, axis=0), np.diff(model.intercept_))
+            note = "; ".join(filter(None, [TWO_OF_A_KIND, note]))
+    elif model.penalty == "l1":
+        kind = f"l1 {loss}"
+    elif loss == "logistic":
+        kind = loss
+    objective = Objective("hinge" if loss == "logistic" else loss, cost, how, constant, scale)
+    return Claim(
+        kind, objective, class_weight or model.class_weight, positive_only=True, weights=weights,
+        note=note,
+    )  # fmt: skip
+
+
+def claim_of_libsvm(
+    model: LibsvmModel, X: Any, y: Any, C: float | None, class_weight: Any
+) -> Claim:
+    """The soft margin behind a model with a linear kernel."""
+    cost, note = cost_of(model, C, class_weight)
+    binary = len(model.classes_) == 2
+    support: Any
+    alpha: Any
+    try:
+        support, alpha = located(model, X, y), np.abs(model.dual_coef_)
+    except ModelError:  # rows in other digits: the bound is found without their alpha
+        support = alpha = None
+    return Claim(
+        "svm", Objective("hinge", cost, "free"), class_weight or model.class_weight,
+        support, alpha if binary else None, pairs=not binary, note=note,
+    )  # fmt: skip
+
+
+def cost_of(model: LibsvmModel, C: float | None, class_weight: Any) -> tuple[float, str]:
+    """C, and the words of where it comes from."""
+    _refuse_lost_weights(model, class_weight)
+    if model.svm_type == "nu_svc":
+        if len(model.classes_) > 2:
+            raise ModelError("nu_svc has a C of its own for each pair of classes; give two.")
+        return model.largest()[0], "C is what nu comes to"
+    if C is not None:
+        return C, ""
+    if model.C is not None:
+        return model.C, ""
+    top, shared = model.largest()
+    if shared:
+        return top, "C was read off the support vectors at their bound"
+    return max(1.0, top), (
+        "C was assumed, since a file of LIBSVM does not hold it and no alpha is at its bound"
+    )
+
+
+def _refuse_lost_weights(model: Any, class_weight: Any) -> None:
+    if model.weighted and class_weight is None:
+        raise ModelError(
+            "the model was trained with weights of classes (-w), which it does not keep; give "
+            "them as class_weight={label: weight}."
+        )
+
+
+def located(model: LibsvmModel, X: Any, y: Any) -> NDArray[np.int64]:
+    """Rows of X that the support vectors are; a file has eight digits of each number."""
+    if model.support_ is not None:
+        return model.support_
+    vectors = model.support_vectors_
+    rows = scipy.sparse.csr_array(X, dtype=np.float64, copy=True)
+    if vectors.shape[1] > rows.shape[1]:
+        raise ModelError(
+            f"the model has weights for {vectors.shape[1]} features but X has {rows.shape[1]} "
+            "columns."
+        )
+    wanted = _keys(vectors, np.repeat(model.classes_, model.n_support_))
+    found = _match(_keys(rows, y), wanted)
+    if found is None:
+        rows.data = np.char.mod(_DIGITS, rows.data).astype(np.float64)
+        found = _match(_keys(rows, y), wanted)
+    if found is None:
+        raise ModelError("the support vectors are not rows of X; give the rows of the fit.")
+    return found
+
+
+def _keys(matrix: Any, labels: Any) -> list[bytes]:
+    """One key a row, equal for equal rows of one class."""
+    matrix = scipy.sparse.csr_array(matrix)
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    edges, places, values = matrix.indptr, matrix.indices.astype(np.int64), matrix.data
+    names = np.asarray(labels, dtype=np.float64)
+    return [
+        name.tobytes() + places[lo:hi].tobytes() + values[lo:hi].tobytes()
+        for name, lo, hi in zip(names, edges, edges[1:])
+    ]
+
+
+def _match(rows: list[bytes], wanted: list[bytes]) -> NDArray[np.int64] | None:
+    """A row for each key, equal rows in the order they come; None if one is missing."""
+    places: dict[bytes, list[int]] = {}
+    for at, key in enumerate(rows):
+        places.setdefault(key, []).append(at)
+    for queue in places.values():
+        queue.reverse()
+    out = []
+    for key in wanted:
+        queue = places.get(key, [])
+        if not queue:
+            return None
+        out.append(queue.pop())
+    return np.array(out, dtype=np.int64)

@@ -1,0 +1,324 @@
+"""What classifiers with a kernel share: the kernel, the data, decisions by blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.errors import DataError, ModelError, SettingError
+from linsep.formats.linear import _classes_in, _classes_out
+from linsep.kernels import Kernel, Precomputed, as_kernel, from_dict
+from linsep.kernels.rows import Rows
+from linsep.kernels.sums import short_rows, weighted_sums
+from linsep.models.calibration import Calibrated
+from linsep.models.checked import checked_problem
+from linsep.models.kernel_proof import sure_winners
+from linsep.models.params import Check, boolean, check_params, either, none, number, seed_of
+from linsep.proofs.kernel import WORTH, single_sums
+
+_SHORT = ("gamma", "sigma", "degree", "coef0")
+
+
+class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Base of KernelSVM and KernelPerceptron."""
+
+    _checks: ClassVar[dict[str, Check]] = {}
+    _common_checks: ClassVar[dict[str, Check]] = {
+        "fit_intercept": boolean,
+        "max_iter": number(1, whole=True),
+        "time_limit": either(none, number(0)),
+        "warm_start": boolean,
+    }
+
+    # -- before the fit ---------------------------------------------------------------------
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+        """Check parameters and data; fix the kernel."""
+        check_params(self, self._common_checks | self._checks | self._calibration_check())
+        problem = checked_problem(self, X, y, sample_weight)
+        problem.fit_intercept = bool(self.fit_intercept)
+        n = len(np.asarray(y)) if problem.row_index is not None else problem.n
+        if self._precomputed and problem.d != n:
+            raise DataError(
+                "Precomputed matrix must be a square matrix: kernel='precomputed' needs the "
+                f"values of all pairs of training rows. Input is a {n}x{problem.d} matrix."
+            )
+        self._kernel = self._resolved(problem, sample_weight)
+        return problem
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, Precomputed) or (
+            isinstance(self.kernel, str) and self.kernel == "precomputed"
+        )
+
+    def _resolved(self, problem: Problem, sample_weight: Any = None) -> Any:
+        """The kernel with numbers for all its parameters."""
+        kernel = self._named()
+        if not kernel.resolved and sample_weight is not None:
+            kernel = _by_weight(kernel, problem, sample_weight)
+        return as_kernel(kernel, problem.matrix)
+
+    def _named(self) -> Any:
+        """The kernel asked for; its parameters may still wait for the data."""
+        given = {name: getattr(self, name) for name in _SHORT if getattr(self, name) is not None}
+        if not given:
+            return as_kernel(self.kernel, warn=False)
+        if not isinstance(self.kernel, str):
+            name = next(iter(given))
+            raise SettingError(
+                f"{name}={given[name]!r} goes with a kernel given by name; kernel is "
+                f"{self.kernel!r}, so set it there."
+            )
+        kernel = as_kernel(self.kernel, warn=False)
+        if "k" in kernel.get_params():  # tanh(k x.z + c), by the names of scikit-learn
+            given = {{"gamma": "k", "coef0": "c"}.get(k, k): v for k, v in given.items()}
+        return kernel.set_params(**given)
+
+    def _seed(self) -> int:
+        """One seed a fit; None is 0, so that a fit gives the same bits every time."""
+        return seed_of(self.random_state)
+
+    # -- after it ---------------------------------------------------------------------------
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self, "classes_")
+        return validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+
+    def _scores_of(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Kernel values with the support vectors times coef, by blocks of rows."""
+        if coef.shape[0] == 0:
+            return np.zeros((X.shape[0], coef.shape[1]))
+        if self._precomputed:
+            picked = (
+                X[:, self.support_] if isinstance(X, np.ndarray) else X.tocsc()[:, self.support_]
+            )
+            return np.asarray(picked @ coef, dtype=np.float64)
+        return kernel_sums(self._kernel, X, self.support_vectors_, coef)
+
+    def _quick_scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores that are good enough to predict: the classes are those of ``_scores``."""
+        return self._scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Classes of the rows; a score of exactly 0 is the positive (last) class."""
+        scores = self._quick_scores(X)
+        if scores.ndim == 1:
+            return np.asarray(self.classes_[(scores >= 0).astype(int)])
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def _keep_vectors(self, X: Any) -> None:
+        """Copies of the support vectors; none where the Gram matrix was given."""
+        if self._precomputed:
+            self.support_vectors_: Any = np.empty((0, 0))
+        else:
+            self.support_vectors_ = X[self.support_]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._precomputed
+        kernel = self.kernel
+        tags.input_tags.positive_only = bool(getattr(kernel, "nonnegative", False)) or (
+            isinstance(kernel, str) and kernel in ("intersection", "chi2", "hellinger")
+        )
+        return tags
+
+
+def _by_weight(kernel: Any, problem: Problem, sample_weight: Any) -> Any:
+    """ "scale" as a number: the variance of the rows, each counted as often as its weight says."""
+    waiting = [k for k, v in kernel.get_params().items() if isinstance(v, str) and v == "scale"]
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = weight if problem.row_index is None else weight[problem.row_index]
+    if not waiting or weight.ndim != 1 or (weight == weight[0]).all():
+        return kernel
+    weight = weight / weight.sum()
+    matrix = problem.matrix.astype(np.float64)
+    mean = float(weight @ np.asarray(matrix.sum(axis=1)).ravel()) / problem.d
+    if problem.sparse:
+        matrix.data = matrix.data**2
+        square = float(weight @ np.asarray(matrix.sum(axis=1)).ravel()) / problem.d
+        variance = square - mean * mean
+    else:
+        variance = float(weight @ ((matrix - mean) ** 2).sum(axis=1)) / problem.d
+    if not (np.isfinite(variance) and variance > 0):
+        return kernel
+    return kernel.clone().set_params(**dict.fromkeys(waiting, 1.0 / (problem.d * variance)))
+
+
+# -- Values of fitted machines with kernels for new rows: exactly, or only their signs ------------
+
+
+Array = NDArray[np.float64]
+
+_ENTRIES = 1 << 24  # of rows that are looked at together
+
+
+def kernel_sums(kernel: Any, X: Any, vectors: Any, coef: Array, like: Rows | None = None) -> Array:
+    """Kernel values of the rows of X with the support vectors, times coef.
+
+    like are rows that have the origin of distances already.
+    """
+    out = np.zeros((X.shape[0], coef.shape[1]))
+    right = _rows(kernel, vectors, np.float64, like)
+    step = max(1, _ENTRIES // max(1, X.shape[1]))
+    for at in range(0, X.shape[0], step):
+        left = _rows(kernel, X[at : at + step], np.float64, right)
+        out[at : at + step] = weighted_sums(kernel, left, right, coef)
+    bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
+    if len(bad) and np.isfinite(coef).all():
+        kernel.gram(X[bad[:1]], vectors)  # says what is wrong, if it is a kernel value
+    return out
+
+
+def sure_sums(kernel: Any, X: Any, vectors: Any, coef: Array, offset: Array) -> Array:
+    """The same plus offset, with the right signs, and the rest right to what float32 gives.
+
+    Rows with a value whose sign float32 cannot tell are computed in float64; of three classes and
+    more only where no class is known to win against all others.
+    """
+    if X.shape[0] * vectors.shape[0] < WORTH or type(kernel).__name__ != "RBF":
+        return kernel_sums(kernel, X, vectors, coef) + offset
+    right = _rows(kernel, vectors, np.float32)
+    out = np.empty((X.shape[0], coef.shape[1]))
+    step = max(1, _ENTRIES // max(1, X.shape[1]))
+    unsure = []
+    for at in range(0, X.shape[0], step):
+        found = single_sums(
+            kernel, _rows(kernel, X[at : at + step], np.float32, right), right, coef
+        )
+        if found is None:
+            return kernel_sums(kernel, X, vectors, coef) + offset
+        out[at : at + step] = found[0] + offset
+        winner = sure_winners(out[at : at + step], found[1] + 1e-12 * np.abs(offset))
+        unsure.append(at + np.flatnonzero(winner < 0))
+    again = np.concatenate(unsure)
+    if len(again):
+        out[again] = kernel_sums(kernel, X[again], vectors, coef, right) + offset
+    return out
+
+
+def _rows(kernel: Any, matrix: Any, dtype: Any, like: Rows | None = None) -> Rows:
+    kind = np.dtype(dtype)
+    rows: Rows = kernel.rows(short_rows(kernel, matrix, kind), kind, like=like)
+    kernel.prepare(rows)
+    return rows
+
+
+# -- What a classifier with a kernel puts into a model file, and how it comes back ----------------
+
+
+_OF_A_RUN = ("callbacks", "verbose", "kernel")
+_EXTRA = ("n_iter_", "n_updates_", "solver_used_", "preprocessing_", "conflict_", "errors_")
+
+
+def kernel_to_model(model: Any) -> dict[str, Any]:
+    """Fields of a fitted classifier: support vectors, coefficients, the kernel by its numbers."""
+    if not hasattr(model, "dual_coef_"):
+        raise ModelError(f"{type(model).__name__} is not fitted; call fit before saving it.")
+    names = getattr(model, "feature_names_in_", None)
+    vectors = model.support_vectors_
+    if scipy.sparse.issparse(vectors):
+        stored: Any = {
+            "data": vectors.data,
+            "indices": vectors.indices.astype(np.int64),
+            "indptr": vectors.indptr.astype(np.int64),
+            "shape": [int(k) for k in vectors.shape],
+        }
+    else:
+        stored = np.asarray(vectors)
+    params = model.get_params(deep=False)
+    kernel = params["kernel"]
+    certificate: Any = model.certificate_
+    return {
+        "params": {key: value for key, value in params.items() if key not in _OF_A_RUN},
+        "kernel_given": kernel.to_dict() if isinstance(kernel, Kernel) else _name(kernel),
+        "kernel": model.kernel_.to_dict(),
+        "classes": _classes_out(np.asarray(model.classes_)),
+        "n_features": int(model.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "support": np.asarray(model.support_, dtype=np.int64),
+        "n_support": np.asarray(model.n_support_, dtype=np.int64),
+        "support_vectors": stored,
+        "dual_coef": model.dual_coef_,
+        "intercept": model.intercept_,
+        "status": {"name": model.status_.name, "sentence": model.status_.value},
+        "certificate": certificate.to_dict() if certificate is not None else None,
+        "extra": {key: getattr(model, key) for key in _EXTRA if hasattr(model, key)},
+    }
+
+
+def _name(kernel: Any) -> str:
+    if not isinstance(kernel, str):
+        raise ModelError(
+            f"kernel is {kernel!r:.60}, a function, which a model file cannot hold; use a kernel "
+            "of linsep.kernels."
+        )
+    return kernel
+
+
+def kernel_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
+    """Give a fitted classifier of class ``cls``."""
+    given = fields["kernel_given"]
+    kernel = from_dict(given) if isinstance(given, dict) else given
+    model = cls(**fields["params"], kernel=kernel)
+    model._kernel = model.kernel_ = from_dict(fields["kernel"])
+    model.classes_ = _classes_in(fields["classes"])
+    model.n_features_in_ = fields["n_features"]
+    if type(model.n_features_in_) is not int or len(model.classes_) < 2:
+        raise ModelError(f"n_features is {model.n_features_in_!r}")
+    _numbers(model, fields)
+    if fields.get("feature_names") is not None:
+        if len(fields["feature_names"]) != model.n_features_in_:
+            raise ModelError("feature_names has another length than n_features")
+        model.feature_names_in_ = np.array(fields["feature_names"], dtype=object)
+    for key, value in (fields.get("extra") or {}).items():
+        if key not in _EXTRA:
+            raise ModelError(f"extra has the unknown entry {key!r}")
+        setattr(model, key, value)
+    try:
+        model.status_ = Status[fields["status"]["name"]]
+    except KeyError as error:
+        raise ModelError(f"status {error} is not known") from error
+    model.certificate_ = cls._certificate_class().from_dict(fields["certificate"])
+    return model
+
+
+def _numbers(model: Any, fields: Mapping[str, Any]) -> None:
+    """Arrays of fitting shapes, all of them finite."""
+    support = np.asarray(fields["support"], dtype=np.int64)
+    dual = np.asarray(fields["dual_coef"], dtype=np.float64)
+    counts = np.asarray(fields["n_support"], dtype=np.int32)
+    intercept = np.asarray(fields["intercept"], dtype=np.float64)
+    stored = fields["support_vectors"]
+    if isinstance(stored, dict):
+        parts = (stored["data"], stored["indices"], stored["indptr"])
+        vectors: Any = scipy.sparse.csr_array(parts, shape=tuple(stored["shape"]))
+        finite = np.isfinite(vectors.data).all()
+    else:
+        vectors = np.asarray(stored)
+        finite = np.isfinite(vectors).all()
+    wide = (len(support), model.n_features_in_)
+    if not model._precomputed and vectors.shape != wide:
+        raise ModelError(f"support_vectors has shape {vectors.shape} where {wide} is needed")
+    if dual.ndim != 2 or dual.shape[1] != len(support) or counts.sum() != len(support):
+        raise ModelError(f"dual_coef has shape {dual.shape} for {len(support)} support vectors")
+    if len(counts) != len(model.classes_) or dual.shape[0] != model._n_rows_of_dual():
+        raise ModelError(f"dual_coef has {dual.shape[0]} rows for {len(model.classes_)} classes")
+    if intercept.shape != (model._n_machines(),):
+        raise ModelError(f"intercept has shape {intercept.shape}")
+    if not (finite and np.isfinite(dual).all() and np.isfinite(intercept).all()):
+        raise ModelError("an array holds a number that is not finite")
+    model.support_, model.dual_coef_, model.n_support_ = support, dual, counts
+    model.support_vectors_, model.intercept_ = vectors, intercept

@@ -1,0 +1,349 @@
+"""Facts around a kernel machine: convexity, cost, the proof, votes."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from itertools import combinations
+from math import isqrt
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from sklearn.svm import SVC
+
+from linsep.core.problem import Problem
+from linsep.errors import CostWarning, DataError, ModelError
+from linsep.kernels import RBF, Function, Polynomial, Sigmoid, as_kernel
+from linsep.kernels.blocks import KernelValues
+from linsep.models.checked import row_weights
+from linsep.proofs.kernel import (
+    KernelGap,
+    Rough,
+    measure_pair,
+    measure_pairs,
+    rough_sums,
+    stored_sums,
+    widening,
+)
+from linsep.solvers.kernel.gram import pairs_of
+from linsep.solvers.kernel.smo import SMO
+
+Array = NDArray[np.float64]
+
+_SAMPLE = 500  # rows of a kernel of unknown kind whose eigenvalues are looked at
+_LONG = 60_000  # rows from which a fit may take minutes
+_NEGATIVE = 1e-10  # eigenvalues below this share of the largest are no rounding
+
+
+def convexity(problem: Problem, kernel: Any) -> tuple[bool, str]:
+    """Whether the Gram matrix may be taken as positive semidefinite, and how that is known."""
+    known = None if kernel is None else kernel.positive
+    if known:
+        return True, ""
+    values = KernelValues(problem, kernel)
+    n, whole = problem.n, problem.n <= _SAMPLE
+    some = np.arange(n) if whole else np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLE])
+    K = values.block(some, some)
+    scale = float(np.abs(K).max(initial=0.0))
+    even = np.array_equal(K, K.T)  # spares several passes
+    lopsided = np.zeros((1, 1)) if even else np.abs(K - K.T)
+    if known is None and not lopsided.max(initial=0.0) <= 1e-6 * scale:
+        i, j = np.unravel_index(int(lopsided.argmax()), K.shape)
+        a, b = int(values.columns[some[i]]), int(values.columns[some[j]])
+        raise DataError(
+            f"the kernel is not symmetric: K[{a}, {b}] = {K[i, j]:.6g} but "
+            f"K[{b}, {a}] = {K[j, i]:.6g}; use (K + K.T) / 2."
+        )
+    short = kernel is None and problem.matrix.dtype == np.float32  # its entries are rounded
+    negative = 4 * float(np.finfo(np.float32).eps) if short else _NEGATIVE
+    least = _least_eigenvalue(K if even else (K + K.T) / 2, -negative * scale * len(K))
+    if least is not None:
+        return False, f"; the kernel is not positive semidefinite (eigenvalue {least:.3g})"
+    if whole:
+        return True, ""
+    if known is False:
+        return False, "; the kernel is not positive semidefinite in general"
+    return True, f"; no negative eigenvalue on a sample of {_SAMPLE} rows"
+
+
+def _least_eigenvalue(K: Array, allowed: float) -> float | None:
+    """The least eigenvalue if it is below what is allowed; a factor tells that it is not."""
+    shifted = K.copy()
+    shifted[np.diag_indices_from(shifted)] -= 0.5 * allowed
+    failed = scipy.linalg.lapack.dpotrf(shifted.T, lower=1, overwrite_a=1, clean=0)[1]
+    if not failed:
+        return None
+    least = float(np.linalg.eigvalsh(K)[0])
+    return least if least < allowed else None
+
+
+def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> None:
+    """Before a long fit: what it will cost, and the cheaper routes."""
+    n = problem.n
+    if n < 5000 or not (verbose or n >= _LONG):
+        return
+    need = 4e-6 * n * n
+    how = "all of it fits" if need <= memory else f"{memory:.0f} MB are allowed (memory=)"
+    words = (
+        f"a kernel machine of {n} rows: up to {n:,} x {n:,} kernel values of {problem.d} features "
+        f"({need:,.0f} MB; {how}), and the time grows with the square of the rows. Cheaper: "
+        f"{_cheaper(kernel)}, or fewer rows."
+    )
+    if verbose:
+        print(words, file=sys.stderr)
+    else:
+        warnings.warn(words, CostWarning, stacklevel=4)
+
+
+def _cheaper(kernel: Any) -> str:
+    name = type(kernel).__name__
+    if name == "Linear":
+        return "LinearSVM, which is the same machine at linear cost"
+    if name in ("Intersection", "ChiSquared", "Hellinger", "PowerMean"):
+        return "AdditiveSVM, which is the same rule at linear cost"
+    return "sklearn.kernel_approximation.Nystroem in a pipeline with LinearSVM"
+
+
+def words_of(C: float, kernel: Any, free: bool, convex: bool) -> str:
+    """The objective as a sentence, with what is taken for granted."""
+    b = "the intercept is not penalised" if free else "no intercept"
+    taken = ", taken as positive semidefinite" if convex and not kernel.positive else ""
+    what = f"in the feature space of {kernel!r}{taken}; {b}"
+    if np.isinf(C):
+        return f"|w|^2 / 2 with y f(x) >= 1 for all rows {what}"
+    return f"|w|^2 / 2 + {C:.6g} x sum of hinge losses {what}"
+
+
+def certify_pairs(
+    problem: Problem, pairs: Any, alphas: list[Array], offsets: Array, solver: Any, words: str
+) -> KernelGap:
+    """The proof of all machines, recomputed from their numbers and the kernel."""
+    coef = np.zeros((problem.n, len(alphas)))
+    for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
+        coef[pair.ids, k] = np.nan_to_num(alpha * pair.y, posinf=0.0, neginf=0.0)
+    rough = _stored(pairs, coef)
+    if rough is None:
+        rough = rough_sums(pairs.values, coef, _groups(problem, pairs))
+    raw = _all_sums(pairs, coef) if rough is None and len(alphas) > 1 else None
+    parts = []
+    for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
+        known = None if rough is None else (rough.sums[pair.ids, k], rough.error[pair.ids, k])
+        parts.append(
+            measure_pair(
+                pairs.values, pair.ids, pair.y, solver.C * pair.weight, alpha, float(b),
+                free=problem.fit_intercept, convex=solver.convex, words=words, rough=known,
+                sums=None if raw is None else raw[pair.ids, k],
+            )
+        )  # fmt: skip
+    if len(parts) == 1:
+        return parts[0]
+    return measure_pairs(parts, _vote_errors(problem, pairs, coef, offsets, rough, raw))
+
+
+def _all_sums(pairs: Any, coef: Array, some: NDArray[Any] | None = None) -> Array:
+    """Of all machines in float64, for some rows or all: the votes need each of them."""
+    rows, vectors = np.arange(len(coef)) if some is None else some, np.flatnonzero(coef.any(axis=1))
+    return np.asarray(pairs.values.combine_many(vectors, coef[vectors], rows))
+
+
+def _stored(pairs: Any, coef: Array) -> Rough | None:
+    """Sums from the kernel values that the fit has left behind; None if some are not there."""
+    rows = pairs.lazy
+    if rows is None:
+        return None
+    sums, error = np.zeros(coef.shape), np.full(coef.shape, np.inf)
+    for k, pair in enumerate(pairs.pairs):
+        used = np.flatnonzero(coef[:, k])
+        blocks = [0] if rows.edges is None else list(pair.classes)
+        if not rows.ready[used][:, blocks].all():
+            return None
+        spans = [(place, place + hi - lo) for lo, hi, place in pair.runs]
+        found = stored_sums(pairs.values, rows.G, rows.slot[used], coef[used, k], spans)
+        if found is None:
+            return None
+        sums[pair.ids, k], error[pair.ids, k] = found
+    return Rough(sums, error)
+
+
+def _groups(problem: Problem, pairs: Any) -> list[tuple[NDArray[Any], NDArray[Any]]] | None:
+    """The rows of each class with the machines of that class."""
+    if len(pairs.pairs) == 1:
+        return None
+    label = problem.label[pairs.order]
+    return [
+        (
+            np.flatnonzero(label == c),
+            np.array([k for k, p in enumerate(pairs.pairs) if c in p.classes]),
+        )
+        for c in range(problem.K)
+    ]
+
+
+def widen_pairs(pairs: Any, alphas: list[Array], offsets: Array) -> tuple[list[Array], Array]:
+    """All machines times a factor next to 1 that takes rounding errors out of the losses."""
+    by = [
+        widening(pairs.values, pair.ids, pair.y, alpha, float(b))
+        for pair, alpha, b in zip(pairs.pairs, alphas, offsets)
+    ]
+    return [t * alpha for t, alpha in zip(by, alphas)], np.asarray(offsets) * np.array(by)
+
+
+def _vote_errors(
+    problem: Problem, pairs: Any, coef: Array, offsets: Array, rough: Rough | None,
+    raw: Array | None,
+) -> int:  # fmt: skip
+    """Rows that the votes of all machines give to another class."""
+    label, some = problem.label[pairs.order], np.arange(problem.n)
+    wrong = 0
+    if rough is not None:
+        winner = sure_winners(rough.sums + offsets, rough.error)
+        wrong = int((winner[winner >= 0] != label[winner >= 0]).sum())
+        some = some[winner < 0]
+    raw = _all_sums(pairs, coef, some) if raw is None else raw
+    return wrong + int(
+        (votes_and_sums(raw + offsets, problem.K).argmax(axis=1) != label[some]).sum()
+    )
+
+
+def votes_and_sums(raw: Array, K: int) -> Array:
+    """Votes for the classes plus, for equal votes, sums of values squeezed into (-1/3, 1/3)."""
+    votes, sums = np.zeros((len(raw), K)), np.zeros((len(raw), K))
+    for column, (i, j) in enumerate(combinations(range(K), 2)):
+        value = raw[:, column]
+        votes[:, j] += value >= 0
+        votes[:, i] += value < 0
+        sums[:, i] -= value
+        sums[:, j] += value
+    return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
+
+
+def sure_winners(raw: Array, error: Array) -> NDArray[np.int64]:
+    """The class that wins against all others, whatever the errors of the values are, else -1.
+
+    Columns are pairs of classes. No other class can have as many votes as the winner, so the
+    signs of the pairs without it do not matter.
+    """
+    K = (1 + isqrt(1 + 8 * raw.shape[1])) // 2
+    won = np.zeros((len(raw), K), dtype=np.int64)
+    for column, (i, j) in enumerate(combinations(range(K), 2)):
+        won[:, j] += raw[:, column] > error[:, column]
+        won[:, i] += raw[:, column] < -error[:, column]
+    return np.where(won.max(axis=1) == K - 1, won.argmax(axis=1), -1)
+
+
+def pair_columns(dual: Array, n_support: NDArray[Any]) -> Array:
+    """Coefficients of the support vectors, one column for each pair of classes."""
+    K = len(n_support)
+    edges = np.concatenate([[0], np.cumsum(n_support)])
+    out = np.zeros((dual.shape[1], K * (K - 1) // 2))
+    for column, (i, j) in enumerate(combinations(range(K), 2)):
+        first, second = slice(edges[i], edges[i + 1]), slice(edges[j], edges[j + 1])
+        out[first, column] = dual[j - 1, first]
+        out[second, column] = dual[i, second]
+    return out
+
+
+# -- The proof of a kernel machine again, from the data and the numbers of the model alone --------
+
+
+def recheck(model: Any, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
+    """Bounds of a fitted KernelSVM on the rows it was trained on."""
+    kernel = None if model._precomputed else model.kernel_
+    C, overlap = float(model.C), getattr(model, "overlap_", None)
+    if overlap is not None:
+        if overlap.kernel != model.kernel_ or overlap.fit_intercept != bool(model.fit_intercept):
+            raise ModelError("the proof that no street exists is about another machine.")
+        overlap.check(X, y)
+        C = 1.0 if np.isinf(C) else C
+    return _measured(model, kernel, C, model.fit_intercept, X, y, sample_weight)
+
+
+def certify_svc(model: Any, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
+    """Bounds of a fitted sklearn.svm.SVC with a kernel, on the rows it was trained on."""
+    name = model.kernel
+    rate = float(getattr(model, "_gamma", 1.0))
+    kernels: dict[str, Any] = {
+        "rbf": lambda: RBF(gamma=rate),
+        "poly": lambda: Polynomial(degree=model.degree, coef0=model.coef0, gamma=rate),
+        "sigmoid": lambda: Sigmoid(k=rate, c=model.coef0),
+        "precomputed": lambda: None,
+    }
+    if callable(name):
+        kernel = as_kernel(Function(name, of="matrices"), warn=False)
+    elif name in kernels:
+        kernel = kernels[name]()
+    else:
+        raise ModelError(f"SVC(kernel={name!r}) cannot be certified.")
+    return _measured(model, kernel, float(model.C), True, X, y, sample_weight)
+
+
+def _measured(
+    model: Any, kernel: Any, C: float, free: bool, X: Any, y: Any, sample_weight: Any
+) -> KernelGap:
+    problem = problem_for(model, X, y, sample_weight, free)
+    convex, _ = convexity(problem, kernel)
+    solver = SMO(kernel=kernel, C=C, convex=convex)
+    pairs = pairs_of(problem, kernel)
+    columns, offsets = _columns(model)
+    place = places_of(model, problem)
+    alphas = []
+    for k, pair in enumerate(pairs.pairs):
+        signed = np.zeros(problem.n)
+        signed[place] = columns[:, k]
+        alphas.append(signed[pairs.order[pair.ids]] * pair.y)
+    named = kernel if kernel is not None else as_kernel("precomputed")
+    words = words_of(C, named, bool(free), convex)
+    return certify_pairs(problem, pairs, alphas, offsets, solver, words)
+
+
+def problem_for(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, free: bool | None = None
+) -> Problem:
+    """The rows a model was trained on, with its weights of classes."""
+    labels = np.asarray(y)
+    own = not isinstance(model, SVC)
+    weight = row_weights(model.class_weight, labels, sample_weight, by_weight=own)
+    free = bool(model.fit_intercept) if free is None else bool(free)
+    problem = Problem(X, labels, sample_weight=weight, fit_intercept=free)
+    if not np.array_equal(np.asarray(model.classes_), problem.classes):
+        raise ModelError(
+            f"the model knows the classes {list(model.classes_)} but y has {list(problem.classes)}."
+        )
+    return problem
+
+
+def _columns(model: Any) -> tuple[Array, Array]:
+    """Coefficients of the support vectors for each pair, positive for the second class."""
+    dual = model.dual_coef_
+    dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual, dtype=np.float64)
+    offsets = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
+    if len(model.classes_) == 2:
+        return dual.T, offsets
+    return -pair_columns(dual, np.asarray(model.n_support_)), -offsets
+
+
+def places_of(model: Any, problem: Problem) -> NDArray[np.int64]:
+    """Rows of the problem that the support vectors are."""
+    support = np.asarray(model.support_, dtype=np.int64)
+    index = problem.row_index
+    known = problem.n if index is None else int(index[-1]) + 1
+    if len(support) and (support.max() >= known or support.min() < 0):
+        raise ModelError(
+            f"the model has support vector {int(support.max())} but X has {known} rows; give the "
+            "rows it was trained on."
+        )
+    place = support if index is None else np.searchsorted(index, support)
+    counts = np.bincount(problem.label[place], minlength=problem.K)
+    if len(np.unique(place)) < len(place) or not np.array_equal(counts, model.n_support_):
+        raise ModelError(
+            f"n_support is {np.asarray(model.n_support_).tolist()}, but the support vectors are "
+            f"{counts.tolist()} rows of the classes."
+        )
+    vectors = model.support_vectors_
+    if vectors.shape[0] == len(place) and vectors.shape[1] == problem.d:
+        differs = abs(problem.matrix[place] - vectors)
+        if differs.max() > 0:
+            raise ModelError("the support vectors are not rows of X; give the rows of the fit.")
+    return place

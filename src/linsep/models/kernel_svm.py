@@ -1,0 +1,685 @@
+"""The kernel support vector machine as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.core import drive
+from linsep.core.checkpoint import load_checkpoint
+from linsep.core.drive import Limits, Outcome
+from linsep.core.lanes import one_blas_thread
+from linsep.core.problem import Problem
+from linsep.core.status import Status
+from linsep.core.words import count, misplaced, percent
+from linsep.errors import (
+    DataError,
+    GapWarning,
+    NotPositiveWarning,
+    NotSeparatedWarning,
+    SettingError,
+)
+from linsep.models.callbacks import CallbackBridge, observers_of
+from linsep.models.kernel_base import (
+    KernelClassifier,
+    kernel_from_model,
+    kernel_to_model,
+    sure_sums,
+)
+from linsep.models.kernel_proof import (
+    certify_pairs,
+    convexity,
+    cost_words,
+    pair_columns,
+    votes_and_sums,
+    widen_pairs,
+    words_of,
+)
+from linsep.models.params import Check, boolean, number, one_of
+from linsep.proofs.kernel import KernelGap
+from linsep.proofs.overlap import Overlap
+from linsep.solvers.kernel.gram import pairs_of
+from linsep.solvers.kernel.overlap import find_overlap
+from linsep.solvers.kernel.smo import SMO
+
+# -- The fit of a kernel machine: its solver, the run, the answer in scikit-learn's attributes ----
+
+
+_SMALL = 1000  # rows up to which more digits than asked for cost nothing worth mentioning
+_DOUBLE = 3000  # rows up to which the Gram matrix is float64
+_KEPT = (
+    "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "classes_",
+    "kernel_", "_kernel", "n_features_in_",
+)  # fmt: skip
+
+
+class KernelFitting:
+    """The private half of KernelSVM."""
+
+    C: float
+    tol: float
+    max_iter: int
+    time_limit: float | None
+    memory: float
+    verbose: int
+    warm_start: bool
+    _kernel: Any
+    _precomputed: bool
+    _observers: Any
+    _seed: Any
+    overlap_: Overlap | None
+    conflict_: tuple[int, ...] | None
+
+    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
+        observers = observers_of(self)
+        bridge = CallbackBridge(self, X, y, self._so_far, _KEPT)
+        cost_words(problem, self._kernel, self.memory, self.verbose)
+        with one_blas_thread(), np.errstate(all="ignore"):
+            self._look_for_equal_rows(problem)
+            solver, reason, outcome = self._driven(problem, state, [*observers, bridge])
+            if np.isinf(solver.C) and not outcome.interrupted and not _time_is_up(outcome):
+                self.overlap_ = overlap_of(problem, solver, outcome.state, self._kernel)
+                if self.overlap_ is not None:
+                    solver, reason, outcome = self._driven(problem, None, [*observers, bridge])
+            self._keep(problem, solver, outcome, reason)
+        bridge.close()
+        warn_of(self)
+        return self
+
+    def _driven(
+        self, problem: Problem, state: Any, observers: list[Any]
+    ) -> tuple[SMO, str, Outcome[Any]]:
+        solver, reason = self._solver(problem)
+        if state is None:
+            state = solver.init(problem, start=self._dual_start(problem))
+        limits = Limits(steps=self.max_iter, seconds=self.time_limit)
+        return solver, reason, drive(problem, solver, state, limits=limits, observers=observers)
+
+    def _look_for_equal_rows(self, problem: Problem) -> None:
+        """With C=inf: equal rows of different classes, which end the search before it begins."""
+        self.overlap_ = equal_rows(problem, self._kernel) if np.isinf(self.C) else None
+        self.conflict_ = None if self.overlap_ is None else self.overlap_.rows
+
+    def _solver(self, problem: Problem) -> tuple[SMO, str]:
+        """The solver for this problem, and the reason for its settings in words."""
+        kernel = None if self._precomputed else self._kernel
+        convex, how = convexity(problem, kernel)
+        if not convex and np.isinf(self.C):
+            raise SettingError(
+                f"C=inf needs a positive semidefinite kernel, and {self._kernel!r} is not on these "
+                "rows; choose a finite C."
+            )
+        single = problem.n > _DOUBLE and self.tol >= 1e-4
+        small = problem.n <= _SMALL
+        tol = (0.9 if single else 0.999) * float(self.tol)
+        solver = SMO(
+            kernel=kernel,
+            C=float(self.C) if getattr(self, "overlap_", None) is None else 1.0,
+            tol=tol,
+            fine=min(tol, 1e-10) if small else tol,
+            convex=convex,
+            memory=float(self.memory),
+            single=single,
+            seed=self._seed(),
+        )
+        places = "float32, f and alpha in float64" if single else "float64"
+        which = "all rows" if problem.n <= solver._limit() else "the rows that matter"
+        pairs = "" if problem.binary else f"; {len(pairs_of(problem, kernel).pairs)} pairs"
+        return solver, f"second-order working sets, Gram matrix of {which} in {places}{pairs}{how}"
+
+    def _dual_start(self, problem: Problem) -> Any:
+        """The dual variables of the last fit, if they belong to as many rows of each class."""
+        if not self.warm_start or not hasattr(self, "_alphas"):
+            return None
+        pairs = pairs_of(problem, None if self._precomputed else self._kernel).pairs
+        if [len(a) for a in self._alphas] != [len(p.y) for p in pairs]:
+            return None
+        return self._alphas
+
+    # -- the answer -------------------------------------------------------------------------
+
+    def _keep(self, problem: Problem, solver: SMO, outcome: Outcome[Any], reason: str) -> None:
+        pairs = pairs_of(problem, solver.kernel)
+        alphas, offsets = [part.alpha for part in outcome.state.parts], outcome.witness.a
+        words = words_of(solver.C, self._kernel, problem.fit_intercept, solver.convex)
+        gap = certify_pairs(problem, pairs, alphas, offsets, solver, words)
+        if gap.convex and np.isfinite(solver.C) and gap.relative_gap > self.tol:
+            wide = widen_pairs(pairs, alphas, offsets)
+            better = certify_pairs(problem, pairs, *wide, solver, words)
+            if better.objective < gap.objective:
+                (alphas, offsets), gap = wide, better
+        self._alphas = alphas
+        self._keep_dual(problem, pairs, alphas, offsets)
+        self.certificate_: KernelGap = gap
+        if self.overlap_ is not None:
+            self.status_ = Status.INSEPARABLE
+        else:
+            self.status_ = gap.settle(outcome.status, self.tol)
+        self.n_iter_ = max(1, outcome.steps)
+        self.n_updates_ = outcome.state.n_updates
+        self.solver_used_, self.outcome_ = reason, outcome
+        problem.__dict__.pop("_kernel_pairs", None)  # the Gram matrix is not needed any more
+
+    def _keep_dual(
+        self,
+        problem: Problem,
+        pairs: Any,
+        alphas: list[NDArray[np.float64]],
+        offsets: NDArray[np.float64],
+    ) -> None:
+        """Support vectors class by class, in the layout of LIBSVM and scikit-learn."""
+        n, K = problem.n, problem.K
+        self.classes_, self.kernel_ = problem.classes, self._kernel
+        coef = np.zeros((K - 1, n))
+        for pair, alpha in zip(pairs.pairs, alphas):
+            i, j = pair.classes
+            signed = pair.y * alpha if K == 2 else -pair.y * alpha
+            first = pair.y < 0
+            coef[j - 1, pair.ids[first]] = signed[first]
+            coef[i, pair.ids[~first]] = signed[~first]
+        used = np.flatnonzero(coef.any(axis=0))
+        used = used[np.argsort(problem.label[pairs.order[used]], kind="stable")]
+        rows = pairs.order[used]
+        self.dual_coef_ = np.ascontiguousarray(coef[:, used])
+        self.intercept_ = np.array(offsets) if K == 2 else 0.0 - np.asarray(offsets)
+        self.n_support_ = np.bincount(problem.label[rows], minlength=K).astype(np.int32)
+        index = problem.row_index
+        self.support_ = rows if index is None else index[rows]
+        if self._precomputed:
+            self.support_vectors_: Any = np.empty((0, 0))
+        else:
+            self.support_vectors_ = problem.matrix[rows]
+
+    def _so_far(self, now: Any) -> dict[str, Any]:
+        """What a copy of the estimator needs to predict with the present variables."""
+        pairs = pairs_of(now.problem, now.solver.kernel)
+        alphas = [part.alpha for part in now.state.parts]
+        self._keep_dual(now.problem, pairs, alphas, now.solver.witness(now.problem, now.state).a)
+        return {name: getattr(self, name) for name in _KEPT}
+
+
+def _time_is_up(outcome: Outcome[Any]) -> bool:
+    return outcome.status in (Status.TIME_LIMIT, Status.STOPPED)
+
+
+# -- Decisions of a kernel machine: values of the pairs, votes, weights of linear ones ------------
+
+
+class KernelDeciding(KernelClassifier):
+    """The half of KernelSVM that works on new rows."""
+
+    decision_function_shape: str
+    dual_coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    n_support_: NDArray[Any]
+
+    def _columns(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Coefficients and offsets of all pairs, for values >= 0 for the second class of each."""
+        if len(self.classes_) == 2:
+            return self.dual_coef_.T, self.intercept_
+        return -pair_columns(self.dual_coef_, self.n_support_), -self.intercept_
+
+    def _pair_values(self, X: Any) -> NDArray[np.float64]:
+        """Values of the pairs, >= 0 for the second class of each."""
+        rows = self._rows(X)
+        coef, offset = self._columns()
+        return self._scores_of(rows, coef) + offset
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores whose largest is the class predicted; one of >= 0 is the last of two."""
+        raw = self._pair_values(X)
+        return raw[:, 0] if len(self.classes_) == 2 else votes_and_sums(raw, len(self.classes_))
+
+    def _quick_scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores from values with the right signs; where votes are equal, from exact ones."""
+        rows, K = self._rows(X), len(self.classes_)
+        coef, offset = self._columns()
+        if self._precomputed or not len(coef):
+            return self._scores(X)
+        raw = sure_sums(self._kernel, rows, self.support_vectors_, coef, offset)
+        if K == 2:
+            return raw[:, 0]
+        scores = votes_and_sums(raw, K)
+        first, second = np.sort(scores, axis=1)[:, [-1, -2]].T
+        # sums count for less than 1/3 of a vote, and K - 1 votes are more than others can have
+        tied = np.flatnonzero((first - second <= 0.7) & (np.rint(first) < K - 1))
+        if len(tied):
+            scores[tied] = votes_and_sums(self._scores_of(rows[tied], coef) + offset, K)
+        return scores
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores: (n,) for two classes; (n, K) or (n, K (K - 1) / 2) for more."""
+        if len(getattr(self, "classes_", ())) > 2 and self.decision_function_shape == "ovo":
+            return -self._pair_values(X)
+        return self._scores(X)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the plane; exists for two classes and the linear kernel only."""
+        if len(getattr(self, "classes_", ())) != 2:
+            raise AttributeError("coef_ exists after a fit of two classes with the linear kernel")
+        return self.pair_coef_
+
+    @property
+    def pair_coef_(self) -> NDArray[np.float64]:
+        """Weights of the plane of each pair of classes; exists for the linear kernel only."""
+        if type(getattr(self, "kernel_", None)).__name__ != "Linear":
+            raise AttributeError("weights exist after a fit with the linear kernel only")
+        dual = self.dual_coef_
+        if len(self.classes_) > 2:
+            dual = pair_columns(dual, self.n_support_).T
+        return np.asarray(dual @ self.support_vectors_, dtype=np.float64)
+
+
+# -------------------------------------------------------------------------------------------------
+
+
+class KernelSVM(KernelFitting, KernelDeciding):
+    """Support vector machine with a kernel and a proved duality gap.
+
+    Minimises |w|^2 / 2 + C sum_i s_i max(0, 1 - y_i f(x_i)) over all f(x) = w.phi(x) + b, where
+    phi is the feature map of the kernel K(x, z) = phi(x).phi(z) and b is not penalised. The answer
+    is f(x) = sum_i alpha_i y_i K(x_i, x) + b. It ends when the objective is proved to be within
+    ``tol`` of the best possible one; the proof is recomputed in float64 from alpha, b and the
+    kernel.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of a violation. inf is the hard margin: no row inside the street at all.
+    kernel : str, kernel object or function, default="rbf"
+        "linear", "poly", "rbf", "sigmoid", "intersection", "chi2", "hellinger", "precomputed"
+        (X is the Gram matrix), an object of linsep.kernels, or a function of two rows.
+    gamma, sigma, degree, coef0 : optional
+        Parameters of a kernel given by name; see linsep.kernels. None: those of the name.
+    fit_intercept : bool, default=True
+        Whether to have an offset; it is never penalised.
+    tol : float, default=1e-3
+        Relative duality gap to reach. For a kernel that is not positive semidefinite: the largest
+        violation of the conditions of optimality.
+    max_iter : int, default=100000
+        Limit of working sets.
+    time_limit : float or None, default=None
+        Limit in seconds; the best model so far is kept, with its proof.
+    memory : float, default=1000.0
+        Megabytes for Gram matrices. What does not fit is computed for the rows that matter.
+    class_weight : dict, "balanced" or None, default=None
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        For three classes and more: votes of all pairs with sums of their values, (n, K), or the
+        values of the pairs themselves, (n, K (K - 1) / 2), positive for the first class.
+    random_state : int, RandomState or None, default=None
+        Seed of samples; None is 0.
+    warm_start : bool, default=False
+        Start from the dual variables of the last fit, if the rows are as many.
+    verbose : int, default=0
+        Say on stderr what it will cost, and show progress.
+    callbacks : list or None, default=None
+        Observers of linsep or callbacks of scikit-learn, told about every working set.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
+        has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
+
+    Attributes
+    ----------
+    support_ : array of shape (n_support,)
+        Rows with a dual variable that is not zero, class by class.
+    support_vectors_ : array or sparse matrix of shape (n_support, n_features)
+    n_support_ : array of shape (n_classes,)
+    dual_coef_ : array of shape (n_classes - 1, n_support)
+        y alpha, in the layout of scikit-learn's SVC.
+    intercept_ : array of shape (n_classes (n_classes - 1) / 2,)
+    classes_ : array of shape (n_classes,)
+    kernel_ : kernel object
+        With numbers for all parameters.
+    status_ : Status
+        Why it stopped; its value is a sentence.
+    certificate_ : KernelGap
+        objective, lower_bound, gap, relative_gap, errors; margin and width in the feature space.
+        With three classes and more ``parts`` has one for each pair.
+    overlap_ : Overlap or None
+        With C=inf: the proof that no hard margin exists, rows of two classes with multipliers
+        whose weighted images are one point; ``overlap_.check(X, y)`` recomputes it in fractions.
+    conflict_ : tuple of two rows or None
+        The same where two equal rows of different classes prove it.
+    coef_ : array of shape (1, n_features)
+        With the linear kernel and two classes only: the weights of the plane.
+    pair_coef_ : array of shape (n_classes (n_classes - 1) / 2, n_features)
+        With the linear kernel only: those of each pair of classes, the ``coef_`` of SVC.
+    solver_used_ : str
+    outcome_ : Outcome
+    n_iter_ : int
+        Working sets.
+
+    See Also
+    --------
+    LinearSVM : Far faster where the kernel is linear.
+    AdditiveSVM : Kernels of histograms at linear cost.
+
+    Notes
+    -----
+    Two classes: scores >= 0 are the last class. More: one machine for each pair of classes, which
+    vote; equal votes are decided by the sums of their values.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("xor")
+    >>> model = linsep.KernelSVM(kernel=linsep.kernels.Polynomial(degree=2)).fit(table.X, table.y)
+    >>> abs(model.dual_coef_).tolist(), model.intercept_.tolist()
+    ([[0.125, 0.125, 0.125, 0.125]], [0.0])
+    >>> model.decision_function([[0.5, -2.0]]).tolist()
+    [1.0]
+    """
+
+    _checks: ClassVar[dict[str, Check]] = {
+        "C": number(0, above=True),
+        "tol": number(0, above=True),
+        "memory": number(0, above=True),
+        "decision_function_shape": one_of("ovr", "ovo"),
+        "warm_start": boolean,
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        sigma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 100_000,
+        time_limit: float | None = None,
+        memory: float = 1000.0,
+        class_weight: Any = None,
+        decision_function_shape: str = "ovr",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Any = None,
+        calibrate: str | None = None,
+        calibrate_cv: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.sigma = sigma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.memory = memory
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
+
+    # -- fit --------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on X and y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            float32 and float64 are used as they are; with kernel="precomputed" the Gram matrix.
+        y : array of shape (n_samples,)
+            Any labels, two classes or more.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative; a row of weight s counts as s rows.
+
+        Returns
+        -------
+        self
+        """
+        self._run(self._problem(X, y, sample_weight), X, y)
+        return self._calibrate(X, y, sample_weight)
+
+    @with_callbacks
+    def resume(
+        self, X: Any, y: ArrayLike, checkpoint: str | Path, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Go on with a fit that was stopped, from the file its checkpoints were written to."""
+        problem = self._problem(X, y, sample_weight)
+        self._look_for_equal_rows(problem)
+        state = load_checkpoint(checkpoint, problem, self._solver(problem)[0])
+        return self._run(problem, X, y, state)._calibrate(X, y, sample_weight)
+
+    def summary(self) -> str:
+        """What was fitted, why it stopped, and what is proved about it, in words."""
+        check_is_fitted(self, "classes_")
+        return kernel_summary(self)
+
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
+        """The proof again, from the data and the numbers of the model; see linsep.certify."""
+        from linsep.models.kernel_proof import recheck
+
+        return recheck(self, X, y, sample_weight)
+
+    # -- model files ------------------------------------------------------------------------
+
+    def _n_machines(self) -> int:
+        K = len(self.classes_)
+        return K * (K - 1) // 2
+
+    def _n_rows_of_dual(self) -> int:
+        return len(self.classes_) - 1
+
+    @staticmethod
+    def _certificate_class() -> type[KernelGap]:
+        return KernelGap
+
+    def to_model(self) -> dict[str, Any]:
+        """Fields of the model file; see ``linsep.save``."""
+        overlap = getattr(self, "overlap_", None)
+        fields = kernel_to_model(self) | {"overlap": overlap and overlap.to_dict()}
+        return self._calibration_out(fields)
+
+    @classmethod
+    def from_model(cls, fields: dict[str, Any]) -> Self:
+        """The estimator of a model file; see ``linsep.load``."""
+        model: Self = kernel_from_model(cls, fields)
+        told = fields.get("overlap")
+        model.overlap_ = None if told is None else Overlap.from_dict(told)
+        equal = getattr(model, "conflict_", None) is not None and model.overlap_ is not None
+        model.conflict_ = model.overlap_.rows if equal and model.overlap_ is not None else None
+        return model._calibration_in(fields)
+
+
+# -- What a kernel machine has to say after its fit: errors and warnings --------------------------
+
+
+_LEVEL = 6  # frames between a warning and the line of the caller that says fit
+
+
+def warn_of(model: Any) -> None:
+    """Raise or warn where the answer is not what was asked for."""
+    status, gap = model.status_, model.certificate_
+    if status is Status.DIVERGED:
+        raise DataError(
+            f"the numbers overflowed with kernel {model._kernel!r}; scale the columns, for "
+            "instance with sklearn.preprocessing.StandardScaler, or lower C."
+        )
+    if not gap.convex and model._kernel.positive is None:
+        warnings.warn(
+            f"{model._kernel!r} is not positive semidefinite on these rows: there is no convex "
+            "problem behind the machine, and the fit has ended in a stationary point.",
+            NotPositiveWarning,
+            stacklevel=_LEVEL,
+        )
+    if model.overlap_ is not None:
+        words = _no_street(model)
+        warnings.warn(words, NotSeparatedWarning, stacklevel=_LEVEL)
+    elif not status.ok and not model.outcome_.interrupted:
+        warnings.warn(_gap_words(model, gap, status), GapWarning, stacklevel=_LEVEL)
+
+
+def _no_street(model: Any) -> str:
+    if model.conflict_ is not None:
+        i, j = model.conflict_
+        why = f"rows {i} and {j} are equal and have different labels, so no kernel separates"
+    else:
+        why = f"{model.overlap_}: no plane in the feature space of {model._kernel!r} separates"
+    return (
+        f"{why} the classes and a hard margin does not exist. The model is that of C=1; choose a "
+        "finite C."
+    )
+
+
+def _gap_words(model: Any, gap: Any, status: Status) -> str:
+    begin = f"{status.value} ({status.name}, {model.n_iter_} working sets). "
+    if not np.isfinite(gap.objective):
+        most, proved = widest(gap), ""
+        if np.isfinite(most):
+            proved = f" It is proved that no street in the feature space is wider than {most:.3g}."
+        return begin + (
+            f"With C=inf no plane was found with all rows on their own side.{proved} If the "
+            "classes overlap there is none: choose a finite C."
+        )
+    if not gap.convex:
+        return begin + (
+            f"The conditions of optimality are violated by {gap.violation:.3g}; tol asks for "
+            f"{model.tol:.3g}. Raise max_iter or time_limit."
+        )
+    linear = type(model._kernel).__name__ == "Linear"
+    other = "; LinearSVM is the same machine and takes them as they are" if linear else ""
+    return begin + (
+        f"The objective {gap.objective:.6g} is proved to be within "
+        f"{percent(gap.relative_gap, 3)} of the best possible one; tol asks for "
+        f"{percent(model.tol, 3)}. Raise max_iter or time_limit, or scale the columns{other}."
+    )
+
+
+# -- A fitted kernel machine in words -------------------------------------------------------------
+
+
+def kernel_summary(model: Any) -> str:
+    """Several lines: the objective and its proof, support vectors, the rule."""
+    gap, outcome = model.certificate_, getattr(model, "outcome_", None)
+    lines = [
+        f"{type(model).__name__}: {model.status_.value}",
+        f"  algorithm   {model.solver_used_}",
+        f"  minimised   {gap.words}",
+        *_proved(model, gap),
+        f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
+    ]
+    if np.isfinite(gap.width):  # |w|^2 may be negative where the kernel is not positive
+        lines.append(f"  street      {gap.width:.6g} wide in the feature space (2 / |w|)")
+    if outcome is not None:  # a model read from a file has numbers and certificate only
+        work = f"{count(outcome.steps, 'working set')}, {count(model.n_updates_, 'step')}"
+        lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
+    by_class = ", ".join(
+        f"{n} of {label!r}" for n, label in zip(model.n_support_.tolist(), model.classes_.tolist())
+    )
+    lines.append(f"  support     {count(len(model.support_), 'vector')}: {by_class}")
+    lines.append(f"  rule        {_rule(model)}")
+    return "\n".join(lines)
+
+
+def _rule(model: Any) -> str:
+    classes = model.classes_.tolist()
+    if len(classes) == 2:
+        b = float(model.intercept_[0])
+        return (
+            f"sum of y alpha K(x_i, x) over the support vectors {b:+.6g} >= 0  =>  "
+            f"{classes[1]!r}, otherwise {classes[0]!r}"
+        )
+    return f"votes of {len(model.intercept_)} machines, one for each pair of classes"
+
+
+def _proved(model: Any, gap: Any) -> list[str]:
+    overlap = getattr(model, "overlap_", None)
+    if overlap is not None:
+        return [f"  proof       {overlap}; no street exists, and this is C = 1"]
+    if not np.isfinite(gap.objective):
+        most = widest(gap)
+        what = f"no street is wider than {most:.3g}" if np.isfinite(most) else "nothing yet"
+        return [f"  proved      {what}; some row is on the wrong side"]
+    if not gap.convex:
+        return [
+            f"  objective   {gap.objective:.8g} at a stationary point (violation "
+            f"{gap.violation:.2g}); the kernel is not positive semidefinite: no lower bound",
+        ]
+    return [
+        f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
+        f"  proved      within {percent(gap.relative_gap)} of the best possible",
+    ]
+
+
+# -- Hard margins that do not exist, and the proof of it ------------------------------------------
+
+
+def equal_rows(problem: Problem, kernel: Any) -> Overlap | None:
+    """Two equal rows of different classes, which no kernel tells apart."""
+    found = _conflict(problem)
+    if found is None:
+        return None
+    return Overlap(found, (Fraction(1), Fraction(1)), kernel, bool(problem.fit_intercept))
+
+
+def overlap_of(problem: Problem, solver: Any, state: Any, kernel: Any) -> Overlap | None:
+    """Rows of two classes whose hulls meet, of the first pair without a street that has them."""
+    pairs = pairs_of(problem, solver.kernel)
+    for pair, part in zip(pairs.pairs, state.parts):
+        if np.isfinite(part.facts[0]):
+            continue
+        free = bool(problem.fit_intercept)
+        found = find_overlap(pairs.values, pair.ids, pair.y, part.alpha, free)
+        if found is not None:
+            places = pairs.order[pair.ids[found[0]]].tolist()
+            by_row = sorted((problem.sample_of_index(int(i)), a) for i, a in zip(places, found[1]))
+            rows, shares = zip(*by_row)
+            return Overlap(rows, shares, kernel, free)
+    return None
+
+
+def widest(gap: Any) -> float:
+    """What is proved of the street of machines without one: none is wider."""
+    parts = [part for part in gap.parts or (gap,) if not np.isfinite(part.objective)]
+    low = max((part.lower_bound for part in parts), default=0.0)
+    return float(np.sqrt(2.0 / low) * (1 + 1e-15)) if low > 0 else np.inf
+
+
+def _conflict(problem: Problem) -> tuple[int, int] | None:
+    """Two equal rows of different classes, in the caller's numbers; None if there are none."""
+    hashes, label = problem.row_hashes, problem.label
+    order = np.argsort(hashes, kind="stable")
+    run = np.flatnonzero(np.diff(hashes[order].astype(np.uint64)) == 0)
+    for at in run.tolist():
+        i = int(order[at])
+        later = at + 1
+        while later < len(order) and hashes[order[later]] == hashes[i]:
+            j = int(order[later])
+            if label[i] != label[j] and _equal(problem.matrix, i, j):
+                a, b = problem.sample_of_index(i), problem.sample_of_index(j)
+                return min(a, b), max(a, b)
+            later += 1
+            if later > at + 64:  # the others are compared with rows nearer to them
+                break
+    return None
+
+
+def _equal(matrix: Any, i: int, j: int) -> bool:
+    a, b = matrix[[i]], matrix[[j]]
+    if isinstance(matrix, np.ndarray):
+        return bool(np.array_equal(a, b))
+    return bool(np.array_equal(a.toarray(), b.toarray()))

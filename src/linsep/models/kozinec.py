@@ -1,0 +1,176 @@
+"""Kozinec's rule as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from linsep.core.drive import Outcome
+from linsep.core.problem import Problem
+from linsep.core.protocol import Solver
+from linsep.core.status import Status
+from linsep.models.base import LinearClassifier
+from linsep.models.params import Check, either, none, number, one_of
+from linsep.proofs.certificate import judge
+from linsep.separating.verdict import decide
+from linsep.solvers.hulls.kozinec import Kozinec as KozinecSolver
+
+
+class Kozinec(LinearClassifier):
+    """Kozinec's rule: the plane of (nearly) maximum margin, with bounds of the margin.
+
+    Walks to the points of the two convex hulls that are nearest each other. Every point on
+    the way bounds the best margin from above, every plane from below; it ends when the two
+    bounds are within eps.
+
+    Parameters
+    ----------
+    eps : float or None, default=1e-3
+        Allowed distance of the bounds, in the units of X. None is the plain rule, which ends
+        with the first separating plane.
+    space : {"difference", "augmented"}, default="difference"
+        "difference" works on differences of rows of the two classes and gives the plane of
+        the support vector machine. "augmented" is the lecture's space, where the offset counts
+        as a coordinate; its margin is another one. Three classes and more exist only there.
+    steps : {"away", "plain"}, default="away"
+        "plain" is Kozinec's step. "away" takes weight from the best row in use and gives it to
+        the worst; it converges linearly where the plain step needs thousands of scans.
+    fit_intercept : bool, default=True
+        Whether to have an offset; without one the plane goes through the origin.
+    max_iter : int, default=100000
+        Limit of scans of the data.
+    time_limit : float or None, default=None
+        Limit in seconds; the best plane so far is kept.
+    random_state : default=None
+        Taken so that all estimators have it; nothing here is random.
+    warm_start : bool, default=False
+        Start from the nearest points of the last fit, if it had as many rows.
+    verbose : int, default=0
+        Show progress on stderr.
+    callbacks : list or None, default=None
+        Observers of linsep or callbacks of scikit-learn.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
+        has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of shape (n_classes,)
+    n_iter_ : int
+        Scans of the data.
+    n_updates_ : int
+        How often the nearest point moved.
+    status_ : Status
+        Why it stopped; its value is a sentence.
+    certificate_ : Certificate
+        margin_low and margin_high bound the best margin; in the augmented space
+        margin_aug_low and margin_aug_high do.
+    solver_used_ : str
+        The algorithm and why it was chosen.
+    outcome_ : Outcome
+        The run: final state, steps, seconds.
+
+    See Also
+    --------
+    Perceptron : Any separating plane.
+    linsep.separability : Decides whether any plane separates, with a proof.
+
+    Notes
+    -----
+    A result within eps need not separate when the margin is smaller than eps. Then
+    ``linsep.separability`` settles the matter: the plane is taken from there, or its proof that
+    there is none.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("mse-1")
+    >>> model = linsep.Kozinec(eps=1e-6).fit(table.X, table.y)
+    >>> round(model.certificate_.margin_low, 4), round(model.certificate_.margin_high, 4)
+    (0.4472, 0.4472)
+    """
+
+    _checked_at_the_end: ClassVar[bool] = True
+    _checks: ClassVar[dict[str, Check]] = {
+        "eps": either(none, number(0, above=True)),
+        "space": one_of("difference", "augmented"),
+        "steps": one_of("away", "plain"),
+    }
+
+    def __init__(
+        self,
+        *,
+        eps: float | None = 1e-3,
+        space: str = "difference",
+        steps: str = "away",
+        fit_intercept: bool = True,
+        max_iter: int = 100_000,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Any = None,
+        calibrate: str | None = None,
+        calibrate_cv: Any = None,
+    ) -> None:
+        self.eps = eps
+        self.space = space
+        self.steps = steps
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
+
+    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+        solver = KozinecSolver(
+            eps=None if self.eps is None else float(self.eps), space=self.space, steps=self.steps
+        )
+        rule = "Kozinec's rule" if self.steps == "plain" else "Kozinec's rule with away steps"
+        if not problem.binary:
+            reason = f"{problem.K} classes by Kesler vectors exist in the augmented space only"
+        elif not problem.fit_intercept:
+            reason = "without intercept the two spaces are one"
+        else:
+            reason = f"{self.space} space, as asked"
+        return solver, f"{rule} ({reason})"
+
+    def _keep(
+        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
+    ) -> None:
+        """A plane that does not separate is settled by a proof: none does, or another one."""
+        ended = outcome.status in (Status.STALLED, Status.CERTIFIED)
+        if ended and outcome.certificate.separable is None:
+            left = None if self.time_limit is None else self.time_limit - outcome.seconds
+            proof = decide(problem, time_limit=None if left is None else max(left, 0.0))
+            if proof.separable is False:
+                certificate = outcome.certificate.refuted_by(proof)
+                outcome = replace(outcome, certificate=certificate)
+            elif proof.separable:
+                a = problem.join(
+                    np.asarray(proof.coef, dtype=np.float64),
+                    np.asarray(proof.intercept, dtype=np.float64),
+                )
+                witness = replace(outcome.witness, a=a)
+                certificate = judge(problem, witness)
+                status = Status.SEPARATED
+                outcome = replace(outcome, witness=witness, certificate=certificate, status=status)
+                reason += "; the margin is too small for it, so the plane is that of separability"
+        super()._keep(problem, solver, outcome, reason)
+
+    def _warm_start(self, problem: Problem) -> Any:
+        if not (self.warm_start and hasattr(self, "outcome_")):
+            return None
+        state = self.outcome_.state
+        return state.weights() if state.n_rows == problem.n_rows else None

@@ -1,0 +1,747 @@
+"""Minimum squared error as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linsep.core import drive
+from linsep.core.drive import Limits, Outcome
+from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.core.problem import Problem
+from linsep.core.protocol import Solver, Witness
+from linsep.core.status import Status
+from linsep.core.words import count, percent
+from linsep.errors import DataError, GapWarning, ModelError, NotSeparatedWarning, SettingError
+from linsep.models.base import LinearClassifier
+from linsep.models.callbacks import CallbackBridge, observers_of
+from linsep.models.checked import overflow_words
+from linsep.models.params import Check, either, function, none, number, one_of
+from linsep.models.summary import rule_text
+from linsep.proofs.proof import Proof
+from linsep.proofs.squares import Squares, measure_squares, rational_squares, rounded
+from linsep.rows.loops import scatter
+from linsep.rows.normal import aims, columns_of, totals
+from linsep.separating.verdict import decide
+from linsep.solvers.schedule import Schedule
+from linsep.solvers.squares.conjugate import ConjugateSquares
+from linsep.solvers.squares.gradient import GradientSquares, spectrum
+from linsep.solvers.squares.normal import ExactSquares
+from linsep.solvers.squares.pseudo_inverse import PseudoInverse, fits, pseudo_inverse
+from linsep.solvers.squares.widrow_hoff import WidrowHoff, longest_row
+
+# -- What a plane of least squares says about its weights and its rows ----------------------------
+
+
+class SquaresFacts:
+    """Methods of a fitted plane of least squares."""
+
+    certificate_: Any
+    coef_: Any
+    intercept_: Any
+    classes_: Any
+    n_features_in_: int
+    fit_intercept: bool
+    targets: Any
+
+    def exact_coefficients(self) -> tuple[Any, Any]:
+        """The minimiser of least length in fractions: coefficients and offset.
+
+        With several classes lists of them, one for each class. Raises ModelError where the table
+        was too large for fractions.
+        """
+        check_is_fitted(self)
+        weights = self.certificate_.weights
+        if not weights:
+            raise ModelError(
+                "this model has no exact coefficients: fractions are computed for tables of at "
+                "most 3000 entries and 20 columns. coef_ and intercept_ are correct up to the "
+                "relative_gap of certificate_."
+            )
+        zero = Fraction(0)
+        coef = [list(column[: self.n_features_in_]) for column in weights]
+        offset = [column[-1] if self.fit_intercept else zero for column in weights]
+        return (coef[0], offset[0]) if len(weights) == 1 else (coef, offset)
+
+    def report(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> RowReport:
+        """Value, residual, leverage and influence of every row.
+
+        Without arguments of the rows of the last fit; large data have to be given again. After
+        ``linsep.load`` they have to be given as well.
+        """
+        check_is_fitted(self)
+        if X is None:
+            kept: RowReport | None = getattr(self, "_report", None)
+            if kept is None:
+                raise SettingError(
+                    "the report was not computed in fit (a large table, or a model from a file); "
+                    "give the rows: report(X, y)."
+                )
+            return kept
+        problem = self._again(X, y, sample_weight)
+        if not fits(problem):
+            raise SettingError(
+                f"leverages of {problem.n} x {problem.d} data are out of reach; take fewer columns."
+            )
+        return row_report(problem, problem.join(self.coef_, self.intercept_))
+
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Squares:
+        """What is proved about these weights on the given rows; ``linsep.certify`` calls it."""
+        problem = self._again(X, y, sample_weight)
+        a = problem.join(self.coef_, self.intercept_)
+        basis = None
+        if fits(problem):
+            factors = pseudo_inverse(problem)
+            basis = None if factors.by_rows else factors.half / factors.scale[:, None]
+        known = rational_squares(problem)
+        return measure_squares(problem, Witness(a=a), known=known, basis=basis)
+
+    def _again(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """A problem of rows that fit this model."""
+        check_is_fitted(self)
+        me: Any = self
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        problem = Problem(
+            X,
+            y,
+            sample_weight=me._weights(np.asarray(y), sample_weight),
+            fit_intercept=self.fit_intercept,
+            targets=self.targets,
+        )
+        if not np.array_equal(problem.classes, self.classes_):
+            raise ModelError(
+                f"y holds the classes {problem.classes.tolist()}; the model was trained on "
+                f"{self.classes_.tolist()}."
+            )
+        return problem
+
+
+# -------------------------------------------------------------------------------------------------
+
+
+_REPORT = 2e8  # operations up to which leverages are computed in every fit
+_DECIDE = 20_000  # entries up to which a plane that does not separate is looked into
+_SECONDS = 0.25  # for that
+
+
+class LeastSquares(SquaresFacts, LinearClassifier):
+    """Minimum squared error: Y a = b as well as it can be done.
+
+    Minimises J(a) = sum_i s_i (y_i (w.x_i + b_0) - b_i)^2 for targets b_i > 0; with several
+    classes there is one column of targets a class, b_i for the own class and -b_i for the others.
+    Of all minimisers the shortest is taken, the offset counted: a = Y^+ b.
+
+    It need not separate, even if some plane does: rows that are right by far are punished as much
+    as wrong ones. So the fit says whether all values y f(x) are positive, which rows are not, and
+    which rows are outliers that bend the plane.
+
+    Parameters
+    ----------
+    solver : {"exact", "gradient", "widrow-hoff"}, default="exact"
+        "exact" solves the normal equations, with refinement and orthogonal factors where they are
+        ill conditioned; small tables in fractions. "gradient" is a <- a - eta Y'(Ya - b),
+        "widrow-hoff" the same for one row at a time.
+    targets : array of shape (n_samples,) or None, default=None
+        b, positive; None means ones. Only their ratios matter for the plane.
+    eta : float or None, default=None
+        Rate of the iterative solvers; None is safe: 1 / lambda_max(Y'SY), or 1 / max s|z|^2 for
+        Widrow-Hoff.
+    decay : {"constant", "inverse"}, callable or None, default=None
+        eta(k) for step k: eta, eta / k, or eta times a function of k. None is "constant" for the
+        gradient; for Widrow-Hoff it begins safely and falls like 1 / k.
+    order : {"cyclic", "shuffle"}, default="cyclic"
+        Of the rows, for Widrow-Hoff.
+    start : (coef, intercept), "random" or None, default=None
+        Of the iterative solvers; None is zero.
+    tol : float, default=1e-6
+        Gap of J that is to be proved, relative to the J of zero weights.
+    fit_intercept : bool, default=True
+        Whether to have an offset.
+    max_iter : int, default=10000
+        Limit of gradient steps, or of passes.
+    time_limit : float or None, default=None
+        Limit in seconds; the best weights so far are kept, with their proof.
+    class_weight : dict, "balanced" or None, default=None
+    random_state : int, RandomState or None, default=None
+        Seed of the order "shuffle" and of a random start; None is 0.
+    warm_start : bool, default=False
+        Start from the weights of the last fit; an exact solution does not need it.
+    verbose : int, default=0
+        Show progress on stderr.
+    callbacks : list or None, default=None
+        Observers of linsep or callbacks of scikit-learn.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
+        has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of shape (n_classes,)
+    outliers_ : array of int or None
+        Rows with a standardised residual above 3 or a Cook's distance above 1, the most
+        influential first. None on large data, where ``report(X, y)`` finds them.
+    rank_ : int or None
+        Independent columns, the constant one counted; None where that is not known.
+    condition_ : float or None
+        Condition number of the columns scaled to equal lengths.
+    n_iter_ : int
+        Passes over the data.
+    status_ : Status
+        SEPARATED or CERTIFIED: J is proved to be least within tol, and the plane separates or not.
+    certificate_ : Squares
+        objective, lower_bound, relative_gap, errors, wrong_rows, margin; on small tables the exact
+        minimum.
+    proof_ : Proof or None
+        On small tables that the plane does not separate: whether another plane would.
+    solver_used_ : str
+        The algorithm and why it was chosen.
+    outcome_ : Outcome
+        The run: final state, steps, seconds.
+
+    See Also
+    --------
+    HoKashyap : Adapts the targets until the plane separates, or proves that none does.
+
+    Notes
+    -----
+    The update rule has no factor 2, the gradient of J has: eta multiplies Y'(Ya - b), and gradient
+    steps converge for eta < 2 / lambda_max(Y'Y).
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("mse-1")
+    >>> model = linsep.LeastSquares().fit(table.X, table.y)
+    >>> coef, offset = model.exact_coefficients()
+    >>> [str(v) for v in coef], str(offset)
+    (['93/89', '-84/89'], '237/89')
+    >>> model.status_.name, str(model.certificate_.minimum)
+    ('SEPARATED', '50/89')
+    """
+
+    _checked_at_the_end: ClassVar[bool] = True
+    _checks: ClassVar[dict[str, Check]] = {
+        "solver": one_of("exact", "gradient", "widrow-hoff"),
+        "eta": either(none, number(0, above=True)),
+        "decay": either(none, one_of("constant", "inverse"), function),
+        "order": one_of("cyclic", "shuffle"),
+        "tol": number(0, above=True),
+    }
+
+    def __init__(
+        self,
+        *,
+        solver: str = "exact",
+        targets: Any = None,
+        eta: float | None = None,
+        decay: Any = None,
+        order: str = "cyclic",
+        start: Any = None,
+        tol: float = 1e-6,
+        fit_intercept: bool = True,
+        max_iter: int = 10_000,
+        time_limit: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Any = None,
+        calibrate: str | None = None,
+        calibrate_cv: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.targets = targets
+        self.eta = eta
+        self.decay = decay
+        self.order = order
+        self.start = start
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
+
+    def _start(self, problem: Problem) -> Any:
+        return self.start
+
+    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+        self._refuse_idle_settings()
+        return choose_squares(
+            problem, self.solver, eta=self.eta, decay=self.decay, order=self.order,
+            tol=float(self.tol), seed=self._seed(),
+        )  # fmt: skip
+
+    def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
+        rows = problem.n if solver.unit == "visit" else 1
+        return Limits(steps=self.max_iter * rows, seconds=self.time_limit)
+
+    def _refuse_idle_settings(self) -> None:
+        """A setting without effect is a misunderstanding: say so."""
+        idle = {
+            "eta": self.solver == "exact" and self.eta is not None,
+            "decay": self.solver == "exact" and self.decay is not None,
+            "start": self.solver == "exact" and self.start is not None,
+            "order": self.solver != "widrow-hoff" and self.order != "cyclic",
+        }
+        for name, is_idle in idle.items():
+            if is_idle:
+                raise SettingError(
+                    f"{name}={getattr(self, name)!r} has no effect with solver={self.solver!r}; "
+                    f"leave it out, or choose solver="
+                    f"{'widrow-hoff' if name == 'order' else 'gradient'!r}."
+                )
+
+    # -- fit ------------------------------------------------------------------------------
+
+    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
+        observers = observers_of(self)
+        with np.errstate(all="ignore"):
+            solver, reason = self._solver(problem)
+            if state is None:
+                state = solver.init(problem, start=self._warm_start(problem))
+        bridge = CallbackBridge(self, X, y)
+        limits = self._limits(problem, solver)
+        watch = [*observers, bridge]
+        outcome = drive(problem, solver, state, limits=limits, observers=watch)
+        with np.errstate(all="ignore"):
+            self._keep(problem, solver, outcome, reason)
+        bridge.close()
+        self._warn(problem)
+        return self
+
+    def _keep(
+        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
+    ) -> None:
+        witness, factors = outcome.witness, self._factors(problem)
+        if self.solver == "exact" and outcome.status is Status.DIVERGED:
+            _refuse(problem)
+        known = rational_squares(problem) if np.isfinite(witness.a).all() else None
+        basis = None
+        if factors is not None and not factors.by_rows:
+            basis = factors.half / factors.scale[:, None]
+        certificate = measure_squares(problem, witness, known=known, basis=basis)
+        if known is not None and self.solver == "exact":
+            # where columns nearly depend on each other, rounded fractions can be far worse
+            exact = replace(witness, a=rounded(problem, known))
+            better = measure_squares(problem, exact, known=known, basis=basis)
+            if better.relative_gap <= max(self.tol, certificate.relative_gap):
+                witness, certificate, reason = exact, better, "fractions (a small table)"
+        if not certificate.finite:
+            _refuse(problem)
+        if factors is not None and self.solver == "exact":
+            reason = reason.replace("normal equations", factors.words)
+        self.rank_ = None if factors is None else factors.rank
+        self.condition_ = None if factors is None else factors.condition
+        self.classes_ = problem.classes
+        self.coef_, self.intercept_ = problem.split(witness.a)
+        self.n_iter_ = max(1, math.ceil(outcome.passes))
+        self.n_updates_ = outcome.state.n_updates
+        self.status_ = certificate.settle(outcome.status, self.tol)
+        self.certificate_: Any = self._decided(problem, certificate, outcome)
+        self.solver_used_ = reason
+        self.outcome_ = replace(outcome, witness=witness, certificate=self.certificate_)
+        self._report: RowReport | None = None
+        small = problem.n * float(problem.width) ** 2 <= _REPORT
+        if factors is not None and small and self.status_.ok:
+            self._report = row_report(problem, witness.a)
+        self.outliers_ = None if self._report is None else self._report.outliers
+
+    def _factors(self, problem: Problem) -> PseudoInverse | None:
+        """The factorisation, where there is one or it costs next to nothing."""
+        cheap = problem.n * float(problem.width) ** 2 <= _REPORT
+        if not fits(problem) or not (self.solver == "exact" or cheap):
+            return None
+        found = pseudo_inverse(problem)
+        if not np.isfinite(found.half).all():
+            _refuse(problem)
+        return found
+
+    def _decided(self, problem: Problem, certificate: Squares, outcome: Outcome[Any]) -> Squares:
+        """On small tables: whether another plane separates where this one does not."""
+        self.proof_: Proof | None = None
+        if certificate.errors == 0 or problem.n * problem.d > _DECIDE:
+            return certificate
+        left = _SECONDS
+        if self.time_limit is not None:
+            left = min(left, max(self.time_limit - outcome.seconds, 0.0))
+        with suppress(ArithmeticError):  # numbers at the ends of the range: no verdict then
+            self.proof_ = decide(problem, time_limit=left)
+        if self.proof_ is not None and self.proof_.separable is False:
+            return certificate.refuted_by(self.proof_)
+        return certificate
+
+    def _warn(self, problem: Problem) -> None:
+        status, found = self.status_, self.certificate_
+        if self.outcome_.interrupted:
+            return
+        if not status.ok:
+            what = f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
+            what += f"The cost {found.objective:.6g} is proved to be within "
+            what += f"{percent(found.relative_gap, 3)} of the squared targets of the least one; "
+            what += f"tol asks for {percent(self.tol, 3)}. {self._advice(problem)}."
+            warnings.warn(what, GapWarning, stacklevel=5)
+        elif self.proof_ is not None and self.proof_.separable:
+            rows = ", ".join(map(str, found.wrong_rows[:8]))
+            warnings.warn(
+                f"the classes are separable ({self.proof_}), but the plane of least squares leaves "
+                f"{found.errors} of {problem.n} rows on the wrong side ({rows}"
+                f"{', ...' if found.errors > 8 else ''}). Squares also punish rows that are right "
+                "by far. Take HoKashyap, Perceptron or LinearSVM, or larger targets for the rows "
+                "in outliers_ that are far on their own side.",
+                NotSeparatedWarning,
+                stacklevel=5,
+            )
+
+    def _advice(self, problem: Problem) -> str:
+        """What to do about a run without an answer."""
+        state = self.outcome_.state
+        unusable = unsquarable_words(problem, self.solver) if self.solver != "exact" else None
+        if unusable is not None:
+            return unusable
+        if self.status_ is Status.DIVERGED and self.solver != "exact":
+            return too_fast_words(problem, self.solver, state.rate)
+        if self.status_ is Status.LIMIT_CYCLE:
+            return "Take decay=None, which falls like 1 / k, or solver='exact'"
+        if self.solver == "widrow-hoff":
+            words = slow_words(problem, state.rate, self.decay, max(self.outcome_.passes, 2.0))
+            if words is not None:
+                return words
+        if self.solver == "exact" and self.outcome_.status is not Status.STEP_LIMIT:
+            return "The columns nearly depend on each other; leave some out, or scale them"
+        if self.solver == "exact":
+            return "Scale the columns, or raise max_iter"
+        eigen = spectrum(problem)
+        ratio = "" if np.isnan(eigen.smallest) else (
+            f" (lambda_max / lambda_min = {eigen.largest / eigen.smallest:.3g})"
+        )  # fmt: skip
+        return f"Scale the columns{ratio}, raise max_iter, or take solver='exact'"
+
+    def _settle(self, status: Status) -> Status:
+        """For traces: a claimed minimum is called that."""
+        return status
+
+    def summary(self) -> str:
+        """What was fitted, why it stopped, and what is proved about it, in words."""
+        check_is_fitted(self)
+        return squares_summary(self)
+
+
+def _refuse(problem: Problem) -> None:
+    """Numbers that are not finite, or too large to be squared."""
+    problem.check_finite()
+    raise DataError(overflow_words(problem))
+
+
+# -- Which solver for which least-squares problem, and why ----------------------------------------
+
+
+_USELESS = 0.5  # exponent of k below which eta(1) / k is called useless
+
+
+def choose_squares(
+    problem: Problem, name: str, *, eta: Any, decay: Any, order: str, tol: float, seed: int
+) -> tuple[Solver[Any], str]:
+    """The solver and the reason in words."""
+    columns = "" if problem.binary else f"; {problem.K} classes, one column each"
+    solver: Any
+    if name == "exact":
+        if fits(problem):
+            return ExactSquares(), f"normal equations (as asked){columns}"
+        size = f"{problem.n} x {problem.width}"
+        solver = ConjugateSquares(tol=0.5 * tol)
+        return solver, f"conjugate gradients ({size} is too large for a factorisation){columns}"
+    schedule = Schedule(1.0 if eta is None else float(eta), "constant" if decay is None else decay)
+    auto = eta is None
+    if name == "gradient":
+        solver = GradientSquares(schedule, auto, tol, seed)
+        rate = "eta = 1 / lambda_max" if auto else f"eta = {schedule.eta:.4g}"
+        return solver, f"gradient descent, {rate} (as asked){columns}"
+    slow = decay is None and auto
+    solver = WidrowHoff(schedule, auto, slow, order, tol, seed)
+    rate = "eta = 1 / max s|z|^2" if auto else f"eta = {schedule.eta:.4g}"
+    return solver, f"Widrow-Hoff, {order} order, {rate} (as asked){columns}"
+
+
+def unsquarable_words(problem: Problem, name: str) -> str | None:
+    """What to do about columns whose squares leave the range of float64; None if they do not."""
+    top = _curvature(problem, name)
+    if 0.0 < top < np.inf:
+        return None
+    return f"The columns are too {'large' if top > 0.0 else 'small'} to be squared; scale them"
+
+
+def _curvature(problem: Problem, name: str) -> float:
+    """1 over the rate that is always small enough."""
+    return float(spectrum(problem).largest if name == "gradient" else longest_row(problem))
+
+
+def too_fast_words(problem: Problem, name: str, eta: Any) -> str:
+    """Why it diverged and what to do."""
+    top = _curvature(problem, name)
+    if name == "gradient":
+        return (
+            f"eta = {eta:.6g} is too large: gradient steps converge for eta < 2 / lambda_max = "
+            f"{2 / top:.6g}. Give a smaller eta, or None for 1 / lambda_max = {1 / top:.6g}"
+        )
+    return (
+        f"eta = {eta:.6g} is too large: steps of one row are safe for eta < 2 / max s|z|^2 = "
+        f"{2 / top:.6g}. Give a smaller eta, or None for a safe one"
+    )
+
+
+def slow_words(problem: Problem, rate: float, decay: Any, passes: float) -> str | None:
+    """What eta(1) / k can reach; None where it can reach enough."""
+    least = spectrum(problem).smallest
+    exponent = rate * least / problem.n
+    if decay != "inverse" or not np.isfinite(exponent) or exponent >= _USELESS:
+        return None
+    left = (passes * problem.n) ** -exponent
+    return (
+        f"eta(k) = {rate:.3g} / k shrinks the slowest error like k^-{exponent:.2g}: after "
+        f"{count(passes, 'pass', spec='.4g')} {percent(left, 3)} of it are left. Take decay=None, "
+        "solver='gradient' or 'exact'"
+    )
+
+
+# -- How much single rows pull a plane of least squares -------------------------------------------
+#
+# With the hat matrix H = W W^+ of the weighted rows, p its rank and e the errors y f(x) - b:
+#
+# leverage           h_i = H_ii in [0, 1]: how much of its own target a row makes true
+# standardised       r_i = e_i sqrt(s_i) / sqrt(J / (n - p) (1 - h_i))
+# Cook's distance    r_i^2 h_i / (p (1 - h_i)): how far all scores move when the row is left out
+# left out           b_i + e_i / (1 - h_i): y f(x) of the row under the plane of all others
+#
+# A row is called an outlier when |r| > 3 or Cook's distance > 1. One whose value when left out is
+# above its target needs no attention at all and yet bends the plane: squares punish being too
+# right.
+
+
+Array = NDArray[np.float64]
+
+STANDARDISED = 3.0
+COOK = 1.0
+_ONE = 1e-9  # 1 - h below this is a row that alone fixes a weight
+
+
+@dataclass(frozen=True)
+class RowReport:
+    """What each row has to do with the plane; one entry a row of positive weight."""
+
+    row: NDArray[np.int64]
+    """Number in the caller's X."""
+    value: Array
+    """y f(x); with several classes the lead over the best rival."""
+    target: Array
+    residual: Array
+    """value - target; with several classes the length of the errors of all columns."""
+    leverage: Array
+    standardised: Array
+    cook: Array
+    left_out: Array
+    """Value when the row is left out; NaN with several classes."""
+    outlier: NDArray[np.bool_]
+    rank: int
+
+    @property
+    def wrong(self) -> NDArray[np.int64]:
+        """Rows that are not on their own side."""
+        return self.row[self.value <= 0]
+
+    @property
+    def outliers(self) -> NDArray[np.int64]:
+        """Rows called outliers, the most influential first."""
+        found = np.flatnonzero(self.outlier)
+        return self.row[found[np.argsort(-self.cook[found], kind="stable")]]
+
+    def kind(self, place: int) -> str:
+        """What is remarkable about an entry, in words; empty for most."""
+        if not self.outlier[place]:
+            return "" if self.value[place] > 0 else "wrong side"
+        if self.value[place] <= 0:
+            return "outlier on the wrong side"
+        if self.left_out[place] > self.target[place]:
+            return "outlier, too right: it bends the plane although it needs no help"
+        return "outlier"
+
+    def frame(self) -> Any:
+        """All entries as a pandas DataFrame."""
+        from linsep.errors import require
+
+        pandas = require("pandas", extra="all")
+        columns = ("value", "target", "residual", "leverage", "standardised", "cook", "left_out")
+        data = {name: getattr(self, name) for name in columns}
+        data |= {"outlier": self.outlier, "kind": [self.kind(i) for i in range(len(self.row))]}
+        return pandas.DataFrame(data, index=pandas.Index(self.row, name="row"))
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def lines(self, most: int = 50) -> Iterator[str]:
+        """A table, remarkable rows first where there are too many."""
+        order = np.arange(len(self.row))
+        if len(order) > most:
+            order = np.lexsort((-self.cook, ~self.outlier))[:most]
+        yield (
+            f"{'row':>6} {'value':>11} {'target':>9} {'leverage':>9} {'residual/sd':>11} "
+            f"{'Cook':>9} {'left out':>11}"
+        )
+        for i in order:
+            yield (
+                f"{self.row[i]:>6} {self.value[i]:>11.5g} {self.target[i]:>9.4g} "
+                f"{self.leverage[i]:>9.4f} {self.standardised[i]:>11.4g} {self.cook[i]:>9.3g} "
+                f"{self.left_out[i]:>11.5g}  {self.kind(int(i))}"
+            ).rstrip()
+        if len(self.row) > most:
+            yield f"... {len(self.row) - most} more rows"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def row_report(problem: Problem, a: Array) -> RowReport:
+    """Leverage, residuals and influence of all rows at the weights a."""
+    inverse = pseudo_inverse(problem)
+    A, T = columns_of(problem, a), aims(problem)
+    errors = totals(problem, A, T).residual
+    h = np.clip(_leverage(problem, inverse), 0.0, 1.0)
+    rest = 1.0 - h
+    p, K = inverse.rank, T.shape[1]
+    target = np.abs(T[:, 0])
+    with np.errstate(all="ignore"):
+        freedom = problem.n - p
+        squares = problem.weight * (errors**2).sum(axis=1) / K
+        variance = squares.sum() / freedom if freedom > 0 else 0.0
+        meant = rest > _ONE
+        noise = 1e-24 * float((problem.weight * target**2).sum())
+        known = meant & (variance * max(freedom, 1) > noise)
+        r = np.where(known, np.sqrt(squares / (variance * rest)), 0.0)
+        cook = np.where(known, r**2 * h / (max(p, 1) * rest), 0.0)
+        if problem.binary:
+            residual = problem.sign * errors[:, 0]
+            r, value = np.copysign(r, residual), target + residual
+            left_out = np.where(meant, target + residual / rest, np.nan)
+        else:
+            residual = np.sqrt((errors**2).sum(axis=1))
+            value = problem.values(a).reshape(problem.n, -1).min(axis=1)
+            left_out = np.full(problem.n, np.nan)
+    outlier = (np.abs(r) > STANDARDISED) | (cook > COOK)
+    index = np.arange(problem.n) if problem.row_index is None else problem.row_index
+    return RowReport(index, value, target, residual, h, r, cook, left_out, outlier, p)
+
+
+def _leverage(problem: Problem, inverse: PseudoInverse) -> Array:
+    if inverse.by_rows:
+        vectors = inverse.half / np.linalg.norm(inverse.half, axis=0)
+        return np.asarray((vectors**2).sum(axis=1))
+    P = np.asarray(inverse.half / inverse.scale[:, None])
+    out = np.empty(problem.n)
+    lanes = Lanes(problem.matrix, wide=True, scatter=scatter)
+
+    def lane(k: int) -> None:
+        for lo, hi, block in lanes.blocks(k):
+            rows = block @ P[: problem.d]
+            if problem.fit_intercept:
+                rows += P[-1]
+            out[lo:hi] = np.einsum("ij,ij->i", rows, rows)
+
+    with one_blas_thread():
+        lanes.each(lane)
+    return np.asarray(out * problem.weight)
+
+
+# -- A fitted plane of least squares in words -----------------------------------------------------
+
+
+_SHOWN = 5
+
+
+def squares_summary(model: Any) -> str:
+    """Several lines: the cost and its proof, sides, outliers, the rule."""
+    found, outcome = model.certificate_, getattr(model, "outcome_", None)
+    lines = [
+        f"{type(model).__name__}: {model.status_.value}",
+        f"  algorithm   {model.solver_used_}",
+    ]
+    if outcome is not None:
+        work = f"{count(outcome.steps, outcome.unit)}, {count(outcome.passes, 'pass', spec='.4g')}"
+        lines.append(f"  work        {work}, {outcome.seconds:.3g} s")
+    lines += [
+        "  minimised   sum of s (y f(x) - b)^2",
+        f"  cost        {_cost(found)}",
+        f"  separates   {_sides(model)}",
+    ]
+    if getattr(model, "rank_", None) is not None:
+        lines.append(f"  columns     {_columns(model)}")
+    lines += [f"  outlier     {line}" for line in _outliers(model)]
+    lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
+    return "\n".join(lines)
+
+
+def _cost(found: Any) -> str:
+    if found.exact:
+        text = str(found.minimum)
+        exactly = text if len(text) <= 30 else f"{float(found.minimum):.8g}"
+        if found.relative_gap > 1e-9:
+            return f"{found.objective:.8g}; the least possible is {exactly}"
+        return f"{found.objective:.8g}, and {exactly} is the least possible (in fractions)"
+    reach = "" if np.isinf(found.reach) else f" up to {found.reach:g} times as large"
+    return f"{found.objective:.8g}, and no weights{reach} have less than {found.lower_bound:.8g}"
+
+
+def _sides(model: Any) -> str:
+    found, proof = model.certificate_, getattr(model, "proof_", None)
+    if found.separable:
+        return f"yes: every row is on its own side, margin {found.margin:.6g}"
+    rows = ", ".join(map(str, found.wrong_rows[:8])) + (", ..." if found.errors > 8 else "")
+    whose = "its" if found.errors == 1 else "their"
+    text = f"no: {count(found.errors, 'row')} not on {whose} own side ({rows})"
+    if found.separable is False:
+        return f"{text}; no plane separates, rows {', '.join(map(str, found.rows))} prove it"
+    if proof is not None and proof.separable:
+        return f"{text}, although the classes are separable"
+    return text
+
+
+def _columns(model: Any) -> str:
+    width = model.n_features_in_ + bool(model.fit_intercept)
+    if model.rank_ == width:
+        return f"all {width} independent, condition {model.condition_:.3g} at equal lengths"
+    return f"{model.rank_} of {width} independent; of many solutions the shortest is taken"
+
+
+def _outliers(model: Any) -> list[str]:
+    report = getattr(model, "_report", None)
+    if report is None:
+        return []
+    places = {int(row): i for i, row in enumerate(report.row)}
+    lines = []
+    for row in report.outliers[:_SHOWN].tolist():
+        i = places[row]
+        lines.append(
+            f"row {row}: leverage {report.leverage[i]:.3g}, residual "
+            f"{report.standardised[i]:.3g} sd, Cook's distance {report.cook[i]:.3g} "
+            f"({report.kind(i)})"
+        )
+    more = len(report.outliers) - _SHOWN
+    return [*lines, f"... and {count(more, 'row')} more"] if more > 0 else lines

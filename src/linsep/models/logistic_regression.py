@@ -1,0 +1,720 @@
+"""Logistic regression as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, xlogy
+
+from linsep.core import drive
+from linsep.core.drive import Limits, Outcome
+from linsep.core.lanes import at_most, one_blas_thread, sum_of_pieces
+from linsep.core.problem import Problem
+from linsep.core.protocol import Solver, Witness
+from linsep.core.status import Status
+from linsep.core.words import count, misplaced, percent
+from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
+from linsep.losses.logistic import loss, probability
+from linsep.models.base import LinearClassifier
+from linsep.models.callbacks import CallbackBridge, observers_of
+from linsep.models.checked import overflow_words, refuse_unusable
+from linsep.models.logistic_limit import (
+    limit_weights,
+    plain_problem,
+    separating_words,
+    separator_proof,
+)
+from linsep.models.params import Check, either, function, jobs, none, number, one_of
+from linsep.models.summary import rule_text
+from linsep.proofs.gap import Gap
+from linsep.proofs.logistic import likelihood_bounds, logistic_gap, read_densely
+from linsep.proofs.proof import Proof
+from linsep.rows.survey import survey
+from linsep.separating.verdict import decide
+from linsep.solvers.logistic.conjugate import LogisticCG
+from linsep.solvers.logistic.gradient import GradientAscent
+from linsep.solvers.logistic.newton import NewtonLogistic
+
+# -- What is proved about a logistic fit, and what is done where the proof falls short ------------
+
+
+Array = NDArray[np.float64]
+
+_LIMITS = (Status.STEP_LIMIT, Status.TIME_LIMIT, Status.STOPPED)
+_FAR = 20.0  # margin from which a row may be running away
+_VERDICT = 10.0  # seconds for the verdict where a maximum is likely
+
+
+class LogisticProof:
+    """The part of the estimator that turns a run into an answer with its proof."""
+
+    C: float
+    tol: float
+    solver: str
+    fit_intercept: bool
+    _cost: Any
+    _reference: Any
+    _answer: Array
+    proof_: Any
+    separation_: str | None
+    _undecided: bool
+
+    def _proved(
+        self, problem: Problem, solver: Any, outcome: Outcome[Any], limits: Limits, begin: float
+    ) -> tuple[Outcome[Any], Gap, Status]:
+        """The certificate; where it falls short the solver goes on, if it can."""
+        a, tol = outcome.witness.a, solver.tol
+        while True:
+            gap, exists = self._measure(problem, a, outcome.witness)
+            self._answer = a
+            short = not exists or not gap.relative_gap <= self.tol
+            ended = outcome.status in _LIMITS or outcome.status in (
+                Status.STALLED, Status.DIVERGED, Status.SEPARATED,
+            )  # fmt: skip
+            endless = self.solver == "gradient" and not exists  # single steps never prove it
+            if not short or ended or tol < 1e-13 or endless:
+                break
+            near = gap.relative_gap <= 10 * self.tol
+            tol *= (0.3 if near else 0.1) if exists else 1e-4
+            state = outcome.state
+            state.status = Status.RUNNING
+            outcome = drive(problem, with_tol(solver, tol), state, limits=_left(limits, begin))
+            a = outcome.witness.a
+        if self._useless(problem, gap):
+            return outcome, self._of_shares(problem), Status.STALLED
+        if not np.isinf(self._cost) or (exists and not short):
+            return outcome, gap, gap.settle(outcome.status, self.tol)
+        if outcome.status in _LIMITS:
+            return outcome, gap, outcome.status
+        return self._without_maximum(problem, solver, outcome, gap, _left(limits, begin))
+
+    def _measure(
+        self, problem: Problem, a: Array, witness: Witness | None = None
+    ) -> tuple[Gap, bool]:
+        """The certificate, and whether the best model is known to exist.
+
+        The solver's dual variables spare a pass, and are better than those of the margins.
+        """
+        C = self._cost
+        if not problem.binary:
+            from linsep.proofs.softmax import softmax_gap
+
+            reference, part = self._reference(problem), witness is None
+            gap = softmax_gap(problem, a, C, reference=reference, part=part)
+            return gap, bool(np.isfinite(C)) or gap.lower_bound > 0
+        if np.isinf(C):
+            return likelihood_bounds(problem, a, part=witness is None)
+        known = witness is not None and len(witness.rows) == problem.n
+        alpha = witness.multipliers if witness is not None and known else None
+        free = "free" if self.fit_intercept else "none"
+        return logistic_gap(problem, a, C, free, alpha=alpha, goal=0.95 * self.tol), True
+
+    def _useless(self, problem: Problem, gap: Gap) -> bool:
+        """Whether zero weights are better: rounding of huge weights has eaten the scores."""
+        cost = 1.0 if np.isinf(self._cost) else self._cost
+        return not gap.objective <= 1.001 * cost * problem.total_weight * np.log(problem.K)
+
+    def _of_shares(self, problem: Problem) -> Gap:
+        """The answer that knows the shares of the classes alone."""
+        totals = np.bincount(problem.label, problem.weight, problem.K)
+        logs = np.log(np.maximum(totals, 1e-300)) * problem.fit_intercept
+        offsets = logs[1:] - logs[0] if problem.binary else logs - logs.mean()
+        self._answer = problem.join(np.zeros((len(offsets), problem.d)), offsets)
+        gap, self._answer = self._relative(problem, self._answer)
+        return gap
+
+    def _without_maximum(
+        self, problem: Problem, solver: Any, outcome: Outcome[Any], gap: Gap, limits: Limits
+    ) -> tuple[Outcome[Any], Gap, Status]:
+        """No penalty and no proof of a maximum: decide whether there is one."""
+        settled = outcome.status is Status.CERTIFIED  # the steps shrank as near a maximum
+        if settled and float(problem.values(self._answer).max()) < _FAR:  # no row runs away
+            return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
+        patience = _VERDICT if limits.seconds is None else min(limits.seconds, _VERDICT)
+        if len(np.unique(problem.label)) < problem.K:  # a class with no rows: words say so
+            return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
+        plain = plain_problem(problem)
+        proof = separator_proof(plain, self._answer) if outcome.status is Status.SEPARATED else None
+        if proof is None:
+            proof = decide(plain, time_limit=patience if settled else limits.seconds)
+        if proof.separable or proof.quasi:
+            self.proof_ = proof
+            self.separation_ = separating_words(problem, proof)
+            return outcome, self._near_supremum(problem, proof, limits), Status.NO_MAXIMUM
+        if settled:
+            self._undecided = proof.separable is None or proof.quasi is None
+            return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
+        if proof.separable is False and hasattr(solver, "patient"):
+            state = outcome.state
+            state.status = Status.RUNNING
+            outcome = drive(problem, replace(solver, patient=True), state, limits=limits)
+            self._answer = outcome.witness.a
+            gap, _ = self._measure(problem, self._answer)
+            if outcome.status not in _LIMITS:
+                return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
+        return outcome, gap, gap.settle(outcome.status, self.tol)
+
+    def _near_supremum(self, problem: Problem, proof: Proof, limits: Limits) -> Gap:
+        """Weights close to the supremum, or those at hand if they are closer."""
+        before, near = self._answer, limit_weights(problem, proof, self.tol, limits)
+        gap, self._answer = self._relative(problem, near)
+        if min(gap.relative_gap, gap.objective) <= self.tol:
+            return gap
+        other, a = self._relative(problem, before)
+        low = max(gap.lower_bound, other.lower_bound)
+        if other.objective < gap.objective:
+            gap, self._answer = other, a
+        return replace(gap, lower_bound=min(low, gap.objective))
+
+    def _relative(self, problem: Problem, a: Array) -> tuple[Gap, Array]:
+        """Bounds for weights, and these relative to the reference class, if there is one."""
+        reference = self._reference(problem)
+        if reference is not None:  # only differences of the classes count
+            blocks = a.reshape(problem.K, -1)
+            a = (blocks - blocks[reference]).ravel()
+        return self._measure(problem, a)[0], a
+
+
+def _left(limits: Limits, begin: float) -> Limits:
+    """The same limits less the time that is gone."""
+    if limits.seconds is None:
+        return limits
+    left = max(limits.seconds - (time.perf_counter() - begin), 0.0)
+    return Limits(steps=limits.steps, seconds=left)
+
+
+# -- What a fitted logistic model tells: probabilities, odds, words -------------------------------
+
+
+class LogisticFacts:
+    """Probabilities and odds from scores; the model has decision_function and classes_."""
+
+    classes_: NDArray[Any]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, in the order of ``classes_``; each row sums to 1.
+
+        The class that ``predict`` gives always has the largest probability: where two are equal
+        up to rounding, the other is lowered by the last bit.
+        """
+        scores = self._scores(X)
+        if scores.ndim == 1:
+            p = np.column_stack([probability(scores), probability(-scores)])
+            chosen = (scores >= 0).astype(np.int64)
+        else:
+            p = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+            p /= p.sum(axis=1, keepdims=True)
+            chosen = scores.argmax(axis=1)
+        return _lead(p, chosen)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities, exact where the probabilities underflow."""
+        scores = self._scores(X)
+        if scores.ndim == 1:
+            return np.column_stack([-loss(-scores), -loss(scores)])
+        return np.asarray(scores - logsumexp(scores, axis=1, keepdims=True))
+
+    def log_odds(self, X: Any) -> Array:
+        """log(p / (1 - p)): w.x + b of the positive class, shape (n,); (n, K) for K > 2."""
+        scores = self._scores(X)
+        if scores.ndim == 1:
+            return scores
+        out = np.empty_like(scores)
+        for k in range(scores.shape[1]):
+            out[:, k] = scores[:, k] - logsumexp(np.delete(scores, k, axis=1), axis=1)
+        return out
+
+    def odds(self, X: Any) -> Array:
+        """p / (1 - p) of the positive class, shape (n,); of every class, (n, K), for K > 2."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.log_odds(X))
+
+    def _scores(self, X: Any) -> Array:
+        scores: Array = self.decision_function(X)  # type: ignore[attr-defined]
+        return scores
+
+
+def _lead(p: Array, chosen: NDArray[np.int64]) -> Array:
+    """Make the chosen class the only largest one of its row."""
+    at = np.arange(len(p))
+    own = p[at, chosen]
+    rival = p.copy()
+    rival[at, chosen] = -1.0
+    tied = np.flatnonzero(rival.max(axis=1) >= own)
+    for i in tied.tolist():
+        top = max(float(own[i]), float(rival[i].max()))
+        lower = np.nextafter(top, 0.0)
+        p[i] = np.minimum(p[i], lower)
+        p[i, chosen[i]] = top
+    return p
+
+
+def logistic_summary(model: Any) -> str:
+    """Several lines: the objective and its proof, the likelihood, the rule."""
+    gap, outcome = model.certificate_, getattr(model, "outcome_", None)
+    lines = [
+        f"{type(model).__name__}: {model.status_.value}",
+        f"  algorithm   {model.solver_used_}",
+        f"  minimised   {gap.words}",
+        f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
+    ]
+    if model.status_.name == "NO_MAXIMUM":
+        lines.append(f"  no maximum  {model.separation_}")
+        lines.append(
+            f"  supremum    minus the log likelihood comes as near to a number between "
+            f"{gap.lower_bound:.6g} and {gap.objective:.6g} as one likes; C=1 gives small weights"
+        )
+    else:
+        lines.append(f"  proved      within {percent(gap.relative_gap)} of the best possible")
+    full, null = model.log_likelihood_, model.null_log_likelihood_
+    lines.append(f"  likelihood  logarithm {full:.8g}; {null:.8g} for the classes' shares alone")
+    lines.append(f"  errors      {misplaced(gap.errors)}")
+    if outcome is not None:  # a model read from a file has weights and certificate only
+        work = f"{count(outcome.steps, outcome.unit)}, {count(outcome.passes, 'pass', spec='.4g')}"
+        lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
+    lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
+    if len(model.classes_) == 2:
+        last = model.classes_[-1]
+        name = last.item() if hasattr(last, "item") else last
+        lines.append(f"  odds        of {name!r} are exp of the left side minus the right side")
+    return "\n".join(lines)
+
+
+def log_likelihoods(
+    problem: Problem, objective: float, coef: Array, cost: float
+) -> dict[str, float]:
+    """Log likelihoods of weights, from their objective, and of an intercept alone, by attribute."""
+    plain = np.isinf(cost)
+    penalty = 0.0 if plain else 0.5 * float((coef**2).sum())
+    totals, K = _class_weights(problem), problem.K
+    share = totals / totals.sum() if problem.fit_intercept else np.full(K, 1 / K)
+    return {
+        "log_likelihood_": -(objective - penalty) / (1.0 if plain else cost),
+        "null_log_likelihood_": float(xlogy(totals, share).sum()),
+    }
+
+
+def _class_weights(problem: Problem) -> Array:
+    """Weight of the rows of each class."""
+    if not problem.binary:
+        return np.asarray(np.bincount(problem.label, problem.weight, problem.K), dtype=np.float64)
+    with one_blas_thread():
+        total, balance = sum_of_pieces(_mass, problem.weight, problem.sign).tolist()
+    return np.array([total - balance, total + balance]) / 2
+
+
+def _mass(weight: Array, sign: Array) -> Array:
+    return np.array([weight.sum(), weight @ sign])
+
+
+# -- Which solver of logistic regression for which data, and why ----------------------------------
+
+
+SOLVERS = ("newton", "gradient")
+
+_FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
+
+
+def is_small(problem: Problem) -> bool:
+    """Small enough to be solved to the last digits at no cost worth speaking of."""
+    return problem.n <= 5000 and problem.n * problem.d <= 100_000 and problem.d <= 300
+
+
+def choose_logistic(
+    problem: Problem,
+    name: str,
+    *,
+    C: float,
+    tol: float,
+    seed: int,
+    threads: int | None,
+    reference: int | None,
+    eta: float | None,
+    decay: Any,
+) -> tuple[Solver[Any], str]:
+    """The solver and the reason in words."""
+    how = "as asked" if name != "auto" else _shape(problem)
+    several = "" if problem.binary else f", softmax of {problem.K} classes"
+    if name == "gradient":
+        return GradientAscent(C, tol, eta, decay, reference), f"gradient ascent ({how}){several}"
+    solver: Any
+    if not problem.binary:
+        from linsep.solvers.logistic.softmax import NewtonSoftmax
+
+        solver = NewtonSoftmax(C=C, tol=tol, seed=seed, threads=threads, reference=reference)
+        return solver, f"Newton's method ({how}){several}"
+    if _factored(problem):
+        return NewtonLogistic(C, tol, seed, threads), f"Newton's method ({how})"
+    solver = LogisticCG(C, tol, threads)
+    return solver, f"Newton's method with conjugate gradients ({how})"
+
+
+def with_tol(solver: Any, tol: float) -> Any:
+    """The same solver for another tolerance."""
+    return replace(solver, tol=tol)
+
+
+def _factored(problem: Problem) -> bool:
+    """Whether the matrix of second derivatives is worth having."""
+    n, d = problem.n, problem.d
+    if is_small(problem):
+        return True
+    return d <= _FEW_COLUMNS and n >= 2 * d and read_densely(problem)
+
+
+def _shape(problem: Problem) -> str:
+    n, d = problem.n, problem.d
+    if is_small(problem):
+        return f"a small table, {n} x {d}"
+    if problem.sparse:
+        share = 100 * problem.matrix.nnz / max(1, n * d)
+        return f"sparse, {n} x {d} with {share:.2g} % of the entries"
+    return f"{'tall' if n >= 2 * d else 'wide'}, {n} x {d}"
+
+
+# -------------------------------------------------------------------------------------------------
+
+
+_LAST_DIGITS = 1e-22  # relative gap that small tables are solved to: half the digits of weights
+
+
+class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
+    """Logistic regression with a proved duality gap.
+
+    Minimises |w|^2 / 2 + C sum_i s_i log(1 + exp(-y_i (w.x_i + b))) over w and b; b is not
+    penalised. With ``C=inf`` or ``penalty=None`` it maximises the conditional likelihood alone.
+    Where that has no maximum, on separable and quasi-separable data, it says so, names what
+    separates, proves it, and gives finite weights close to the supremum. More than two classes
+    are fitted together by softmax.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the losses against the penalty. inf is maximum conditional likelihood.
+    penalty : {"l2", None}, default="l2"
+        None is the same as C=inf.
+    solver : {"auto", "newton", "gradient"}, default="auto"
+        "newton" for work; "gradient" is the gradient ascent of textbooks, step by step.
+    fit_intercept : bool, default=True
+        Whether to have an offset; it is never penalised.
+    tol : float, default=1e-3
+        Relative duality gap to reach. Small tables are solved to the last digits.
+    max_iter : int, default=100000
+        Limit of steps.
+    time_limit : float or None, default=None
+        Limit in seconds; the best model so far is kept, with its proof.
+    random_state : int, RandomState or None, default=None
+        Seed of samples; None is 0.
+    class_weight : dict, "balanced" or None, default=None
+    warm_start : bool, default=False
+        Start from the last fit.
+    verbose : int, default=0
+        Show progress on stderr.
+    callbacks : list or None, default=None
+        Observers of linsep or callbacks of scikit-learn.
+    n_jobs : int or None, default=None
+        Threads; None or -1 means all cores. The result does not depend on it.
+    reference : label or None, default=None
+        With K > 2 classes: the class whose weights are zero, so that K - 1 weight vectors are
+        left. None treats all classes alike. Two classes have one weight vector in any case.
+    eta : float or None, default=None
+        Rate of gradient ascent; None is 1 / L, L a bound of the curvature.
+    decay : {"constant", "inverse"} or function, default="constant"
+        How the rate of gradient ascent changes with the step number.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of shape (n_classes,)
+    log_likelihood_ : float
+        sum s_i log P(y_i | x_i).
+    null_log_likelihood_ : float
+        The same for the model of an intercept alone (without one: of weights zero).
+    n_iter_ : int
+        Passes over the data.
+    status_ : Status
+        Why it stopped; its value is a sentence.
+    certificate_ : Gap
+        objective, lower_bound, gap, relative_gap, errors, margin.
+    proof_ : Proof or None
+        Where the likelihood has no maximum: the proof, with the direction in which it grows.
+    separation_ : str or None
+        The same in words, with the names of the columns.
+    solver_used_ : str
+        The algorithm and why it was chosen.
+    outcome_ : Outcome
+        The run: final state, steps, seconds.
+
+    See Also
+    --------
+    linsep.certify : The same proof for models of other libraries.
+    linsep.separability : Whether a maximum exists without a penalty.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "no", "yes"]
+    >>> model = linsep.LogisticRegression(C=float("inf")).fit(X, y)
+    >>> model.coef_.round(4).tolist(), model.intercept_.round(4).tolist()
+    ([[0.9082]], [-1.3623])
+    >>> model.status_.name, model.predict_proba([[1.5]]).round(3).tolist()
+    ('CERTIFIED', [[0.5, 0.5]])
+    """
+
+    _checked_at_the_end: ClassVar[bool] = True  # by the survey that comes before the first step
+
+    _checks: ClassVar[dict[str, Check]] = {
+        "C": number(0, above=True),
+        "penalty": either(none, one_of("l2")),
+        "solver": one_of("auto", *SOLVERS),
+        "tol": number(0, above=True),
+        "n_jobs": jobs,
+        "eta": either(none, number(0, above=True)),
+        "decay": either(one_of("constant", "inverse"), function),
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        penalty: str | None = "l2",
+        solver: str = "auto",
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 100_000,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Any = None,
+        n_jobs: int | None = None,
+        reference: Any = None,
+        eta: float | None = None,
+        decay: Any = "constant",
+    ) -> None:
+        self.C = C
+        self.penalty = penalty
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.n_jobs = n_jobs
+        self.reference = reference
+        self.eta = eta
+        self.decay = decay
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    @property
+    def _cost(self) -> float:
+        """C, inf where there is no penalty."""
+        return float(self.C) if self.penalty is not None else np.inf
+
+    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+        if self.solver != "gradient" and (self.eta is not None or self.decay != "constant"):
+            name = "eta" if self.eta is not None else "decay"
+            raise SettingError(
+                f"{name}={getattr(self, name)!r} has no effect here: only solver='gradient' has "
+                "a rate."
+            )
+        if 1e100 < self._cost < np.inf:
+            raise SettingError(
+                f"C={self.C:g} is too large to compute with; C=inf leaves the penalty out."
+            )
+        tol = 0.7 * float(self.tol)
+        if is_small(problem) and self.solver != "gradient":
+            tol = min(tol, _LAST_DIGITS)
+        return choose_logistic(
+            problem,
+            self.solver,
+            C=self._cost,
+            tol=tol,
+            seed=self._seed(),
+            threads=self._threads,
+            reference=self._reference(problem),
+            eta=self.eta,
+            decay=self.decay,
+        )
+
+    @property
+    def _threads(self) -> int | None:
+        return None if self.n_jobs in (None, -1) else self.n_jobs
+
+    def _reference(self, problem: Problem) -> int | None:
+        """Number of the reference class."""
+        if self.reference is None:
+            return None
+        found = np.flatnonzero(problem.classes == self.reference)
+        if len(found) != 1:
+            known = ", ".join(repr(c) for c in problem.classes.tolist())
+            raise SettingError(
+                f"reference={self.reference!r} is not a class of y; the classes are {known}."
+            )
+        return None if problem.binary else int(found[0])
+
+    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
+        with one_blas_thread(), at_most(self._threads):
+            return self._fitted(problem, X, y, state)
+
+    def _fitted(self, problem: Problem, X: Any, y: Any, state: Any) -> Self:
+        begin = time.perf_counter()
+        refuse_unusable(problem)
+        observers = observers_of(self)
+        solver, reason = self._solver(problem)
+        refuse_weights(problem, self._cost)
+        self.proof_: Any = None
+        self.separation_: str | None = None
+        if state is None:
+            with np.errstate(all="ignore"):
+                state = solver.init(problem, start=self._warm_start(problem))
+        bridge = CallbackBridge(self, X, y)
+        limits = self._limits(problem, solver)
+        outcome = drive(problem, solver, state, limits=limits, observers=[*observers, bridge])
+        if outcome.status is Status.DIVERGED and self.solver != "gradient":
+            problem.check_finite()
+            raise DataError(overflow_words(problem))
+        with np.errstate(all="ignore"):
+            outcome, gap, status = self._proved(problem, solver, outcome, limits, begin)
+            self._keep_answer(problem, outcome, gap, status, reason)
+        bridge.close()
+        self._warn(problem)
+        return self
+
+    # -- the answer ---------------------------------------------------------------------------
+
+    def _keep_answer(
+        self, problem: Problem, outcome: Outcome[Any], gap: Gap, status: Status, reason: str
+    ) -> None:
+        a = self.__dict__.pop("_answer")
+        self.classes_ = problem.classes
+        self.coef_, self.intercept_ = problem.split(a)
+        self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
+        self.n_updates_ = outcome.state.n_updates
+        self.status_, self.outcome_ = status, outcome
+        self.certificate_: Any = gap
+        self.solver_used_ = reason
+        known = log_likelihoods(problem, gap.objective, self.coef_, self._cost)
+        for name, value in known.items():
+            setattr(self, name, value)
+
+    def _warn(self, problem: Problem) -> None:
+        told = warning_of(self, problem)
+        if told is not None:
+            warnings.warn(*told, stacklevel=6)
+
+    def summary(self) -> str:
+        """What was fitted, why it stopped, and what is proved about it, in words."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        return logistic_summary(self)
+
+
+# -- What a logistic fit warns of, and data that it refuses, in words -----------------------------
+
+
+_LARGEST = 1e100  # costs from which sums of losses may overflow
+
+
+def refuse_weights(problem: Problem, C: float) -> None:
+    """Raise DataError if C times a weight is too large to compute with."""
+    largest = float(problem.weight.max())
+    cost = largest * (C if np.isfinite(C) else 1.0)
+    if cost <= _LARGEST:
+        return
+    at = problem.sample_of_index(int(problem.weight.argmax()))
+    way = "make C that much larger" if np.isfinite(C) else "without a penalty only ratios matter"
+    raise DataError(
+        f"sample_weight[{at}] is {largest:g}, with class weights, which is too large to compute "
+        f"with; divide all weights by it ({way})."
+    )
+
+
+def warning_of(model: Any, problem: Problem) -> tuple[str, type[LinsepWarning]] | None:
+    """What to warn of after a fit, if anything."""
+    status, gap = model.status_, model.certificate_
+    if status is Status.NO_MAXIMUM:
+        near = "their likelihood is close to the supremum"
+        if min(gap.relative_gap, gap.objective) > max(10 * model.tol, 1e-6):
+            near = (
+                "how close their likelihood is to the supremum is not known: minus its logarithm "
+                f"is {gap.objective:.6g}, and proved to be no less than {gap.lower_bound:.6g}"
+            )
+        return (
+            f"the likelihood has no maximum, because {model.separation_}. The weights given "
+            f"are finite and {near}; the proof is in proof_. For finite estimates set C, for "
+            "instance C=1."
+        ), NoMaximumWarning
+    if status in (Status.DIVERGED, Status.PATIENCE):
+        return (
+            f"{status.value}: the rate eta={model.eta} is too large for these data. Leave eta "
+            f"out (1 / L = {_safe_rate(problem, model._cost):.4g} is always small enough), or "
+            "scale the columns."
+        ), GapWarning
+    if gap.relative_gap <= model.tol or model.outcome_.interrupted:
+        return None
+    hint = "Raise max_iter or time_limit, or scale the columns."
+    if status is Status.CONVERGED:
+        hint = _why_no_proof(model, problem)
+    return (
+        f"{status.value} ({status.name}, {count(model.n_iter_, 'pass')}). The objective "
+        f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
+        f"best possible one; tol asks for {percent(model.tol, 3)}. {hint}"
+    ), GapWarning
+
+
+def _why_no_proof(model: Any, problem: Problem) -> str:
+    """Why a fit that has converged without a penalty is not proved to be the best."""
+    if model.__dict__.pop("_undecided", False):
+        return (
+            "Whether a maximum exists was not decided in time: some margins are large. "
+            "linsep.separability(X, y) decides; a finite C has a maximum always."
+        )
+    idle = np.flatnonzero(np.bincount(problem.label, minlength=problem.K) == 0)
+    if len(idle):
+        return (
+            f"Class {problem.classes.tolist()[idle[0]]!r} has no row of positive weight, so the "
+            "likelihood has no maximum: leave its rows out, or set a finite C."
+        )
+    tiny = _tiny_column(problem)
+    if tiny is not None:
+        return (
+            f"The entries of column {problem.feature_name(tiny)!r} are so small that their squares "
+            "are rounded to 0: scale the columns, for instance with "
+            "sklearn.preprocessing.MaxAbsScaler."
+        )
+    why = (
+        f"{problem.d} columns are too many for a proof"
+        if problem.d > 3000
+        else "The columns depend on each other up to rounding"
+    )
+    return f"{why}, so that more cannot be proved: drop some, or set a finite C."
+
+
+def _tiny_column(problem: Problem) -> int | None:
+    """A column with entries other than 0 whose squares underflow."""
+    for j in np.flatnonzero(survey(problem).columns < 1e-290).tolist():
+        column = problem.matrix[:, [j]]
+        if (column.toarray() if problem.sparse else column).any():
+            return int(j)
+    return None
+
+
+def _safe_rate(problem: Problem, C: float) -> float:
+    from linsep.solvers.logistic.gradient import curvature_bound
+
+    cost, ridge = (1.0, 0.0) if np.isinf(C) else (C, 1.0)
+    return 1.0 / curvature_bound(problem, cost, ridge)

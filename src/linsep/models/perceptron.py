@@ -1,0 +1,219 @@
+"""The perceptron family as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from linsep.core.problem import Problem
+from linsep.core.protocol import Solver
+from linsep.errors import SettingError
+from linsep.models.base import LinearClassifier
+from linsep.models.params import Check, either, function, none, number, one_of
+from linsep.solvers.perceptron.batch import Batch
+from linsep.solvers.perceptron.single import SingleSample
+from linsep.solvers.schedule import Schedule
+
+
+class Perceptron(LinearClassifier):
+    """Perceptron: correct the weights on every mistake until there is none.
+
+    Finds a with y_i (w.x_i + b) > 0 for all rows, if there is one. The update is
+    a <- a + eta(k) y_i [x_i, 1] for a misclassified row. On separable data it ends after at
+    most max|z|^2 / margin^2 updates (Novikoff). On data that are not separable it ends with a
+    proof where the run repeats itself, and with a limit otherwise; ``status_`` says which.
+
+    Parameters
+    ----------
+    update : {"single", "batch"}, default="single"
+        Correct on one row at a time, or on the sum of all misclassified rows.
+    order : {"cyclic", "shuffle", "random", "restart", "worst"}, default="cyclic"
+        How rows are visited: in order; in a new random order in each pass; drawn with
+        replacement; back to the first row after each update; or the worst row of all.
+    eta : float, default=1.0
+        Learning rate.
+    decay : {"constant", "inverse"} or callable, default="constant"
+        eta, eta / k, or eta * decay(k) for the k-th update, k = 1, 2, ...
+    keep : {"last", "pocket", "average"}, default="last"
+        Weights to keep when the data are not separated: the last ones; those with fewest
+        errors so far; or the mean over all visits. Up to 1000 rows the pocket tries every
+        iterate, beyond that only those that stay right for longer than the best so far.
+    misclassified : {"<=", "<"}, default="<="
+        Whether a value of zero counts as a mistake. Only with "<=" do the theorems hold.
+    start : None, "random" or (coef, intercept), default=None
+        Weights to start from; None means zeros.
+    stop : {"clean-run", "clean-pass"}, default="clean-run"
+        End after n right visits in a row, or after a whole right pass.
+    patience : int or None, default=None
+        With keep="pocket", end when the kept weights have not improved for so many passes.
+    target_errors : float or None, default=None
+        With keep="pocket", end when the kept weights misclassify rows of no more weight than
+        this; without weights that is a number of rows.
+    min_margin : float or None, default=None
+        End when more updates were made than the Novikoff bound allows for this margin (in the
+        augmented space): no separator with such a margin exists.
+    fit_intercept : bool, default=True
+        Whether to have an offset.
+    max_iter : int, default=1000
+        Limit of passes over the data.
+    time_limit : float or None, default=None
+        Limit in seconds; the best weights so far are kept.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; a weight multiplies the learning rate of a row.
+    random_state : int, RandomState or None, default=None
+        Seed of random orders and of a random start. None is 0: every fit gives the same bits.
+    warm_start : bool, default=False
+        Start from the weights of the last fit.
+    verbose : int, default=0
+        Show progress on stderr.
+    callbacks : list or None, default=None
+        Observers of linsep or callbacks of scikit-learn.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        Give ``predict_proba``, fitted to rows out of fold; ``predict`` stays the same and always
+        has the largest probability.
+    calibrate_cv : int, splitter, list or None, default=None
+        How rows are held out for ``calibrate``: a number of folds (None: 5, stratified and
+        shuffled), a splitter of scikit-learn, or pairs (train, test) of row numbers.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    classes_ : array of shape (n_classes,)
+    n_iter_ : int
+        Passes over the data.
+    n_updates_ : int
+        How often the weights changed.
+    status_ : Status
+        Why it stopped; its value is a sentence.
+    certificate_ : Certificate
+        What is proved about the plane and the data.
+    solver_used_ : str
+        The algorithm and why it was chosen.
+    outcome_ : Outcome
+        The run: final state, steps, seconds.
+
+    See Also
+    --------
+    Kozinec : The plane of maximum margin.
+    linsep.separability : Decides whether any plane separates, with a proof.
+
+    Notes
+    -----
+    Three classes and more are one linear machine trained by Kesler's construction, which is
+    never written out: a mistake of class k against class r adds the row to w_k and takes it
+    from w_r.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("students")
+    >>> model = linsep.Perceptron(start=([.25] * 4, .25)).fit(table.X, table.y)
+    >>> model.coef_, model.intercept_
+    (array([[ 1.25, -0.75, -0.75, -0.75]]), array([-0.75]))
+    >>> model.status_.name, model.n_updates_, model.outcome_.state.n_visits
+    ('SEPARATED', 3, 8)
+    """
+
+    _checked_at_the_end: ClassVar[bool] = True
+    _checks: ClassVar[dict[str, Check]] = {
+        "update": one_of("single", "batch"),
+        "order": one_of("cyclic", "shuffle", "random", "restart", "worst"),
+        "eta": number(0, above=True),
+        "decay": either(one_of("constant", "inverse"), function),
+        "keep": one_of("last", "pocket", "average"),
+        "misclassified": one_of("<=", "<"),
+        "stop": one_of("clean-run", "clean-pass"),
+        "patience": either(none, number(1, whole=True)),
+        "target_errors": either(none, number(0)),
+        "min_margin": either(none, number(0, above=True)),
+    }
+
+    def __init__(
+        self,
+        *,
+        update: str = "single",
+        order: str = "cyclic",
+        eta: float = 1.0,
+        decay: Any = "constant",
+        keep: str = "last",
+        misclassified: str = "<=",
+        start: Any = None,
+        stop: str = "clean-run",
+        patience: int | None = None,
+        target_errors: float | None = None,
+        min_margin: float | None = None,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Any = None,
+        calibrate: str | None = None,
+        calibrate_cv: Any = None,
+    ) -> None:
+        self.update = update
+        self.order = order
+        self.eta = eta
+        self.decay = decay
+        self.keep = keep
+        self.misclassified = misclassified
+        self.start = start
+        self.stop = stop
+        self.patience = patience
+        self.target_errors = target_errors
+        self.min_margin = min_margin
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.calibrate = calibrate
+        self.calibrate_cv = calibrate_cv
+
+    def _start(self, problem: Problem) -> Any:
+        return self.start
+
+    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+        self._refuse_idle_settings()
+        common: dict[str, Any] = {
+            "strict": self.misclassified == "<",
+            "schedule": Schedule(float(self.eta), self.decay),
+            "keep": self.keep,
+            "patience": self.patience,
+            "target_errors": self.target_errors,
+            "min_margin": self.min_margin,
+            "seed": self._seed(),
+        }
+        machine = "" if problem.binary else f"; {problem.K} classes as one linear machine (Kesler)"
+        if self.update == "batch" or self.order == "worst":
+            worst = self.update == "single"
+            what = "perceptron on the worst row of each scan" if worst else "batch perceptron"
+            return Batch(worst=worst, **common), what + " (as asked)" + machine
+        what = f"single-sample perceptron, {self.order} order (as asked)"
+        return SingleSample(order=self.order, stop=self.stop, **common), what + machine
+
+    def _refuse_idle_settings(self) -> None:
+        """A setting without effect is a misunderstanding: say so."""
+        scans = self.update == "batch" or self.order == "worst"
+        idle = {
+            "order": self.update == "batch" and self.order != "cyclic",
+            "stop": scans and self.stop != "clean-run",
+            "patience": self.patience is not None and self.keep != "pocket",
+            "target_errors": self.target_errors is not None and self.keep != "pocket",
+        }
+        reason = {
+            "order": "update='batch' looks at all rows before each update",
+            "stop": "every step is a whole pass already",
+            "patience": "it watches the pocket; set keep='pocket'",
+            "target_errors": "it watches the pocket; set keep='pocket'",
+        }
+        for name, is_idle in idle.items():
+            if is_idle:
+                raise SettingError(
+                    f"{name}={getattr(self, name)!r} has no effect here: {reason[name]}."
+                )

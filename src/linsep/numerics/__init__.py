@@ -1,0 +1,1 @@
+"""Numerical tools that know nothing of models: linear systems, lines, exact sums."""

@@ -1,0 +1,1 @@
+"""Proofs: what can be said about a model or about data, recomputed without trust."""

@@ -1,0 +1,246 @@
+"""What can be said about a fitted plane, recomputed from the data and the witness alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.core.status import Status
+from linsep.core.words import misplaced
+from linsep.proofs.margins import margin_above, margin_below
+from linsep.proofs.proof import Proof
+from linsep.proofs.sentences import combination
+from linsep.proofs.signs import row_signs
+from linsep.rows.exact import dependency, reflected, vanishes
+
+_ULP = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Facts about a plane and about the data, none of them taken from the solver.
+
+    The margin of a plane is the smallest y (w.x + b) / |w| over the rows: one-sided, in the
+    units of X, negative when a row is on the wrong side. In the augmented space the offset
+    counts as a coordinate: y (w.x + b) / |[w, b]|. The two never mix.
+    """
+
+    separable: bool | None
+    """True: this plane separates. False: no plane does. None: not decided here."""
+    errors: int
+    """Rows not strictly on their own side; a score of zero is an error."""
+    wrong_rows: tuple[int, ...]
+    """Their numbers, at most the first thousand."""
+    margin: float
+    """Margin of this plane."""
+    margin_low: float
+    margin_high: float
+    """The best margin of any plane lies between these two; inf where no bound is known."""
+    margin_aug: float
+    margin_aug_low: float
+    margin_aug_high: float
+    """The same in the augmented space."""
+    finite: bool = True
+    """Whether all scores are numbers; otherwise X holds NaN or infinity, or it overflowed."""
+    rows: tuple[int, ...] = ()
+    """Not separable: rows whose combination with the multipliers is exactly zero."""
+    multipliers: tuple[Fraction, ...] = ()
+    rivals: tuple[Any, ...] = ()
+    """With three classes and more: the class that each of the rows is compared with."""
+
+    @property
+    def gap(self) -> float:
+        """Distance of the two bounds of the margin."""
+        return self.margin_high - self.margin_low
+
+    def settle(self, status: Status) -> Status:
+        """The status that the facts support."""
+        if self.separable is False:
+            return Status.INSEPARABLE
+        if status is Status.SEPARATED and self.separable is None:
+            return Status.BOUNDARY
+        if status is Status.CERTIFIED and self.separable is None:
+            return Status.EPS_TOO_LARGE
+        return status
+
+    def refuted_by(self, proof: Proof) -> Self:
+        """The same facts with the rows of a proof that nothing separates the data."""
+        rivals = () if proof.rivals is None else tuple(proof.classes[r] for r in proof.rivals)
+        return replace(
+            self,
+            separable=False,
+            margin_high=0.0,
+            margin_aug_high=0.0,
+            rows=tuple(int(row) for row in proof.rows),
+            multipliers=tuple(proof.multipliers),
+            rivals=rivals,
+        )
+
+    def __str__(self) -> str:
+        lines = []
+        if self.separable:
+            lines.append(f"every row is on its own side; margin {self.margin:.6g}")
+        else:
+            lines.append(f"{misplaced(self.errors, sentence=True)} of this plane")
+        if self.separable is False:
+            listed = combination(self.rows, self.multipliers)
+            lines.append(f"no plane separates the classes: {listed} add up to zero")
+        elif np.isfinite(self.margin_high):
+            lines.append(
+                f"the best margin lies between {self.margin_low:.6g} and {self.margin_high:.6g}"
+            )
+        if np.isfinite(self.margin_aug_high):
+            lines.append(
+                f"in the augmented space between {self.margin_aug_low:.6g} "
+                f"and {self.margin_aug_high:.6g}"
+            )
+        return "; ".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All facts as plain numbers, lists and strings."""
+        out = {field.name: getattr(self, field.name) for field in fields(self)}
+        out["wrong_rows"], out["rows"] = list(self.wrong_rows), list(self.rows)
+        out["multipliers"] = [str(m) for m in self.multipliers]
+        out["rivals"] = [getattr(r, "item", lambda r=r: r)() for r in self.rivals]
+        return out
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The certificate behind ``to_dict``."""
+        known = {field.name: data[field.name] for field in fields(cls)}
+        known["multipliers"] = tuple(Fraction(m) for m in known["multipliers"])
+        for name in ("wrong_rows", "rows", "rivals"):
+            known[name] = tuple(known[name])
+        return cls(**known)
+
+
+def judge(
+    problem: Problem, witness: Witness, *, values: NDArray[np.float64] | None = None
+) -> Certificate:
+    """Recompute everything that the witness is good for; values z . a that a certificate has
+    computed already are not computed again."""
+    a = witness.a
+    values = problem.values(a) if values is None else values
+    wrong = np.flatnonzero(~(values > 0).reshape(problem.n, -1).all(axis=1))
+    separable: bool | None = None
+    if not wrong.size:  # a claim to separate is decided without rounding
+        signs = row_signs(problem, *_plane(problem, a))
+        wrong = np.flatnonzero(~(signs > 0).reshape(problem.n, -1).all(axis=1))
+        separable = True if not wrong.size else None
+    margin, margin_aug = _margins(problem, a, values, bool(separable))
+    high, high_aug = np.inf, np.inf
+    rows: list[int] = []
+    multipliers: list[Fraction] = []
+    if witness.claim == "origin":
+        rows, multipliers = _zero_combination(problem, witness)
+        if rows:
+            separable, high, high_aug = False, 0.0, 0.0
+    elif witness.claim == "hull":
+        high_aug = hull_bound(problem, witness)
+    elif witness.claim == "two hulls":
+        high = margin_above(problem, witness.rows, witness.multipliers)
+    if not problem.fit_intercept:  # the two spaces are one
+        high = high_aug = min(high, high_aug)
+    return Certificate(
+        separable=separable,
+        errors=len(wrong),
+        wrong_rows=tuple(problem.sample_of_index(int(i)) for i in wrong[:1000]),
+        margin=margin,
+        margin_low=max(margin, 0.0),
+        margin_high=high,
+        margin_aug=margin_aug,
+        margin_aug_low=max(margin_aug, 0.0),
+        margin_aug_high=high_aug,
+        finite=bool(np.isfinite(values.sum()) or np.isfinite(values).all()),
+        rows=tuple(problem.sample_of(r) for r in rows),
+        multipliers=tuple(multipliers),
+        rivals=tuple(problem.classes[problem.rival_of(r)] for r in rows if not problem.binary),
+    )
+
+
+def _plane(problem: Problem, a: NDArray[np.float64]) -> tuple[Any, Any]:
+    coef, intercept = problem.split(a)
+    return (coef[0], float(intercept[0])) if problem.binary else (coef, intercept)
+
+
+def _zero_combination(problem: Problem, witness: Witness) -> tuple[list[int], list[Fraction]]:
+    """Rows and multipliers that give exactly zero: the witness's, or others of its rows."""
+    rows = witness.rows.tolist()
+    block = reflected(problem, rows)
+    counts = [Fraction(m) for m in witness.multipliers.tolist()]
+    if min(counts) < 0 or not vanishes(block, counts):
+        found = dependency(block) if len(rows) <= 2 * problem.dim + 2 else None
+        if found is None or min(found) < 0:
+            return [], []
+        counts = found
+    total = sum(counts)
+    kept = [(row, m / total) for row, m in zip(rows, counts) if m]
+    return [row for row, _ in kept], [m for _, m in kept]
+
+
+def _margins(
+    problem: Problem, a: NDArray[np.float64], values: NDArray[np.float64], separates: bool
+) -> tuple[float, float]:
+    """Margin of the plane in the space of X, and in the augmented space, where it separates
+    rounded down."""
+    size = float(np.linalg.norm(a))
+    if not 0 < size < np.inf:
+        return -np.inf, -np.inf
+    aug = float(values.min()) / size
+    if separates:
+        aug -= 4 * (problem.d + 4) * _ULP * _radius(problem)
+        return margin_below(problem, *_plane(problem, a)), aug
+    coef, _ = problem.split(a)
+    if problem.binary:
+        length = float(np.linalg.norm(coef[0]))
+        return (float(values.min()) / length if length else -np.inf), aug
+    own, rival = problem.label.repeat(problem.K - 1), np.tile(np.arange(problem.K - 1), problem.n)
+    rival += rival >= own
+    apart = np.stack([np.linalg.norm(coef - w, axis=1) for w in coef])
+    lengths = apart[own, rival]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nanmin(values / lengths)), aug
+
+
+def _radius(problem: Problem) -> float:
+    """A bound of the length of all reflected rows."""
+    return float(np.sqrt(2 * (problem.squared_lengths.max() + 1)))
+
+
+def hull_bound(problem: Problem, witness: Witness) -> float:
+    """Length of the point of the hull, rounded up: no augmented margin is larger."""
+    point, slack = _combine(problem, witness.rows, witness.multipliers, problem.fit_intercept)
+    return float(np.linalg.norm(point)) * (1 + 1e-14) + slack
+
+
+def _combine(
+    problem: Problem,
+    rows: NDArray[np.int64],
+    multipliers: NDArray[np.float64],
+    with_offset: bool,
+) -> tuple[NDArray[np.float64], float]:
+    """The convex combination of reflected rows, and a bound of its rounding error."""
+    if rows.size == 0 or (multipliers < 0).any() or not multipliers.sum() > 0:
+        return np.full(problem.dim, np.inf), 0.0
+    lam = multipliers / multipliers.sum()
+    samples = rows if problem.binary else rows // (problem.K - 1)
+    block = problem.matrix[samples]
+    block = np.asarray(block.todense() if problem.sparse else block, dtype=np.float64)
+    if with_offset:
+        block = np.column_stack([block, np.ones(len(block))])
+    else:
+        block = np.column_stack([block, np.zeros(len(block))])
+    slack = (rows.size + 4) * 2 * _ULP * 2 * float(np.linalg.norm(block, axis=1).max())
+    if problem.binary:
+        return (lam * problem.sign[samples]) @ block, slack
+    point = np.zeros((problem.K, problem.d + 1))
+    for row, weight, x in zip(rows.tolist(), lam, block):
+        point[problem.label[row // (problem.K - 1)]] += weight * x
+        point[problem.rival_of(row)] -= weight * x
+    return point.ravel(), slack

@@ -1,0 +1,541 @@
+"""The duality gap of a kernel machine, recomputed from (alpha, b) and the kernel alone.
+
+The model is f(x) = sum alpha_i y_i K(x_i, x) + b; with |w|^2 = sum alpha_i alpha_j y_i y_j K_ij
+
+    P = |w|^2 / 2 + sum c_i max(0, 1 - y_i f(x_i)),   D = sum alpha_i - |w|^2 / 2,
+
+and D is a lower bound of the best P there is, for every alpha in its box with sum alpha_i y_i = 0,
+if the kernel is positive semidefinite. alpha is put into the box and balanced for it; kernel
+values are computed again in float64, and all rounding errors are bounded by |K_ij|^2 <= K_ii K_jj.
+Where these bounds are too rough, as with huge C, small machines are measured in balls.
+For other kernels nothing bounds P from below, and none is claimed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import run_all
+from linsep.core.status import Status
+from linsep.errors import CapabilityError
+from linsep.kernels.blocks import KernelValues
+from linsep.kernels.rows import Rows
+from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
+from linsep.proofs.gap import Gap
+from linsep.solvers.kernel.pairs import add_rows
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_U = 2.0**-53
+_SUM = 64 * _U  # of a sum by numpy, which adds by halves: fewer than 64 roundings in a row
+_WORTH = 1e-6  # share of the objective from which rounding errors are worth interval arithmetic
+
+
+@dataclass(frozen=True)
+class KernelGap(Gap):
+    """What is proved about a kernel machine; margin and width are those of the feature space."""
+
+    violation: float = 0.0
+    """Largest violation of the conditions of optimality by two rows."""
+    convex: bool = True
+    """Whether the kernel is positive semidefinite; if not, there is no lower bound."""
+
+    def settle(self, status: Status, tol: float = np.inf) -> Status:
+        """The status that the facts support."""
+        if not self.convex:
+            return Status.CONVERGED if self.violation <= tol else _unproved(status)
+        return super().settle(status, tol)
+
+    def __str__(self) -> str:
+        if self.convex or not np.isfinite(self.objective):
+            return super().__str__()
+        return (
+            f"objective {self.objective:.6g} at a stationary point: no two variables violate the "
+            f"conditions of optimality by more than {self.violation:.2g}. The kernel is not "
+            f"positive semidefinite, so nothing bounds the objective from below; {self.errors} "
+            f"errors ({self.words})"
+        )
+
+
+def _unproved(status: Status) -> Status:
+    return Status.STALLED if status in (Status.CONVERGED, Status.CERTIFIED) else status
+
+
+def measure_pair(
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
+    *, free: bool = True, convex: bool = True, words: str = "", rough: Any = None,
+    sums: Array | None = None,
+) -> KernelGap:  # fmt: skip
+    """Bounds of one binary machine on the rows ``ids``; any alpha will do.
+
+    The objective is that of the machine with exactly these alpha, the lower bound that of the
+    nearest alpha which is allowed. rough: sums of these rows in float32 and their errors. sums:
+    those that ``values`` has just made of these alpha in float64, for all machines at once.
+    """
+    alpha = np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0)
+    if sums is None:
+        s, more = sums_of(values, ids, y, alpha * y, b, rough)
+    else:
+        s, more = sums, np.zeros(len(ids))
+    root = roots(values, ids, ids[np.flatnonzero(alpha)], convex)
+    mass, share = float(np.abs(alpha) @ root), _share(values, alpha)
+    quad, score = float((alpha * y) @ s), y * (s + b)
+    high_quad = max(quad + (share + _SUM) * mass * mass, 0.0)
+    off = share * mass * root + 4 * _U * (np.abs(s) + abs(b) + 1) + more
+    hard = bool(np.isinf(cost).any())
+    if hard:
+        least = float((score - off).min(initial=np.inf))
+        high = 0.5 * (high_quad / least) / least * (1 + 16 * _U) if least > 0 else np.inf
+    else:
+        loss = float((cost * np.maximum(0.0, 1.0 - score + off)).sum())
+        high = (0.5 * high_quad + loss * (1 + _SUM)) * (1 + 8 * _U)
+    low = -np.inf
+    if convex:
+        low = _lower(values, ids, y, cost, alpha, quad, root, share, free, hard)
+    if convex and not hard and _rounding_matters(high, low, quad, cost, score, alpha):
+        high, low = ball_bounds(values, ids, y, cost, alpha, b, high, low, free)
+    length = np.sqrt(max(quad, 0.0))
+    worst = float(score.min(initial=np.inf))
+    return KernelGap(
+        objective=high,
+        lower_bound=min(low, high),
+        errors=int((score <= 0).sum()),
+        margin=worst / length if length > 0 else -np.inf,
+        width=2.0 / length if length > 0 else np.inf,
+        inside=int((score < 1.0 - 1e-9).sum()),
+        words=words,
+        violation=_violation(y, cost, np.clip(alpha, 0.0, cost), s - y, free),
+        convex=convex,
+    )  # fmt: skip
+
+
+def widening(
+    values: KernelValues, ids: Index, y: Array, alpha: Array, b: float, near: float = 1e-3
+) -> float:
+    """A factor a little above 1 that puts the rows next to the edge of the street behind it.
+
+    With a large C even a violation of the size of a rounding error counts; the machine times this
+    factor has none that is not larger than ``near``.
+    """
+    s, root = _sums(values, ids, alpha * y), np.sqrt(np.maximum(values.diagonal(ids), 0.0))
+    off = _share(values, alpha) * float(np.abs(alpha) @ root) * root
+    low = y * (s + b) - 2 * off - 16 * _U * (np.abs(s) + abs(b) + 1)
+    edge = low[(low < 1.0) & (low > 1.0 - near)]
+    return float(1.0 / edge.min()) * (1 + 8 * _U) if len(edge) else 1.0
+
+
+def _sums(values: KernelValues, ids: Index, signed: Array) -> Array:
+    some = np.flatnonzero(signed)
+    return values.combine(ids[some], signed[some], ids)
+
+
+def _share(values: KernelValues, alpha: Array) -> float:
+    """Rounding of each product alpha K_ij and of their sum, as a share of sqrt(K_ii K_jj)."""
+    return entry_error(values) + (len(alpha) + 8) * _U
+
+
+def _rounding_matters(
+    high: float, low: float, quad: float, cost: Array, score: Array, alpha: Array
+) -> bool:
+    """Whether a good part of the gap is what rounding errors may amount to at worst."""
+    plain = 0.5 * quad + float((cost * np.maximum(0.0, 1.0 - score)).sum())
+    least = float(np.clip(alpha, 0.0, cost).sum()) - 0.5 * quad
+    return bool(high > low and (high - plain) + max(least - low, 0.0) > _WORTH * high)
+
+
+def criterion(
+    values: KernelValues, y: Array, weight: Array, alpha: Array, b: float
+) -> tuple[KernelGap, Array]:
+    """The perceptron criterion of a machine, and its scores; an error is whatever may be one."""
+    ids, some = np.arange(len(y)), np.flatnonzero(alpha)
+    s = values.combine(some, (alpha * y)[some], ids)
+    root = roots(values, ids, some, getattr(values.kernel, "positive", None) is True)
+    share = entry_error(values) + (len(alpha) + 8) * _U
+    off = share * float(np.abs(alpha) @ root) * root + 4 * _U * (np.abs(s) + abs(b))
+    score, length = y * (s + b), np.sqrt(max(float((alpha * y) @ s), 0.0))
+    gap = KernelGap(
+        objective=float((weight * np.maximum(off - score, 0.0)).sum() * (1 + _SUM))
+        if (score <= off).any()
+        else 0.0,
+        lower_bound=0.0,
+        errors=int((score <= off).sum()),
+        margin=float(score.min(initial=np.inf)) / length if length > 0 else -np.inf,
+        width=2.0 / length if length > 0 else np.inf,
+        inside=int((score < 1.0 - 1e-9).sum()),
+        words="perceptron criterion: sum of -y f(x) over the rows on the wrong side",
+    )
+    return gap, s + b
+
+
+def measure_pairs(
+    parts: list[KernelGap], errors: int, scheme: str = "one for each pair of classes"
+) -> KernelGap:
+    """All machines of a scheme together; errors are those of the whole scheme."""
+    if len(parts) == 1:
+        return parts[0]
+    convex = all(part.convex for part in parts)
+    return KernelGap(
+        objective=sum(part.objective for part in parts),
+        lower_bound=sum(part.lower_bound for part in parts),
+        errors=errors,
+        margin=min(part.margin for part in parts),
+        width=min(part.width for part in parts),
+        inside=sum(part.inside for part in parts),
+        words=f"{len(parts)} machines, {scheme}, each {parts[0].words}",
+        parts=tuple(parts),
+        violation=max(part.violation for part in parts),
+        convex=convex,
+    )
+
+
+def _balanced(alpha: Array, y: Array) -> tuple[Array, float]:
+    """The heavier class scaled down until sum alpha y vanishes; the relative error of that."""
+    plus, minus = float(alpha[y > 0].sum()), float(alpha[y < 0].sum())
+    if min(plus, minus) == 0.0:
+        return np.zeros_like(alpha), 0.0
+    factor = np.where(y > 0, min(1.0, minus / plus), min(1.0, plus / minus))
+    return alpha * factor, 2 * _SUM + 4 * _U
+
+
+def _lower(
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, quad: float,
+    root: Array, share: float, free: bool, hard: bool,
+) -> float:  # fmt: skip
+    """Lower bound of D at the feasible point next to alpha; at least 0, that of alpha = 0."""
+    inside = np.clip(alpha, 0.0, cost)
+    point, slack = _balanced(inside, y) if free else (inside, 0.0)
+    total, mass = float(point.sum()) * (1 - slack - _SUM), float(np.abs(alpha) @ root)
+    moved = float(np.abs(point - alpha) @ root)
+    more = 2 * moved * mass + moved * moved  # |w|^2 cannot grow by more on the way to the point
+    if more > 1e-7 * total:  # far away: then it is computed for the point itself
+        some = np.flatnonzero(point)
+        signed = (point * y)[some]
+        quad = float(signed @ values.combine(ids[some], signed, ids[some]))
+        mass, more = float(point @ root), 0.0
+    quad += more + (share + 3 * slack + 2 * _SUM) * mass * mass
+    quad = max(quad, 0.0) * (1 + 8 * _U)
+    if hard:  # a multiple of the point is as feasible: the best one
+        bound = 0.5 * total * (total / quad) if quad > 0 and total > 0 else 0.0
+    else:
+        bound = total - 0.5 * quad
+    return max(bound - 16 * _U * abs(bound), 0.0) if np.isfinite(bound) else 0.0
+
+
+def _violation(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> float:
+    grows, falls, positive = alpha < cost, alpha > 0, y > 0
+    up, low = f[np.where(positive, grows, falls)], f[np.where(positive, falls, grows)]
+    if not free:
+        return max(-float(up.min(initial=0.0)), float(low.max(initial=0.0)))
+    if not len(up) or not len(low):
+        return 0.0
+    return max(float(low.max() - up.min()), 0.0)
+
+
+# -- The sums s_i = sum_j c_j K(x_j, x_i) that a proof needs: float64 where it matters ------------
+#
+# Rows that are not support vectors and lie safely behind the edge of the street have no loss, and
+# that is all a proof needs to know of them. float32 with a bound of all its errors decides it for
+# most rows at a third of the cost; the others, and |w|^2, are computed in float64, where of the
+# symmetric matrix of the support vectors one half is enough.
+#
+# Errors of exp(-g |x - z|^2) in float32, with u = 2^-24 and R = g max |x|^2. Exponent: entries
+# rounded (8 u R), products (2 (d + 1) u R), squares (2 (d + 3) u R), scaling and sums (20 u R).
+# Where the exponent is one product of rows with two more columns (kernels/rows.py): a row s x
+# is off by three roundings, so the distance of two by 24 u R at most; squares are rounded once (2
+# u R); the product adds d + 2 terms whose sizes sum up to 4 R (4 (d + 2) u R). Either is less
+# than (4 d + 48) u R, and what is below 2^-125 counts as that. Exponential and coefficient: 10 u.
+# All of them are relative, so they are a share of sum |c_j| K(x_j, x_i), which is summed too.
+
+
+_U32 = 2.0**-24
+WORTH = 4_000_000  # kernel values from which float32 pays
+_TINY = 1e-37  # exponentials below the range of float32
+_FAR = 1e30  # rates beyond this, or below its inverse, may leave float32 with the squares
+
+
+@dataclass(frozen=True)
+class Rough:
+    """Sums in float32, and how far each can be from the truth: infinitely where none was made.
+
+    Of one machine alone only those of rows that are not support vectors; else of all rows, of
+    each for the machines it takes part in.
+    """
+
+    sums: Array
+    error: Array
+
+
+def rough_sums(
+    values: KernelValues, coef: Array, groups: list[tuple[Index, Index]] | None = None
+) -> Rough | None:
+    """Sums for each column of coef (rows x machines), or None where float32 brings nothing.
+
+    groups are rows with the columns that are wanted of them; without it all are.
+    """
+    used = np.flatnonzero(coef.any(axis=1))
+    if values.kernel is None or values.n * len(used) < WORTH:
+        return None
+    if not bounded(values.kernel, values.prepared(np.float32)):
+        return None
+    if groups is None:
+        # of one machine the support vectors need float64 in any case
+        rest = np.flatnonzero(coef[:, 0] == 0) if coef.shape[1] == 1 else np.arange(values.n)
+        groups = [(rest, np.arange(coef.shape[1]))]
+    sums, error = np.zeros(coef.shape), np.full(coef.shape, np.inf)
+    for rows, columns in groups:
+        own = coef[:, columns]
+        used = np.flatnonzero(own.any(axis=1))
+        left, right = values.picked(rows, np.float32), values.picked(used, np.float32)
+        found = single_sums(values.kernel, left, right, own[used])
+        if found is None:
+            return None
+        place = rows[:, None], columns
+        sums[place], error[place] = found
+    return Rough(sums, error)
+
+
+def single_sums(kernel: Any, A: Rows, B: Rows, coef: Array) -> tuple[Array, Array] | None:
+    """weighted_sums of rows in float32, and bounds of their errors; None if there are none."""
+    if not A.n:
+        return None
+    m = coef.shape[1]
+    if not B.n:
+        return np.zeros((A.n, m)), np.zeros((A.n, m))
+    share = _share_of_sums(kernel, A, B, SHORT if m == 1 else STRIP + 74)
+    if share is None:
+        return None
+    if m == 1:
+        plus, minus = (v[:, None] for v in signed_sums(kernel, A, B, coef[:, 0]))
+        return plus - minus, _error(plus + minus, share, coef)
+    both = weighted_sums(kernel, A, B, np.hstack([coef, np.abs(coef)]))
+    return both[:, :m], _error(both[:, m:], share, coef)
+
+
+def stored_sums(
+    values: KernelValues, G: NDArray[Any], slots: Index, coef: Array, spans: list[tuple[int, int]]
+) -> tuple[Array, Array] | None:
+    """The same for the rows in the spans, from rows of float32 values that are there already.
+
+    Row slots[k] of G, made by ``values``, has the coefficient coef[k].
+    """
+    if values.kernel is None or G.dtype != np.float32:
+        return None
+    rows = values.prepared(np.float32)
+    share = _share_of_sums(values.kernel, rows, rows, 8) if bounded(values.kernel, rows) else None
+    if share is None:
+        return None
+    sides = [(slots[side], np.abs(coef[side])) for side in (coef > 0, coef < 0)]
+    sums = [np.zeros((2, hi - lo)) for lo, hi in spans]
+    jobs = []
+    for total, (lo, hi) in zip(sums, spans):
+        for out, (some, size) in zip(total, sides):
+            args = out, G, some, size.astype(np.float32), lo, hi
+            jobs.append(partial(add_rows.choose(*args, size=G.size, work=G.size), *args))
+    run_all(jobs)
+    plus, minus = np.concatenate(sums, axis=1)
+    return plus - minus, _error(plus + minus, share, coef)
+
+
+def _share_of_sums(kernel: Any, A: Rows, B: Rows, terms: int) -> float | None:
+    """Error of a sum of values that float32 adds up ``terms`` at a time, over that of sizes."""
+    if not bounded(kernel, B):
+        return None
+    squares = max(float(A.squares.max()), float(B.squares.max()))
+    largest = squares * float(kernel.rate) * (1 + 4 * (A.d + 4) * _U32)
+    if not largest <= 1e3:  # products of rows do not resolve the distances
+        return None
+    share = float(np.expm1((4 * A.d + 48) * _U32 * largest)) + 10 * _U32 + B.n * 2.0**-52
+    share += (terms + 2) * _U32
+    return share if share < 0.5 else None
+
+
+def _error(size: Array, share: float, coef: Array) -> Array:
+    return np.asarray(size * (share / (1 - share)) + _TINY * np.abs(coef).sum(axis=0))
+
+
+def bounded(kernel: Any, rows: Rows) -> bool:
+    """Whether the errors of float32 are known: of Gaussians of rows that were not moved.
+
+    A rate within the range keeps squares that underflow from mattering, and is not one itself.
+    """
+    if type(kernel).__name__ != "RBF" or not rows.d or rows.origin is not None:
+        return False
+    return bool(1 / _FAR <= kernel.rate <= _FAR)
+
+
+def sums_of(
+    values: KernelValues, ids: Index, y: Array, signed: Array, b: float, rough: Any = None
+) -> tuple[Array, Array]:
+    """Sums for the rows ``ids`` and what float32 adds to their errors: 0 where float64 was used.
+
+    rough is a pair (sums, error) of these rows. Those of the support vectors are made again, so
+    they tell whether it can be believed: values that somebody has kept may have been written to.
+    """
+    some = np.flatnonzero(signed)
+    if rough is None:
+        return values.combine(ids[some], signed[some], ids), np.zeros(len(ids))
+    s, error = rough[0].copy(), rough[1].copy()
+    again = values.combine_symmetric(ids[some], signed[some])
+    if not (np.abs(s[some] - again) <= error[some]).all():
+        return values.combine(ids[some], signed[some], ids), np.zeros(len(ids))
+    clear = (y * (s + b) - error > 1.0 + 1e-6 * (1.0 + abs(b))) & (signed == 0)
+    rest = np.flatnonzero(~clear & (signed == 0))
+    s[some] = again
+    s[rest] = values.combine(ids[some], signed[some], ids[rest])
+    return s, np.where(clear, error, 0.0)
+
+
+# -- How far a kernel value in float64 may be from the truth --------------------------------------
+#
+# Errors are given as a share of root_i root_j, with |K_ij| <= root_i root_j: the square roots of
+# K_ii and K_jj where the kernel is positive semidefinite, else nothing less than the largest
+# value.
+
+
+_STEP = 256  # rows whose values are looked at together
+
+
+def roots(values: KernelValues, ids: Index, used: Index, convex: bool) -> Array:
+    """One number for each of the rows ids, for values with the rows used."""
+    root = np.sqrt(np.maximum(values.diagonal(ids), 0.0))
+    if convex or not len(ids):
+        return np.asarray(root)
+    if type(values.kernel).__name__ == "Sigmoid":
+        return np.ones(len(ids))
+    parts = (ids[at : at + _STEP] for at in range(0, len(ids), _STEP))
+    largest = max(float(np.abs(values.block(part, used)).max(initial=0.0)) for part in parts)
+    return np.maximum(root, np.sqrt(largest))
+
+
+def entry_error(values: KernelValues) -> float:
+    """Rounding of one kernel value in float64, as a share of root_i root_j."""
+    kernel = values.kernel
+    if kernel is None:
+        return 0.0  # the numbers given are the kernel
+    d = values.matrix.shape[1]
+    params = kernel.get_params()
+    power = sum(abs(float(v)) for k, v in params.items() if k.endswith("degree"))
+    error = 8 * (d + 16) * (1 + power) * _U
+    return float(error + sum(_argument_error(part, values, d) for part in _leaves(kernel)))
+
+
+def _leaves(kernel: Any) -> list[Any]:
+    parts = [v for v in kernel.get_params(deep=False).values() if hasattr(v, "gram")]
+    return [leaf for part in parts for leaf in _leaves(part)] if parts else [kernel]
+
+
+def _argument_error(kernel: Any, values: KernelValues, d: int) -> float:
+    """Of gamma |x - z|^2 by |x|^2 + |z|^2 - 2 x.z, where beyond 1e6 differences are taken instead;
+    and of k x.z + c, which tanh passes on."""
+    name = type(kernel).__name__
+    if name not in ("RBF", "Sigmoid"):
+        return 0.0
+    rows = values.prepared(np.float64)
+    largest = float(rows.squares.max(initial=0.0))
+    if name == "RBF":
+        largest *= float(kernel.rate)
+        return 4 * (d + 8) * _U * min(largest, 1e6) if np.isfinite(largest) else 8 * (d + 8) * _U
+    if rows.origin is not None:
+        largest = 2 * (largest + float(rows.origin @ rows.origin))
+    error = 2 * (d + 8) * _U * (abs(float(kernel.k)) * largest + abs(float(kernel.c)))
+    return min(error, 2.0) if error == error else 2.0  # of values between -1 and 1
+
+
+# -- Bounds of a small kernel machine in interval arithmetic, where float64 says too little -------
+#
+# With huge C the terms of f(x) = sum alpha_i y_i K(x_i, x) + b are large and cancel, and what
+# float64 can promise of them is worth nothing. The same sums in balls of 160 bits (Arb, through
+# python-flint) are right to the last digits of the machine as it stands.
+
+
+_BITS = 160
+_MOST = 1_000_000  # products of entries worth a second or so
+
+
+def ball_bounds(
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
+    high: float, low: float, free: bool,
+) -> tuple[float, float]:  # fmt: skip
+    """The objective from above and the dual value from below, no worse than ``high`` and ``low``.
+
+    They stay as they are where the machine is too large, or its kernel has no balls.
+    """
+    used = np.flatnonzero(alpha)
+    d = 1 if values.kernel is None else values.matrix.shape[1]
+    if not len(used) or len(ids) * len(used) * (d + 8) > _MOST or not np.isfinite(b):
+        return high, low
+    from flint import ctx
+
+    before, ctx.prec = ctx.prec, _BITS
+    try:
+        K = _entries(values, ids, used)
+        return (
+            min(high, _primal(K, used, y, cost, alpha, b)),
+            max(low, _dual(K, used, y, cost, alpha, free)),
+        )
+    except CapabilityError:
+        return high, low
+    finally:
+        ctx.prec = before
+
+
+def _entries(values: KernelValues, ids: Index, used: Index) -> list[list[Any]]:
+    """K of every row with every row in use, as balls."""
+    from flint import arb
+
+    if values.kernel is None:
+        G = values.block(ids, ids[used])
+        return [[arb(float(k)) for k in row] for row in G]
+    matrix = values.matrix[ids]
+    matrix = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+    X = [[float(x) for x in row] for row in matrix]
+    ball = values.kernel.ball
+    return [[ball(x, X[j]) for j in used] for x in X]
+
+
+def _combined(K: list[list[Any]], signed: list[Any]) -> list[Any]:
+    from flint import arb
+
+    return [sum((k * c for k, c in zip(row, signed)), arb(0)) for row in K]
+
+
+def _primal(
+    K: list[list[Any]], used: Index, y: Array, cost: Array, alpha: Array, b: float
+) -> float:
+    from flint import arb
+
+    signed = [arb(float(alpha[j])) * int(y[j]) for j in used]
+    s = _combined(K, signed)
+    total = sum((c * s[j] for c, j in zip(signed, used)), arb(0)) / 2
+    for i, value in enumerate(s):
+        short = 1 - (value + b) * int(y[i])
+        if not short < 0:
+            total += arb(float(cost[i])) * short.max(arb(0))
+    return float(np.nextafter(float(total.upper()), np.inf)) if total.is_finite() else np.inf
+
+
+def _dual(
+    K: list[list[Any]], used: Index, y: Array, cost: Array, alpha: Array, free: bool
+) -> float:
+    """D of alpha put into its box, the heavier class scaled down until sum alpha y vanishes."""
+    from flint import arb
+
+    inside = [arb(float(min(max(alpha[j], 0.0), cost[j]))) for j in used]
+    plus = sum((a for a, j in zip(inside, used) if y[j] > 0), arb(0))
+    minus = sum((a for a, j in zip(inside, used) if y[j] < 0), arb(0))
+    if free:
+        if not (plus > 0 and minus > 0):
+            return 0.0
+        shrink = {1: (minus / plus).min(arb(1)), -1: (plus / minus).min(arb(1))}
+        inside = [a * shrink[int(y[j])] for a, j in zip(inside, used)]
+    signed = [a * int(y[j]) for a, j in zip(inside, used)]
+    s = _combined([K[j] for j in used], signed)
+    quad = sum((c * v for c, v in zip(signed, s)), arb(0))
+    bound = sum(inside, arb(0)) - quad / 2
+    return float(np.nextafter(float(bound.lower()), -np.inf)) if bound.is_finite() else 0.0

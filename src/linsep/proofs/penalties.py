@@ -1,0 +1,93 @@
+"""The duality gap of a linear model with the penalty |w|_1.
+
+P(w, b) = |w|_1 + sum_i c_i L(y_i f(x_i)). For every alpha >= 0 with |sum_i alpha_i y_i x_ij| <= 1
+for each feature j
+
+    D(alpha) = sum_i alpha_i - alpha_i^2 / (4 c_i)         for the squared hinge,
+    D(alpha) = sum_i c_i H(alpha_i / c_i), H the entropy    for the logistic loss,
+
+is a lower bound of the best value. The slopes of the losses at the model are such an alpha once
+they are scaled down, so the bound is as good as the model; no other model is looked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem
+from linsep.proofs.gap import Gap, Objective, feasible, losses_above
+from linsep.proofs.logistic import entropy_below, facts, loss_above
+from linsep.rows.planes import one_pass
+
+Array = NDArray[np.float64]
+
+_U = 2.0**-53
+
+
+def l1_gap(problem: Problem, a: Array, loss: str, objective: Objective) -> Gap:
+    """Bounds for the weights a; loss is "squared_hinge" or "logistic"."""
+    cost = objective.C * problem.weight
+    values = problem.sign * (problem.product(a[:-1]) + a[-1])
+    if loss == "logistic":
+        alpha = cost / (1.0 + np.exp(np.clip(values, -700.0, 700.0)))
+    else:
+        alpha = 2.0 * cost * np.maximum(1.0 - values, 0.0)
+    box = Objective("hinge" if loss == "logistic" else loss, objective.C, objective.intercept)
+    alpha, slack = feasible(problem, box, cost, alpha)
+    totals = one_pass(problem, a, alpha)
+    error = (totals.terms * _U + slack) * float(np.linalg.norm(alpha)) * 1.001
+    size = np.abs(totals.v) + error * totals.columns
+    top = float(size.max(initial=0.0))
+    penalty = float(np.abs(a[:-1]).sum())
+    if objective.intercept == "penalised":
+        balance = abs(float(alpha @ problem.sign)) + problem.n * _U * float(alpha.sum())
+        top = max(top, balance * abs(objective.constant))
+        penalty += abs(float(a[-1]) / objective.constant)
+    share = 1.0 if top <= 1.0 else (1.0 - 16 * _U) / top
+    alpha = alpha * share
+    if loss == "logistic":
+        high = loss_above(totals.values, cost, a, totals.columns)
+        low = entropy_below(alpha, cost, slack + 2 * _U)
+    else:
+        high = losses_above(loss, cost, a, totals)
+        low = float((alpha - alpha * alpha / (4.0 * cost)).sum())
+        # where low > 0 the squares sum up to less than alpha does: errors of both are paid for
+        low -= (4 * slack + 320 * _U) * float(alpha.sum())
+    high = (high + penalty * (1 + (problem.d + 8) * _U)) * (1 + 8 * _U)
+    name = {"logistic": "logistic", "squared_hinge": "squared hinge"}[loss]
+    intercept = objective.words().split("; ")[-1]
+    words = f"|w|_1 + {objective.C:.6g} x sum of {name} losses; {intercept}"
+    return facts(totals.values, a, high, max(low - 8 * _U * abs(low), 0.0), words)
+
+
+# -- How far a ridge model is from the best one ---------------------------------------------------
+#
+# P = |t - X w - b|^2 + lam |w|^2 is a parabola: for the best b its least value is no smaller than
+# P - |gradient|^2 / (4 lam).
+
+
+def ridge_gap(problem: Problem, a: Array, lam: float, offset: bool) -> Gap:
+    """Bounds for a binary ridge model with targets -1 and +1."""
+    s = problem.weight
+    values = problem.values(a)
+    residual = problem.sign * (1.0 - values)  # t - f
+    shift = float(s @ residual) / float(s.sum()) if offset else 0.0
+    centred = residual - shift
+    totals = one_pass(problem, a, np.abs(centred) * s * 0.0)
+    gradient = 2.0 * (lam * a[:-1] - _weighted_sum(problem, s * centred))
+    best_b = float((s * centred * centred).sum()) + lam * float(a[:-1] @ a[:-1])
+    high = float((s * residual * residual).sum()) + lam * float(a[:-1] @ a[:-1])
+    size = float(np.linalg.norm(gradient))
+    size += 1e-13 * float(np.linalg.norm(s * centred)) * float(np.linalg.norm(totals.columns))
+    low = best_b - size * size / (4.0 * lam) if lam > 0 else 0.0
+    free = "the intercept is not penalised" if offset else "no intercept"
+    words = f"sum of squared distances to the targets -1, +1 + {lam:.6g} |w|^2; {free}"
+    slack = 1e-12 * high
+    return facts(values, a, high + slack, max(low - slack, 0.0), words)
+
+
+def _weighted_sum(problem: Problem, c: Array) -> Array:
+    """sum of c_i x_i."""
+    zero = np.zeros(problem.d + 1)
+    return one_pass(problem, zero, c * problem.sign).v

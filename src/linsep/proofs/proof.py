@@ -1,0 +1,458 @@
+"""A verdict on separability that anybody can check again from its own numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem
+from linsep.core.words import count
+from linsep.errors import ProofError
+from linsep.numerics.integers import scaled_integers
+from linsep.proofs.margins import margin_above, margin_below
+from linsep.proofs.signs import row_signs
+from linsep.proofs.span import spans
+from linsep.rows.exact import reflected, vanishes
+
+VERSION = 1
+
+
+def _empty() -> NDArray[np.int64]:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Proof:
+    """Whether classes are linearly separable, and why.
+
+    Attributes
+    ----------
+    separable : bool or None
+        True, False, or None when the time limit came first.
+    quasi : bool or None
+        True when the classes are not separable, but a plane exists that has no row strictly
+        on its wrong side and some row strictly on its right side. None when this was not
+        decided (``exact=False``, the time limit, or thousands of rows and of columns).
+    coef, intercept : array and float, or None
+        Separable: a separator. Quasi: the weak separator with as many rows strictly on their
+        right side as any. The numbers are exact as they stand. They are floats where floats
+        can hold them, else Fractions in an array of objects; ``np.asarray(coef, float)``
+        rounds them. Two classes: shape (d,) and a number; K classes: (K, d) and (K,).
+    margin : (float, float)
+        The best geometric margin (distance from the plane to the nearest row, in x-space) lies
+        between the two. (0, 0) if not separable: no plane keeps any distance.
+    rows, multipliers : array of int, tuple of Fraction
+        Not separable: rows of X and multipliers > 0 of sum 1 with
+        sum m_i y_i [x_i, 1] = 0, so no plane has all rows strictly on their own side.
+    rivals : array of int or None
+        K > 2 classes: the place in ``classes`` of the class that each row is held against.
+    columns : tuple of int
+        Quasi: the features that carry the separation.
+    exact : bool
+        True when every claim above was proved in rational arithmetic (or by floating point
+        within a rigorous error bound).
+    hull_rows, hull_weights : arrays
+        Shares of samples that make up the two nearest points; they prove the upper bound.
+        Floats, or Fractions where floats are too coarse.
+    span_rows, span_rivals, span_multipliers
+        Rows with multipliers > 0 that sum to zero and span all rows that lie on the weak
+        separator (quasi), or all rows (not quasi). They prove that no plane does better.
+    """
+
+    separable: bool | None
+    quasi: bool | None = False
+    coef: NDArray[Any] | None = None
+    intercept: Any = None
+    margin: tuple[float, float] = (0.0, 0.0)
+    rows: NDArray[np.int64] = field(default_factory=_empty)
+    multipliers: tuple[Fraction, ...] = ()
+    rivals: NDArray[np.int64] | None = None
+    columns: tuple[int, ...] = ()
+    exact: bool = True
+    classes: NDArray[Any]
+    fit_intercept: bool = True
+    n_samples: int
+    n_features: int
+    feature_names: tuple[str, ...] | None = None
+    fingerprint: str
+    hull_rows: NDArray[np.int64] = field(default_factory=_empty)
+    hull_weights: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
+    span_rows: NDArray[np.int64] = field(default_factory=_empty)
+    span_rivals: NDArray[np.int64] | None = None
+    span_multipliers: tuple[Fraction, ...] = ()
+    seconds: float = 0.0
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        from linsep.proofs.sentences import sentence
+
+        return sentence(self)
+
+    def __repr__(self) -> str:
+        return f"<Proof: {self}>"
+
+    def explain(self) -> str:
+        """The proof in full, for a reader who wants to follow it."""
+        from linsep.proofs.sentences import explanation
+
+        return explanation(self)
+
+    # -- checking ----------------------------------------------------------------------------
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Prove it again for these data from the stored numbers alone.
+
+        Gives back True, or raises ProofError with the first claim that does not hold.
+
+        Examples
+        --------
+        >>> import linsep
+        >>> X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
+        >>> linsep.separability(X, y).check(X, y)
+        True
+        """
+
+        problem = Problem(X, y, fit_intercept=self.fit_intercept, feature_names=self.feature_names)
+        if problem.fingerprint != self.fingerprint:
+            raise ProofError(
+                f"this proof is about other data: it was made for {self.n_samples} x "
+                f"{self.n_features} data with fingerprint {self.fingerprint[:12]}..., these are "
+                f"{problem.n} x {problem.d} with {problem.fingerprint[:12]}..."
+            )
+        names = getattr(X, "columns", None)
+        if names is not None and self.feature_names is not None:
+            given = [str(name) for name in names]
+            if given != list(self.feature_names):
+                raise ProofError(
+                    f"this proof names the columns {list(self.feature_names)}; the data name them "
+                    f"{given}."
+                )
+        with np.errstate(all="ignore"):
+            recheck(self, problem)
+        return True
+
+    # -- storing -----------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as numbers, strings and lists; fractions become strings "p/q"."""
+        out: dict[str, Any] = {"format": "linsep-proof", "version": VERSION, "verdict": str(self)}
+        for name in self.__dataclass_fields__:
+            out[name] = _pack(getattr(self, name))
+        return out
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The proof that ``to_dict`` wrote."""
+        if not isinstance(data, dict) or data.get("format") != "linsep-proof":
+            raise ProofError("this is not a stored linsep proof: its 'format' is missing.")
+        if data.get("version") != VERSION:
+            raise ProofError(
+                f"this proof has version {data.get('version')!r}; version {VERSION} can be read. "
+                "Make the proof again with linsep.separability."
+            )
+        try:
+            values = {name: _unpack(name, data[name]) for name in cls.__dataclass_fields__}
+        except KeyError as error:
+            raise ProofError(f"the stored proof lacks {error.args[0]!r}.") from None
+        except (TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+            raise ProofError(f"the stored proof cannot be read: {error}.") from error
+        return cls(**values)
+
+    def to_json(self) -> str:
+        """The dictionary as JSON text."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The proof in JSON text."""
+        try:
+            return cls.from_dict(json.loads(text))
+        except json.JSONDecodeError as error:
+            raise ProofError(f"the stored proof is not JSON: {error}.") from error
+
+
+# -- numbers as text ------------------------------------------------------------------------------
+
+_INDEXES = ("rows", "rivals", "hull_rows", "span_rows", "span_rivals")
+_FRACTIONS = ("multipliers", "span_multipliers")
+
+
+def _pack(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [_pack(v) for v in (value if value.ndim > 1 else value.tolist())]
+    if isinstance(value, tuple | list):
+        return [_pack(v) for v in value]
+    if isinstance(value, Fraction):
+        return f"{_digits(value.numerator)}/{_digits(value.denominator)}"
+    if isinstance(value, np.generic):
+        return _pack(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return repr(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+def _unpack(name: str, value: Any) -> Any:
+    if name in _INDEXES:
+        return None if value is None else _indexes(value)
+    if name in _FRACTIONS:
+        return tuple(_number(v) for v in value)
+    if name in ("coef", "intercept"):
+        return None if value is None else _weights(value)
+    if name == "hull_weights":
+        return _weights(value) if value else np.zeros(0)
+    if name == "margin":
+        low, high = (float(v) for v in value)
+        return low, high
+    if name == "classes":
+        return np.array(value)
+    if name in ("columns", "feature_names"):
+        return None if value is None else tuple(value)
+    return value
+
+
+def _indexes(value: list[Any]) -> NDArray[np.int64]:
+    if not all(isinstance(v, int) and not isinstance(v, bool) for v in value):
+        raise ValueError("a row number is not an integer")
+    return np.array(value, dtype=np.int64)
+
+
+def _weights(value: Any) -> Any:
+    if isinstance(value, list):
+        rows = value if value and isinstance(value[0], list) else [value]
+        if any(isinstance(v, str) for row in rows for v in row):
+            out = np.array([[_number(str(v)) for v in row] for row in rows], dtype=object)
+            return out if rows is value else out[0]
+        return np.array(value, dtype=np.float64)
+    return _number(value) if isinstance(value, str) else float(value)
+
+
+def _number(text: str) -> Fraction:
+    """The Fraction in a string "p/q"."""
+    above, _, below = text.partition("/")
+    return Fraction(_integer(above), _integer(below or "1"))
+
+
+def _digits(number: int) -> str:
+    """Decimal digits of any length; Python alone refuses beyond some 4300."""
+    if number.bit_length() < 10_000:
+        return str(number)
+    import flint
+
+    return str(flint.fmpz(number))
+
+
+def _integer(text: str) -> int:
+    if len(text) < 3000:
+        return int(text)
+    import flint
+
+    return int(flint.fmpz(text))
+
+
+# -- Prove a stored verdict again, from its numbers and the data alone ----------------------------
+
+
+def recheck(proof: Proof, problem: Problem) -> None:
+    """Raise ProofError unless every claim of the proof holds for the problem."""
+    _check_header(proof, problem)
+    if proof.separable is None:
+        _check_undecided(proof, problem)
+    elif proof.separable:
+        _check_separable(proof, problem)
+    else:
+        _check_inseparable(proof, problem)
+
+
+def kesler_rows(
+    problem: Problem, samples: NDArray[np.int64], rivals: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    """Numbers of the reflected rows of samples held against rivals."""
+    if problem.binary or rivals is None:
+        return samples
+    own = problem.label[samples]
+    return samples * (problem.K - 1) + rivals - (rivals > own)
+
+
+def _fail(what: str) -> ProofError:
+    return ProofError(f"the proof does not hold: {what}.")
+
+
+def _check_header(proof: Proof, problem: Problem) -> None:
+    shape = (proof.n_samples, proof.n_features)
+    if shape != (problem.n, problem.d):
+        raise _fail(
+            f"it speaks of {shape[0]} x {shape[1]} data, these are {problem.n} x {problem.d}"
+        )
+    if [str(c) for c in proof.classes] != [str(c) for c in problem.classes]:
+        raise _fail(f"it names the classes {list(proof.classes)}")
+    low, high = proof.margin
+    if not 0 <= low <= high:
+        raise _fail(f"the margin bounds {low} and {high} are not in order")
+    if proof.separable not in (True, False, None) or proof.quasi not in (True, False, None):
+        raise _fail("the verdict is neither true nor false")
+
+
+def _check_undecided(proof: Proof, problem: Problem) -> None:
+    if proof.margin[0] != 0.0:
+        raise _fail("a margin above zero is claimed although no separator is known")
+    _check_above(proof, problem)
+
+
+# -- separable ------------------------------------------------------------------------------------
+
+
+def _check_separable(proof: Proof, problem: Problem) -> None:
+    if proof.quasi or len(proof.rows) or proof.multipliers:
+        raise _fail("it calls the classes separable and gives a proof of the contrary")
+    coef, intercept = _plane(proof, problem)
+    signs = row_signs(problem, coef, intercept)
+    wrong = np.flatnonzero(signs <= 0)
+    if len(wrong):
+        at = int(wrong[0])
+        side = "on the plane" if signs[at] == 0 else "on the wrong side"
+        raise _fail(f"row {problem.sample_of(at)} is {side}, {count(len(wrong), 'row')} in all")
+    low = margin_below(problem, coef, intercept)
+    if proof.margin[0] > low:  # another order of summation may have given a little more
+        low = margin_below(problem, coef, intercept, exact=True)
+    if proof.margin[0] > low:
+        raise _fail(f"the plane keeps a margin of {low}, not of {proof.margin[0]}")
+    _check_above(proof, problem)
+
+
+def _check_above(proof: Proof, problem: Problem) -> None:
+    if proof.margin[1] == np.inf:
+        return
+    rows, weights = proof.hull_rows, np.asarray(proof.hull_weights)
+    _check_indexes(rows, problem.n, "hull_rows")
+    if len(np.unique(rows)) != len(rows):
+        raise _fail("a row is named twice among the nearest points")
+    rounded = weights.astype(np.float64)
+    if weights.shape != rows.shape or not np.all((weights >= 0) & np.isfinite(rounded)):
+        raise _fail("the shares of the nearest points are not one number >= 0 for each row")
+    present, inverse = np.unique(problem.label[rows], return_inverse=True)
+    sums = np.bincount(inverse, weights=rounded) if len(rows) else np.zeros(0)
+    if len(present) > 2 or not len(present) or sums.sum() <= 0:
+        raise _fail("the nearest points do not belong to two classes")
+    if problem.fit_intercept and (len(present) != 2 or sums.min() <= 0):
+        raise _fail("the nearest points do not belong to two classes")
+    high = margin_above(problem, rows, weights)
+    if proof.margin[1] < high:
+        high = margin_above(problem, rows, weights, exact=True)
+    if proof.margin[1] < high:
+        raise _fail(f"the nearest points bound the margin by {high}, not by {proof.margin[1]}")
+
+
+def _plane(proof: Proof, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
+    if proof.coef is None or proof.intercept is None:
+        raise _fail("it gives no plane")
+    coef, intercept = np.asarray(proof.coef), np.asarray(proof.intercept)
+    shape = (problem.d,) if problem.binary else (problem.K, problem.d)
+    if coef.shape != shape or intercept.shape != shape[:-1]:
+        raise _fail(f"its plane has the shape {coef.shape}, the data need {shape}")
+    for part in (coef, intercept):
+        if part.dtype != object and not np.isfinite(part.astype(np.float64)).all():
+            raise _fail("its plane has weights that are not finite")
+    if not problem.fit_intercept and any(v != 0 for v in np.ravel(intercept).tolist()):
+        raise _fail("it uses an intercept where none is allowed")
+    return coef, intercept
+
+
+# -- not separable --------------------------------------------------------------------------------
+
+
+def _check_inseparable(proof: Proof, problem: Problem) -> None:
+    if not proof.exact:
+        raise ProofError(
+            "this proof was made with exact=False, its multipliers are rounded; "
+            "make it again with exact=True to have one that can be checked."
+        )
+    if proof.margin != (0.0, 0.0):
+        raise _fail(f"the margin is {proof.margin} although the classes are not separable")
+    rows = _check_zero_sum(problem, proof.rows, proof.rivals, proof.multipliers, "rows")
+    numbers, scale = scaled_integers(proof.multipliers)
+    if sum(numbers) * scale != 1:
+        raise _fail("the multipliers do not sum to 1")
+    most = reflected(problem, rows).shape[1] + 1
+    if len(rows) > most:
+        raise _fail(f"it names {count(len(rows), 'row')} where {most} are always enough")
+    if proof.quasi is None:
+        return
+    span = _check_zero_sum(
+        problem, proof.span_rows, proof.span_rivals, proof.span_multipliers, "span_rows"
+    )
+    on_plane = np.arange(problem.n_rows)
+    if proof.quasi:
+        on_plane = _check_weak(proof, problem)
+    elif proof.coef is not None or proof.columns:
+        raise _fail("it gives a weak separator and denies that there is one")
+    if not spans(problem, span, on_plane):
+        raise _fail("the rows in span_rows do not span all the rows they have to")
+
+
+def _check_zero_sum(
+    problem: Problem,
+    samples: NDArray[np.int64],
+    rivals: NDArray[np.int64] | None,
+    multipliers: Sequence[Fraction],
+    name: str,
+) -> NDArray[np.int64]:
+    _check_indexes(samples, problem.n, name)
+    if len(samples) != len(multipliers) or not len(samples):
+        raise _fail(f"{name} has {count(len(samples), 'row')} but {len(multipliers)} multipliers")
+    if problem.binary != (rivals is None):
+        raise _fail(f"{name} needs rivals exactly when there are more than two classes")
+    if rivals is not None:
+        if rivals.shape != samples.shape:
+            raise _fail(f"{name} has {count(len(samples), 'row')} but {len(rivals)} rivals")
+        _check_indexes(rivals, problem.K, f"the rivals of {name}")
+        if np.any(rivals == problem.label[samples]):
+            raise _fail(f"a row of {name} is its own rival")
+    rows = kesler_rows(problem, samples, rivals)
+    if len(np.unique(rows)) != len(rows):
+        raise _fail(f"{name} names a row twice")
+    if not all(isinstance(m, Fraction | int) and m > 0 for m in multipliers):
+        raise _fail(f"a multiplier of {name} is not a positive fraction")
+    if not vanishes(reflected(problem, rows), multipliers):
+        raise _fail(f"the multipliers do not combine {name} to zero")
+    return rows
+
+
+def _check_indexes(values: NDArray[np.int64], limit: int, name: str) -> None:
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise _fail(f"{name} is not a list of numbers")
+    if len(array) and (array.min() < 0 or array.max() >= limit):
+        raise _fail(f"{name} names number {int(array.max())}, there are {limit}")
+
+
+def _check_weak(proof: Proof, problem: Problem) -> NDArray[np.int64]:
+    """Check the weak separator; gives back the rows that lie on it."""
+    coef, intercept = _plane(proof, problem)
+    signs = row_signs(problem, coef, intercept)
+    wrong = np.flatnonzero(signs < 0)
+    if len(wrong):
+        raise _fail(f"row {problem.sample_of(int(wrong[0]))} is on the wrong side of the plane")
+    if not (signs > 0).any():
+        raise _fail("every row lies on the weak separator, so it separates nothing")
+    if tuple(proof.columns) != carrying_columns(coef):
+        raise _fail(f"columns names {proof.columns}, the plane uses {carrying_columns(coef)}")
+    return np.flatnonzero(signs == 0)
+
+
+def carrying_columns(coef: NDArray[Any]) -> tuple[int, ...]:
+    """Features whose weights are not zero (K > 2 classes: not equal for all classes)."""
+    blocks = np.asarray(coef)
+    if blocks.ndim == 1:
+        return tuple(j for j, v in enumerate(blocks.tolist()) if v != 0)
+    first = blocks[0].tolist()
+    rest = blocks[1:].tolist()
+    return tuple(j for j, v in enumerate(first) if any(row[j] != v for row in rest))

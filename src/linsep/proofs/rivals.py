@@ -1,0 +1,190 @@
+"""The duality gap of the machine of Crammer and Singer, recomputed from (W, b, alpha).
+
+P(W, b) = |W|^2 / 2 + sum c_i max(0, 1 + max over rivals of (f_r(x_i) - f_y(x_i))) and, for dual
+variables beta_ir >= 0 of row i against rival r with sum over r at most c_i,
+
+    D(beta) = sum beta_ir - |V|^2 / 2,   V_m = sum alpha_im x_i,
+
+alpha_im = -beta_im for a rival m and the sum of the beta_ir for the own class. Free intercepts
+ask for sum over i of alpha_im = 0 for every class: the flow between classes, F_mr = sum of
+beta_ir over the rows of class m, must return to where it came from. The largest share of the
+flow that does so is a small linear programme. What rounding leaves of it, R_m, costs no more
+than sum |R_m| times a bound on how far the best intercepts can lie from each other.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
+
+from linsep.core.lanes import run_all
+from linsep.core.problem import Problem, against_rest
+from linsep.core.protocol import Witness
+from linsep.proofs.gap import Gap, Objective, measure
+from linsep.rows.survey import survey
+
+Array = NDArray[np.float64]
+
+_U = 2.0**-53
+
+
+def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
+    """Bounds for weights a of K classes from dual variables alpha of shape (n, K)."""
+    n, K = problem.n, problem.K
+    cost, at = C * problem.weight, np.arange(n)
+    beta = np.maximum(-np.nan_to_num(alpha), 0.0)
+    beta[at, problem.label] = 0.0
+    if problem.fit_intercept:  # nothing can flow back from a class without rows
+        beta[:, np.bincount(problem.label, minlength=K) == 0] = 0.0
+    total = beta.sum(axis=1)
+    over = total > cost
+    beta[over] *= (cost[over] / total[over] * (1 - 4 * K * _U))[:, None]
+    if problem.fit_intercept:
+        beta *= balanced_shares(_flow(problem, beta))[problem.label]
+    full = -beta
+    full[at, problem.label] = beta.sum(axis=1)
+    with np.errstate(over="ignore"):
+        frobenius = float(np.sqrt(problem.squared_lengths.sum())) * (1 + 1e-9)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
+        low = float(beta.sum()) * (1 - (64 + 2 * K) * _U)
+        low -= 0.5 * _squared(problem, full, frobenius)
+        if problem.fit_intercept:
+            low -= _remainder(problem, full, cost)
+    low = low if np.isfinite(low) else 0.0
+    scores = problem.scores(a)
+    own = scores[at, problem.label].copy()
+    scores[at, problem.label] = -np.inf
+    values = own - scores.max(axis=1)
+    coef, intercept = problem.split(a)
+    length = float(np.linalg.norm(coef))
+    off = 4 * (problem.d + 4) * _U
+    size = float(np.linalg.norm(cost)) * frobenius * length
+    size += float(cost.sum()) * (2 + float(np.abs(intercept).max()))
+    losses = float((cost * np.maximum(1.0 - values, 0.0)).sum())
+    high = (0.5 * length * length + losses) * (1 + (problem.d * K + 80) * _U) + off * size
+    high = high if high == high else np.inf  # lengths overflow
+    return Gap(
+        objective=high,
+        lower_bound=max(min(low, high), 0.0),
+        errors=int((values <= 0).sum()),
+        margin=float(values.min()) / length if length > 0 else -np.inf,
+        width=2.0 / length if length > 0 else np.inf,
+        inside=int((values < 1.0 - 1e-9).sum()),
+        words=f"|W|^2 / 2 + {C:.6g} x sum of {'weighted ' if (cost != C).any() else ''}losses "
+        "max(0, 1 - (own score - best rival)); "
+        + ("the intercepts are not penalised" if problem.fit_intercept else "no intercept"),
+    )
+
+
+def balanced_shares(flow: Array) -> Array:
+    """Factors in [0, 1] for the flow between classes that make it return, as much as can be."""
+    K = len(flow)
+    scale = float(flow.max(initial=0.0))
+    if not scale > 0:
+        return np.zeros((K, K))
+    pairs = [(m, r) for m in range(K) for r in range(K) if m != r]
+    sizes = np.array([flow[m, r] / scale for m, r in pairs])
+    balance = np.zeros((K, len(pairs)))
+    for column, (m, r) in enumerate(pairs):
+        balance[m, column] += sizes[column]
+        balance[r, column] -= sizes[column]
+    found: Any = scipy.optimize.linprog(
+        -sizes, A_eq=balance, b_eq=np.zeros(K), bounds=(0.0, 1.0), method="highs"
+    )
+    out = np.zeros((K, K))
+    if found.x is not None:
+        shares = _evened(np.clip(found.x, 0.0, 1.0), sizes, balance)
+        for (m, r), share in zip(pairs, shares):
+            out[m, r] = float(share)
+    return out
+
+
+def _evened(shares: Array, sizes: Array, balance: Array) -> Array:
+    """Take the rest that the tolerance of the linear programme leaves out of the balance.
+
+    Shares may grow beyond 1 by as little; divided by the largest they balance as before.
+    """
+    shares = shares.copy()
+    used = (shares > 1e-4) & (sizes > 1e-6)
+    for _ in range(3):
+        rest = balance @ shares
+        step = np.linalg.lstsq(balance[:, used], -rest, rcond=None)[0]
+        shares[used] += step
+        shares = np.maximum(shares, 0.0)
+    return np.asarray(shares / max(1.0, float(shares.max(initial=0.0))))
+
+
+def _flow(problem: Problem, beta: Array) -> Array:
+    return np.stack([beta[problem.label == m].sum(axis=0) for m in range(problem.K)])
+
+
+def _squared(problem: Problem, alpha: Array, frobenius: float) -> float:
+    """|V|^2 rounded up."""
+    V = np.asarray(problem.matrix.T @ alpha, dtype=np.float64)
+    if problem.matrix.dtype != np.float64 and not problem.sparse:
+        V = np.zeros((problem.d, problem.K))
+        for lo in range(0, problem.n, 4096):
+            V += problem.matrix[lo : lo + 4096].astype(np.float64).T @ alpha[lo : lo + 4096]
+    error = (problem.n + problem.K + 8) * _U * float(np.linalg.norm(alpha)) * frobenius
+    size = float(np.linalg.norm(V)) * (1 + (V.size + 8) * _U) + error
+    return size * size
+
+
+def _remainder(problem: Problem, alpha: Array, cost: Array) -> float:
+    """What an imperfect balance can cost: sum |R_m| times the reach of the intercepts."""
+    rest = np.abs(alpha.sum(axis=0)) + 2 * problem.n * _U * np.abs(alpha).sum(axis=0)
+    most = float(cost.sum())  # objective of the weights 0, so the best one has no more
+    longest = float(np.sqrt(problem.squared_lengths.max()))
+    reach = most / float(cost.min()) + 1.0 + 2.0 * np.sqrt(2.0 * most) * longest
+    return float(rest.sum() * reach) * (1 + 1e-9)
+
+
+# -- Duality gaps of machines of more than two classes: one for each binary problem ---------------
+
+
+_SMALL = 300_000  # entries below which threads cost more than they bring
+
+
+def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: str) -> Gap:
+    """The gap of a binary machine, or of K of them, one class against the rest."""
+    if problem.binary:
+        return measure(problem, witness, objective)
+    if kind == "crammer-singer":
+        return _machine(problem, witness, objective)
+    blocks = witness.a.reshape(problem.K, -1)
+    part_of, row = np.divmod(witness.rows, problem.n)
+    survey(problem)  # made once, for all parts
+
+    def part(k: int) -> Gap:
+        own = part_of == k
+        found = Witness(a=blocks[k], rows=row[own], multipliers=witness.multipliers[own])
+        return measure(against_rest(problem, k), found, objective)
+
+    size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
+    parts = run_all([partial(part, k) for k in range(problem.K)], 1 if size < _SMALL else None)
+    scores = problem.scores(witness.a)
+    own_scores = scores[np.arange(problem.n), problem.label]
+    scores[np.arange(problem.n), problem.label] = -np.inf
+    best_rival = scores.max(axis=1)
+    return Gap(
+        objective=sum(part.objective for part in parts),
+        lower_bound=sum(part.lower_bound for part in parts),
+        errors=int((own_scores <= best_rival).sum()),
+        margin=min(part.margin for part in parts),
+        width=min(part.width for part in parts),
+        inside=sum(part.inside for part in parts),
+        words=f"{problem.K} machines, one class against the rest, each " + parts[0].words,
+        parts=tuple(parts),
+    )
+
+
+def _machine(problem: Problem, witness: Witness, objective: Objective) -> Gap:
+    """Crammer and Singer: minus the dual variables of rivals, plus that of the own class."""
+    part, row = np.divmod(witness.rows, problem.n)
+    alpha = np.zeros((problem.n, problem.K))
+    alpha[row, part] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers
+    return measure_machine(problem, witness.a, alpha, objective.C)

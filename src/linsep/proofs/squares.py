@@ -1,0 +1,526 @@
+"""What is proved about a plane of least squares: its cost, the least possible one, its sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.core.status import Status
+from linsep.numerics.integers import integer_products, scaled_integers
+from linsep.proofs.certificate import Certificate, judge
+from linsep.proofs.proof import Proof
+from linsep.rows.normal import Gram, Totals, aims, columns_of, flat, gram, gram_fits, totals
+from linsep.rows.survey import survey
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Squares:
+    """What is proved about the sum of squared errors, and about the plane."""
+
+    objective: float
+    """J(a) = sum of s (y f(x) - b)^2, rounded up."""
+    lower_bound: float
+    """No weights have a smaller J; rounded down."""
+    total: float
+    """J of a = 0: the weighted sum of the squared targets."""
+    plane: Certificate
+    """Errors, margin, and whether the plane separates."""
+    reach: float = np.inf
+    """The lower bound holds for weights up to so many times as large; inf means all."""
+    minimum: Fraction | None = None
+    """The least possible J as a fraction, on small tables."""
+    weights: tuple[tuple[Fraction, ...], ...] = ()
+    """The exact minimiser on small tables: coefficients, then the offset; one tuple a column."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the minimum is known as a fraction."""
+        return self.minimum is not None
+
+    @property
+    def gap(self) -> float:
+        """objective - lower_bound."""
+        gap = self.objective - self.lower_bound
+        return max(gap, 0.0) if np.isfinite(gap) else np.inf
+
+    @property
+    def relative_gap(self) -> float:
+        """gap / total: the share of the squared targets that could still be explained."""
+        return self.gap / self.total if self.gap > 0 else 0.0
+
+    @property
+    def separable(self) -> bool | None:
+        """True: this plane separates. False: no plane does. None: not decided."""
+        return self.plane.separable
+
+    @property
+    def errors(self) -> int:
+        """Rows not strictly on their own side; a score of zero is an error."""
+        return self.plane.errors
+
+    @property
+    def wrong_rows(self) -> tuple[int, ...]:
+        """Their numbers, at most the first thousand."""
+        return self.plane.wrong_rows
+
+    @property
+    def margin(self) -> float:
+        """Smallest y (w.x + b) / |w| over the rows; negative if a row is on the wrong side."""
+        return self.plane.margin
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Rows that prove that no plane separates, where that is known."""
+        return self.plane.rows
+
+    @property
+    def multipliers(self) -> tuple[Fraction, ...]:
+        """Their multipliers."""
+        return self.plane.multipliers
+
+    @property
+    def finite(self) -> bool:
+        """Whether all numbers are finite."""
+        return bool(self.plane.finite and np.isfinite(self.objective))
+
+    def settle(self, status: Status, tol: float) -> Status:
+        """The status that the facts support."""
+        if status in (Status.CERTIFIED, Status.SEPARATED) and not self.relative_gap <= tol:
+            return Status.STALLED
+        if status is Status.DIVERGED or not self.relative_gap <= tol:
+            return status
+        return Status.SEPARATED if self.separable else Status.CERTIFIED
+
+    def refuted_by(self, proof: Proof) -> Self:
+        """The same facts with a proof that nothing separates the classes."""
+        return replace(self, plane=self.plane.refuted_by(proof))
+
+    def __str__(self) -> str:
+        least = f"no weights have less than {self.lower_bound:.6g}"
+        if np.isfinite(self.reach):
+            least = f"no weights up to {self.reach:g} times as large have less than " + (
+                f"{self.lower_bound:.6g}"
+            )
+        if self.minimum is not None:
+            least = f"the least possible is {_short(self.minimum)}"
+        sides = (
+            f"every row is on its own side, margin {self.margin:.4g}"
+            if self.separable
+            else f"{self.errors} of the rows not on their own side"
+        )
+        return f"squared error {self.objective:.6g}, {least}; {sides}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All facts as plain numbers, lists and strings."""
+        out = {field.name: getattr(self, field.name) for field in fields(self)}
+        out["plane"] = self.plane.to_dict()
+        out["minimum"] = None if self.minimum is None else str(self.minimum)
+        out["weights"] = [[str(v) for v in column] for column in self.weights]
+        return out
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The facts behind ``to_dict``."""
+        known = {field.name: data[field.name] for field in fields(cls)}
+        known["plane"] = Certificate.from_dict(known["plane"])
+        minimum = known["minimum"]
+        known["minimum"] = None if minimum is None else Fraction(minimum)
+        known["weights"] = tuple(tuple(map(Fraction, column)) for column in known["weights"])
+        return cls(**known)
+
+
+def _short(value: Fraction) -> str:
+    text = str(value)
+    return text if len(text) <= 24 else f"{float(value):.10g} (a fraction)"
+
+
+def measure_squares(
+    problem: Problem,
+    witness: Witness,
+    *,
+    known: RationalSquares | None = None,
+    basis: Array | None = None,
+) -> Squares:
+    """Recompute everything from the data and the weights.
+
+    known is the exact answer of ``rational_squares``, where there is one. basis is a matrix P
+    that may make W P nearly orthogonal; a bad one makes a bad bound, never a wrong one.
+    """
+    A = columns_of(problem, np.asarray(witness.a, dtype=np.float64))
+    T = aims(problem)
+    with np.errstate(all="ignore"):
+        now = totals(problem, A, T)
+        values = problem.sign * (now.residual + T)[:, 0] if problem.binary else None
+        plane = judge(problem, Witness(a=witness.a), values=values)
+        high, low, reach = cost_bounds(problem, A, T, now, basis)
+        total = float(weighted_squares(problem, T).sum())
+    if known is not None:
+        low, reach = _below(known.minimum), np.inf
+        high = max(high, low)
+    minimum, weights = (None, ()) if known is None else (known.minimum, known.weights)
+    return Squares(high, max(min(low, high), 0.0), total, plane, reach, minimum, weights)
+
+
+def rounded(problem: Problem, known: RationalSquares | Squares) -> Array:
+    """The exact weights as the nearest floats; inf where they are too large for one."""
+    A = np.array([[_float(v) for v in column] for column in known.weights]).T
+    return flat(problem, A)
+
+
+def _float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
+def _below(value: Fraction) -> float:
+    near = float(value)
+    return near if Fraction(near) <= value else float(np.nextafter(near, -np.inf))
+
+
+# -- Lower bounds of the least sum of squared errors, rounding included ---------------------------
+#
+# With W = S^(1/2) X~, v = S^(1/2) (t - X~ a) and g = W'v every other plane has
+#
+#     J(a + d) = |v|^2 - 2 d.g + |W d|^2  >=  |v|^2 - g'(W'W)^-1 g  >=  |v|^2 - |C^-1 g|^2 / lambda
+#
+# where C are the lengths of the columns of W and lambda is a lower bound of the smallest
+# eigenvalue of C^-1 W'W C^-1. That bound is proved by a Cholesky factorisation of the matrix
+# minus lambda and all rounding errors (Rump 2006). Columns that depend on others exactly are left
+# out first; the dependency is proved in integers. For nearly dependent columns any matrix P whose
+# columns make W P nearly orthogonal serves instead of C^-1. Where nothing of that can be had,
+#
+#     J(a + d) >= |v|^2 - 2 sum_j |d_j| |g_j|
+#
+# holds for all weights up to ``reach`` times as large (as a, or as weights that make scores of
+# the size of the targets; measured by sum_j |a_j| c_j). Small tables are solved in fractions:
+# then the least cost is known exactly.
+
+
+_U = 2.0**-53
+_SUM = 64 * _U  # of a sum by numpy, which adds by halves
+_REACH = 1000.0
+_CHUNK = 1 << 20
+_UNDERFLOW = 1e-300  # squared lengths from which products lose no more than rounding
+_PLAIN = 1e5  # length, in units of 1 / |column|, of weights that are not called large
+
+
+def small_slope(problem: Problem, A: Array, gradient: Array, T: Array, tol: float) -> bool:
+    """Whether no weights up to ``reach`` times as large as A can be better by tol J(0).
+
+    For solvers that have no better measure; rounding is left to the certificate.
+    """
+    lengths = column_lengths(problem)
+    slope = (np.abs(gradient) / lengths[:, None]).max(axis=0)
+    squares = weighted_squares(problem, T)
+    size = np.maximum(np.abs(A).T @ lengths, np.sqrt(squares))
+    return bool(2 * (_REACH + 1) * float((slope * size).sum()) <= tol * float(squares.sum()))
+
+
+def column_lengths(problem: Problem) -> Array:
+    """At least the lengths of the weighted columns; never zero."""
+    return _lengths(problem, gram(problem) if gram_fits(problem) else None)
+
+
+def cost_bounds(
+    problem: Problem, A: Array, T: Array, now: Totals, basis: Array | None
+) -> tuple[float, float, float]:
+    """J from above, the least J from below, and how far that reaches."""
+    known = gram(problem) if gram_fits(problem) else None
+    lengths = _lengths(problem, known)
+    spread, high, low, error = _sizes(problem, A, T, now, lengths)
+    slope = np.abs(now.gradient) / lengths[:, None] * (1 + 8 * _U) + error
+    size = np.maximum(spread, np.sqrt(weighted_squares(problem, T)))
+    least = low**2 - 2 * (_REACH + 1) * size * slope.max(axis=0)
+    reach = _REACH
+    better = _by_eigenvalue(problem, known, lengths, slope)
+    if better is not None:
+        least, reach = low**2 - better, np.inf
+    elif basis is not None and basis.shape == (problem.width, problem.width):
+        better = _by_basis(problem, basis, T, lengths)
+        if better is not None:
+            least, reach = better, np.inf
+    least = np.maximum(least * (1 - 8 * _U), 0.0)
+    if not least.any():
+        reach = np.inf  # nothing is below zero
+    return float((high**2).sum() * (1 + _SUM)), float(least.sum() * (1 - _SUM)), reach
+
+
+def _sizes(
+    problem: Problem, A: Array, T: Array, now: Totals, lengths: Array
+) -> tuple[Array, Array, Array, Array]:
+    """For each column: sum |a_j| c_j, |v| from above and below, and the error of g_j / c_j."""
+    size = np.sqrt(weighted_squares(problem, now.residual)) * (1 + _SUM)
+    spread = np.abs(A).T @ lengths
+    # a residual is off by (d + 6) u (sum |x_ij a_j| + |t_i|); taken together, column by column
+    off = (problem.d + 6) * _U * 1.01 * (spread + np.sqrt(weighted_squares(problem, T)))
+    high, low = size + off, np.maximum(size * (1 - 4 * _SUM) - off, 0.0)
+    return spread, high, low, (now.terms + 8) * _U * 1.01 * high + off
+
+
+def weighted_squares(problem: Problem, M: Array) -> Array:
+    """Weighted sums of squares of columns, added by halves."""
+    return np.asarray((M * M * problem.weight[:, None]).sum(axis=0))
+
+
+def _by_eigenvalue(
+    problem: Problem, known: Gram | None, lengths: Array, slope: Array
+) -> Array | None:
+    """|C^-1 g|^2 / lambda, for each column; None where lambda cannot be bounded."""
+    if known is None:
+        return None
+    squares = known.matrix.diagonal()
+    if ((squares > 0) & (squares < _UNDERFLOW)).any():
+        return None
+    M = known.matrix / lengths / lengths[:, None]
+    if not np.isfinite(M).all():
+        return None
+    least = _eigenvalue_below(M, known.terms)
+    if least > 0:
+        return np.asarray((slope**2).sum(axis=0) / least)
+    columns = independent(problem, known)
+    if columns is None:
+        return None
+    least = _eigenvalue_below(M[np.ix_(columns, columns)], known.terms)
+    return np.asarray((slope[columns] ** 2).sum(axis=0) / least) if least > 0 else None
+
+
+def _by_basis(problem: Problem, P: Array, T: Array, lengths: Array) -> Array | None:
+    """|v|^2 - |P'g|^2 / lambda, with lambda of (W P)'(W P), if W P has as many columns as W.
+
+    It holds for any weights; taken are some that leave out the directions in which W is small,
+    so that they are small and their residuals have little rounding.
+    """
+    if not np.isfinite(P).all():
+        return None
+    least = _basis_eigenvalue(problem, P, lengths)
+    if not least > 0:
+        return None
+    plain = P[:, np.abs(P).T @ lengths <= _PLAIN]
+    A = np.zeros((problem.width, T.shape[1]))
+    for _ in range(3):
+        A -= plain @ (plain.T @ totals(problem, A, T).gradient)
+    now = totals(problem, A, T)
+    _, _, low, error = _sizes(problem, A, T, now, lengths)
+    along = np.abs(P.T @ now.gradient)
+    rounding = (problem.width + 4) * _U * 1.01 * np.abs(now.gradient)
+    along += np.abs(P).T @ (np.outer(lengths, error) + rounding)
+    return np.asarray(low**2 - (along**2).sum(axis=0) / least)
+
+
+def _basis_eigenvalue(problem: Problem, P: Array, lengths: Array) -> float:
+    """A proved lower bound of the smallest eigenvalue of (W P)'(W P)."""
+    D = problem.width
+    G, root = np.zeros((D, D)), np.sqrt(problem.weight)
+    step = max(1, _CHUNK // D)
+    for lo in range(0, problem.n, step):
+        block = problem.matrix[lo : lo + step]
+        block = np.asarray(block.toarray() if problem.sparse else block, dtype=np.float64)
+        rows = block @ P[: problem.d]
+        if problem.fit_intercept:
+            rows += P[-1]
+        rows *= root[lo : lo + step, None]
+        G += rows.T @ rows
+    # an entry of W P is off by (D + 6) u (|W| |P|): a matrix E with |E|_F <= e, so that the
+    # product is off by at most 2 |W P| e + e^2
+    e = (D + 6) * _U * 1.01 * float(np.linalg.norm(np.abs(P).T @ lengths))
+    terms = min(step, problem.n) + -(-problem.n // step) + 8
+    slack = 2 * np.sqrt(float(np.trace(G))) * e + e * e + terms * _U * 1.01 * float(np.trace(G))
+    return _eigenvalue_below(G, 8, 1.01 * slack)
+
+
+def _eigenvalue_below(M: Array, terms: int, slack: float = 0.0) -> float:
+    """A proved lower bound of the smallest eigenvalue of the matrix that M was rounded from."""
+    D = len(M)
+    if not np.isfinite(M).all():
+        return 0.0
+    rounding = 1.05 * D * (terms + 16) * _U + 1.1 * (D + 2) * _U * float(np.trace(M))
+    rounding += slack
+    for shift in (0.99, 0.5, *10.0 ** -np.arange(1.0, 14.0)):
+        if shift <= 2 * rounding:
+            return 0.0
+        try:
+            scipy.linalg.cholesky(M - shift * np.eye(D), lower=True, check_finite=False)
+        except scipy.linalg.LinAlgError:
+            continue
+        return float(shift - rounding)
+    return 0.0
+
+
+def _lengths(problem: Problem, known: Gram | None) -> Array:
+    """At least the lengths of the weighted columns; never zero."""
+    if known is not None:
+        found = known.lengths * (1 + known.terms * _U)
+    else:
+        columns = survey(problem).column_lengths()
+        if problem.fit_intercept:
+            columns = np.append(columns, np.sqrt(problem.n))
+        found = columns * np.sqrt(problem.weight.max()) * (1 + 8 * _U)
+    return np.where(found > 0, found, 1.0)
+
+
+# -- Least squares in rational arithmetic: the minimiser itself, not a number near it -------------
+#
+# Floats are fractions, so the normal equations X~' S X~ A = X~' S T have coefficients that are
+# fractions, and so has their solution of least length: a particular solution minus its part along
+# the null vectors N, which is N (N'N)^-1 N' A.
+
+
+_ENTRIES = 3000  # of X~ up to which fractions take no time worth speaking of
+_COLUMNS = 20
+
+
+@dataclass(frozen=True)
+class RationalSquares:
+    """The weights of least length among the minimisers, and the minimum."""
+
+    weights: tuple[tuple[Fraction, ...], ...]
+    """One tuple for two classes, K for more: coefficients, then the offset if there is one."""
+    minimum: Fraction
+
+
+def rational_squares(problem: Problem) -> RationalSquares | None:
+    """The exact answer, or None where the table is too large for it."""
+    if problem.width > _COLUMNS or problem.n * problem.width > _ENTRIES:
+        return None
+    T = aims(problem)
+    if T.shape[1] > _COLUMNS:
+        return None
+    X = problem.matrix.toarray() if problem.sparse else problem.matrix
+    rows = [[*map(float, row), *([1.0] if problem.fit_intercept else [])] for row in X.tolist()]
+    W, aim, S = _matrix(rows), _matrix(T.tolist()), problem.weight.tolist()
+    SW = _matrix([[Fraction(s) * Fraction(v) for v in row] for s, row in zip(S, rows)])
+    N, H = W.transpose() * SW, SW.transpose() * aim
+    A = _least_length(N, H)
+    columns = [[_fraction(v) for v in row] for row in A.transpose().tolist()]
+    total = sum(
+        (Fraction(s) * Fraction(t) ** 2 for s, row in zip(S, T.tolist()) for t in row), Fraction(0)
+    )
+    used = sum((_fraction(v) for v in _diagonal(H.transpose() * A)), Fraction(0))
+    return RationalSquares(tuple(map(tuple, columns)), total - used)
+
+
+def _least_length(N: Any, H: Any) -> Any:
+    """The solution of N A = H of least length; H is in the range of N, which is symmetric."""
+    D = N.nrows()
+    reduced, rank = N.rref()
+    if rank == D:
+        return N.solve(H)
+    if rank == 0:
+        return H  # which is zero as well
+    lines = reduced.tolist()[:rank]
+    pivots = [next(j for j, v in enumerate(line) if v != 0) for line in lines]
+    free = sorted(set(range(D)) - set(pivots))
+    every = N.tolist()
+    part = _of([[every[i][j] for j in pivots] for i in pivots])
+    right = H.tolist()
+    solved = part.solve(_of([right[i] for i in pivots])).tolist()
+    import flint
+
+    zero = flint.fmpq(0)
+    A = [[zero] * H.ncols() for _ in range(D)]
+    for at, values in zip(pivots, solved):
+        A[at] = values
+    null = [[zero] * len(free) for _ in range(D)]
+    for k, j in enumerate(free):
+        null[j][k] = flint.fmpq(1)
+        for at, line in zip(pivots, lines):
+            null[at][k] = -line[j]
+    particular, basis = _of(A), _of(null)
+    across = basis.transpose()
+    return particular - basis * (across * basis).solve(across * particular)
+
+
+def _matrix(rows: Sequence[Sequence[Any]]) -> Any:
+    import flint
+
+    flat = [Fraction(v) for row in rows for v in row]
+    entries = [flint.fmpq(v.numerator, v.denominator) for v in flat]
+    return flint.fmpq_mat(len(rows), len(rows[0]), entries)
+
+
+def _of(rows: Sequence[Sequence[Any]]) -> Any:
+    import flint
+
+    return flint.fmpq_mat(len(rows), len(rows[0]), [v for row in rows for v in row])
+
+
+def _fraction(v: Any) -> Fraction:
+    return Fraction(int(v.p), int(v.q))
+
+
+def _diagonal(M: Any) -> list[Any]:
+    return [M[i, i] for i in range(M.nrows())]
+
+
+# -- Columns that depend on others, proved in integers --------------------------------------------
+
+
+_ALIKE = 1e-6  # what is left of a column that may depend on others, relative to its length
+_DENOMINATOR = 1000
+_SLOW = 200_000  # entries beyond which only small integers are multiplied
+
+
+def independent(problem: Problem, known: Gram) -> list[int] | None:
+    """Columns that all others are combinations of; None unless each combination is proved.
+
+    Floats suggest the combinations; their coefficients are read as fractions, and X~ times
+    each of them must be exactly zero in every row.
+    """
+    lengths = np.where(known.lengths > 0, known.lengths, 1.0)
+    M = known.matrix / lengths / lengths[:, None]
+    kept, rest = _pivots(M)
+    if not rest:
+        return kept
+    part = known.matrix[np.ix_(kept, kept)] / np.outer(lengths[kept], lengths[kept])
+    right = known.matrix[np.ix_(kept, rest)] / lengths[kept][:, None]
+    try:
+        combined = scipy.linalg.solve(part, right, assume_a="pos") / lengths[kept][:, None]
+    except (scipy.linalg.LinAlgError, ValueError):
+        return None
+    vectors = []
+    for k, j in enumerate(rest):
+        vector = [Fraction(0)] * problem.width
+        for i, value in zip(kept, combined[:, k].tolist()):
+            vector[i] = Fraction(value).limit_denominator(_DENOMINATOR)
+        vector[j] = Fraction(-1)
+        vectors.append(scaled_integers(vector)[0])
+    return kept if _all_vanish(problem, vectors) else None
+
+
+def _pivots(M: Array) -> tuple[list[int], list[int]]:
+    """The columns by Cholesky with pivoting: the independent ones, and the rest."""
+    _, order, rank, _ = scipy.linalg.lapack.dpstrf(M, tol=_ALIKE**2)
+    places = (order - 1).tolist()
+    return sorted(places[:rank]), sorted(places[rank:])
+
+
+def _all_vanish(problem: Problem, vectors: list[list[int]]) -> bool:
+    """Whether X~ times every vector is exactly zero."""
+    used = [j for j in range(problem.width) if any(vector[j] for vector in vectors)]
+    small = [[vector[j] for j in used] for vector in vectors]
+    if max(abs(v) for vector in small for v in vector) > 2**40:
+        return False
+    step = max(1, _CHUNK // problem.width)
+    for lo in range(0, problem.n, step):
+        block = problem.matrix[lo : lo + step]
+        block = np.asarray(block.toarray() if problem.sparse else block, dtype=np.float64)
+        if problem.fit_intercept:
+            block = np.column_stack([block, np.ones(len(block))])
+        block = np.ascontiguousarray(block[:, used])
+        if problem.n * len(used) > _SLOW and not (np.rint(block) == block).all():
+            return False
+        if integer_products(block, small)[0].any():
+            return False
+    return True

@@ -1,0 +1,296 @@
+"""One pass over the rows for the Newton method: losses, dual point, gradient, curvature.
+
+Each block of rows is read while it sits in the cache: scores, derivatives of the loss, their
+combination with the rows, and the product of the rows on the curved part of the loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.compile import inner, routine
+from linsep.core.lanes import Lanes
+from linsep.core.layouts import CSR
+from linsep.rows.loops import sample_block, scatter
+
+Array = NDArray[np.float64]
+
+_COMPILED = 100_000  # entries from which a lane is one compiled call
+_SERIAL = 250_000  # entries from which a pass, with its curvature, is worth a second thread
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one pass found at (w, b) for a rounding of width h."""
+
+    u: Array
+    """Violations 1 - y f(x)."""
+    v: Array
+    """sum of cost z y x over all rows, and over the rows of the positive class."""
+    v_plus: Array
+    sums: Array
+    """Sums over the rows; see rows/hinge.py."""
+    curvature: Array
+    """sum of cost [x, 1] [x, 1]' over the curved part, shape (d + 1, d + 1)."""
+
+
+class RowSet:
+    """Rows with their costs: all rows of a problem, or a sample of them."""
+
+    def __init__(self, matrix: Any, sign: Array, cost: Array, *, wide: bool = False) -> None:
+        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3, serial=_SERIAL)
+        self.sign, self.cost = sign, cost
+        self.n, self.d = matrix.shape
+        self.even = bool((cost == cost[0]).all())
+        self.size = self.n * self.d
+        self._scratch: dict[int, tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]] = {}
+        self._memory: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
+        self.X = self._for_machine_code(matrix)
+
+    def _for_machine_code(self, matrix: Any) -> Any:
+        """The rows for the compiled lane, or None if they go block by block through Python.
+
+        A function of shape and layout alone, since the two differ in their last bits.
+        """
+        if self.size < _COMPILED or self.lanes.dtype != matrix.dtype:
+            return None
+        if self.lanes.sparse:
+            return CSR(matrix.data, matrix.indices, matrix.indptr)
+        return matrix if matrix.flags.c_contiguous else None
+
+    def read(
+        self,
+        a: Array,
+        h: float,
+        center: Array,
+        *,
+        offset: bool,
+        threads: int | None,
+        curve: bool = True,
+    ) -> Reading:
+        """Pass over the rows at a = [w, b]; h = 0 means the squared hinge.
+
+        center is empty or has a number in [0, 1] for each row: the slope of the loss at u = 0.
+        Without curve the curvature is left at zero.
+        """
+        u = np.empty(self.n)
+        w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
+        work = self._lane if self.X is None else self._compiled_lane
+        parts = self.lanes.each(lambda k: work(k, w, b, h, center, u, offset, curve), threads)
+        v, sums, curvature = parts[0]
+        for other in parts[1:]:
+            v += other[0]
+            sums += other[1]
+            curvature += other[2]
+        return Reading(u, v[0], v[1], sums, curvature)
+
+    def _lane(
+        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, offset: bool,
+        curve: bool,
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
+        d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
+        v, sums, curvature = np.zeros((2, d)), np.zeros(N_SUMS), np.zeros((d + 1, d + 1))
+        if lane not in self._scratch:  # fresh memory is slow at first touch
+            self._scratch[lane] = (
+                np.empty((2, rows), dtype), np.empty(rows + 1, np.int64), np.empty((rows, d), dtype)
+            )  # fmt: skip
+        z, band, curved = self._scratch[lane]
+        first, last = self.lanes.spans[lane]
+        bend = bend_loop.choose(
+            w, self.sign, self.cost, center, b, h, u, z[0], z[1], band, sums,
+            size=self.size, work=4 * (last - first),
+        )  # fmt: skip
+        for lo, hi, block in self.lanes.blocks(lane):
+            zy, zp = z[0, : hi - lo], z[1, : hi - lo]
+            k = bend(
+                block @ w, self.sign[lo:hi], self.cost[lo:hi], center[lo:hi], b, h, u[lo:hi],
+                zy, zp, band, sums,
+            )  # fmt: skip
+            v[0] += zy @ block
+            if offset:
+                v[1] += zp @ block
+            if curve and k:
+                B = np.take(block, band[:k], axis=0, out=curved[:k], mode="clip")
+                self._curve(B, self.cost[lo:hi], band[:k], curvature, offset)
+        return v, sums, curvature
+
+    def _compiled_lane(
+        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, offset: bool,
+        curve: bool,
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
+        d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
+        v, sums, curvature = np.zeros((2, d)), np.zeros(N_SUMS), np.zeros((d + 1, d + 1))
+        if lane not in self._scratch:  # fresh memory is slow at first touch
+            high = rows if self.lanes.sparse else 0
+            self._memory[lane] = np.empty((high, d), dtype), np.empty(rows, dtype)
+            self._scratch[lane] = (
+                np.empty((2, rows), dtype), np.empty(rows + 1, np.int64), np.empty((rows, d), dtype)
+            )  # fmt: skip
+        z, band, curved = self._scratch[lane]
+        scratch, root = self._memory[lane]
+        lo, hi = self.lanes.spans[lane]
+        fused(
+            self.X, self.sign, self.cost, center, self.even, w, b, h, lo, hi, rows, u, scratch,
+            curved, root, z, band, v, sums, curvature, offset, curve,
+            size=self.size, work=self.size,
+        )  # fmt: skip
+        return v, sums, curvature
+
+    def _curve(
+        self, B: NDArray[Any], cost: Array, band: NDArray[np.int64], out: Array, offset: bool
+    ) -> None:
+        """Add cost [x, 1] [x, 1]' of the rows B."""
+        d = self.d
+        if self.even:
+            root: NDArray[Any] = np.full(len(B), np.sqrt(cost[0]), B.dtype)
+            total = float(cost[0]) * len(B)
+            factor = float(cost[0])
+        else:
+            own = cost[band]
+            root = np.sqrt(own).astype(B.dtype)
+            B *= root[:, None]
+            total, factor = float(own.sum()), 1.0
+        product = B.T @ B
+        out[:d, :d] += product if factor == 1.0 else factor * product
+        if offset:
+            out[:d, d] += (root @ B) * (np.sqrt(factor) if factor != 1.0 else 1.0)
+            out[d, d] += total
+
+
+# -- A whole lane of rows in one compiled call, for data that are always large --------------------
+#
+# The same arithmetic as rows/hinge.py does block by block, without going back to Python
+# between two products: with two threads that is what takes the time. Sums may differ in their
+# last bits, so a set of rows uses one of the two for good.
+
+
+@inner
+def add_curvature(block, cost, even, band, k, curved, root, out, offset):
+    """out += cost [x, 1] [x, 1]' over the rows of the block that band names."""
+    d = block.shape[1]
+    total = 0.0
+    for r in range(k):
+        i = band[r]
+        c = np.sqrt(cost[i])
+        root[r] = c
+        total += cost[i]
+        if even:
+            for j in range(d):
+                curved[r, j] = block[i, j]
+        else:
+            for j in range(d):
+                curved[r, j] = block[i, j] * root[r]
+    B = curved[:k]
+    product = np.dot(B.T, B)
+    factor = cost[0] if even else 1.0
+    for j in range(d):
+        for m in range(d):
+            out[j, m] += factor * product[j, m]
+    if offset:
+        line = np.dot(root[:k], B)
+        side = np.sqrt(cost[0]) if even else 1.0
+        for j in range(d):
+            out[j, d] += side * line[j]
+        out[d, d] += total
+
+
+@routine
+def fused(X, sign, cost, center, even, w, b, h, lo, hi, rows, u, scratch, curved, root, z, band,
+         v, sums, curvature, offset, curve):  # fmt: skip
+    """Rows lo..hi in blocks: violations, sums, gradient parts and, if asked for, curvature."""
+    d = w.shape[0]
+    for start in range(lo, hi, rows):
+        stop = min(hi, start + rows)
+        n = stop - start
+        block = sample_block(X, start, stop, scratch)
+        scores = np.dot(block, w)
+        k = bend_block(
+            scores, sign[start:stop], cost[start:stop], center[start:stop], b, h, u[start:stop],
+            z[0, :n], z[1, :n], band, sums,
+        )  # fmt: skip
+        part = np.dot(z[0, :n], block)
+        for j in range(d):
+            v[0, j] += part[j]
+        if offset:
+            part = np.dot(z[1, :n], block)
+            for j in range(d):
+                v[1, j] += part[j]
+        if curve and k > 0:
+            add_curvature(block, cost[start:stop], even, band, k, curved, root, curvature, offset)
+
+
+# -- Elementwise work of the Newton method for the hinge losses -----------------------------------
+
+
+# Places in the array of sums.
+LOSS, ROUNDED, LEFTOVER, PLUS, MINUS, SQUARE_PLUS, SQUARE_MINUS = range(7)
+N_SUMS = 7
+
+
+@inner
+def bend_block(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
+    """Violations of a block of rows, derivatives of the loss, and the rows of its curved part.
+
+    h > 0: hinge rounded off, z = clip(center + u / (2 h), 0, 1), an empty center meaning 1/2;
+    h = 0: squared hinge. zy receives cost * z * sign, zp the same for the positive class alone
+    and zero elsewhere. Gives back how many row numbers were written to band.
+    """
+    loss = 0.0
+    rounded = 0.0
+    leftover = 0.0
+    plus = 0.0
+    minus = 0.0
+    square_plus = 0.0
+    square_minus = 0.0
+    k = 0
+    scale = 0.5 / h if h > 0.0 else 0.0
+    centred = center.shape[0] > 0
+    middle = 0.5
+    for i in range(u.shape[0]):
+        y = sign[i]
+        c = cost[i]
+        v = 1.0 - y * (np.float64(scores[i]) + b)
+        u[i] = v
+        p = max(v, 0.0)
+        if h > 0.0:
+            if centred:
+                middle = center[i]
+            z = min(max(v * scale + middle, 0.0), 1.0)
+            loss += c * p
+            rounded += c * (z * v - h * (z - middle) * (z - middle))
+            leftover += c * (p - z * v)
+            curved = 0.0 < z < 1.0
+        else:
+            z = 2.0 * p
+            loss += c * p * p
+            curved = v > 0.0
+        band[k] = i
+        k += 1 if curved else 0
+        cz = c * z
+        zy[i] = cz * y
+        if y > 0.0:
+            zp[i] = cz
+            plus += cz
+            square_plus += cz * z
+        else:
+            zp[i] = 0.0
+            minus += cz
+            square_minus += cz * z
+    sums[LOSS] += loss
+    sums[ROUNDED] += rounded if h > 0.0 else loss
+    sums[LEFTOVER] += leftover
+    sums[PLUS] += plus
+    sums[MINUS] += minus
+    sums[SQUARE_PLUS] += square_plus
+    sums[SQUARE_MINUS] += square_minus
+    return k
+
+
+@routine
+def bend_loop(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
+    """See bend_block."""
+    return bend_block(scores, sign, cost, center, b, h, u, zy, zp, band, sums)

@@ -1,0 +1,156 @@
+"""Samples of rows, long ones more often, each within the next larger one.
+
+Row i is in the sample of a size if u_i < size s_i (1 / (2 mass) + |x_i|^2 / (2 total)), u_i
+uniform, mass and total the sums of s and of s |x|^2: rows with rare features, which are long, are
+always in, and a row of weight s counts as s rows. Costs s_i / chance make sums unbiased.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.compile import routine
+from linsep.core.lanes import run_all, sum_of_pieces
+from linsep.core.order import generator
+from linsep.core.problem import Problem
+from linsep.rows.packed import NARROW
+from linsep.rows.survey import survey
+
+Array = NDArray[np.float64]
+
+_PIECE = 20_000  # rows that one job draws from, at least
+_ROW = 8  # entries that the work for a row counts as
+_AHEAD = 8  # rows are drawn for samples this much larger at once
+
+
+def sample(
+    problem: Problem, size: int, seed: int = 0, threads: int | None = None
+) -> tuple[NDArray[np.int64], Array]:
+    """Rows of a sample of about ``size`` rows, and their costs."""
+    kept: _Drawn | None = problem.__dict__.get("_leverage")
+    if kept is None or kept.seed != seed or kept.limit < size:
+        kept = problem.__dict__["_leverage"] = _drawn(problem, _AHEAD * size, seed, threads)
+    inside = kept.from_size < size
+    index, rate = kept.rows[inside], kept.rate[inside]
+    return index, problem.weight[index] / np.minimum(1.0, size * rate)
+
+
+class _Drawn(NamedTuple):
+    """Rows that are in a sample of ``limit`` rows, and from which size on they are."""
+
+    seed: int
+    limit: int
+    rows: NDArray[np.int64]
+    rate: Array
+    from_size: Array
+
+
+def _drawn(problem: Problem, limit: int, seed: int, threads: int | None) -> _Drawn:
+    """A row is in from the size on that is its uniform number divided by its rate."""
+    lengths, s = survey(problem, threads).rows, problem.weight
+    mass, total = sum_of_pieces(_mass, s, lengths).tolist()
+    known = 0 < total < np.inf
+    even, more = (0.5 / mass, 0.5 / total) if known else (1.0 / mass, 0.0)
+    key = np.uint64(generator(seed, 0).integers(2**63))
+
+    def piece(lo: int, hi: int) -> tuple[NDArray[np.int64], Array, Array]:
+        rows, rate, from_size = np.empty(hi - lo, np.int64), np.empty(hi - lo), np.empty(hi - lo)
+        k = draw(
+            lengths, s, lo, hi, even, more, key, float(limit), rows, rate, from_size,
+            size=_ROW * problem.n, work=_ROW * (hi - lo),
+        )  # fmt: skip
+        return rows[:k], rate[:k], from_size[:k]
+
+    pieces = max(1, min(8, problem.n // _PIECE))
+    edges = [problem.n * k // pieces for k in range(pieces + 1)]
+    with np.errstate(all="ignore"):
+        parts = run_all([partial(piece, lo, hi) for lo, hi in pairwise(edges)], threads)
+    index, rate, from_size = (np.concatenate(part) for part in zip(*parts))
+    return _Drawn(seed, limit, index, rate, from_size)
+
+
+def _mass(s: Array, lengths: Array) -> Array:
+    return np.array([s.sum(), s @ lengths])
+
+
+def sample_matrix(
+    problem: Problem, size: int, seed: int = 0, threads: int | None = None
+) -> tuple[NDArray[np.int64], Array, Any]:
+    """Rows of a sample, their costs, and the matrix of these rows; those of one seed are kept."""
+    kept: tuple[int, dict[int, Any]] | None = problem.__dict__.get("_samples")
+    if kept is None or kept[0] != seed:
+        kept = problem.__dict__["_samples"] = seed, {}
+    found: dict[int, tuple[NDArray[np.int64], Array, Any]] = kept[1]
+    if size not in found:
+        index, cost = sample(problem, size, seed, threads)
+        larger = min((other for other in found if other > size), default=0)
+        if larger:
+            rows, _, matrix = found[larger]
+            part = gather(matrix, np.searchsorted(rows, index), threads)
+        else:
+            part = gather(problem.matrix, index, threads)
+        found[size] = index, cost, part
+    return found[size]
+
+
+def gather(matrix: Any, index: NDArray[np.int64], threads: int | None = None) -> Any:
+    """matrix[index], in pieces by several threads where it is dense and large."""
+    if not isinstance(matrix, np.ndarray) or len(index) < 4096:
+        return matrix[index]
+    out = np.empty((len(index), matrix.shape[1]), matrix.dtype)
+    edges = [len(index) * k // 8 for k in range(9)]
+
+    def piece(lo: int, hi: int) -> None:
+        np.take(matrix, index[lo:hi], axis=0, out=out[lo:hi], mode="clip")
+
+    run_all([partial(piece, lo, hi) for lo, hi in pairwise(edges)], threads)
+    return out
+
+
+# -- Drawing rows with their own chances, from numbers that belong to seed and row alone ----------
+
+
+@routine
+def draw(lengths, weight, lo, hi, even, more, key, limit, rows, rate, from_size):
+    """Rows lo..hi whose uniform number is below limit times their rate; how many there are.
+
+    rate = weight (even + more |x|^2). The numbers are those of splitmix64: a tenth of the work
+    of a stream, and as good for choosing rows.
+    """
+    k = 0
+    for i in range(lo, hi):
+        z = key + np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+        u = np.float64(np.int64(z >> np.uint64(11))) * 2.0**-53
+        r = weight[i] * (even + more * lengths[i])
+        if u < limit * r:
+            rows[k] = i
+            rate[k] = r
+            from_size[k] = u / r
+            k += 1
+    return k
+
+
+# -- Whether sums over rows of float32 are good enough for a gap ----------------------------------
+
+
+def want_double(problem: Problem, cost: float, tol: float, threads: int | None) -> bool:
+    """Whether rows of float32 are to be added up in float64.
+
+    A gradient of float32 sums has errors of about a tenth of 2^-24 |C x_j|_1 in column j, and half
+    of their squares is a gap that no step can close: columns of 1e5 are enough for that.
+    """
+    if problem.matrix.dtype != np.float32 or tol < NARROW:
+        return tol < NARROW
+    total = problem.total_weight
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = survey(problem, threads).column_lengths()
+        noise = 0.1 * 2.0**-24 * lengths * (cost * total / np.sqrt(problem.n))
+        return not 0.5 * float(noise @ noise) <= 0.03 * tol * cost * total

@@ -1,0 +1,390 @@
+"""One pass over the rows for logistic losses: loss, dual variables, gradient, curvature.
+
+Small sets of rows go block by block through numpy, so that nothing is compiled for them; large
+ones in one compiled call a lane. Which of the two is a function of shape and layout alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.compile import inner, routine
+from linsep.core.lanes import Lanes
+from linsep.core.layouts import CSR
+from linsep.core.problem import Problem
+from linsep.losses.logistic import loss
+from linsep.rows.loops import sample_block, scatter
+
+Array = NDArray[np.float64]
+
+_COMPILED = 100_000  # entries from which a lane is one compiled call
+_MANY = 8_000_000  # entries from which many lanes are worth their calls
+_SERIAL = 150_000  # entries below which threads cost more than they bring
+
+
+@dataclass(frozen=True)
+class LogisticReading:
+    """What one pass found at (w, b)."""
+
+    m: Array
+    """Margins y f(x)."""
+    v: Array
+    """sum of cost sigma(-m) y x, and of cost sigma(-m) y: minus the gradient of the losses."""
+    loss: float
+    dual_sum: float
+    """sum of alpha = cost sigma(-m)."""
+    dual_product: float
+    """sum of alpha m."""
+    dual_length: float
+    """Length of alpha."""
+    terms: int
+    """Most roundings in a row of any of these sums."""
+    curvature: Array | None
+    """sum of cost sigma(m) sigma(-m) [x, 1] [x, 1]', or None if not asked for."""
+
+
+class _Workspace(NamedTuple):
+    """Memory for a block of a lane: the block, times roots, and what belongs to its rows."""
+
+    scratch: NDArray[Any]
+    curved: NDArray[Any]
+    memory: Array
+    narrow: NDArray[Any]
+
+
+class LogisticRows:
+    """Rows with their costs: all rows of a problem, or a sample of them."""
+
+    def __init__(
+        self,
+        matrix: Any,
+        sign: Array,
+        cost: Array,
+        *,
+        wide: bool = False,
+        index: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.index = index  # which rows of the problem, None for all
+        lanes = 32 if matrix.shape[0] * matrix.shape[1] >= _MANY else 4
+        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3, most=lanes)
+        self.lanes.serial = matrix.shape[0] * matrix.shape[1] < _SERIAL
+        self.sign, self.cost = sign, cost
+        self.n, self.d = matrix.shape
+        self.size = self.n * self.d
+        self._memory: dict[int, _Workspace] = {}
+        self.step = max(64, self.lanes.rows // 4)  # rows that are worked on while they are near
+        self.X: Any = None
+        self.widened = self.lanes.dtype != matrix.dtype
+        if self.size >= _COMPILED:
+            if self.lanes.sparse:
+                self.X = CSR(matrix.data, matrix.indices, matrix.indptr)
+            elif matrix.flags.c_contiguous:
+                self.X = matrix
+
+    def read(self, a: Array, *, offset: bool, bent: bool, threads: int | None) -> LogisticReading:
+        """Pass over the rows at a = [w, b]; bent asks for the curvature."""
+        m, root = np.empty(self.n), np.empty(self.n if bent else 0)
+        w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
+        work = self._lane if self.X is None else self._compiled_lane
+
+        def lane_sums(lane: int) -> tuple[Array, Array, Array]:
+            v, sums, curvature = np.zeros(self.d), np.zeros(N_SUMS), np.zeros((0, 0))
+            work(lane, w, b, m, root, v, sums, bent)
+            if bent:
+                curvature = self._lane_gram(lane, root, offset)
+            return v, sums, curvature
+
+        parts = self.lanes.each(lane_sums, threads)
+        v, sums, curvature = parts[0]
+        for other in parts[1:]:
+            v += other[0]
+            sums += other[1]
+            curvature += other[2]
+        balance = float(sums[BALANCE]) if offset else 0.0
+        return LogisticReading(
+            m,
+            np.append(v, balance),
+            float(sums[LOSS]),
+            float(sums[TOTAL]),
+            float(sums[PRODUCT]),
+            float(np.sqrt(sums[SQUARES])),
+            min(self.n, self.lanes.rows) + -(-self.n // self.step) + len(parts) + 4,
+            curvature if bent else None,
+        )
+
+    def gram(self, weight: Array, offset: bool, threads: int | None) -> Array:
+        """sum of weight [x, 1] [x, 1]'."""
+        root = np.sqrt(weight)
+        parts = self.lanes.each(lambda lane: self._lane_gram(lane, root, offset), threads)
+        return np.asarray(np.sum(parts, axis=0))
+
+    def _lane_gram(self, lane: int, root: Array, offset: bool) -> Array:
+        """sum of root^2 [x, 1] [x, 1]' over a lane; numpy makes A'A at half the cost of A'B."""
+        total = np.zeros((self.d + 1, self.d + 1))
+        own = self._workspace(lane)
+        if self.X is not None and (self.lanes.sparse or not self.widened):
+            start, stop = self.lanes.spans[lane]
+            for lo in range(start, stop, self.lanes.rows):
+                hi = min(stop, lo + self.lanes.rows)
+                curve(
+                    self.X, root, lo, hi, own.scratch, own.curved, offset,
+                    size=self.size, work=(hi - lo) * self.d,
+                )  # fmt: skip
+                B = own.curved[: hi - lo]
+                total += B.T @ B
+            return total
+        for lo, hi, block in self.lanes.blocks(lane):
+            B = own.curved[: hi - lo]
+            np.multiply(block, root[lo:hi, None], out=B[:, :-1], casting="same_kind")
+            B[:, -1] = root[lo:hi] if offset else 0.0
+            total += B.T @ B
+        return total
+
+    def combine(self, alpha: Array, offset: bool, threads: int | None) -> Array:
+        """sum of alpha y [x, 1]."""
+        c = alpha * self.sign
+
+        def lane_sum(lane: int) -> Array:
+            total = np.zeros(self.d)
+            for lo, hi, block in self.lanes.blocks(lane):
+                total += c[lo:hi].astype(block.dtype, copy=False) @ block
+            return total
+
+        v = np.asarray(sum(self.lanes.each(lane_sum, threads)))
+        return np.append(v, c.sum() if offset else 0.0)
+
+    def margins(self, a: Array) -> Array:
+        """y (w.x + b)."""
+        w, out = a[:-1].astype(self.lanes.dtype), np.empty(self.n)
+
+        def fill(lane: int) -> None:
+            lo, hi = self.lanes.spans[lane]
+            out[lo:hi] = self.lanes.matrix[lo:hi] @ w
+
+        self.lanes.each(fill)
+        out += a[-1]
+        out *= self.sign
+        return out
+
+    def _lane(
+        self, lane: int, w: NDArray[Any], b: float, m: Array, root: Array, v: Array, sums: Array,
+        bent: bool,
+    ) -> None:  # fmt: skip
+        for lo, hi, block in self.lanes.blocks(lane):
+            sign, cost = self.sign[lo:hi], self.cost[lo:hi]
+            values = sign * ((block @ w).astype(np.float64, copy=False) + b)
+            m[lo:hi] = values
+            e = np.exp(-np.abs(values))
+            q = 1.0 / (1.0 + e)
+            z = cost * np.where(values > 0, e, 1.0) * q
+            sums[LOSS] += float(cost @ loss(values))
+            sums[TOTAL] += float(z.sum())
+            sums[BALANCE] += float(z @ sign)
+            sums[PRODUCT] += float(z @ values)
+            sums[SQUARES] += float(z @ z)
+            v += (z * sign).astype(block.dtype, copy=False) @ block
+            if bent:
+                root[lo:hi] = np.sqrt(cost * e) * q
+
+    def _compiled_lane(
+        self, lane: int, w: NDArray[Any], b: float, m: Array, root: Array, v: Array, sums: Array,
+        bent: bool,
+    ) -> None:  # fmt: skip
+        own = self._workspace(lane)
+        lo, hi = self.lanes.spans[lane]
+        work = wide_lane if self.widened and not self.lanes.sparse else fused
+        work(
+            self.X, self.sign, self.cost, w, b, lo, hi, self.step, m, root, own.scratch,
+            own.memory, own.narrow, v, sums, bent, size=self.size, work=self.size,
+        )  # fmt: skip
+
+    def _workspace(self, lane: int) -> _Workspace:
+        """Memory of a lane, kept: fresh memory is slow at first touch."""
+        if lane not in self._memory:
+            rows, d, dtype = min(self.lanes.rows, self.n), self.d, self.lanes.dtype
+            high = rows if self.X is not None and (self.lanes.sparse or self.widened) else 0
+            self._memory[lane] = _Workspace(
+                np.empty((high, d), dtype), np.empty((rows, d + 1), dtype),
+                np.empty((3, rows)), np.empty(rows, dtype),
+            )  # fmt: skip
+        return self._memory[lane]
+
+
+def all_rows(problem: Problem, *, wide: bool) -> LogisticRows:
+    """All rows; their costs are the weights."""
+    return LogisticRows(problem.matrix, problem.sign, problem.weight, wide=wide)
+
+
+def read_all(
+    problem: Problem, rows: LogisticRows, a: Array, threads: int | None
+) -> LogisticReading:
+    """A pass over all rows without curvature; the last one is kept.
+
+    A certificate that is not enough leaves its pass to the solver that goes on from there.
+    """
+    key = a.tobytes(), rows.lanes.dtype
+    kept: tuple[Any, LogisticReading] | None = problem.__dict__.get("_logistic_reading")
+    if kept is None or kept[0] != key:
+        reading = rows.read(a, offset=problem.fit_intercept, bent=False, threads=threads)
+        reading.m.flags.writeable = reading.v.flags.writeable = False  # others rely on it
+        kept = problem.__dict__["_logistic_reading"] = key, reading
+    return kept[1]
+
+
+# -- A whole lane of rows in one compiled call: the pass of Newton's method for logistic losses
+#
+# exp and log1p are written out as polynomials, and loops touch few arrays each: compiled, they
+# then run on several rows at a time. Errors are a few units in the last place.
+
+
+# Places in the array of sums: losses, dual variables, dual variables with their signs, dual
+# variables times margins, squared dual variables.
+LOSS, TOTAL, BALANCE, PRODUCT, SQUARES = range(5)
+N_SUMS = 5
+
+_LOG2E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
+
+
+@inner
+def exponential(m):
+    """exp(-|m|); at least exp(-708)."""
+    t = max(-abs(m), -708.0)
+    k = np.floor(t * _LOG2E + 0.5)
+    f = (t - k * _LN2_HIGH) - k * _LN2_LOW
+    g = f * f
+    h = g * g
+    p = (1.0 + f) + g * (0.5 + f * (1.0 / 6))
+    q = (1.0 / 24 + f * (1.0 / 120)) + g * (1.0 / 720 + f * (1.0 / 5040))
+    r = (1.0 / 40320 + f * (1.0 / 362880)) + g * (1.0 / 3628800 + f * (1.0 / 39916800))
+    p = p + h * (q + h * (r + h * (1.0 / 479001600)))
+    return p * np.int64((np.int64(k) + np.int64(1023)) << np.int64(52)).view(np.float64)
+
+
+@inner
+def exponentials(m, e):
+    """e = exp(-|m|)."""
+    for i in range(m.shape[0]):
+        e[i] = exponential(m[i])
+
+
+@inner
+def losses(m, e, cost, out):
+    """out = cost (log1p(e) + max(-m, 0)), the logarithm as 2 artanh(e / (2 + e)).
+
+    The quotients have a loop of their own: together the two would not run on several rows.
+    """
+    for i in range(m.shape[0]):
+        out[i] = e[i] / (2.0 + e[i])
+    for i in range(m.shape[0]):
+        s = out[i]
+        t = s * s
+        u = t * t
+        v = u * u
+        p = (1.0 + t * (1.0 / 3)) + u * (1.0 / 5 + t * (1.0 / 7))
+        q = (1.0 / 9 + t * (1.0 / 11)) + u * (1.0 / 13 + t * (1.0 / 15))
+        r = (1.0 / 17 + t * (1.0 / 19)) + u * (1.0 / 21 + t * (1.0 / 23))
+        w = (1.0 / 25 + t * (1.0 / 27)) + u * (1.0 / 29 + t * (1.0 / 31))
+        log = 2.0 * s * ((p + v * q) + (v * v) * (r + v * w))
+        out[i] = cost[i] * (log + max(-m[i], 0.0))
+
+
+@inner
+def duals(m, e, cost, z):
+    """z = cost sigma(-m)."""
+    for i in range(m.shape[0]):
+        x = e[i]
+        z[i] = cost[i] * (x if m[i] > 0.0 else 1.0) / (1.0 + x)
+
+
+@inner
+def roots(e, cost, root):
+    """Square roots of cost sigma(m) sigma(-m)."""
+    for i in range(e.shape[0]):
+        x = e[i]
+        root[i] = np.sqrt(cost[i] * x) / (1.0 + x)
+
+
+@inner
+def add_block(scores, sign, cost, b, m, e, z, log, signed, sums):
+    """Margins of a block, dual variables with their signs, and the sums."""
+    for i in range(m.shape[0]):
+        m[i] = sign[i] * (np.float64(scores[i]) + b)
+    exponentials(m, e)
+    duals(m, e, cost, z)
+    losses(m, e, cost, log)
+    for i in range(m.shape[0]):
+        signed[i] = z[i] * sign[i]
+    loss = 0.0
+    total = 0.0
+    balance = 0.0
+    product = 0.0
+    squares = 0.0
+    for i in range(m.shape[0]):
+        loss += log[i]
+        total += z[i]
+        balance += z[i] * sign[i]
+        product += z[i] * m[i]
+        squares += z[i] * z[i]
+    sums[LOSS] += loss
+    sums[TOTAL] += total
+    sums[BALANCE] += balance
+    sums[PRODUCT] += product
+    sums[SQUARES] += squares
+
+
+@inner
+def read_block(block, sign, cost, w, b, m, root, memory, narrow, v, sums, bent):
+    """Margins, sums, gradient and, if bent, roots of the curvature of the rows of a block."""
+    n = block.shape[0]
+    e, z, log = memory[0, :n], memory[1, :n], memory[2, :n]
+    signed = narrow[:n]
+    add_block(np.dot(block, w), sign, cost, b, m, e, z, log, signed, sums)
+    part = np.dot(signed, block)
+    for j in range(w.shape[0]):
+        v[j] += part[j]
+    if bent:
+        roots(e, cost, root)
+
+
+@routine
+def fused(X, sign, cost, w, b, lo, hi, rows, m, root, scratch, memory, narrow, v, sums, bent):
+    """Rows lo..hi in blocks."""
+    for start in range(lo, hi, rows):
+        stop = min(hi, start + rows)
+        block = sample_block(X, start, stop, scratch)
+        read_block(
+            block, sign[start:stop], cost[start:stop], w, b, m[start:stop],
+            root[start:stop] if bent else root, memory, narrow, v, sums, bent,
+        )  # fmt: skip
+
+
+@routine
+def wide_lane(X, sign, cost, w, b, lo, hi, rows, m, root, scratch, memory, narrow, v, sums, bent):
+    """The same for a dense matrix of float32 that is read as float64."""
+    d = w.shape[0]
+    for start in range(lo, hi, rows):
+        stop = min(hi, start + rows)
+        for i in range(start, stop):
+            for j in range(d):
+                scratch[i - start, j] = X[i, j]
+        read_block(
+            scratch[: stop - start], sign[start:stop], cost[start:stop], w, b, m[start:stop],
+            root[start:stop] if bent else root, memory, narrow, v, sums, bent,
+        )  # fmt: skip
+
+
+@routine
+def curve(X, root, lo, hi, scratch, curved, offset):
+    """curved = root [x, 1] for the rows lo..hi."""
+    block = sample_block(X, lo, hi, scratch)
+    d = curved.shape[1] - 1
+    for i in range(hi - lo):
+        r = root[lo + i]
+        for j in range(d):
+            curved[i, j] = block[i, j] * r
+        curved[i, d] = r if offset else 0.0

@@ -1,0 +1,128 @@
+"""Lengths of rows and columns, and whether every number can be worked with: one pass.
+
+A sum of squares is finite only if its terms are, so the pass that solvers and certificates
+need anyway also finds NaN, infinity and numbers whose squares overflow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import Lanes, one_blas_thread, run_all
+from linsep.core.layouts import CSR
+from linsep.core.problem import Problem
+from linsep.rows import loops
+
+Array = NDArray[np.float64]
+
+_COMPILED = 4_000_000  # entries from which compiled code is worth loading
+_SMALL = 300_000  # entries below which a second thread costs more than it brings
+_HUGE = 1e200  # squared lengths from which products of two numbers may overflow
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Squared lengths of the rows and the columns of X, off by a factor of 1 + slack at most."""
+
+    rows: Array
+    columns: Array
+    slack: float
+
+    @property
+    def usable(self) -> bool:
+        """False if a number is NaN, infinite, or so large that its square may overflow."""
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(self.rows.sum()) or np.isfinite(self.rows).all()
+        return bool(finite and (self.columns < _HUGE).all())
+
+    def row_lengths(self) -> Array:
+        """At least the lengths of the rows; squares of float32 underflow early."""
+        lost = 1e-150 if self.slack < 1e-6 else 1e-18
+        longest: Array = np.sqrt(self.rows * (1 + self.slack)) * (1 + 1e-9) + lost
+        return longest
+
+    def column_lengths(self) -> Array:
+        """At least the lengths of the columns."""
+        longest: Array = np.sqrt(self.columns) * (1 + self.slack) + 1e-150
+        return longest
+
+
+def survey(problem: Problem, threads: int | None = None) -> Survey:
+    """The survey of a problem, made once and kept with it."""
+    kept: Survey | None = problem.__dict__.get("_survey")
+    if kept is None:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            kept = _sparse(problem, threads) if problem.sparse else _dense(problem, threads)
+        problem.__dict__["_survey"] = kept
+    return kept
+
+
+def _dense(problem: Problem, threads: int | None) -> Survey:
+    """Large tables by compiled code in float64; else in the type of the matrix, block by block,
+    in float64 once squares leave float32."""
+    if problem.n * problem.d >= _COMPILED and problem.matrix.flags.c_contiguous:
+        return _compiled(problem, threads)
+    narrow = problem.matrix.dtype != np.float64
+    found = _blocks(problem, Lanes(problem.matrix), threads, 1e-3 if narrow else 1e-9)
+    small = narrow and bool((found.columns < 1e-20).any())
+    if narrow and (small or not found.usable):
+        return _blocks(problem, Lanes(problem.matrix, wide=True), threads, 1e-9)
+    return found
+
+
+def _compiled(problem: Problem, threads: int | None) -> Survey:
+    lanes = Lanes(problem.matrix, most=32)
+    rows, size = np.empty(problem.n), problem.n * problem.d
+
+    def lane_sums(lane: int) -> Array:
+        total = np.zeros(problem.d)
+        lo, hi = lanes.spans[lane]
+        loops.dense_squares(problem.matrix, lo, hi, 32, rows, total, size=size, work=size)
+        return total
+
+    columns = np.sum(lanes.each(lane_sums, threads), axis=0)
+    return Survey(rows, columns, 1e-9)
+
+
+def _blocks(problem: Problem, lanes: Lanes, threads: int | None, slack: float) -> Survey:
+    rows = np.empty(problem.n)
+    step = max(1, lanes.rows // 2)  # a block and its squares share the cache
+
+    def lane_sums(lane: int) -> Array:
+        total = np.zeros(problem.d)
+        ones = np.ones(max(problem.d, step), lanes.dtype)
+        squares = np.empty((step, problem.d), lanes.dtype)
+        for lo, hi, block in lanes.blocks(lane):
+            for at in range(0, hi - lo, step):
+                piece = block[at : at + step]
+                k = len(piece)
+                np.multiply(piece, piece, out=squares[:k])
+                rows[lo + at : lo + at + k] = squares[:k] @ ones[: problem.d]
+                total += ones[:k] @ squares[:k]
+        return total
+
+    with one_blas_thread():
+        parts = lanes.each(lane_sums, threads)
+    columns = parts[0]
+    for other in parts[1:]:
+        columns += other
+    return Survey(rows, columns, slack)
+
+
+def _sparse(problem: Problem, threads: int | None) -> Survey:
+    M = problem.matrix
+    X, n, size = CSR(M.data, M.indices, M.indptr), problem.n, int(M.nnz)
+    lanes = 1 if size < _SMALL or problem.d > size // 8 else 2
+    edges = [int(np.searchsorted(M.indptr, size * k // lanes)) for k in range(lanes)] + [n]
+    rows, columns = np.empty(n), np.zeros((lanes, problem.d))
+    jobs = [
+        partial(loops.squares, X, lo, hi, rows, own, size=size, work=2 * size)
+        for (lo, hi), own in zip(pairwise(edges), columns)
+    ]
+    run_all(jobs, threads)
+    return Survey(rows, columns.sum(axis=0), 1e-9)

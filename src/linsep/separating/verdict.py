@@ -1,0 +1,565 @@
+"""Are the classes linearly separable? The answer comes with its proof."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.drive import Limits, Outcome, drive
+from linsep.core.lanes import one_blas_thread, run_all
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.core.status import Status
+from linsep.core.validate import as_matrix
+from linsep.errors import SettingError
+from linsep.numerics.integers import scaled_integers, solve_seconds, to_integers
+from linsep.proofs.margins import loosen, margin_above, margin_below
+from linsep.proofs.proof import Proof, carrying_columns, kesler_rows
+from linsep.proofs.signs import row_signs
+from linsep.rows.exact import Tick, dependency, reflected
+from linsep.separating.faces import find_face
+from linsep.separating.planes import Plane, Scores, exact_plane, rational_planes, scored_plane
+from linsep.solvers.hulls.cloud import by_products, cloud_of, one_unit
+from linsep.solvers.hulls.exact import ExactHulls, ExactState
+from linsep.solvers.hulls.nearest import NearestHulls
+from linsep.solvers.perceptron.single import SingleSample
+
+_SMALL = 4_000_000  # entries up to which a matrix is copied where that saves time
+
+
+def separability(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    exact: bool = True,
+    time_limit: float | None = None,
+) -> Proof:
+    """Decide whether a hyperplane separates the classes, and prove it.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix of shape (n, d)
+        The samples.
+    y : array of shape (n,)
+        Labels of any kind, two classes or more. More than two are separated by a linear
+        machine: one weight vector a class, and the own class has the largest score.
+    fit_intercept : bool, default=True
+        Whether planes may keep away from the origin.
+    exact : bool, default=True
+        Prove the answer in rational arithmetic. False stops at what floating point says when
+        the classes look inseparable; then ``quasi`` is not decided.
+    time_limit : float, optional
+        Seconds after which to give back what is known.
+
+    Returns
+    -------
+    proof : Proof
+        The verdict with its numbers. ``print(proof)`` says it in a sentence.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> print(linsep.separability([[0.0], [1.0], [4.0]], ["low", "low", "high"]))
+    separable, margin 1.5
+    >>> print(linsep.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]))
+    not separable: these four rows prove it (0, 1, 2 and 3)
+    """
+    begin = time.perf_counter()
+    if time_limit is not None and not time_limit >= 0:
+        raise SettingError(f"time_limit is {time_limit!r}; give seconds >= 0, or None.")
+    problem = Problem(
+        _by_rows(X), y, fit_intercept=fit_intercept, feature_names=_names(X), check_finite=False
+    )
+    with one_blas_thread():
+        with np.errstate(over="ignore", invalid="ignore"):
+            if by_products(problem):  # they are needed anyhow, and hold the lengths
+                problem.prepare_gram()
+            finite = np.isfinite(problem.squared_lengths).all()
+        if not finite:  # or too large to be squared
+            problem.check_finite()
+        return decide(problem, exact=exact, time_limit=time_limit, begin=begin)
+
+
+def decide(
+    problem: Problem,
+    *,
+    exact: bool = True,
+    time_limit: float | None = None,
+    begin: float | None = None,
+) -> Proof:
+    """The verdict on a problem that is validated already; begin is when the clock started."""
+    begin = time.perf_counter() if begin is None else begin
+    if time_limit is not None:
+        begin += _load_libraries()
+    judge = Judge(problem, exact, Clock(begin, time_limit))
+    # one BLAS thread: the products are small, and two libraries with two threads each (numpy's
+    # and scipy's) make them several times slower on two cores
+    # numbers may overflow on the way: every answer is checked in integers where that happens
+    with one_blas_thread(), np.errstate(all="ignore"):
+        return judge.decide()
+
+
+def _names(X: Any) -> list[str] | None:
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(c, str) for c in columns):
+        return None
+    return list(columns)
+
+
+def _load_libraries() -> float:
+    """Seconds that it took; the first time these are more than most small problems need."""
+    begin = time.perf_counter()
+    import flint  # noqa: F401
+
+    with one_blas_thread():
+        return time.perf_counter() - begin
+
+
+def _by_rows(X: Any) -> Any:
+    """X itself; a tall matrix of moderate size that is held by columns once for all by rows."""
+    matrix = as_matrix(X)
+    if isinstance(matrix, np.ndarray) and len(matrix) >= matrix.shape[1] and matrix.size <= _SMALL:
+        return np.ascontiguousarray(matrix)
+    return matrix
+
+
+# -- One question, asked of ever better searches until one of them has a proof --------------------
+
+
+Rows = NDArray[np.int64]
+
+_WIDE = 3000  # rows and columns beyond which the perceptron has the first try
+_PASSES = 1000  # over the data that it gets
+_TWO_THREADS = 400_000  # entries from which two threads are worth their start
+_FACE = 3000  # rows and columns beyond which no weak separator is looked for
+_MACHINE_TOL = (
+    0.1  # of the bounds for a machine of K > 2 classes, whose margin is bounded otherwise
+)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """One question and the time there is to answer it."""
+
+    problem: Problem
+    exact: bool
+    clock: Clock
+
+    def proof(self, **fields: Any) -> Proof:
+        """The verdict written down, with the time that it took."""
+        return proof_of(self.problem, seconds=self.clock.spent(), **fields)
+
+    # -- verdict -----------------------------------------------------------------------------
+
+    def decide(self) -> Proof:
+        """Search in coordinates that suit the search ever better, then in rational numbers."""
+        problem = self.problem
+        finder = MarginFinder(problem, self.clock.search, self.clock.tick)
+        plain = NearestHulls(tol=finder.tol if problem.binary else _MACHINE_TOL)
+        searches = [NearestHulls("scaled"), NearestHulls("white")]
+        if one_unit(problem):
+            searches.insert(0, plain)
+        if problem.n * problem.d >= _TWO_THREADS and not by_products(problem):
+            _prepare(problem, searches[0].metric)
+        pair = contradiction(problem) if self.exact else None
+        if pair is not None:
+            return self.inseparable(*pair)
+        latest: Outcome[Any] | None = None
+        try:
+            if min(problem.n, problem.d) > _WIDE:
+                proof = self.perceptron()
+                if proof is not None:
+                    return proof
+            for solver in searches:
+                steps = None if solver.metric == "white" else 100 + 2 * problem.width
+                latest = self.clock.search(problem, solver, steps=steps)
+                proof = self.judge(latest)
+                if proof is not None:
+                    return proof
+                if latest.status is Status.TIME_LIMIT:
+                    raise TimeUpError
+            assert latest is not None
+            if self.clock.time_limit is not None:  # a system of products, of twice the bits
+                table = to_integers(reflected(problem, latest.witness.rows)).table
+                self.clock.tick(2 * solve_seconds(table))
+            start = (latest.witness.rows, latest.witness.multipliers)
+            return self.exactly(self.clock.run(problem, ExactHulls(tol=None), start=start).state)
+        except TimeUpError:
+            return self.undecided(latest)
+
+    def perceptron(self) -> Proof | None:
+        """Many rows of many columns are mostly separable with room: a plane is soon found."""
+        problem = self.problem
+        solver = SingleSample(order="shuffle", cycles=False)
+        outcome = self.clock.search(problem, solver, steps=_PASSES * problem.n)
+        if outcome.status is not Status.SEPARATED:
+            return None
+        coef, intercept = problem.split(outcome.witness.a)
+        return self.separable(
+            (coef[0], float(intercept[0])) if problem.binary else (coef, intercept)
+        )
+
+    def judge(self, outcome: Outcome[Any]) -> Proof | None:
+        """A proof from a search in floats, if it can be had."""
+        witness = outcome.witness
+        if witness.claim == "origin":
+            if not self.exact:
+                return self.rounded(witness)
+            pair = None if self.problem.binary else self.overlapping_pair()
+            if pair is not None:
+                return self.inseparable(*pair)
+            multipliers = dependency(reflected(self.problem, witness.rows), tick=self.clock.tick)
+            if multipliers is None:
+                return None
+            return self.inseparable(witness.rows, multipliers)
+        if outcome.state.low <= 0:
+            return None
+        return self.separable(*scored_plane(self.problem, witness.a), outcome=outcome)
+
+    def overlapping_pair(self) -> tuple[Rows, list[Fraction]] | None:
+        """Two of the classes that no plane separates, if there are such: a shorter proof."""
+        problem = self.problem
+        for pair in combinations(range(problem.K), 2):
+            members = np.flatnonzero(np.isin(problem.label, pair))
+            part = Problem(
+                problem.matrix[members], problem.label[members], fit_intercept=problem.fit_intercept
+            )
+            witness = self.clock.search(
+                part, NearestHulls("scaled"), steps=100 + 2 * part.width
+            ).witness
+            if witness.claim == "origin":
+                multipliers = dependency(reflected(part, witness.rows), tick=self.clock.tick)
+                if multipliers is not None:
+                    samples = members[witness.rows]
+                    rivals = np.array(pair)[1 - part.label[witness.rows]]
+                    return kesler_rows(problem, samples, rivals), multipliers
+        return None
+
+    def exactly(self, state: ExactState) -> Proof:
+        """A proof from a search in rational numbers."""
+        if state.status is Status.INSEPARABLE:
+            return self.inseparable(np.array(state.rows), state.multipliers)
+        plane = next(rational_planes(self.problem, state.normal, self.clock.tick))
+        proof = self.separable(plane, start=state)
+        assert proof is not None
+        return proof
+
+    # -- separable ---------------------------------------------------------------------------
+
+    def separable(
+        self,
+        plane: Plane | None,
+        scores: Scores = None,
+        outcome: Outcome[Any] | None = None,
+        start: ExactState | None = None,
+    ) -> Proof | None:
+        """Bound the margin, starting from a plane; None if it does not separate."""
+        finder = MarginFinder(self.problem, self.clock.search, self.clock.tick)
+        if not finder.offer(plane, scores):
+            return None
+        with suppress(TimeUpError):  # what was found so far is true all the same
+            if start is None:
+                finder.narrow(outcome)
+            else:
+                shares = np.array([float(m) for m in start.multipliers])
+                finder.narrow_exactly(np.array(start.rows), shares)
+        coef, intercept = finder.plane
+        return self.proof(
+            separable=True,
+            coef=coef,
+            intercept=intercept,
+            margin=(finder.low, max(finder.low, finder.high)),
+            hull_rows=finder.rows,
+            hull_weights=finder.weights,
+        )
+
+    # -- not separable -------------------------------------------------------------------------
+
+    def inseparable(self, rows: Rows, multipliers: Sequence[Fraction]) -> Proof:
+        """State that rows sum to zero, and look for a weak separator."""
+        numbers, scale = scaled_integers(multipliers)
+        whole = sum(numbers)
+        if whole * scale != 1:
+            multipliers = [Fraction(n, whole) for n in numbers]
+        fields = named(self.problem, rows, tuple(multipliers))
+        if min(self.problem.n_rows, reflected(self.problem, rows[:1]).shape[1]) > _FACE:
+            return self.proof(separable=False, quasi=None, **fields)
+        try:
+            face = find_face(self.problem, self.clock.run, self.clock.tick)
+        except TimeUpError:
+            return self.proof(separable=False, quasi=None, **fields)
+        span = named(self.problem, face.rows, face.multipliers)
+        fields |= {f"span_{name}": value for name, value in span.items()}
+        if face.weights is None:
+            return self.proof(separable=False, quasi=False, **fields)
+        coef, intercept = exact_plane(self.problem, face.weights)
+        return self.proof(
+            separable=False,
+            quasi=True,
+            coef=coef,
+            intercept=intercept,
+            columns=carrying_columns(coef),
+            **fields,
+        )
+
+    def rounded(self, witness: Witness) -> Proof | None:
+        """What floating point says about rows that seem to sum to zero."""
+        block = reflected(self.problem, witness.rows)
+        shares = witness.multipliers / witness.multipliers.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.all(np.abs(shares @ block) <= 1e-7 * np.abs(block).max(axis=0)):
+                return None
+        numbers = [Fraction(v) for v in shares.tolist()]
+        whole = sum(numbers)
+        fields = named(self.problem, witness.rows, tuple(n / whole for n in numbers))
+        return self.proof(separable=False, quasi=None, exact=False, **fields)
+
+    def undecided(self, outcome: Outcome[Any] | None) -> Proof:
+        """What is known when the time is up: an upper bound of the margin at most."""
+        high, fields = np.inf, dict[str, Any]()
+        if outcome is not None and self.problem.binary:
+            rows, weights = outcome.witness.rows, outcome.witness.multipliers
+            # any true bound will do: there is no time for fractions of hundreds of rows
+            high = margin_above(self.problem, rows, weights, sharp=np.inf)
+            high = loosen(self.problem, high, 1e-12)
+            fields = {"hull_rows": rows, "hull_weights": weights}
+        return self.proof(separable=None, quasi=None, margin=(0.0, high), exact=False, **fields)
+
+
+def _prepare(problem: Problem, metric: str) -> None:
+    """The digest of the rows and the coordinates of the first search, at the same time."""
+
+    def digest() -> None:
+        with np.errstate(all="ignore"):
+            assert problem.row_hashes is not None
+
+    def cloud() -> None:
+        with np.errstate(all="ignore"):
+            cloud_of(problem, metric)
+
+    run_all([digest, cloud])
+
+
+# -- Bounds of the best margin of classes that are known to be separable --------------------------
+
+
+_TOL = 1e-6  # relative gap of the bounds that is aimed at
+_ENOUGH = 1e-3  # relative gap that is worth a search in rational numbers
+_TINY = 256  # entries of a problem that people may want to follow: its plane is the exact one
+_SLACK = 1e-12  # by which bounds are loosened, so that a check elsewhere confirms them
+_EXACT_ROWS = 400  # corral up to which such a search is tried
+
+
+class MarginFinder:
+    """Collects planes, which bound the best margin from below, and points, which do from above.
+
+    search drives a solver within the time that is left.
+    """
+
+    def __init__(self, problem: Problem, search: Callable[..., Outcome[Any]], tick: Tick) -> None:
+        self.problem = problem
+        self.search = search
+        self.tick = tick
+        wide = min(problem.n, problem.d) > _WIDE
+        self.tol = _ENOUGH if wide else _TOL
+        self.plane: Plane = (np.zeros(0), 0.0)
+        self.low = -1.0
+        self.high = np.inf
+        self.rows: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.weights: NDArray[Any] = np.zeros(0)
+
+    def offer(self, plane: Plane | None, scores: Scores = None) -> bool:
+        """Whether a plane separates; keep it if its margin is larger than that of the one known."""
+        if plane is None:
+            return False
+        low = margin_below(self.problem, *plane, scores=scores, tick=self.tick)
+        low = loosen(self.problem, low, -_SLACK)
+        # a margin may be too small for a float and the plane right all the same
+        if not low > 0 and not (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
+            return False
+        if low > self.low:
+            self.plane, self.low = plane, low
+        return True
+
+    def bound(self, rows: NDArray[np.int64], weights: NDArray[Any]) -> None:
+        """Keep the points if they bound the margin better than those known."""
+        used = weights > 0
+        high = loosen(self.problem, margin_above(self.problem, rows[used], weights[used]), _SLACK)
+        if high < self.high:
+            self.high, self.rows, self.weights = high, rows[used], weights[used]
+
+    @property
+    def gap(self) -> float:
+        """Relative gap of the bounds."""
+        return 1.0 - self.low / self.high if 0 < self.high < np.inf else 1.0
+
+    def narrow(self, outcome: Outcome[Any] | None) -> None:
+        """Search on, from the outcome of a search in x-space if there is one."""
+        if not self.problem.binary:
+            self._machine()
+            return
+        if outcome is not None and not outcome.state.plain:
+            outcome = None
+        if outcome is None or outcome.status is not Status.CERTIFIED:
+            if outcome is not None:
+                self.bound(outcome.witness.rows, outcome.witness.multipliers)
+            outcome = self.search(self.problem, NearestHulls(tol=self.tol))
+            self.offer(*scored_plane(self.problem, outcome.witness.a))
+        witness = outcome.witness
+        self.bound(witness.rows, witness.multipliers)
+        tiny = self.problem.n * self.problem.d <= _TINY
+        if tiny or (self.gap > _ENOUGH and len(witness.rows) <= _EXACT_ROWS):
+            self.narrow_exactly(witness.rows, witness.multipliers)
+
+    def narrow_exactly(self, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+        """Search on in rational numbers from a corral in x-space."""
+        if not self.problem.binary:
+            self._machine()
+            return
+        tiny = self.problem.n * self.problem.d <= _TINY
+        solver = ExactHulls(tol=0.0 if tiny else _TOL)
+        outcome = self.search(self.problem, solver, start=(rows, weights))
+        state = outcome.state
+        if state.status is Status.INSEPARABLE or not state.normal:
+            return
+        self.bound(np.array(state.rows), np.array([float(m) for m in state.multipliers]))
+        for plane in rational_planes(self.problem, state.normal, self.tick):
+            self.offer(plane)
+            if self.gap > _ENOUGH and self.weights.dtype != object:
+                self.bound(np.array(state.rows), np.array(state.multipliers, dtype=object))
+            if self.gap <= _ENOUGH:
+                return
+
+    def _machine(self) -> None:
+        """K > 2 classes: each pair bounds the margin of all machines from above."""
+        problem = self.problem
+        for pair in combinations(range(problem.K), 2):
+            self.tick()
+            members = np.flatnonzero(np.isin(problem.label, pair))
+            part = Problem(
+                problem.matrix[members],
+                problem.label[members],
+                fit_intercept=problem.fit_intercept,
+            )
+            witness = self.search(part, NearestHulls(tol=_ENOUGH)).witness
+            self.bound(members[witness.rows], witness.multipliers)
+
+
+# -- Rows that contradict each other by themselves: a proof of one or two rows --------------------
+
+
+Array = NDArray[np.float64]
+
+
+def contradiction(problem: Problem) -> tuple[Rows, list[Fraction]] | None:
+    """Two equal samples of different classes, or without an intercept a sample that is zero."""
+    hashes = problem.row_hashes
+    if not problem.fit_intercept:
+        for i in np.flatnonzero(hashes == 0).tolist():
+            if not _sample(problem, i).any():
+                return np.array([i * (1 if problem.binary else problem.K - 1)]), [Fraction(1)]
+    ranked = np.sort(hashes)
+    if not (ranked[1:] == ranked[:-1]).any():
+        return None
+    order = np.argsort(hashes, kind="stable")
+    same = hashes[order[1:]] == hashes[order[:-1]]
+    other = problem.label[order[1:]] != problem.label[order[:-1]]
+    for at in np.flatnonzero(same & other).tolist():
+        i, j = sorted((int(order[at]), int(order[at + 1])))
+        if np.array_equal(_sample(problem, i), _sample(problem, j)):
+            pair = np.array([i, j])
+            rows = kesler_rows(problem, pair, problem.label[pair[::-1]])
+            return rows, [Fraction(1, 2)] * 2
+    return None
+
+
+def _sample(problem: Problem, i: int) -> Array:
+    row = problem.matrix[[i]]
+    return np.ravel(row if isinstance(row, np.ndarray) else row.toarray())
+
+
+# -- Writing a verdict down: rows of the search become samples of the caller ----------------------
+
+
+def named(problem: Problem, rows: Rows, multipliers: tuple[Fraction, ...]) -> dict[str, Any]:
+    """Reflected rows, in order, as samples and rivals."""
+    order = np.argsort(rows)
+    rows = np.asarray(rows)[order]
+    multipliers = tuple(multipliers[i] for i in order)
+    samples = np.array([problem.sample_of(int(r)) for r in rows], dtype=np.int64)
+    rivals = None
+    if not problem.binary:
+        rivals = np.array([problem.rival_of(int(r)) for r in rows], dtype=np.int64)
+    return {"rows": samples, "rivals": rivals, "multipliers": multipliers}
+
+
+def proof_of(problem: Problem, **fields: Any) -> Proof:
+    """A proof about a problem."""
+    names = problem.feature_names
+    return Proof(
+        classes=problem.classes,
+        fit_intercept=problem.fit_intercept,
+        n_samples=problem.n,
+        n_features=problem.d,
+        feature_names=None if names is None else tuple(names),
+        fingerprint=problem.fingerprint,
+        **fields,
+    )
+
+
+# -- The time there is to answer a question -------------------------------------------------------
+
+
+class TimeUpError(Exception):
+    """The time limit was reached."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When the question was asked, and for how many seconds it may be thought about."""
+
+    begin: float
+    time_limit: float | None
+
+    def left(self) -> float | None:
+        """Seconds that are left, None for any number."""
+        return None if self.time_limit is None else self.time_limit - self.spent()
+
+    def spent(self) -> float:
+        """Seconds since the question was asked."""
+        return time.perf_counter() - self.begin
+
+    def tick(self, ahead: float = 0.0) -> None:
+        """Stop when the time is up, or will be before the end of what takes so long."""
+        left = self.left()
+        if left is not None and left <= ahead:
+            raise TimeUpError
+
+    def search(
+        self, problem: Problem, solver: Any, *, start: Any = None, steps: int | None = None
+    ) -> Outcome[Any]:
+        """Drive a solver within the time that is left."""
+        self.tick()
+        state = solver.init(problem, start=start)
+        left = self.left()
+        seconds = None if left is None else max(left, 0.0)
+        outcome = drive(problem, solver, state, limits=Limits(steps=steps, seconds=seconds))
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        return outcome
+
+    def run(self, problem: Problem, solver: Any, *, start: Any = None) -> Outcome[Any]:
+        """The same for a search whose unfinished state is of no use."""
+        outcome = self.search(problem, solver, start=start)
+        if outcome.status is Status.TIME_LIMIT:
+            raise TimeUpError
+        return outcome

@@ -1,0 +1,133 @@
+"""The last digits of a small machine: solve the optimality conditions for the rows in play.
+
+Given a point near the optimum, every row is taken to be outside the street (alpha = 0), inside
+(alpha = C s) or on its edge (y f = 1). What is left are linear equations. Several guesses of
+what counts as "on the edge" are tried, and the best point is kept; none is worse than the one
+given. Osborne, Presnell, Turlach 2000 and Stellato et al. 2020 (OSQP) do likewise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem, against_rest
+from linsep.core.protocol import Witness
+from linsep.solvers.hinge.dual_cd import DualCD
+from linsep.solvers.hinge.dual_point import best_offset, dual_value
+
+Array = NDArray[np.float64]
+
+_EDGES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
+_LARGEST = 600  # equations
+
+
+def polish(problem: Problem, witness: Witness, C: float, loss: str) -> Witness:
+    """A witness at least as good; the offset is the middle of the best ones."""
+    alpha = np.zeros(problem.n)
+    alpha[witness.rows] = witness.multipliers
+    X = problem.matrix
+    Z = np.asarray(X.toarray() if problem.sparse else X, dtype=np.float64) * problem.sign[:, None]
+    cost = C * problem.weight
+    best_a, best_primal = _with_offset(problem, C, loss, witness.a)
+    best_dual = dual_value(problem, loss, C, alpha, np.zeros(problem.d + 1), fresh=True)[1]
+    for edge in _EDGES:
+        values = Z @ best_a[:-1] + problem.sign * best_a[-1]
+        if loss == "hinge":
+            found = _hinge(problem, Z, cost, values, edge)
+        else:
+            found = _squared(problem, Z, cost, values) if edge == _EDGES[0] else None
+        if found is None or not np.isfinite(found).all():
+            continue
+        a = np.append(found @ Z, best_a[-1])
+        a, primal = _with_offset(problem, C, loss, a)
+        if primal < best_primal:
+            best_a, best_primal = a, primal
+        feasible = np.clip(found, 0.0, cost if loss == "hinge" else np.inf)
+        dual = dual_value(problem, loss, C, feasible, a, fresh=True)[1]
+        if dual > best_dual:
+            alpha, best_dual = feasible, dual
+        if best_primal - best_dual <= 1e-13 * best_primal:
+            break
+    if best_primal - best_dual > 1e-5 * best_primal:
+        alpha = _swept(problem, C, loss, alpha, best_dual)
+    alpha[alpha < 1e-12 * alpha.max(initial=0.0)] = 0.0
+    rows = np.flatnonzero(alpha)
+    return Witness(a=best_a, rows=rows, multipliers=alpha[rows], claim="dual")
+
+
+def _swept(problem: Problem, C: float, loss: str, alpha: Array, known: float) -> Array:
+    """Sweeps of coordinate descent: they see what rounding hides from the equations."""
+    solver = DualCD(C, loss, tol=1e-12)
+    state = solver.init(problem, start=alpha)
+    for _ in range(40):
+        solver.advance(problem, state, 8)
+        dual = dual_value(problem, loss, C, state.alpha, state.a, fresh=True)[1]
+        if dual > known:
+            alpha, known = state.alpha.copy(), dual
+    return alpha
+
+
+def polish_parts(problem: Problem, witness: Witness, C: float, loss: str) -> Witness:
+    """The same for each class against the rest; row i of class k has number k n + i."""
+    n, blocks = problem.n, witness.a.reshape(problem.K, -1)
+    part_of, row = np.divmod(witness.rows, n)
+    done = []
+    for k in range(problem.K):
+        own = part_of == k
+        part = Witness(a=blocks[k], rows=row[own], multipliers=witness.multipliers[own])
+        done.append(polish(against_rest(problem, k), part, C, loss))
+    return Witness(
+        a=np.concatenate([part.a for part in done]),
+        rows=np.concatenate([part.rows + k * n for k, part in enumerate(done)]),
+        multipliers=np.concatenate([part.multipliers for part in done]),
+        claim="dual",
+    )
+
+
+def _with_offset(problem: Problem, C: float, loss: str, a: Array) -> tuple[Array, float]:
+    """The best offset for the weights, and the objective."""
+    w = a[:-1]
+    b, total = best_offset(problem, loss, problem.product(w), float(a[-1]))
+    return np.append(w, b), 0.5 * float(w @ w) + C * total
+
+
+def _hinge(problem: Problem, Z: Array, cost: Array, values: Array, edge: float) -> Array | None:
+    """alpha with y f = 1 on the edge: [Z Z', y; y', 0] [alpha; b] = [1 - Z w; -balance]."""
+    on = np.abs(values - 1.0) <= edge
+    inside = values < 1.0 - edge
+    alpha = np.where(inside, cost, 0.0)
+    k = int(on.sum())
+    if k > _LARGEST:
+        return None
+    if k == 0:
+        return alpha
+    E, y = Z[on], problem.sign[on]
+    w = alpha @ Z
+    right = 1.0 - E @ w
+    if problem.fit_intercept:
+        matrix = np.block([[E @ E.T, y[:, None]], [y[None, :], np.zeros((1, 1))]])
+        right = np.append(right, -float(alpha @ problem.sign))
+    else:
+        matrix = E @ E.T
+    scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1), 1e-300))
+    solved = np.linalg.lstsq(matrix * scale[:, None] * scale, right * scale, rcond=1e-13)[0]
+    alpha[on] = (solved * scale)[:k]
+    return alpha
+
+
+def _squared(problem: Problem, Z: Array, cost: Array, values: Array) -> Array | None:
+    """alpha = 2 c u on the rows inside, from the equations of the dual."""
+    inside = values < 1.0
+    k = int(inside.sum())
+    if k == 0 or k > _LARGEST:
+        return None
+    E, y = Z[inside], problem.sign[inside]
+    matrix = E @ E.T + np.diag(0.5 / cost[inside])
+    right = np.ones(k)
+    if problem.fit_intercept:
+        matrix = np.block([[matrix, y[:, None]], [y[None, :], np.zeros((1, 1))]])
+        right = np.append(right, 0.0)
+    alpha = np.zeros(problem.n)
+    alpha[inside] = np.linalg.lstsq(matrix, right, rcond=1e-15)[0][:k]
+    return alpha

@@ -1,0 +1,1 @@
+"""Nearest points of convex hulls and cones: separation and maximum margins."""

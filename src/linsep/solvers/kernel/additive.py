@@ -1,0 +1,810 @@
+"""Support vector machine with an additive kernel, at cost linear in the data.
+
+Problem: max sum alpha_i - 1/2 sum alpha_i alpha_j y_i y_j K_ij, 0 <= alpha_i <= C s_i,
+         sum alpha_i y_i = 0, with K(x, z) = sum_k M_p(x_k, z_k).
+Step:    choose the rows that violate the optimality conditions most, solve their problem by
+         pairs (SMO, second order), and bring the scores of all rows up to date through the
+         functions h_k (kernels/additive.py), which takes no kernel matrix.
+Stop:    duality gap, with the best offset for the present scores.
+Papers:  Joachims 1999 (working sets), Maji, Berg, Malik 2008 (intersection kernel by running
+         sums), Wu 2012 (power mean kernels).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from linsep.core.compile import inner, routine
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+from linsep.kernels.additive import Levels, levels_of
+from linsep.solvers.kernel.additive_rows import (
+    assembled,
+    kernel_block,
+    roomy,
+    share_blocks,
+    taken_from,
+)
+from linsep.solvers.kernel.interior import interior_point
+from linsep.solvers.kernel.pairs import (
+    LANES,
+    add_some_rows,
+    best_offset,
+    movable,
+    pairs_of_block,
+    solve_block,
+)
+
+Array = NDArray[np.float64]
+
+_FRESH = 64  # steps after which the scores are computed anew, against rounding
+_STEPS = 20  # pairs for each row of a working set, before Newton's method takes over
+_ROUNDS = 20
+_CLOSE = 0.3  # largest violation from which Newton's method finishes what pairs began
+_SHARE = 0.1  # of the largest violation that pairs leave in a working set
+_NEAR = 1e-3  # largest violation from which a small problem is solved to rounding
+_CROWDED = 0.75  # share of a working set that free variables may fill before all of them move
+_ITERATIONS = 30
+_TURNS = 3
+_COARSE = 1e-4  # gap for which kernel values in float32 will do inside a working set
+
+
+@dataclass(frozen=True)
+class AdditiveSMO:
+    """Settings of the working set method.
+
+    Parameters
+    ----------
+    power : float
+        p <= 0; -inf is the intersection kernel, -1 chi-square.
+    C : float
+    tol : float
+        Relative duality gap.
+    size : int
+        Rows of the first working set, and of the whole problem if it has no more.
+    most : int
+        Rows up to which the working set grows with the free variables.
+    seed : int
+        Chooses the first working set.
+    """
+
+    power: float
+    C: float = 1.0
+    tol: float = 1e-3
+    size: int = 512
+    most: int = 3072
+    seed: int = 0
+
+    unit: ClassVar[str] = "working set"
+
+    def init(self, problem: Problem, *, start: Any = None) -> AdditiveState:
+        """alpha = 0, or dual variables given, made feasible."""
+        levels = levels_of(problem, self.power)
+        state = AdditiveState(
+            alpha=np.zeros(problem.n),
+            score=np.zeros(problem.n),
+            block=np.zeros((0, 0), dtype=np.float32 if self.short(levels) else np.float64),
+        )
+        if start is not None:
+            state.alpha = feasible(problem, np.asarray(start, dtype=np.float64), self.C)
+        refresh(self, problem, state)
+        measure(self, problem, state)
+        return state
+
+    def advance(self, problem: Problem, state: AdditiveState, steps: int, log: Log = NO_LOG) -> int:
+        """Up to ``steps`` working sets."""
+        levels = levels_of(problem, self.power)
+        taken = 0
+        while taken < steps and not state.status.done:
+            self._step(problem, levels, state)
+            taken += 1
+        return taken
+
+    def prepare(self, problem: Problem) -> None:
+        """What all classes of a problem share; made once."""
+        levels = levels_of(problem, self.power)
+        share_blocks(levels, self.short(levels), partial(first_set, self, levels))
+
+    def short(self, levels: Levels) -> bool:
+        """Whether kernel values in float32 will do inside a working set."""
+        return self.tol >= _COARSE and roomy(levels)
+
+    def status(self, state: AdditiveState) -> Status:
+        """Pure."""
+        return state.status
+
+    def witness(self, problem: Problem, state: AdditiveState) -> Witness:
+        """The offset and the dual variables; they say all about the function."""
+        rows = np.flatnonzero(state.alpha)
+        return Witness(
+            a=np.array([state.offset]), rows=rows, multipliers=state.alpha[rows], claim="dual"
+        )
+
+    # -- one step ---------------------------------------------------------------------------
+
+    def _step(self, problem: Problem, levels: Levels, state: AdditiveState) -> None:
+        state.steps += 1
+        if creeps(problem, state):
+            self._rescue(problem, levels, state)
+            return
+        y, top = problem.sign, self.C * problem.weight
+        f = state.score - y
+        width = next_set(self, problem, levels, state, f, top)
+        if width <= 0.0:
+            self._stand_still(problem, state)
+            return
+        rows = state.rows
+        q = len(rows)
+        K = state.block
+        values = np.zeros((4, len(K)))
+        values[0, :q], values[1, :q] = y[rows], top[rows]
+        values[2, :q], values[3, :q] = state.alpha[rows], f[rows]
+        eps, limit = max(_SHARE * width, 1e-13), _STEPS * q
+        part = values[0], values[1], values[2], values[3]
+        taken = solve_set(K, *part, eps, limit)
+        if taken >= limit or width < (_NEAR if q == problem.n else _CLOSE):
+            taken += self._polish(K, part, 0.01 * eps)
+        change = values[2, :q] - state.alpha[rows]
+        moved = np.flatnonzero(change)
+        if taken == 0 or not moved.size:
+            self._stand_still(problem, state)
+            return
+        state.n_updates += int(taken)
+        state.alpha[rows] = values[2, :q]
+        state.age += 1
+        if state.age >= _FRESH:
+            refresh(self, problem, state)
+        else:
+            self._add(problem, levels, state, rows[moved], (change * y[rows])[moved])
+            if int(((state.alpha > 0) & (state.alpha < top)).sum()) > _CROWDED * self.most:
+                self._subspace(problem, levels, state, top)
+        measure(self, problem, state)
+
+    def _polish(self, K: Any, part: tuple[Array, Array, Array, Array], eps: float) -> int:
+        """Newton's method on the free variables, and pairs for those that come in between."""
+        taken, q = 0, len(K)
+        for _ in range(_ROUNDS):
+            steps = newton_rounds(K, *part, eps, 1)
+            pairs = solve_set(K, *part, eps, 4 * q) if steps else 0
+            taken += steps + pairs
+            if pairs < 4 * q:
+                break
+        return taken
+
+    def _subspace(self, problem: Problem, levels: Levels, state: AdditiveState, top: Array) -> None:
+        """All free variables at once: they are more than a working set holds."""
+        y = problem.sign
+        for _ in range(_TURNS):
+            rows, change, products = subspace_step(
+                levels, y, top, state.alpha, state.score, _ITERATIONS
+            )
+            state.work += 2 * products * len(rows) / problem.n
+            new = np.clip(state.alpha[rows] + y[rows] * change, 0.0, top[rows])
+            change = (new - state.alpha[rows]) * y[rows]
+            state.alpha[rows] = new
+            moved = np.flatnonzero(change)
+            if not moved.size:
+                return
+            state.n_updates += 1
+            self._add(problem, levels, state, rows[moved], change[moved])
+            if ((new > 0) & (new < top[rows])).all():
+                return
+
+    def _add(
+        self,
+        problem: Problem,
+        levels: Levels,
+        state: AdditiveState,
+        rows: NDArray[np.int64],
+        change: Array,
+    ) -> None:
+        levels.add_product(rows, change, state.score)
+        state.work += 1 + len(rows) / problem.n
+
+    def _stand_still(self, problem: Problem, state: AdditiveState) -> None:
+        """No pair of the working set moves: rounding, or an optimum."""
+        if state.age == 0:
+            state.idle += 4
+        refresh(self, problem, state)
+        state.rows, state.block = state.rows[:0], state.block[:0, :0]
+        measure(self, problem, state)
+
+    # -- small problems that creep -------------------------------------------------------------
+
+    def _rescue(self, problem: Problem, levels: Levels, state: AdditiveState) -> None:
+        """The answers of the interior point method, if their gap is smaller."""
+        state.rescued = 1
+        state.idle = 0
+        y, rows = problem.sign, np.arange(problem.n)
+        state.rows, state.block = state.rows[:0], state.block[:0, :0]
+        best, gap = state.alpha, state.primal - state.dual
+        K = kernel_block(levels, rows, rows)
+        for alpha in interior_point(K, y, self.C * problem.weight, True):
+            self._judge(problem, state, feasible(problem, alpha, self.C))
+            if state.primal - state.dual < gap:
+                best, gap = state.alpha, state.primal - state.dual
+            if state.status is Status.CERTIFIED:
+                return
+        self._judge(problem, state, best)
+
+    def _judge(self, problem: Problem, state: AdditiveState, alpha: Array) -> None:
+        state.alpha = alpha
+        refresh(self, problem, state)
+        measure(self, problem, state)
+
+
+# -- The numbers that change while an additive machine is trained ---------------------------------
+
+
+@dataclass(kw_only=True)
+class AdditiveState(State):
+    """Dual variables, scores without offset, and the working set with its kernel values."""
+
+    alpha: Array
+    score: Array
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    block: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    offset: float = 0.0
+    primal: float = np.inf
+    dual: float = 0.0
+    best: float = -np.inf
+    idle: int = 0
+    age: int = 0
+    work: float = 0.0
+    rescued: int = 0
+    wide: int = 0
+    """1 once kernel values in float32 did not do inside a working set."""
+
+    @property
+    def passes(self) -> float:
+        """Products with the kernel matrix, two passes each."""
+        return self.work
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap."""
+        if not np.isfinite(self.primal):
+            return np.inf
+        return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0
+
+
+# -- The working set of an additive machine, and its kernel values --------------------------------
+#
+# It holds the free variables it had and the rows that violate the optimality conditions most:
+# those whose f is on the wrong side of the middle of the free ones. The first set is a random
+# one, the same for all classes, so that its kernel values are computed once.
+
+
+Index = NDArray[np.int64]
+
+_BAND = 0.02  # share of the largest violation that is none
+_LEAST = 64  # rows of either class in the first set
+
+
+def next_set(
+    solver: Any, problem: Problem, levels: Levels, state: AdditiveState, f: Array, top: Array
+) -> float:
+    """Put the next working set into the state; gives back the largest violation."""
+    n, short = problem.n, solver.short(levels) and not state.wide
+    up, low = movable(problem.sign, top, state.alpha)
+    least, most = float(f[up].min()), float(f[low].max())
+    if n <= solver.size:
+        if len(state.rows) != n:
+            _take(levels, state, state.rows[:0], np.arange(n), short)
+        return most - least
+    if most <= least:
+        return 0.0
+    if state.steps == 1 and not state.alpha.any():
+        _begin(solver, problem, levels, state, short)
+        return most - least
+    free = up & low
+    middle = float(np.median(f[free])) if free.any() else 0.5 * (least + most)
+    urgent = np.maximum(np.where(up, middle - f, 0.0), np.where(low, f - middle, 0.0))
+    urgent[urgent <= _BAND * (most - least)] = 0.0
+    for side, value in ((up, least), (low, most)):  # a pair that violates most is always there
+        urgent[np.flatnonzero(side & (f == value))[0]] = most - least
+    kept = _kept(solver, state, free | (urgent > 0), urgent)
+    urgent[state.rows[kept]] = 0.0
+    room = min(max(solver.size, len(kept)), solver.most - len(kept))
+    _take(levels, state, kept, _largest(urgent, room), short)
+    return most - least
+
+
+def first_set(solver: Any, levels: Levels) -> Index:
+    """Some rows to begin with, chosen by the seed."""
+    cheap = np.isneginf(levels.power)
+    count = min(max(solver.size, levels.n // 4), (4 if cheap else 2) * solver.size, levels.n)
+    if count > LANES:
+        count -= count % LANES
+    return np.sort(np.random.default_rng(solver.seed).choice(levels.n, count, replace=False))
+
+
+def _begin(
+    solver: Any, problem: Problem, levels: Levels, state: AdditiveState, short: bool
+) -> None:
+    """The first set, and some more of a class that it has few rows of."""
+    rows, block = levels.__dict__.get("_first", (None, None))
+    if rows is None or block.dtype != (np.float32 if short else np.float64):
+        rows = first_set(solver, levels)
+        state.rows = state.rows[:0]
+        _take(levels, state, state.rows, rows, short)
+    else:
+        state.rows, state.block = rows, block  # shared: blocks are read only
+    for sign in (-1.0, 1.0):
+        missing = _LEAST - int((problem.sign[rows] == sign).sum())
+        if missing > 0:
+            others = np.setdiff1d(np.flatnonzero(problem.sign == sign), rows)
+            _take(levels, state, np.arange(len(state.rows)), others[:missing], short)
+
+
+def _kept(solver: Any, state: AdditiveState, useful: Any, urgent: Array) -> Index:
+    """Places of the last working set that stay: those of use, the most urgent if too many."""
+    places = np.flatnonzero(useful[state.rows])
+    room = solver.most - solver.size // 2
+    if len(places) > room:
+        order = np.argsort(-urgent[state.rows[places]], kind="stable")
+        places = np.sort(places[order[:room]])
+    return places
+
+
+def _largest(urgent: Array, count: int) -> Index:
+    """The rows that are most urgent, of those that are at all."""
+    rows = np.flatnonzero(urgent)
+    if len(rows) > count:
+        rows = np.sort(rows[np.argpartition(-urgent[rows], count)[:count]])
+    return rows
+
+
+def _take(levels: Levels, state: AdditiveState, kept: Index, new: Index, short: bool) -> None:
+    """The working set: some of the last one, by their places in it, and new rows.
+
+    The block is padded to whole lanes with rows that take no part.
+    """
+    if not len(new) and len(kept) == len(state.rows):
+        return
+    rows = np.concatenate([state.rows[kept], new])
+    if len(new):
+        fresh = kernel_block(levels, new, rows if len(kept) else new, short)
+    else:
+        fresh = np.empty((0, len(rows)), dtype=state.block.dtype)
+    state.block = assembled(state.block, kept, fresh)
+    state.rows = rows
+
+
+# -- Which rows a working set takes, and points of the box ----------------------------------------
+
+
+def edges(y: Array, top: Array, a: Array, score: Array) -> tuple[float, float]:
+    """Least f of those that may grow, largest of those that may fall."""
+    up, low = movable(y, top, a)
+    f = score - y
+    return float(f[up].min()), float(f[low].max())
+
+
+def feasible(problem: Problem, alpha: Array, C: float) -> Array:
+    """In the box, and balanced by scaling the heavier class down."""
+    alpha = np.clip(alpha, 0.0, C * problem.weight)
+    positive = problem.sign > 0
+    plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
+    if min(plus, minus) == 0.0:
+        return np.zeros_like(alpha)
+    alpha[positive if plus > minus else ~positive] *= min(plus, minus) / max(plus, minus)
+    return alpha
+
+
+def project(point: Array, low: Array, high: Array, total: float) -> Array:
+    """The nearest point of the box whose entries have the given sum."""
+    span = float(np.abs(point).max() + np.abs(high).max() + np.abs(low).max()) + 1e-300
+    left, right = -span, span
+    for _ in range(100):
+        shift = 0.5 * (left + right)
+        if float(np.clip(point - shift, low, high).sum()) > total:
+            left = shift
+        else:
+            right = shift
+    out: Any = np.clip(point - right, low, high)
+    inside = (out > low) & (out < high)
+    if inside.any():  # what the bisection leaves
+        out[inside] += (total - float(out.sum())) / int(inside.sum())
+        np.clip(out, low, high, out=out)
+    return np.asarray(out)
+
+
+# -- What a dual point of an additive machine is worth: scores, objective, bound and status -------
+
+
+_IDLE = 12
+_RESCUE = 2000  # rows up to which an interior point method helps out
+_EXACT = 1e-10
+_SMALL = 512
+
+
+def refresh(solver: Any, problem: Problem, state: AdditiveState) -> None:
+    """Scores from the dual variables alone."""
+    state.score[:] = 0.0
+    state.age = 0
+    rows = np.flatnonzero(state.alpha)
+    if rows.size:
+        levels = levels_of(problem, solver.power)
+        levels.add_product(rows, (state.alpha * problem.sign)[rows], state.score)
+        state.work += 1 + len(rows) / problem.n
+
+
+def measure(solver: Any, problem: Problem, state: AdditiveState) -> None:
+    """Objective, bound and status."""
+    y, cost = problem.sign, solver.C * problem.weight
+    state.offset = best_offset(y, cost, state.score - y)
+    squared = max(float((state.alpha * y) @ state.score), 0.0)
+    margin = y * (state.score + state.offset)
+    state.primal = 0.5 * squared + float(cost @ np.maximum(0.0, 1.0 - margin))
+    state.dual = float(state.alpha.sum()) - 0.5 * squared
+    if state.primal - state.dual > solver.tol * state.primal:
+        _stretch(solver, cost, state, squared, float(margin.min()))
+    if not np.isfinite(state.primal):
+        state.status = Status.DIVERGED
+        return
+    better = state.dual > state.best + 1e-13 * abs(state.best)
+    state.idle = 0 if better else state.idle + 1
+    state.best = max(state.best, state.dual)
+    if state.primal - state.dual <= solver.tol * state.primal:
+        if problem.n > min(solver.size, _SMALL) or _exact(solver, problem, state):
+            state.status = Status.CERTIFIED
+        else:
+            state.status = Status.CERTIFIED if state.idle > 2 else Status.RUNNING
+    else:
+        stuck = state.idle > _IDLE and not creeps(problem, state)
+        if stuck and state.block.dtype == np.float32:  # once more, in double precision
+            state.wide, state.idle = 1, 0
+            state.rows, state.block = state.rows[:0], np.zeros((0, 0))
+            stuck = False
+        state.status = Status.STALLED if stuck else Status.RUNNING
+
+
+def _stretch(solver: Any, cost: Array, state: AdditiveState, squared: float, least: float) -> None:
+    """s f has no losses for s = 1 / least margin: with a huge C that is the better machine."""
+    s = 1.0 / least if least > 0 else np.inf
+    primal = 0.5 * squared * s * s
+    if not (primal < state.primal and (s * state.alpha <= cost).all()):
+        return
+    dual = s * float(state.alpha.sum()) - primal
+    if primal - dual <= solver.tol * primal:
+        for array in (state.alpha, state.score):
+            array *= s
+        state.offset, state.dual = s * state.offset, dual
+    state.primal = primal  # of s f, which is worth scaling to once it is proved
+
+
+def _exact(solver: Any, problem: Problem, state: AdditiveState) -> bool:
+    """Small problems are solved until no row violates its condition."""
+    least, most = edges(problem.sign, solver.C * problem.weight, state.alpha, state.score)
+    return most - least <= _EXACT
+
+
+def creeps(problem: Problem, state: AdditiveState) -> bool:
+    """Whether it takes so long that a method of n^3 operations is worth its price."""
+    slow = state.n_updates > problem.n**2 // 3 + 1000 or state.idle > _IDLE
+    return slow and not state.rescued and problem.n <= _RESCUE
+
+
+# -- Newton steps on the free variables of a working set ------------------------------------------
+#
+# Pairs of variables converge slowly where many variables are free. The variables strictly inside
+# their box have a linear system instead: K d + mu = -f, sum d = 0. Those that its solution puts
+# outside of the box are held at the bound they pass, by one more condition each on the same
+# factor of K, until all others stay inside. Where too many pass, the solution is projected onto
+# the box. A step goes as far as the dual objective grows; it never falls.
+
+
+_RIDGES = {8: 1e-14, 4: 1e-6}  # share of the diagonal that rounding may take from the matrix
+_HELD = 0.25  # share of the free variables that may be held
+_TRIES = 8
+
+
+def newton_rounds(K: Any, y: Array, top: Array, a: Array, f: Array, eps: float, rounds: int) -> int:
+    """Steps on the free variables, in place, until no violation among them exceeds eps.
+
+    Variables that reach a bound stay there. Gives back the number of steps taken.
+    """
+    for taken in range(rounds):
+        free = np.flatnonzero((a > 0) & (a < top))
+        if len(free) < 2 or float(np.ptp(f[free])) <= eps:
+            return taken
+        beta, bound = a[free] * y[free], top[free] * y[free]
+        change = _change(
+            taken_from(K, free, free), f[free], beta,
+            np.minimum(0.0, bound), np.maximum(0.0, bound),
+        )  # fmt: skip
+        slope = 0.0 if change is None else float(change @ f[free])
+        if change is None or not slope < 0:
+            return taken
+        image = change.astype(K.dtype) @ K[free]
+        curvature = float(change @ image[free])
+        t = 1.0 if curvature <= 0 else min(1.0, -slope / curvature)
+        a[free] = np.clip((beta + t * change) * y[free], 0.0, top[free])
+        f += t * image[: len(f)]
+    return rounds
+
+
+def _change(K: Any, f: Array, beta: Array, low: Array, high: Array) -> Array | None:
+    """Where to go from beta, or None where rounding spoils the system."""
+    solve = _factored(K)
+    if solve is None:
+        return None
+    found = solve(np.column_stack([f.mean() - f, np.ones(len(f))]))
+    if not np.isfinite(found).all():
+        return None
+    change = _on_a_face(solve, found, beta, low, high)
+    if change is None:
+        step = found[:, 0] - found[:, 1] * (found[:, 0].sum() / found[:, 1].sum())
+        change = project(beta + step, low, high, float(beta.sum())) - beta
+    return change if np.isfinite(change).all() else None
+
+
+def _on_a_face(
+    solve: Callable[[Array], Array], found: Array, beta: Array, low: Array, high: Array
+) -> Array | None:
+    """The minimum with some variables held at bounds and the others inside; None if not found.
+
+    With Z = K^-1 [1, e_h ...] it is d = z - Z m, where m makes the sum zero and d_h what it must
+    be for the variables h that are held.
+    """
+    z, Z = found[:, 0], found[:, 1:]
+    held = np.zeros(0, dtype=np.int64)
+    goal = np.zeros(0)
+    for _ in range(_TRIES):
+        system = np.vstack([Z.sum(axis=0), Z[held]])
+        right = np.append(z.sum(), z[held] - goal)
+        try:
+            change = z - Z @ np.linalg.solve(system, right)
+        except np.linalg.LinAlgError:
+            return None
+        change[held] = goal
+        point = beta + change
+        out = np.flatnonzero((point < low) | (point > high))
+        out = out[~np.isin(out, held)]
+        if not len(out):
+            return np.asarray(change)
+        if not len(held) + len(out) <= _HELD * len(beta):
+            return None
+        unit = np.zeros((len(beta), len(out)))
+        unit[out, np.arange(len(out))] = 1.0
+        Z = np.hstack([Z, solve(unit)])
+        goal = np.append(goal, np.where(point[out] < low[out], low[out], high[out]) - beta[out])
+        held = np.append(held, out)
+    return None
+
+
+def _factored(K: Any) -> Callable[[Array], Array] | None:
+    """What multiplies by the inverse of K, nearly; None where rounding spoils it."""
+    scale = float(K.diagonal().max())
+    if not scale > 0:
+        return None
+    own = np.arange(len(K))
+    short = K.dtype == np.float32
+    factorise, solve = (lapack.spotrf, lapack.spotrs) if short else (lapack.dpotrf, lapack.dpotrs)
+    ridge = _RIDGES[K.dtype.itemsize]
+    while ridge < 1e-2:
+        system = K.copy().T  # by columns, as LAPACK wants it
+        system[own, own] += ridge * scale
+        factor, info = factorise(system, lower=1, overwrite_a=1)
+        if info == 0:
+            break
+        ridge *= 100.0
+    else:
+        return None
+
+    def inverse(right: Array) -> Array:
+        return np.asarray(solve(factor, right.astype(K.dtype), lower=1)[0], dtype=np.float64)
+
+    return inverse
+
+
+# -- A step of all free variables at once, where they are more than a working set holds -----------
+#
+# The variables strictly inside their box solve K d + mu = -f, sum d = 0. Conjugate gradients need
+# products with K only, which cost one pass over the free rows. The end point is projected onto
+# the box, and the exact minimum on the way there is taken, so the dual objective never falls.
+
+
+_REDUCTION = 0.05  # of the residual
+
+
+def subspace_step(
+    levels: Levels, y: Array, top: Array, alpha: Array, score: Array, iterations: int
+) -> tuple[NDArray[np.int64], Array, int]:
+    """Rows, their change of y alpha, and the number of products with K."""
+    rows = np.flatnonzero((alpha > 0) & (alpha < top))
+    f = score[rows] - y[rows]
+    beta = alpha[rows] * y[rows]
+    low, high = np.minimum(0.0, top[rows] * y[rows]), np.maximum(0.0, top[rows] * y[rows])
+    step, products = _conjugate(levels, rows, f, iterations)
+    goal = project(beta + step, low, high, float(beta.sum()))
+    change = goal - beta
+    slope = float(change @ f)
+    if not slope < 0:
+        return rows, np.zeros(len(rows)), products
+    curvature = float(change @ levels.product_at(rows, change))
+    t = 1.0 if curvature <= 0 else min(1.0, -slope / curvature)
+    return rows, t * change if t < 1.0 else change, products + 1
+
+
+def _conjugate(
+    levels: Levels, rows: NDArray[np.int64], f: Array, iterations: int
+) -> tuple[Array, int]:
+    """Conjugate gradients on the vectors of sum zero."""
+    step = np.zeros(len(rows))
+    rest = f.mean() - f
+    p, size = rest.copy(), float(rest @ rest)
+    goal = _REDUCTION**2 * size
+    for k in range(iterations):
+        q = levels.product_at(rows, p)
+        q -= q.mean()
+        curvature = float(p @ q)
+        if not curvature > 1e-14 * float(p @ p):
+            return step, k + 1
+        t = size / curvature
+        step += t * p
+        rest -= t * q
+        new = float(rest @ rest)
+        if new <= goal:
+            return step, k + 1
+        p *= new / size
+        p += rest
+        size = new
+    return step, iterations
+
+
+# -- The problem of a working set: pairs of variables, in smaller sets where it is large ----------
+
+
+_INNER = 256  # rows of a smaller set
+
+
+def solve_set(K: Any, y: Array, top: Array, a: Array, f: Array, eps: float, limit: int) -> int:
+    """Change a and f until no violation exceeds eps; gives back the steps taken.
+
+    The arrays are padded to whole lanes with rows of y = 0.
+    """
+    q, m = len(y), _INNER
+    if q <= 2 * m:
+        scratch, likely = np.zeros((6, q)), 8 * q * min(limit, 2 * q)
+        return int(solve_block(K, y, top, a, f, eps, limit, scratch, size=K.size, work=likely))
+    rows, moved = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
+    steps = solve_in_sets(
+        K, y, top, a, f, eps, limit, rows, np.zeros((m, m), dtype=K.dtype),
+        np.zeros(q, dtype=bool), np.zeros((2, q)), np.zeros((4, m)), np.zeros((6, m)), moved,
+        np.zeros(m), size=K.size, work=400 * q,
+    )  # fmt: skip
+    return int(steps)
+
+
+# -- Inner loop of an additive machine: a large working set, worked on in small ones --------------
+#
+# A step of a pair costs as much as the set has rows, and the kernel values of a small set stay in
+# the cache. What a small set changes is brought to the others by rows of the kernel matrix.
+
+
+@inner
+def _choose(value, taken, count, place, chosen):
+    """The rows with the smallest values, as far as these are finite; they are marked as taken."""
+    if count >= len(value):
+        limit = np.inf
+    else:
+        limit = np.partition(value, count)[count]
+    found = 0
+    for k in range(len(value)):  # those below the limit are no more than count
+        if value[k] < limit and not taken[k]:
+            chosen[place + found] = k
+            taken[k] = True
+            found += 1
+    for k in range(len(value)):
+        if found == count:
+            break
+        if value[k] == limit and value[k] < np.inf and not taken[k]:
+            chosen[place + found] = k
+            taken[k] = True
+            found += 1
+    return found
+
+
+@inner
+def _fill(taken, place, chosen):
+    """Any rows, so that the set has its size."""
+    for k in range(len(taken)):
+        if place == len(chosen):
+            break
+        if not taken[k]:
+            chosen[place] = k
+            taken[k] = True
+            place += 1
+
+
+@inner
+def _values(f, y, c, a, taken, up, low):
+    """f where y alpha may grow, -f where it may fall, infinity elsewhere and where taken.
+
+    Gives back the largest violation of all rows.
+    """
+    least, most = np.inf, np.inf
+    for k in range(len(f)):
+        grows, falls = a[k] < c[k], a[k] > 0.0
+        if y[k] < 0.0:
+            grows, falls = falls, grows
+        mine = f[k] if grows and y[k] != 0.0 else np.inf
+        least = mine if mine < least else least
+        up[k] = np.inf if taken[k] else mine
+        mine = -f[k] if falls and y[k] != 0.0 else np.inf
+        most = mine if mine < most else most
+        low[k] = np.inf if taken[k] else mine
+    return -most - least
+
+
+@inner
+def _square(K, rows, half, square):
+    """Kernel values of a small set whose first rows are the last ones of the set before."""
+    m = len(rows)
+    for i in range(half):
+        for j in range(half):
+            square[i, j] = square[m - half + i, m - half + j]
+    for i in range(half, m):
+        line, own = K[rows[i]], square[i]
+        for j in range(m):
+            own[j] = line[rows[j]]
+    for i in range(half):
+        own = square[i]
+        for j in range(half, m):
+            own[j] = square[j, i]
+
+
+@routine
+def solve_in_sets(K, y, c, a, f, eps, limit, rows, square, taken, values, part, work, moved, coef):
+    """Change a and f until no violation exceeds eps; gives back the steps taken.
+
+    rows, moved and coef have the length m of a small set, square is m x m in the format of K,
+    part has four and work six rows of length m, values two of the length of y, taken one.
+    """
+    m = len(rows)
+    half = 0
+    steps = 0
+    while steps < limit:
+        for k in range(len(y)):
+            taken[k] = False
+        for k in range(half):  # the newer half stays
+            rows[k] = rows[m - half + k]
+            taken[rows[k]] = True
+        width = _values(f, y, c, a, taken, values[0], values[1])
+        if not width > eps:
+            break
+        found = half + _choose(values[0], taken, (m - half) // 2, half, rows)
+        for k in range(half, found):
+            values[1, rows[k]] = np.inf
+        found += _choose(values[1], taken, m - found, found, rows)
+        _fill(taken, found, rows)
+        _square(K, rows, half, square)
+        for k in range(m):
+            r = rows[k]
+            part[0, k], part[1, k], part[2, k], part[3, k] = y[r], c[r], a[r], f[r]
+        goal = max(_SHARE * width, 0.5 * eps)
+        steps += pairs_of_block(square, part[0], part[1], part[2], part[3], goal, _STEPS * m, work)
+        count = 0
+        for k in range(m):
+            r = rows[k]
+            change = (part[2, k] - a[r]) * y[r]
+            if change != 0.0:
+                moved[count], coef[count] = r, change
+                count += 1
+                a[r] = part[2, k]
+        if count == 0:
+            break
+        add_some_rows(f, K, moved[:count], coef[:count], 0, len(y))
+        half = m // 2
+    return steps

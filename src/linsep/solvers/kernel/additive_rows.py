@@ -1,0 +1,461 @@
+"""Kernel values of a few hundred rows of an additive kernel, for a working set.
+
+The minimum and the harmonic mean are summed directly, in float32 where the gap asked for is
+coarse, and minima of whole multiples of one number in bytes. The error is of no consequence:
+scores of all rows are never computed from blocks. Other means: additive_rank.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.compile import routine
+from linsep.core.lanes import run_all
+from linsep.kernels.additive import Levels, kappa
+from linsep.solvers.kernel.pairs import LANES
+
+Array = NDArray[Any]
+Index = NDArray[np.int64]
+
+_DENSE = 0.08  # share of entries from which rows are laid out densely
+_CACHE = 1 << 18  # bytes of the other side worked on together; they stay in the cache
+_SERIAL = 2_000_000
+_SHARED = 1 << 26  # bytes of a kernel matrix that is made once for all classes
+_GRID = 1e-4  # how far a value may be from a whole multiple, in units
+
+
+def kernel_block(levels: Levels, new: Index, rows: Index, short: bool = False) -> Array:
+    """K(x_i, x_j) for i in new and j in rows; short computes it in float32."""
+    dtype = np.float32 if short else np.float64
+    whole: Array | None = levels.__dict__.get("_whole")
+    if whole is not None and whole.dtype == dtype:
+        return taken_from(whole, new, rows)
+    counts = levels.indptr[rows + 1] - levels.indptr[rows]
+    dense = counts.sum() > _DENSE * len(rows) * levels.d
+    if levels.power not in (-np.inf, -1.0):
+        if not dense and levels.nodes is not None and levels.nodes.cells is None:
+            return block_by_table(levels, new, rows).astype(dtype, copy=False)
+        return block_by_rank(levels, new, rows).astype(dtype, copy=False)
+    entry, unit = _entries(levels, short)
+    out = np.empty((len(new), len(rows)), dtype=dtype)
+    if dense:
+        _dense(levels, new, rows, entry, out)
+    else:
+        _sparse(levels, new, rows, entry, out)
+    if unit != 1.0:
+        out *= dtype(unit)
+    return out
+
+
+def roomy(levels: Levels) -> bool:
+    """Whether float32 holds the kernel values with room to spare."""
+    return not len(levels.values) or 1e-12 < float(levels.values.max()) < 1e12
+
+
+def taken_from(K: Array, rows: Index, columns: Index) -> Array:
+    """K[rows][:, columns], faster than numpy."""
+    out = np.empty((len(rows), len(columns)), dtype=K.dtype)
+    gather(K, rows, columns, out, size=K.size, work=out.size)
+    return out
+
+
+def assembled(old: Array, kept: Index, fresh: Array) -> Array:
+    """The block of a working set: rows kept of the last one, then fresh ones, in whole lanes."""
+    q = len(kept) + len(fresh)
+    padded = -(-q // LANES) * LANES
+    out = np.empty((padded, padded), dtype=fresh.dtype)
+
+    def part(lo: int, hi: int) -> None:
+        assemble(old, kept, fresh, lo, hi, out, size=out.size, work=2 * out.size)
+
+    half = len(kept) // 2 if out.size > _SERIAL else 0
+    run_all([partial(part, 0, half), partial(part, half, padded)])
+    return out
+
+
+def share_blocks(levels: Levels, short: bool, first: Callable[[], Index]) -> None:
+    """Make the kernel matrix once, where it is small, or that of the first working set.
+
+    Several classes will read from it.
+    """
+    kept = levels.__dict__
+    if "_whole" in kept or "_first" in kept:
+        return
+    if levels.n**2 * (4 if short else 8) <= _SHARED:
+        rows = np.arange(levels.n)
+        kept["_whole"] = kernel_block(levels, rows, rows, short)
+        return
+    rows = first()
+    if len(rows) % LANES == 0:  # a block has whole lanes
+        kept["_first"] = rows, kernel_block(levels, rows, rows, short)
+
+
+# -- entries --------------------------------------------------------------------------------------
+
+
+def _entries(levels: Levels, short: bool) -> tuple[Array, float]:
+    """Values of all entries, and the unit they are in; made once and kept with the levels."""
+    kept: dict[bool, tuple[Array, float]] = levels.__dict__.setdefault("_entries", {})
+    if short not in kept:
+        kept[short] = _short(levels) if short else (levels.values[levels.slot], 1.0)
+    return kept[short]
+
+
+def _short(levels: Levels) -> tuple[Array, float]:
+    values = levels.values
+    unit = _unit(values) if np.isneginf(levels.power) else None
+    if unit is not None:
+        return np.rint(values / unit).astype(np.uint8)[levels.slot], unit
+    # the kernels are homogeneous: a power of two keeps float32 in its range
+    unit = float(2.0 ** np.frexp(values.max(initial=1e-300))[1])
+    return np.maximum(values / unit, 1e-30).astype(np.float32)[levels.slot], unit
+
+
+def _unit(values: Array) -> float | None:
+    """The number of which all values are whole multiples below 256, or None."""
+    some = np.unique(values)
+    if not len(some) or len(some) > 255:
+        return None
+    unit = float(np.diff(some, prepend=0.0).min())
+    if not some[-1] < 255.5 * unit:
+        return None
+    unit = float(some[-1] / np.rint(some[-1] / unit))
+    multiple = some / unit
+    return unit if (np.abs(multiple - np.rint(multiple)) < _GRID).all() else None
+
+
+# -- the two ways ---------------------------------------------------------------------------------
+
+
+def _dense(levels: Levels, new: Index, rows: Index, entry: Array, out: Array) -> None:
+    """Columns of ``out`` in pieces; a square of the same rows is made by halves."""
+    square = new is rows
+    step = max(64, min(1024, _CACHE // (levels.d * entry.itemsize) // 64 * 64))
+    work = int((levels.indptr[new + 1] - levels.indptr[new]).sum())
+    block = {np.dtype(np.uint8): block_bytes}.get(
+        entry.dtype, block_harmonic if levels.power == -1.0 else block_minimum
+    )
+
+    def part(lo: int) -> None:
+        own = rows[lo : lo + step]
+        Z = np.zeros((levels.d, len(own)), dtype=entry.dtype)
+        common = levels.indptr, levels.column, entry
+        lay(*common, own, Z, size=levels.nnz, work=work)
+        some = new[lo:] if square else new
+        piece = np.empty((len(some), len(own)), dtype=out.dtype)
+        scratch = [np.empty(len(own), dtype=np.uint16)] if entry.dtype == np.uint8 else []
+        block(*common, some, Z, *scratch, piece, size=levels.nnz, work=2 * work * len(own))
+        out[len(new) - len(some) :, lo : lo + step] = piece
+        if square:
+            out[lo : lo + step, lo + step :] = piece[step:].T
+
+    jobs = [partial(part, lo) for lo in range(0, len(rows), step)]
+    run_all(jobs, None if work * len(rows) > _SERIAL else 1)
+    levels.operations += work * len(rows)
+
+
+def _sparse(levels: Levels, new: Index, rows: Index, entry: Array, out: Array) -> None:
+    first, place, at = columns_of(levels, rows)
+    block_sparse(
+        levels.indptr, levels.column, entry, new, first, place, entry[at], levels.power == -1.0,
+        out, size=levels.nnz, work=pairs_of_entries(levels, new, len(at)),
+    )  # fmt: skip
+
+
+# -- Kernel values of smooth power means for a working set, by tables -----------------------------
+#
+# A table of means is a product F F' of low rank, so that a block is a product of two matrices.
+# Few entries: the table is read entry by entry. Where no table is small enough (|p| in the
+# hundreds with many distinct values), values are compared pair by pair.
+
+
+_RANK = 1e-9
+
+
+def block_by_table(levels: Levels, new: Index, rows: Index) -> Array:
+    """Entry by entry."""
+    first, place, at = columns_of(levels, rows)
+    out = np.empty((len(new), len(rows)))
+    block_table(
+        levels.indptr, levels.column, levels.slot, levels.places.base, levels.places.root, new,
+        first, place, levels.slot[at], levels.table, out, size=levels.nnz,
+        work=pairs_of_entries(levels, new, len(at)),
+    )  # fmt: skip
+    return out
+
+
+def columns_of(levels: Levels, rows: Index) -> tuple[Any, Any, Any]:
+    """Entries of some rows by columns: where columns begin, places of rows, positions."""
+    place, at = _positions(levels, rows)
+    column = levels.column[at]
+    order = np.argsort(column, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=levels.d))])
+    return first, place[order], at[order]
+
+
+def pairs_of_entries(levels: Levels, new: Index, others: int) -> int:
+    """Pairs of entries in a common column, about, twice; they are counted."""
+    entries = (levels.indptr[new + 1] - levels.indptr[new]).sum()
+    work = int(entries * max(1.0, others / levels.d))
+    levels.operations += work
+    return 2 * work
+
+
+def _positions(levels: Levels, rows: Index) -> tuple[Any, Any]:
+    """Place among the rows, and position, of all entries of some rows."""
+    first = levels.indptr[rows]
+    counts = levels.indptr[rows + 1] - first
+    place = np.repeat(np.arange(len(rows)), counts)
+    ends = np.cumsum(counts)
+    at = np.arange(len(place)) + np.repeat(first - (ends - counts), counts)
+    return place, at
+
+
+# -- low rank -----------------------------------------------------------------------------------
+
+
+def block_by_rank(levels: Levels, new: Index, rows: Index) -> Array:
+    """A product of two matrices."""
+    if levels.nodes is None and levels.power != 0.0:
+        return _one_by_one(levels, new, rows)
+    factor = _factor(levels)
+    out = np.zeros((len(new), len(rows)))
+    r = factor.shape[1]
+    step = max(1, (1 << 22) // (r * max(len(rows), 1)))
+    right, left = _positions(levels, rows), _positions(levels, new)
+    for lo in range(0, levels.d, step):
+        B = _features(levels, right, len(rows), lo, min(levels.d, lo + step), factor)
+        A = _features(levels, left, len(new), lo, min(levels.d, lo + step), factor)
+        out += A @ B.T
+    levels.operations += out.size * levels.d * r
+    return out
+
+
+def _factor(levels: Levels) -> Array:
+    """F with F F' the table of the nodes; kept with the levels."""
+    kept: Array | None = levels.__dict__.get("_factor")
+    if kept is None:
+        if levels.power == 0.0:
+            kept = np.ones((1, 1))
+        else:
+            value, vector = np.linalg.eigh(levels.table)
+            large = value > _RANK * value[-1]
+            kept = vector[:, large] * np.sqrt(value[large])
+        levels.__dict__["_factor"] = kept
+    return kept
+
+
+def _features(levels: Levels, entries: Any, n: int, lo: int, hi: int, factor: Array) -> Array:
+    """Coordinates of rows whose products are kernel values, for some features."""
+    place, at = entries
+    column = levels.column[at]
+    inside = (column >= lo) & (column < hi)
+    place, column, slot = place[inside], column[inside] - lo, levels.slot[at[inside]]
+    out = np.zeros((n, hi - lo, factor.shape[1]))
+    root = np.sqrt(levels.values[slot])
+    if levels.nodes is None:
+        coordinates: Array = np.ones((len(slot), 1))
+    else:
+        base, points = levels.places.base[slot], levels.nodes.points
+        if len(points) == 1:
+            coordinates = factor[base]
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                weight = levels.nodes.signs / (levels.places.t[slot][:, None] - points)
+            weight[np.isinf(weight).any(axis=1)] = np.isinf(weight)[np.isinf(weight).any(axis=1)]
+            weight /= weight.sum(axis=1, keepdims=True)
+            nodes = base[:, None] + np.arange(len(points))
+            coordinates = np.einsum("sa,sar->sr", weight, factor[nodes])
+    out[place, column] = root[:, None] * coordinates
+    return out.reshape(n, -1)
+
+
+def _one_by_one(levels: Levels, new: Index, rows: Index) -> Array:
+    """Pair by pair, where no table of nodes is small enough."""
+    out = np.zeros((len(new), len(rows)))
+    place, at = _positions(levels, rows)
+    column, value = levels.column[at], levels.values[levels.slot[at]]
+    Z = np.zeros((levels.d, len(rows)))
+    Z[column, place] = value
+    for r, i in enumerate(new.tolist()):
+        own = slice(levels.indptr[i], levels.indptr[i + 1])
+        z = Z[levels.column[own]]
+        x = levels.values[levels.slot[own]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = kappa(levels.power, x[:, None], z)
+        out[r] = np.where(z > 0, terms, 0.0).sum(axis=0)
+    return out
+
+
+# -- Inner loops for blocks of an additive kernel matrix ------------------------------------------
+#
+# Some rows are held by entries, the others as the columns of a matrix Z of features, so that
+# machine code takes several of them at once. Rows with few entries are met column by column.
+
+
+_FULL = 256  # bytes that may be added up in 16 bits
+
+
+@routine
+def lay(indptr, column, entry, rows, Z):
+    """Columns of Z are rows of the data; Z is zero before."""
+    for j in range(len(rows)):
+        i = rows[j]
+        for p in range(indptr[i], indptr[i + 1]):
+            Z[column[p], j] = entry[p]
+
+
+@routine
+def gather(K, rows, columns, out):
+    """out[r, c] = K[rows[r], columns[c]]."""
+    for r in range(len(rows)):
+        line = K[rows[r]]
+        own = out[r]
+        for c in range(len(columns)):
+            own[c] = line[columns[c]]
+
+
+@routine
+def assemble(old, kept, fresh, lo, hi, out):
+    """Rows lo ... hi of a symmetric matrix: rows and columns ``kept`` of the old one, then fresh.
+
+    fresh holds the rows after these; what is beyond is zero.
+    """
+    k, q = len(kept), len(kept) + len(fresh)
+    for at in range(lo, hi, 16):  # stripes of the transpose that stay in the cache
+        end = min(hi, at + 16)
+        for r in range(at, min(end, k)):
+            line, own = old[kept[r]], out[r]
+            for c in range(k):
+                own[c] = line[kept[c]]
+        for c in range(k, q):
+            line = fresh[c - k]
+            for r in range(at, min(end, k)):
+                out[r, c] = line[r]
+        for r in range(max(at, k), min(end, q)):
+            line, own = fresh[r - k], out[r]
+            for c in range(q):
+                own[c] = line[c]
+        for r in range(at, end):
+            own = out[r]
+            for c in range(q if r < q else 0, out.shape[1]):
+                own[c] = 0.0
+
+
+@routine
+def block_bytes(indptr, column, entry, new, Z, total, out):
+    """Sums of minima of whole numbers below 256; total has 16 bits for each column of Z."""
+    q = Z.shape[1]
+    for r in range(len(new)):
+        p, last = indptr[new[r]], indptr[new[r] + 1]
+        line = out[r]
+        for j in range(q):
+            line[j] = 0.0
+        while p < last:
+            end = min(p + _FULL, last)
+            for j in range(q):
+                total[j] = 0
+            while p + 4 <= end:  # four at a time: totals are read and written less often
+                x0, x1, x2, x3 = entry[p], entry[p + 1], entry[p + 2], entry[p + 3]
+                z0, z1 = Z[column[p]], Z[column[p + 1]]
+                z2, z3 = Z[column[p + 2]], Z[column[p + 3]]
+                for j in range(q):
+                    m0 = z0[j] if z0[j] < x0 else x0
+                    m1 = z1[j] if z1[j] < x1 else x1
+                    m2 = z2[j] if z2[j] < x2 else x2
+                    m3 = z3[j] if z3[j] < x3 else x3
+                    first = np.uint16(np.uint16(m0) + np.uint16(m1))
+                    second = np.uint16(np.uint16(m2) + np.uint16(m3))
+                    total[j] = np.uint16(np.uint16(total[j] + first) + second)
+                p += 4
+            while p < end:
+                x, z = entry[p], Z[column[p]]
+                for j in range(q):
+                    m = z[j] if z[j] < x else x
+                    total[j] = np.uint16(total[j] + np.uint16(m))
+                p += 1
+            for j in range(q):
+                line[j] += total[j]
+
+
+@routine
+def block_minimum(indptr, column, entry, new, Z, out):
+    """Sums of minima."""
+    q = Z.shape[1]
+    for r in range(len(new)):
+        p, last = indptr[new[r]], indptr[new[r] + 1]
+        line = out[r]
+        for j in range(q):
+            line[j] = 0.0
+        while p + 4 <= last:
+            x0, x1, x2, x3 = entry[p], entry[p + 1], entry[p + 2], entry[p + 3]
+            z0, z1, z2, z3 = Z[column[p]], Z[column[p + 1]], Z[column[p + 2]], Z[column[p + 3]]
+            for j in range(q):
+                m0 = z0[j] if z0[j] < x0 else x0
+                m1 = z1[j] if z1[j] < x1 else x1
+                m2 = z2[j] if z2[j] < x2 else x2
+                m3 = z3[j] if z3[j] < x3 else x3
+                line[j] = line[j] + m0 + m1 + m2 + m3
+            p += 4
+        while p < last:
+            x, z = entry[p], Z[column[p]]
+            for j in range(q):
+                line[j] += z[j] if z[j] < x else x
+            p += 1
+
+
+@routine
+def block_harmonic(indptr, column, entry, new, Z, out):
+    """Sums of harmonic means."""
+    q = Z.shape[1]
+    for r in range(len(new)):
+        line = out[r]
+        for j in range(q):
+            line[j] = 0.0
+        for p in range(indptr[new[r]], indptr[new[r] + 1]):
+            x, z = entry[p], Z[column[p]]
+            for j in range(q):  # the operator / would look for zeros one by one
+                line[j] += x * np.divide(z[j], x + z[j])
+        for j in range(q):
+            line[j] += line[j]
+
+
+@routine
+def block_sparse(indptr, column, entry, new, of_column, place, other, harmonic, out):
+    """The same for rows with few entries; of_column, place, other hold the others by column."""
+    for r in range(len(new)):
+        i = new[r]
+        line = out[r]
+        for j in range(len(line)):
+            line[j] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            x = entry[p]
+            k = column[p]
+            for g in range(of_column[k], of_column[k + 1]):
+                z = other[g]
+                if harmonic:
+                    line[place[g]] += (x + x) * (z / (x + z))
+                else:
+                    line[place[g]] += x if x < z else z
+
+
+@routine
+def block_table(indptr, column, slot, node, root, new, of_column, place, other, table, out):
+    """The same for other means of few distinct values: other holds the slots of the others."""
+    for r in range(len(new)):
+        i = new[r]
+        line = out[r]
+        for j in range(len(line)):
+            line[j] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            s = slot[p]
+            means = table[node[s]]
+            k = column[p]
+            for g in range(of_column[k], of_column[k + 1]):
+                t = other[g]
+                line[place[g]] += root[s] * root[t] * means[node[t]]

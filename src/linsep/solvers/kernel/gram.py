@@ -1,0 +1,339 @@
+"""The binary problems of a kernel machine, and the Gram matrices they are solved on.
+
+Rows are sorted by class, so a pair of classes is two runs of rows. One Gram matrix serves all
+pairs if it fits into the memory allowed; otherwise each pair has that of its active rows.
+"""
+
+from __future__ import annotations
+
+import mmap
+import threading
+import weakref
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import run_all
+from linsep.core.problem import Problem
+from linsep.kernels.blocks import KernelValues
+from linsep.kernels.sums import scratch, signed_sums
+from linsep.solvers.kernel.pairs import add_rows, square_of
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Runs = tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two classes: the places of their rows in the sorted order, signs and costs."""
+
+    classes: tuple[int, int]
+    ids: Index
+    y: Array
+    weight: Array
+    root: Array
+    """sqrt(K_ii)."""
+    runs: Runs
+    """(first, end, place): rows first ... end of the pair stand from ``place`` on."""
+
+
+@dataclass
+class Pairs:
+    """All pairs of a problem with their kernel values; kept with the problem."""
+
+    values: KernelValues
+    order: Index
+    pairs: list[Pair]
+    G: NDArray[Any] | None = None
+    """The Gram matrix of all rows, once it is made."""
+    lazy: LazyRows | None = None
+    """The same row by row, where it is large."""
+    edges: Index | None = None
+    """Where the classes begin, if there are more than two."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """The last desk that was made for one pair alone."""
+
+
+def pairs_of(problem: Problem, kernel: Any) -> Pairs:
+    """The pairs of a problem, made once; rows are sorted by class, those of a Gram matrix not."""
+    stored = problem.__dict__.get("_kernel_pairs")
+    if stored is not None and stored[0] is kernel:
+        pairs: Pairs = stored[1]
+        return pairs
+    given = kernel is None and problem.binary  # a Gram matrix is used where it is
+    order = np.arange(problem.n) if given else np.argsort(problem.label, kind="stable")
+    order = order.astype(np.int64)
+    label = problem.label[order]
+    values, weight = KernelValues(problem, kernel, order), problem.weight[order]
+    root = np.sqrt(np.maximum(values.diagonal(), 0.0))
+    out = Pairs(values, order, [])
+    if given:
+        y = np.where(label > 0, 1.0, -1.0)
+        runs: Runs = ((0, problem.n, 0),)
+        out.pairs = [Pair((0, 1), order, y, weight, root, runs)]
+        out.G = values.given()
+    else:
+        edges = np.searchsorted(label, np.arange(problem.K + 1))
+        out.pairs = [
+            _pair(first, second, edges, weight, root)
+            for first, second in combinations(range(problem.K), 2)
+        ]
+        out.edges = edges if problem.K > 2 else None
+    problem.__dict__["_kernel_pairs"] = (kernel, out)
+    return out
+
+
+def _pair(first: int, second: int, edges: Index, weight: Array, root: Array) -> Pair:
+    """Two classes of rows that are sorted by class."""
+    a, b, c, d = (int(edges[k]) for k in (first, first + 1, second, second + 1))
+    ids = np.concatenate([np.arange(a, b), np.arange(c, d)]).astype(np.int64)
+    y = np.where(np.arange(len(ids)) < b - a, -1.0, 1.0)
+    runs = ((0, b - a, a), (b - a, len(ids), c))
+    return Pair((first, second), ids, y, weight[ids], root[ids], runs)
+
+
+# -- Rows of a Gram matrix that are computed when they are asked for ------------------------------
+
+
+_MANY = 0.2  # share of the rows from which all are made: by halves, in better blocks
+_LIKELY = 0.6  # share of rows made or wanted from which all are made, after a few batches
+_BATCH = 256  # rows made together, where as many may be needed: products of fewer are slower
+
+
+class LazyRows:
+    """Rows of a Gram matrix that are computed when they are asked for.
+
+    Parameters
+    ----------
+    values : KernelValues
+    ids : array of row numbers
+    memory : array
+        Where they are kept, in the format they have.
+    room : int
+        Rows that there may be, if more are appended.
+    edges : array, optional
+        Columns edges[k] ... edges[k + 1] are block k, which may be asked for without the others;
+        without it all columns are one block.
+
+    Attributes
+    ----------
+    G : array
+        Row i is in ``G[slot[i]]`` as far as ``ready[i]`` says so, block by block. Rows follow one
+        another as they were made, so that no more memory is touched than they take.
+    """
+
+    def __init__(
+        self,
+        values: KernelValues,
+        ids: Index,
+        memory: NDArray[Any],
+        room: int,
+        edges: Index | None = None,
+    ) -> None:
+        self.values, self.ids, self.edges = values, ids, edges
+        self.G: NDArray[Any] = memory[: room * room].reshape(room, room)
+        self.ready = np.zeros((room, 1 if edges is None else len(edges) - 1), dtype=bool)
+        self.slot = np.full(room, -1)
+        self.made = 0
+        self.picked = values.picked(ids, memory.dtype)
+
+    def append(self, ids: Index) -> None:
+        """More rows, which go on where the old ones end."""
+        m, self.ids = len(self.ids), ids
+        self.picked = self.values.picked(ids, self.G.dtype)
+        old = np.flatnonzero(self.ready[:, 0])
+        if len(old):
+            self.values.rows_into(self.G, old, self.picked, m, len(ids), self.slot[old])
+
+    def need(self, place: Index, some: Index, blocks: tuple[int, ...], urgent: Any) -> None:
+        """Have rows ``some`` of those at ``place`` computed, and if few, others worth it.
+
+        urgent() says of every row at ``place`` how much it asks for it: not at all from 0 down.
+        """
+        ready = np.asarray(self.ready[:, list(blocks)].all(axis=1))[place]
+        new = some[~ready[some]]
+        if not len(new):
+            return
+        ready[new] = True
+        wish = np.where(ready, 0.0, urgent())
+        if self._all_at_once(int(ready.sum()), int((wish > 0).sum()), len(new)):
+            self.values.fill(self.G, self.ids)
+            self.made = len(self.ids)
+            self.slot[: self.made], self.ready[: self.made] = np.arange(self.made), True
+            return
+        count = min(_BATCH - len(new), len(wish) - 1)
+        if count > 0:
+            most = np.argpartition(-wish, count)[:count]
+            new = np.concatenate([new, most[wish[most] > 0]])
+        self.make(np.sort(place[new]), blocks)
+
+    def _all_at_once(self, asked: int, wanted: int, new: int) -> bool:
+        """Whether so many rows are needed that one half of a symmetric matrix is less work."""
+        m = len(self.ids)
+        if self.edges is not None or asked - new >= 0.5 * m:
+            return False
+        return asked > _MANY * m or (asked > 3 * _BATCH and asked + wanted > _LIKELY * m)
+
+    def make(self, at: Index, blocks: tuple[int, ...]) -> None:
+        """Compute the rows ``at``, as far as they are not there."""
+        new = at[self.slot[at] < 0]
+        self.slot[new] = np.arange(self.made, self.made + len(new))
+        self.made += len(new)
+        for k in blocks:
+            left = at[~self.ready[at, k]]
+            lo, hi = (0, len(self.ids)) if self.edges is None else self.edges[k : k + 2]
+            if len(left):
+                place = self.slot[left]
+                self.values.rows_into(self.G, left, self.picked, int(lo), int(hi), place)
+                self.ready[left, k] = True
+
+
+# -- The two things that a round of a kernel machine does with a Gram matrix, however it is kept
+
+
+_SMALL = 100_000  # entries of rows up to which a product by numpy is fast
+_HALVES = 500_000  # entries of rows from which two threads share them
+_LARGE = 4_000_000  # entries of a Gram matrix beyond the cache, where machine code reads faster
+
+
+def passing(values: KernelValues, dtype: Any) -> bool:
+    """Whether kernel values are cheaper to make than to read: those of rows of bits."""
+    known = values.kernel is not None and type(values.kernel).__name__ == "RBF"
+    return bool(known and values.prepared(dtype).codes is not None)
+
+
+@dataclass
+class Desk:
+    """A Gram matrix of some rows of a pair, and where they are in it.
+
+    Of a large one a row is computed when it first enters a working set.
+    """
+
+    G: NDArray[Any]
+    place: Index
+    runs: Runs
+    lazy: LazyRows | None = None
+    blocks: tuple[int, ...] = (0,)
+    """Those of its columns."""
+
+    def square(self, some: Index, urgent: Any = None) -> Array:
+        """The matrix of a working set; urgent() is how much each row asks to be in one soon.
+
+        It is valid until the thread makes the next one, or a tile of values.
+        """
+        at = rows = self.place[some]
+        if self.lazy is not None:
+            none = partial(np.zeros, len(self.place))
+            self.lazy.need(self.place, some, self.blocks, urgent or none)
+            rows = self.lazy.slot[at]
+        if self.G.size < _LARGE:
+            return np.asarray(self.G[rows[:, None], at[None, :]], dtype=np.float64)
+        out = scratch(len(at), len(at), np.float64)
+        square_of(self.G, rows, at, out, size=self.G.size, work=out.size)
+        return out
+
+    def whole(self, out: Array) -> None:
+        """The matrix of all rows, by runs of it, not by single entries."""
+        m = len(self.place)
+        if self.lazy is not None:
+            self.lazy.need(self.place, np.arange(m), self.blocks, partial(np.zeros, m))
+        for lo, hi, place in self.runs:
+            rows: Any = slice(place, place + hi - lo)
+            if self.lazy is not None:
+                rows = self.lazy.slot[rows]
+            for left, right, at in self.runs:
+                out[lo:hi, left:right] = self.G[rows, at : at + right - left]
+
+    def add(self, f: Array, some: Index, coef: Array) -> None:
+        """f += K[:, some] coef, over all rows of the desk; they have been in the last square."""
+        at = self.place[some]
+        at = at if self.lazy is None else self.lazy.slot[at]
+        size = len(at) * len(f)
+        if size < _SMALL:
+            for lo, hi, place in self.runs:
+                f[lo:hi] += coef @ self.G[at, place : place + hi - lo]
+            return
+        short, jobs = coef.astype(self.G.dtype), []
+        for lo, hi, place in self.runs:
+            half = lo + (hi - lo + 1) // 2 if size >= _HALVES else hi
+            for a, b in ((lo, half), (half, hi)):
+                if b > a:
+                    args = (f[a:b], self.G, at, short, a + place - lo, b + place - lo)
+                    jobs.append(partial(add_rows.choose(*args, size=size, work=size), *args))
+        run_all(jobs, 1 if size < _HALVES else None)
+
+
+@dataclass
+class PassingDesk:
+    """The same without a matrix: values are made each time and forgotten."""
+
+    values: KernelValues
+    ids: Index
+    runs: Runs
+    dtype: Any
+
+    def square(self, some: Index, urgent: Any = None) -> Array:
+        """The matrix of a working set."""
+        del urgent
+        return self.values.block(self.ids[some], self.ids[some], self.dtype).astype(np.float64)
+
+    def whole(self, out: Array) -> None:
+        """The matrix of all rows."""
+        m = len(self.ids)
+        out[:m, :m] = self.square(np.arange(m))
+
+    def add(self, f: Array, some: Index, coef: Array) -> None:
+        """f += K[:, some] coef, over all rows of the desk."""
+        rows = self.values.picked(self.ids[some], self.dtype)
+        for lo, hi, _ in self.runs:
+            columns = self.values.picked(self.ids[lo:hi], self.dtype)
+            plus, minus = signed_sums(self.values.kernel, columns, rows, coef, merge=False)
+            f[lo:hi] += plus - minus
+
+
+# -- Memory for large matrices that the next fit finds again --------------------------------------
+#
+# Fresh memory is slow: the system clears it page by page, which takes longer than filling it.
+# What a fit has used is marked as free, so that the system takes it as soon as anybody needs it,
+# and the next fit takes it as it is if nobody did.
+
+
+_LEAST = 32 << 20  # bytes below which memory is soon cleared
+_MOST = 2 << 30  # bytes that may wait for the next fit
+
+_lock = threading.Lock()
+_waiting: list[mmap.mmap] = []
+
+
+def large_array(size: int, dtype: Any) -> NDArray[Any]:
+    """A vector with anything in it; its memory may have served before."""
+    need = size * np.dtype(dtype).itemsize
+    if need < _LEAST or not hasattr(mmap, "MADV_FREE"):
+        return np.empty(size, dtype)
+    with _lock:
+        pages = _waiting.pop() if _waiting else None
+    if pages is None or len(pages) < need:
+        try:
+            pages = mmap.mmap(-1, need, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise MemoryError(f"no {need} bytes for a matrix: {error}") from None
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            pages.madvise(mmap.MADV_HUGEPAGE)
+    found = np.frombuffer(pages, np.uint8, need)
+    # views keep the bytes alive, so nobody reads them any more when this is called
+    weakref.finalize(found, _give_back, pages).atexit = False
+    out: NDArray[Any] = found.view(dtype)
+    return out
+
+
+def _give_back(pages: mmap.mmap) -> None:
+    """Let the system have the pages, and keep where they are."""
+    if len(pages) <= _MOST:
+        pages.madvise(mmap.MADV_FREE)
+        with _lock:
+            _waiting[:] = sorted([*_waiting, pages], key=len)[-1:]

@@ -1,0 +1,334 @@
+"""What f = K (alpha y) - y tells about a dual point: who may move, bounds, the offset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.compile import inner, routine
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """up and low hold f where y alpha may grow or fall, and infinity elsewhere."""
+
+    up: Array
+    low: Array
+    primal: float
+    dual: float
+    offset: float
+    violation: float
+    gap: float
+    """What these rows add to the duality gap; rows safely at a bound would add nothing."""
+    spread: float
+    """Squared distance of the two points of the hulls that alpha stands for."""
+
+    def urgency(self) -> Array:
+        """How far each row is beyond the middle that separates those who may move."""
+        return np.maximum(-self.offset - self.up, self.low + self.offset)
+
+
+def movable(y: Array, cost: Array, alpha: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Where y alpha may grow, and where it may fall."""
+    grows, falls, positive = alpha < cost, alpha > 0, y > 0
+    return np.where(positive, grows, falls), np.where(positive, falls, grows)
+
+
+def offset_of(y: Array, cost: Array, alpha: Array, f: Array) -> float:
+    """The middle between the least f that may grow and the largest that may fall."""
+    up, low = movable(y, cost, alpha)
+    return _middle(float(f[up].min(initial=np.inf)), float(f[low].max(initial=-np.inf)))
+
+
+def _middle(least: float, most: float) -> float:
+    if np.isfinite(least) and np.isfinite(most):
+        return -(least + most) / 2
+    return -least if np.isfinite(least) else -most if np.isfinite(most) else 0.0
+
+
+def take_facts(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Facts:
+    """Objective, lower bound and violation of a dual point."""
+    grows, falls = movable(y, cost, alpha)
+    quad = float((alpha * y) @ (f + y))
+    total = float(alpha.sum())
+    spread = 4 * (quad / total) / total if total > 0 else np.inf
+    if free:
+        up, low = np.where(grows, f, np.inf), np.where(falls, f, -np.inf)
+        least, most = float(up.min(initial=np.inf)), float(low.max(initial=-np.inf))
+        violation = max(most - least, 0.0) if np.isfinite(most - least) else 0.0
+        offset = _middle(least, most)
+    else:
+        # without a condition that ties them together each row is judged by its own slope y f
+        up, low = np.where(grows, f, 0.0), np.where(falls, f, 0.0)
+        up, low = np.minimum(up, 0.0), np.maximum(low, 0.0)
+        up, low = np.where(up < 0, up, np.inf), np.where(low > 0, low, -np.inf)
+        violation = max(-float(up.min(initial=0.0)), float(low.max(initial=0.0)))
+        offset = 0.0
+    margin = y * (f + y + offset)
+    if np.isinf(cost).any():
+        near = float(margin.min())
+        primal = 0.5 * (quad / near) / near if near > 0 and quad > 0 else np.inf
+        dual = 0.5 * total * (total / quad) if quad > 0 else 0.0
+    else:
+        primal = 0.5 * quad + float(cost @ np.maximum(0.0, 1.0 - margin))
+        dual = max(total - 0.5 * quad, 0.0)
+    gap = primal - total + 0.5 * quad + offset * float(alpha @ y)
+    return Facts(up, low, primal, dual, offset, violation, gap, spread)
+
+
+def best_offset(y: Array, cost: Array, f: Array, reach: tuple[float, float] | None = None) -> float:
+    """The offset with the least sum of losses, the middle where there is a whole interval.
+
+    With ``reach`` the best one for which -b is between two numbers: few corners are sorted then.
+
+    The losses of all rows are a convex function of b with corners at -f_i; its slope is the cost
+    of the negative rows with corners to the left of b minus that of the positive rows with
+    corners to its right.
+    """
+    corner, before = -f, 0.0
+    if reach is not None:
+        less, more = f < reach[0], f > reach[1]
+        before = float(cost[more & (y < 0)].sum() - cost[less & (y > 0)].sum())
+        some = np.flatnonzero(~(less | more))
+        if not len(some):
+            return -0.5 * (reach[0] + reach[1])
+        corner, y, cost = corner[some], y[some], cost[some]
+    order = np.argsort(corner, kind="stable")
+    cost_of = cost[order]
+    slope = before + np.cumsum(cost_of) - float(cost[y > 0].sum())  # just right of each corner
+    slack = 1e-12 * float(cost.sum())
+    k = int(np.searchsorted(slope, -slack))
+    k = min(k, len(order) - 1)
+    first = float(corner[order[k]])
+    last = k
+    while last + 1 < len(order) and slope[last] <= slack:
+        last += 1
+    return (first + float(corner[order[last]])) / 2
+
+
+# -- Inner loops of kernel machines: pairs of dual variables inside a working set -----------------
+#
+# f_i = sum_j alpha_j y_j K_ij - y_i. A variable is "up" if y alpha may grow and "low" if it may
+# fall. At the optimum no up variable has a smaller f than a low one.
+#
+# Minima are kept in LANES separate numbers, which machine code compares all at once; the order
+# of the comparisons, and so the result, does not depend on it. The arrays are padded to whole
+# lanes with entries that are neither up nor low.
+
+
+LANES = 32
+_TINY = 1e-14  # share of K_ii + K_jj below which the curvature of a pair counts as rounding
+_LEAST = 1e-300
+
+
+@inner
+def _extremes(v: Any, best: Any) -> Any:
+    """The least entry of v and the first place that has it."""
+    for k in range(LANES):
+        best[k] = np.inf
+    for at in range(0, len(v), LANES):
+        part = v[at : at + LANES]
+        for k in range(LANES):
+            best[k] = part[k] if part[k] < best[k] else best[k]
+    return _place(v, best)
+
+
+@inner
+def _sum_and_least(f: Any, more: Any, v: Any, best: Any) -> None:
+    """v = f + more, and the least of each lane."""
+    for k in range(LANES):
+        best[k] = np.inf
+    for at in range(0, len(v), LANES):
+        part, own, other = v[at : at + LANES], f[at : at + LANES], more[at : at + LANES]
+        for k in range(LANES):
+            x = own[k] + other[k]
+            part[k] = x
+            best[k] = x if x < best[k] else best[k]
+
+
+@inner
+def _least_difference(low: Any, f: Any, best: Any) -> Any:
+    """The least of low - f."""
+    for k in range(LANES):
+        best[k] = np.inf
+    for at in range(0, len(f), LANES):
+        own, other = f[at : at + LANES], low[at : at + LANES]
+        for k in range(LANES):
+            x = other[k] - own[k]
+            best[k] = x if x < best[k] else best[k]
+    least = best[0]
+    for k in range(1, LANES):
+        least = best[k] if best[k] < least else least
+    return least
+
+
+@inner
+def _place(v: Any, best: Any) -> Any:
+    """The least of all lanes and the first place that has it."""
+    least = best[0]
+    for k in range(1, LANES):
+        least = best[k] if best[k] < least else least
+    place = len(v) - 1
+    for k in range(LANES):  # only the lanes that have it are looked through
+        if best[k] == least:
+            at = k
+            while at < place and v[at] != least:
+                at += LANES
+            place = at if at < place else place
+    return least, place
+
+
+@inner
+def _mark(i: Any, y: Any, a: Any, c: Any, up: Any, low: Any) -> None:
+    """0 where a variable may move, infinity where not."""
+    grows, falls = a[i] < c[i], a[i] > 0.0
+    if y[i] < 0.0:
+        grows, falls = falls, grows
+    up[i] = 0.0 if grows and y[i] != 0.0 else np.inf
+    low[i] = 0.0 if falls and y[i] != 0.0 else np.inf
+
+
+@inner
+def pairs_of_block(
+    K: Any, y: Any, c: Any, a: Any, f: Any, eps: float, limit: int, work: Any
+) -> Any:
+    """Second-order SMO on a working set; changes a and f, gives back the steps taken.
+
+    K is the kernel matrix of the set, y its signs (0 for padding), c the upper bounds of a.
+    Ends when the largest violation is below eps. work has six rows of the length of y.
+    """
+    q = len(y)
+    up, low, value, best = work[0], work[1], work[2], work[3][:LANES]
+    diagonal, curve = work[4], work[5]
+    for i in range(q):
+        _mark(i, y, a, c, up, low)
+        diagonal[i] = K[i, i]
+    for step in range(limit):
+        _sum_and_least(f, up, value, best)
+        least, i = _place(value, best)
+        if not -_least_difference(low, f, best) - least > eps:
+            return step
+        row = K[i]
+        own = diagonal[i]
+        for k in range(q):
+            d = f[k] - low[k] - least
+            d = d if d > 0.0 else 0.0
+            small = _TINY * abs(own + diagonal[k]) + _LEAST  # K_ii may be negative
+            e = own + diagonal[k] - 2.0 * row[k]
+            curve[k] = e if e > small else small
+            value[k] = -(d * d)
+        np.divide(value, curve, value)  # the operator would look for zeros one by one
+        _, j = _extremes(value, best)
+        t = (f[j] - least) / curve[j]
+        room = c[i] - a[i] if y[i] > 0.0 else a[i]
+        other_room = a[j] if y[j] > 0.0 else c[j] - a[j]
+        t = room if room < t else t
+        t = other_room if other_room < t else t
+        a[i] = a[i] + y[i] * t
+        a[j] = a[j] - y[j] * t
+        if t == room:  # exactly on the bound, whatever rounding says
+            a[i] = c[i] if y[i] > 0.0 else 0.0
+        if t == other_room:
+            a[j] = 0.0 if y[j] > 0.0 else c[j]
+        other = K[j]
+        for k in range(q):
+            f[k] = f[k] + t * (row[k] - other[k])
+        _mark(i, y, a, c, up, low)
+        _mark(j, y, a, c, up, low)
+    return limit
+
+
+@routine
+def solve_block(
+    K: Array, y: Array, c: Array, a: Array, f: Array, eps: float, limit: int, work: Array
+) -> Any:
+    """The same, for a working set by itself."""
+    return pairs_of_block(K, y, c, a, f, eps, limit, work)
+
+
+@routine
+def solve_coordinates(
+    K: Array, y: Array, c: Array, a: Array, f: Array, eps: float, limit: int, work: Array
+) -> Any:
+    """The same without an intercept: one variable at a time, the one that gains most."""
+    q = len(y)
+    value, best, diagonal = work[0], work[1][:LANES], work[2]
+    for i in range(q):
+        diagonal[i] = K[i, i] if K[i, i] > _LEAST else _LEAST
+    for step in range(limit):
+        worst = 0.0
+        for k in range(q):
+            g = y[k] * f[k]  # slope of the dual objective
+            free = (g < 0.0 and a[k] < c[k]) or (g > 0.0 and a[k] > 0.0)
+            g = g if free else 0.0
+            value[k] = -(g * g)
+            g = -g if g < 0.0 else g
+            worst = g if g > worst else worst
+        if not worst > eps:
+            return step
+        np.divide(value, diagonal, value)
+        _, i = _extremes(value, best)
+        old = a[i]
+        new = old - y[i] * f[i] / diagonal[i]
+        new = 0.0 if new < 0.0 else new
+        a[i] = c[i] if new > c[i] else new
+        t = y[i] * (a[i] - old)
+        row = K[i]
+        for k in range(q):
+            f[k] = f[k] + t * row[k]
+    return limit
+
+
+@inner
+def add_some_rows(f: Any, G: Any, rows: Any, coef: Any, lo: int, hi: int) -> None:
+    """f += sum of coef times rows of G, of which the columns lo ... hi are taken.
+
+    Pieces of 2048 columns stay in the cache while the rows run over them, eight at a time: their
+    sum is taken in the format of G and coef, and only it is added in float64.
+    """
+    m = len(rows)
+    for at in range(lo, hi, 2048):
+        end = min(hi, at + 2048)
+        part = f[at - lo : end - lo]
+        r = 0
+        while r + 8 <= m:
+            k0, k1 = G[rows[r], at:end], G[rows[r + 1], at:end]
+            k2, k3 = G[rows[r + 2], at:end], G[rows[r + 3], at:end]
+            k4, k5 = G[rows[r + 4], at:end], G[rows[r + 5], at:end]
+            k6, k7 = G[rows[r + 6], at:end], G[rows[r + 7], at:end]
+            c0, c1, c2, c3 = coef[r], coef[r + 1], coef[r + 2], coef[r + 3]
+            c4, c5, c6, c7 = coef[r + 4], coef[r + 5], coef[r + 6], coef[r + 7]
+            for t in range(end - at):
+                first = (c0 * k0[t] + c1 * k1[t]) + (c2 * k2[t] + c3 * k3[t])
+                part[t] += first + ((c4 * k4[t] + c5 * k5[t]) + (c6 * k6[t] + c7 * k7[t]))
+            r += 8
+        while r < m:
+            k0, c0 = G[rows[r], at:end], coef[r]
+            for t in range(end - at):
+                part[t] += c0 * k0[t]
+            r += 1
+
+
+@routine
+def add_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Any, lo: int, hi: int) -> Any:
+    """The same by itself."""
+    add_some_rows(f, G, rows, coef, lo, hi)
+
+
+@routine
+def square_of(G: Any, rows: NDArray[np.int64], at: NDArray[np.int64], out: Array) -> Any:
+    """A symmetric matrix: the columns ``at`` of the rows ``rows`` of G; half of it is read."""
+    for i in range(len(rows)):
+        row, own = G[rows[i]], out[i]
+        for j in range(i + 1):
+            own[j] = row[at[j]]
+    for start in range(0, len(rows), 16):  # stripes of the transpose that stay in the cache
+        for i in range(start, len(rows)):
+            own = out[i]
+            for j in range(start, min(start + 16, i)):
+                out[j, i] = own[j]

@@ -1,0 +1,75 @@
+"""What the solvers of logistic regression share: the best point on a line, and the witness."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.losses.logistic import curvature, probability
+from linsep.proofs.logistic import best_shift
+
+Array = NDArray[np.float64]
+
+
+def minimum_along(
+    a: Array,
+    p: Array,
+    m: Array,
+    dm: Array,
+    cost: Array,
+    ridge: float,
+    t: float = 1.0,
+    tilt: float = 0.0,
+) -> float:
+    """Minimum over t > 0 of the objective at a + t p, whose margins are m + t dm.
+
+    Guarded Newton steps from t; no pass over the rows is needed. tilt is the slope of a linear
+    term along p.
+    """
+    wp, pp = ridge * float(a[:-1] @ p[:-1]) + tilt, ridge * float(p[:-1] @ p[:-1])
+    low, high = 0.0, np.inf
+    for _ in range(60):
+        now = m + t * dm
+        first = wp + t * pp - float((cost * probability(now)) @ dm)
+        second = pp + float((cost * curvature(now)) @ (dm * dm))
+        low, high = (low, t) if first > 0 else (t, high)
+        new = t - first / second if second > 0 else -1.0
+        if not low < new < high:
+            new = (0.5 if low > 0 else 0.1) * (low + high) if np.isfinite(high) else 2.0 * t
+        done = abs(new - t) < 0.01 * t
+        t = new
+        if done:
+            break
+    return float(t)
+
+
+def dual_witness(problem: Problem, a: Array, m: Array, C: float) -> Witness:
+    """Weights, and with a penalty the dual variables of their margins at the best offset."""
+    if np.isinf(C):
+        return Witness(a=a.copy())
+    cost = C * problem.weight
+    if problem.fit_intercept:
+        m = m + problem.sign * best_shift(m, problem.sign, cost)
+    alpha = cost * probability(m)
+    return Witness(a=a.copy(), rows=np.arange(problem.n), multipliers=alpha, claim="dual")
+
+
+# -- The two factors of a logistic objective, C finite or not -------------------------------------
+
+
+class Penalty:
+    """ridge |w|^2 / 2 + cost times the losses, for a solver with C; C = inf has no penalty."""
+
+    C: float
+
+    @property
+    def ridge(self) -> float:
+        """1, or 0 where there is no penalty."""
+        return 0.0 if np.isinf(self.C) else 1.0
+
+    @property
+    def cost(self) -> float:
+        """Factor of the losses."""
+        return 1.0 if np.isinf(self.C) else self.C

@@ -1,0 +1,1 @@
+"""Rules that learn from mistakes."""

@@ -1,0 +1,487 @@
+"""The single-sample perceptron.
+
+Problem   find a with z_i . a > 0 for all reflected rows z_i = y_i [x_i, 1]
+Update    a <- a + eta(k) z_i  for a visited row with z_i . a <= 0  (or < 0)
+Stop      n right visits in a row, or a whole right pass; or a proof that no a exists
+Paper     Rosenblatt 1958; Novikoff 1962: from a = 0 at most max|z|^2 / gamma^2 updates;
+          Gallant 1990 (pocket, ratchet); Freund and Schapire 1999 (average)
+
+A deterministic run that returns to an earlier state repeats for ever. The rows updated on
+during one period then add up to zero, so their counts are Gordan multipliers: a proof that
+the classes cannot be separated. The same holds for a row that is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.compile import inner, routine
+from linsep.core.log import NO_LOG, Log, new_log
+from linsep.core.order import in_turn, permutation, with_replacement
+from linsep.core.problem import Problem
+from linsep.core.protocol import State
+from linsep.core.status import Status
+from linsep.rows.loops import add, dot, norm2, weight
+from linsep.solvers.perceptron.mistakes import MistakeDriven, start_weights
+from linsep.solvers.schedule import CONSTANT, Schedule
+
+_NEVER = 2**62
+_POCKET_ROWS = 1000  # up to here every iterate is tried for the pocket, beyond only long runs
+
+
+@dataclass(kw_only=True)
+class PerceptronState(State):
+    """Weights, where the visit stands, and what is remembered on the way."""
+
+    a: NDArray[np.float64]
+    start: NDArray[np.float64]
+    counters: NDArray[np.int64]
+    best: NDArray[np.float64]
+    """Weights in the pocket."""
+    best_cost: NDArray[np.float64]
+    """Total weight of the rows they misclassify: one number."""
+    total: NDArray[np.float64]
+    """Updates weighted by their time, for the average."""
+    anchor: NDArray[np.float64]
+    """Earlier weights that the present ones are compared with."""
+    n_rows: int
+    squared_radius: float = 0.0
+    """max |z|^2, computed when the Novikoff bound is asked for."""
+    period: int = 0
+    """Visits after which the run repeats itself; 0 while no repetition is known."""
+    cycle_start: int = -1
+    """First visit after which the state belongs to the repetition; -1 if not computed."""
+    proof_rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    proof_counts: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def passes(self) -> float:
+        """Visits divided by the number of rows."""
+        return self.n_visits / self.n_rows
+
+    @property
+    def n_visits(self) -> int:
+        """Rows looked at so far."""
+        return int(self.counters[VISITS])
+
+    @property
+    def average(self) -> NDArray[np.float64]:
+        """Mean of the weights over all visits."""
+        return self.a - self.total / max(1, self.n_visits)
+
+
+@dataclass(frozen=True)
+class SingleSample(MistakeDriven):
+    """Rosenblatt's rule, one row at a time.
+
+    Parameters
+    ----------
+    order : {"cyclic", "shuffle", "random", "restart"}
+        The same order in every pass; a new permutation in every pass; rows drawn with
+        replacement; or back to the first row after every update.
+    strict : bool
+        Count a value of zero as right.
+    schedule : Schedule
+        Learning rates.
+    keep : {"last", "pocket", "average"}
+        Weights that are handed over.
+    stop : {"clean-run", "clean-pass"}
+        Ends after n right visits in a row, or after a pass without an update.
+    patience : int, optional
+        Ends when the pocket has not improved for this many passes.
+    target_errors : float, optional
+        Ends when the pocket misclassifies rows of no more weight than this.
+    min_margin : float, optional
+        Ends when more updates were made than a separator of this margin would allow.
+    cycles : bool
+        End when the run is found to repeat itself.
+    seed : int
+        Seed of the order and of a random start.
+    """
+
+    unit: ClassVar[str] = "visit"
+
+    order: str = "cyclic"
+    strict: bool = False
+    schedule: Schedule = CONSTANT
+    keep: str = "last"
+    stop: str = "clean-run"
+    patience: int | None = None
+    target_errors: float | None = None
+    min_margin: float | None = None
+    cycles: bool = True
+    seed: int = 0
+
+    def init(self, problem: Problem, *, start: Any = None) -> PerceptronState:
+        """Weights at the start; the pocket holds them already."""
+        a = start_weights(problem, start, self.seed)
+        counters = np.zeros(N_COUNTERS, dtype=np.int64)
+        counters[CHECKED] = -1
+        state = PerceptronState(
+            a=a,
+            start=a.copy(),
+            counters=counters,
+            best=a.copy(),
+            best_cost=np.array([np.inf]),
+            total=np.zeros_like(a),
+            anchor=np.zeros_like(a),
+            n_rows=problem.n_rows,
+        )
+        if a.any() and (problem.values(a) > 0).all():
+            state.status = Status.SEPARATED
+        if self.keep == "pocket":
+            values = problem.values(a)
+            wrong = values < 0 if self.strict else values <= 0
+            state.best_cost[0] = float(problem.row_weights[wrong].sum())
+            if not state.status.done and state.best_cost[0] <= self._few:
+                state.status = Status.ENOUGH
+        if self.min_margin is not None:
+            state.squared_radius = float(problem.squared_lengths.max()) + problem.fit_intercept
+            state.squared_radius *= 1 if problem.binary else 2
+            if (problem.weight != 1).any():  # the bound is for steps of equal size
+                state.squared_radius = np.inf
+        return state
+
+    def advance(
+        self, problem: Problem, state: PerceptronState, steps: int, log: Log = NO_LOG
+    ) -> int:
+        """Visit up to ``steps`` rows."""
+        taken = 0
+        while taken < steps and not state.status.done:
+            taken += self._visit(problem, state, steps - taken, log)
+            state.n_updates = int(state.counters[UPDATES])
+            state.status = self._judge(problem, state)
+            if log.whole.shape[0] and log.used[0] == log.whole.shape[0]:
+                break
+        state.steps += taken
+        return taken
+
+    # -- inside ---------------------------------------------------------------------------
+
+    @property
+    def _repeats(self) -> bool:
+        """Whether equal states mean an endless repetition."""
+        return self.cycles and self.order in ("cyclic", "restart") and self.schedule.constant
+
+    def _visit(
+        self, problem: Problem, state: PerceptronState, steps: int, log: Log = NO_LOG
+    ) -> int:
+        keep = {"last": LAST, "average": AVERAGE}.get(
+            self.keep, POCKET if problem.n_rows <= _POCKET_ROWS else RATCHET
+        )
+        done = int(state.counters[UPDATES])
+        rule = (
+            self.strict,
+            self.order == "restart",
+            self.stop == "clean-pass",
+            self._repeats,
+            keep,
+            done,
+            self._most_updates(state),
+            _NEVER if self.patience is None else self.patience * problem.n_rows,
+            self._few,
+        )
+        return int(
+            visit(
+                problem.rows,
+                self._order(problem, state),
+                rule,
+                self.schedule.rates(done),
+                state.a,
+                state.counters,
+                state.best,
+                state.best_cost,
+                state.total,
+                state.anchor,
+                steps,
+                log,
+                size=problem.n * problem.d,
+                work=steps * problem.d * (problem.n_rows if keep == POCKET else 1),
+            )
+        )
+
+    @property
+    def _few(self) -> float:
+        return -1.0 if self.target_errors is None else float(self.target_errors)
+
+    def _most_updates(self, state: PerceptronState) -> int:
+        """Novikoff's bound for the margin asked for, where it holds."""
+        if self.min_margin is None or state.start.any() or not self.schedule.constant:
+            return _NEVER
+        return int(min(state.squared_radius / self.min_margin**2, 2.0**62))
+
+    def _order(self, problem: Problem, state: PerceptronState) -> NDArray[np.int64]:
+        if self.order in ("cyclic", "restart"):
+            return in_turn(problem.n_rows)
+        draw = permutation if self.order == "shuffle" else with_replacement
+        return draw(self.seed, int(state.counters[EPOCH]), problem.n_rows)
+
+    def _judge(self, problem: Problem, state: PerceptronState) -> Status:
+        stop = int(state.counters[STOP])
+        if stop in (CLEAN_RUN, CLEAN_PASS):
+            return self._judge_clean(problem, state)
+        if stop == ZERO_ROW:
+            last = (int(state.counters[POSITION]) - 1) % problem.n_rows
+            state.proof_rows = self._order(problem, state)[last : last + 1].copy()
+            state.proof_counts = np.ones(1)
+            return Status.INSEPARABLE if _is_zero(problem, state.proof_rows[0]) else Status.STALLED
+        if stop == OVERFLOW:
+            return Status.DIVERGED
+        if stop == REPEATED:
+            self._explain_repeat(problem, state)
+            return Status.CYCLE
+        if stop == TOO_MANY:
+            return Status.BOUND_EXCEEDED
+        if stop == NO_BETTER:
+            return Status.PATIENCE
+        if stop == ENOUGH:
+            return Status.ENOUGH
+        state.counters[STOP] = GO  # the rest only ends a call, not the run
+        return Status.RUNNING
+
+    def _judge_clean(self, problem: Problem, state: PerceptronState) -> Status:
+        """A clean run ends the search only if it covers every row."""
+        values = problem.values(state.a)
+        if (values > 0).all():
+            return Status.SEPARATED
+        if self.strict and (values >= 0).all():
+            return Status.BOUNDARY
+        state.counters[[CLEAN, STOP]] = 0, GO
+        return Status.RUNNING
+
+    def _explain_repeat(self, problem: Problem, state: PerceptronState) -> None:
+        """Run one period again to count its updates, and find where the repetition began."""
+        state.period = state.n_visits - int(state.counters[ANCHOR_VISITS])
+        updates = state.n_updates - int(state.counters[ANCHOR_UPDATES])
+        again, log = state.copy(), new_log(updates + 1)
+        again.status = Status.RUNNING
+        taken = 0
+        while taken < state.period:
+            taken += self._visit(problem, again, state.period - taken, log)
+        rows = log.whole[: int(log.used[0]), 2]
+        state.proof_rows, counts = np.unique(rows, return_counts=True)
+        state.proof_counts = counts * problem.row_weights[state.proof_rows]
+        if 20 * state.n_visits * problem.d < 20_000_000:
+            state.cycle_start = self._first_of_cycle(problem, state)
+
+    def _first_of_cycle(self, problem: Problem, state: PerceptronState) -> int:
+        """Smallest m with equal states after m and after m + period visits, by bisection."""
+
+        def after(visits: int) -> tuple[NDArray[np.float64], int]:
+            other = self.init(problem)
+            other.a[:] = state.start
+            taken = 0
+            while taken < visits:
+                taken += self._visit(problem, other, visits - taken)
+            return other.a, int(other.counters[POSITION])
+
+        low, high = -1, int(state.counters[ANCHOR_VISITS])
+        while high - low > 1:
+            middle = (low + high) // 2
+            first, second = after(middle), after(middle + state.period)
+            if first[1] == second[1] and np.array_equal(first[0], second[0]):
+                high = middle
+            else:
+                low = middle
+        return high
+
+
+def _is_zero(problem: Problem, row: int) -> bool:
+    """Whether a reflected row is zero, and not only too small to be squared."""
+    sample = int(row) if problem.binary else int(row) // (problem.K - 1)
+    values = problem.matrix[[sample]]
+    return not problem.fit_intercept and not np.any(values.data if problem.sparse else values)
+
+
+# -- Inner loops of the perceptron rules ----------------------------------------------------------
+
+
+# Places in the array of counters.
+POSITION, EPOCH, VISITS, UPDATES, CLEAN, PASS_UPDATES, STOP = range(7)
+BEST_VISIT, BEST_RUN, BEST_UPDATE, CHECKED = range(7, 11)
+ANCHOR_VISITS, ANCHOR_UPDATES, POWER, SINCE_ANCHOR = range(11, 15)
+N_COUNTERS = 15
+
+# Values of counters[STOP]: why the loop cannot or need not go on.
+GO, CLEAN_RUN, CLEAN_PASS, ZERO_ROW, OVERFLOW, REPEATED, TOO_MANY, NO_BETTER, ENOUGH = range(9)
+END_OF_PASS, LOG_FULL, RATES_USED = range(9, 12)
+
+# What to remember.
+LAST, POCKET, RATCHET, AVERAGE = range(4)
+
+
+@inner
+def weigh_errors(rows, n, a, strict, most):
+    """Total weight of the misclassified rows, or at least ``most`` as soon as it is reached."""
+    cost = 0.0
+    for v in range(n):
+        value = dot(rows, v, a)
+        if value < 0.0 or (value == 0.0 and not strict):
+            cost += weight(rows, v)
+            if cost >= most:
+                break
+    return cost
+
+
+@inner
+def same(a, b):
+    """Whether two vectors are equal."""
+    j = 0
+    while j < a.shape[0] and a[j] == b[j]:
+        j += 1
+    return j == a.shape[0]
+
+
+@inner
+def keep_if_better(rows, n, a, strict, counters, best, best_cost):
+    """Pocket: keep the weights if they make strictly fewer errors than the kept ones."""
+    cost = weigh_errors(rows, n, a, strict, best_cost[0])
+    if cost < best_cost[0]:
+        best_cost[0] = cost
+        counters[BEST_RUN] = counters[CLEAN]
+        counters[BEST_UPDATE] = counters[UPDATES]
+        counters[BEST_VISIT] = counters[VISITS]
+        for j in range(a.shape[0]):
+            best[j] = a[j]
+
+
+@inner
+def watch_for_repeat(a, counters, anchor):
+    """Brent's cycle search: compare with a state that is moved on at powers of two."""
+    if counters[POWER] > 0 and same(a, anchor):
+        counters[STOP] = REPEATED
+        return
+    counters[SINCE_ANCHOR] += 1
+    if counters[SINCE_ANCHOR] >= counters[POWER]:
+        counters[POWER] = max(1, 2 * counters[POWER])
+        counters[SINCE_ANCHOR] = 0
+        counters[ANCHOR_VISITS] = counters[VISITS]
+        counters[ANCHOR_UPDATES] = counters[UPDATES]
+        for j in range(a.shape[0]):
+            anchor[j] = a[j]
+
+
+@routine
+def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor, steps, log):
+    """Visit up to ``steps`` rows in the given order and correct the weights on mistakes.
+
+    rule = (strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience, few):
+    whether a value of zero counts as right, whether to begin again at the first row after an
+    update, whether only a clean pass ends the run, whether to look for repeated states, what to
+    remember, the number of the update that rates[0] belongs to, and when to give up: after so
+    many updates, so many visits without a better pocket, or once the pocket makes so few errors.
+    ``rates`` of length one is a constant rate.
+    """
+    strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience, few = rule
+    n = order.shape[0]
+    taken = 0
+    counters[STOP] = GO
+    while taken < steps and counters[STOP] == GO:
+        v = order[counters[POSITION]]
+        value = dot(rows, v, a)
+        counters[POSITION] += 1
+        counters[VISITS] += 1
+        taken += 1
+        if value > 0.0 or (value == 0.0 and strict):
+            counters[CLEAN] += 1
+            longer = keep == RATCHET and counters[CLEAN] > counters[BEST_RUN]
+            if longer and counters[CHECKED] != counters[UPDATES]:
+                counters[CHECKED] = counters[UPDATES]
+                keep_if_better(rows, n, a, strict, counters, best, best_cost)
+            if value - value != 0.0:
+                counters[STOP] = OVERFLOW
+            elif counters[CLEAN] >= n and not whole_pass:
+                counters[STOP] = CLEAN_RUN
+        else:
+            if value - value != 0.0:
+                counters[STOP] = OVERFLOW
+                break
+            if value == 0.0 and norm2(rows, v) == 0.0:
+                counters[STOP] = ZERO_ROW
+                break
+            at = counters[UPDATES] - rates_from
+            rate = rates[0] if rates.shape[0] == 1 else rates[at]
+            step = rate * weight(rows, v)
+            add(rows, v, step, a)
+            if keep == AVERAGE:
+                add(rows, v, step * (counters[VISITS] - 1), total)
+            counters[UPDATES] += 1
+            counters[PASS_UPDATES] += 1
+            counters[CLEAN] = 0
+            if keep == POCKET:
+                keep_if_better(rows, n, a, strict, counters, best, best_cost)
+            if log.whole.shape[0] > 0:
+                k = log.used[0]
+                log.whole[k, 0] = counters[UPDATES]
+                log.whole[k, 1] = counters[VISITS]
+                log.whole[k, 2] = v
+                log.real[k, 0] = value
+                log.real[k, 1] = rate
+                log.used[0] = k + 1
+                if k + 1 == log.whole.shape[0]:
+                    counters[STOP] = LOG_FULL
+            if restart:
+                counters[POSITION] = 0
+                if repeats:
+                    watch_for_repeat(a, counters, anchor)
+            if rates.shape[0] > 1 and at + 1 == rates.shape[0] and counters[STOP] == GO:
+                counters[STOP] = RATES_USED
+            if counters[UPDATES] > most_updates:
+                counters[STOP] = TOO_MANY
+        if counters[VISITS] - counters[BEST_VISIT] > patience and (
+            counters[STOP] == GO or counters[STOP] >= END_OF_PASS
+        ):
+            counters[STOP] = NO_BETTER
+        if best_cost[0] <= few and (counters[STOP] == GO or counters[STOP] >= END_OF_PASS):
+            counters[STOP] = ENOUGH
+        if counters[POSITION] == n:
+            if whole_pass and counters[PASS_UPDATES] == 0 and counters[STOP] == GO:
+                counters[STOP] = CLEAN_PASS
+            counters[POSITION] = 0
+            counters[EPOCH] += 1
+            counters[PASS_UPDATES] = 0
+            if counters[STOP] == GO or counters[STOP] == LOG_FULL:
+                if repeats and not restart:
+                    watch_for_repeat(a, counters, anchor)
+                elif not repeats and counters[STOP] == GO:
+                    counters[STOP] = END_OF_PASS
+    return taken
+
+
+@routine
+def scan(rows, n, strict, worst_only, a, gradient, wrong):
+    """Look at all rows: fill the sum of the misclassified ones and mark them in ``wrong``.
+
+    With worst_only the sum holds the row of smallest value alone.
+
+    Gives back (errors, cost, criterion, worst row, worst value): the number of misclassified
+    rows, their weight, the weighted sum of their -z . a, and the row of smallest value.
+    """
+    for j in range(gradient.shape[0]):
+        gradient[j] = 0.0
+    errors = 0
+    cost = 0.0
+    criterion = 0.0
+    worst = -1
+    worst_value = 0.0
+    for v in range(n):
+        value = dot(rows, v, a)
+        is_wrong = not (value > 0.0 or (value == 0.0 and strict))
+        wrong[v] = is_wrong
+        if is_wrong:
+            w = weight(rows, v)
+            errors += 1
+            cost += w
+            criterion -= w * value
+            if not worst_only:
+                add(rows, v, w, gradient)
+        if v == 0 or value < worst_value:
+            worst = v
+            worst_value = value
+    if worst_only and errors > 0:
+        add(rows, worst, weight(rows, worst), gradient)
+    return errors, cost, criterion, worst, worst_value

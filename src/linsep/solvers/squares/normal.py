@@ -1,0 +1,99 @@
+"""Least squares by its normal equations, exactly up to rounding.
+
+Problem   minimise J(a) = sum_i s_i (z_i . a - b_i)^2; of all minimisers the shortest
+Update    a <- a - (Y'SY)^+ Y'S (Y a - b), first from a = 0, then as refinement
+Stop      corrections have reached the level of rounding; on large well-conditioned data at once
+Paper     Golub and Van Loan, Matrix Computations, chapter 5; Björck, Numerical Methods for Least
+          Squares Problems, section 2.9 (corrected seminormal equations)
+
+One step is one correction. The factorisation behind it is a function of the problem and is kept
+with it (``pseudo_inverse``), so the state is the weights alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+from linsep.rows.normal import Totals, aims, columns_of, flat, right_side, totals
+from linsep.solvers.squares.pseudo_inverse import pseudo_inverse
+
+_MOST = 12  # corrections
+_DONE = 1e-11  # a correction so small, relative to the weights, that the next one is rounding
+_MANY = 2_000_000  # entries from which a pass is worth sparing
+_TAME = 100.0  # condition up to which ten digits are right without a correction
+_SHRINK = 0.3  # of the gradient, below which another correction is worth its pass
+
+
+@dataclass(kw_only=True)
+class ExactState(State):
+    """Weights, and how large the gradient was before the last correction."""
+
+    a: NDArray[np.float64]
+    size: float = np.inf
+    n_passes: int = 0
+
+    @property
+    def passes(self) -> float:
+        """Products with all rows, there and back."""
+        return float(self.n_passes)
+
+
+@dataclass(frozen=True)
+class ExactSquares:
+    """Least squares by a factorisation of the rows; there is nothing to set."""
+
+    unit: ClassVar[str] = "correction"
+
+    def init(self, problem: Problem, *, start: Any = None) -> ExactState:
+        """Weights zero: a start would not change the answer."""
+        return ExactState(a=np.zeros(problem.dim))
+
+    def advance(self, problem: Problem, state: ExactState, steps: int, log: Log = NO_LOG) -> int:
+        """Up to ``steps`` corrections."""
+        taken = 0
+        while taken < steps and not state.status.done:
+            taken += 1
+            state.steps += 1
+            self._correct(problem, state)
+        return taken
+
+    def status(self, state: ExactState) -> Status:
+        """CERTIFIED once corrections bring nothing more; the certificate has the last word."""
+        return state.status
+
+    def witness(self, problem: Problem, state: ExactState) -> Witness:
+        """The weights."""
+        return Witness(a=state.a.copy())
+
+    def _correct(self, problem: Problem, state: ExactState) -> None:
+        inverse = pseudo_inverse(problem)
+        A = columns_of(problem, state.a)
+        if state.n_updates or inverse.by_rows:
+            now = totals(problem, A, aims(problem))
+        else:  # at zero weights they are known already
+            now = Totals(-aims(problem), -right_side(problem), 0)
+        state.n_passes += 1
+        step = inverse.correction(problem, now)
+        if not np.isfinite(step).all():
+            state.status = Status.DIVERGED
+            return
+        size = float(np.abs(step * inverse.scale[:, None]).max())
+        state.status = Status.RUNNING
+        if size == 0.0 or size > _SHRINK * state.size or state.steps > _MOST:
+            state.status = Status.CERTIFIED
+            return
+        A = inverse.shortest(A - step)
+        state.a = flat(problem, A)
+        state.n_updates += 1
+        state.size = size
+        enough = problem.n * problem.d >= _MANY and inverse.condition <= _TAME
+        if enough or size <= _DONE * float(np.abs(A * inverse.scale[:, None]).max()):
+            state.status = Status.CERTIFIED
