@@ -1,8 +1,14 @@
-"""Hypothesis draws the same examples in every run; LINSEP_FUZZ=N draws N new ones instead."""
+"""What all tests share.
+
+Hypothesis draws the same examples in every run; LINSEP_FUZZ=N draws N new ones instead.
+Where N is large, ``--timeout=0 -o faulthandler_timeout=0`` lifts the limits on time.
+"""
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import sys
 
 from hypothesis import settings
 
@@ -11,3 +17,8 @@ settings.register_profile(
     "fuzz", max_examples=int(os.environ.get("LINSEP_FUZZ", "100")), deadline=None
 )
 settings.load_profile("fuzz" if "LINSEP_FUZZ" in os.environ else "steady")
+
+
+def pytest_unconfigure():
+    """A thread that a hung test left behind must not keep the process from its end."""
+    faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)

@@ -231,6 +231,7 @@ def script(*argv, **options):
     return [sys.executable, "-m", "linsep.cli.main", *argv]
 
 
+@pytest.mark.timeout(120)
 def test_help_is_light():
     code = (
         "import sys; from linsep.cli.main import main\n"
