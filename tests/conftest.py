@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import signal
 import sys
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True, database=None, deadline=None)
@@ -17,6 +19,18 @@ settings.register_profile(
     "fuzz", max_examples=int(os.environ.get("LINSEP_FUZZ", "100")), deadline=None
 )
 settings.load_profile("fuzz" if "LINSEP_FUZZ" in os.environ else "steady")
+
+
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as in a terminal, also where the tests run in the background.
+
+    There SIGINT is ignored, and every child would inherit that. A handler is not inherited:
+    the child of a process that has one starts with the default.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def pytest_unconfigure():

@@ -106,6 +106,8 @@ print(model.status_.name)
 """
 
 
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_gives_back_the_best_so_far():
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=True
