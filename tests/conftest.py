@@ -33,6 +33,14 @@ def ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def ignored_ctrl_c():
+    """SIGINT ignored, here and in children: a shell starts jobs in the background so."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def pytest_unconfigure():
     """A thread that a hung test left behind must not keep the process from its end."""
     faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)
