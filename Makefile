@@ -18,9 +18,11 @@ check: $(READY)
 	$(BIN)/mypy
 
 # The replay page is tested in a real browser; without one those tests are skipped and say so.
+# Nothing is asked on the way: in the background nobody could answer.
 browser:
 	@command -v chromium > /dev/null || command -v google-chrome > /dev/null || \
 	{ test "$$(id -u)" = 0 && command -v apt-get > /dev/null && \
+	  export DEBIAN_FRONTEND=noninteractive && exec < /dev/null && \
 	  apt-get update -qq > /dev/null && apt-get install -y -qq chromium > /dev/null; } || \
 	echo "no Chromium here: the browser tests will be skipped"
 

@@ -1,9 +1,17 @@
-"""Hypothesis draws the same examples in every run; LINSEP_FUZZ=N draws N new ones instead."""
+"""What all tests share.
+
+Hypothesis draws the same examples in every run; LINSEP_FUZZ=N draws N new ones instead.
+Where N is large, ``--timeout=0 -o faulthandler_timeout=0`` lifts the limits on time.
+"""
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import signal
+import sys
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True, database=None, deadline=None)
@@ -11,3 +19,28 @@ settings.register_profile(
     "fuzz", max_examples=int(os.environ.get("LINSEP_FUZZ", "100")), deadline=None
 )
 settings.load_profile("fuzz" if "LINSEP_FUZZ" in os.environ else "steady")
+
+
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as in a terminal, also where the tests run in the background.
+
+    There SIGINT is ignored, and every child would inherit that. A handler is not inherited:
+    the child of a process that has one starts with the default.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def ignored_ctrl_c():
+    """SIGINT ignored, here and in children: a shell starts jobs in the background so."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def pytest_unconfigure():
+    """A thread that a hung test left behind must not keep the process from its end."""
+    faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)

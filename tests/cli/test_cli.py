@@ -231,6 +231,7 @@ def script(*argv, **options):
     return [sys.executable, "-m", "linsep.cli.main", *argv]
 
 
+@pytest.mark.timeout(120)
 def test_help_is_light():
     code = (
         "import sys; from linsep.cli.main import main\n"
@@ -243,6 +244,8 @@ def test_help_is_light():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_writes_the_checkpoint_and_resume_goes_on(tmp_path):
     rng = np.random.default_rng(0)
     rows = "\n".join(",".join(f"{v:.3f}" for v in x) + f",{i % 2}" for i, x in enumerate(
@@ -250,15 +253,18 @@ def test_ctrl_c_writes_the_checkpoint_and_resume_goes_on(tmp_path):
     (tmp_path / "noise.csv").write_text(rows + "\n")
     settings = ["-s", "order=shuffle", "-s", "random_state=1", "--checkpoint", "run.npz"]
     command = script("fit", "noise.csv", *settings, "-s", "max_iter=1000000000")
-    child = subprocess.Popen(
+    with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    for line in child.stderr:  # progress has begun, so the run is inside the loop
-        if line.split()[:1] == ["passes"]:
-            break
-    time.sleep(0.2)
-    os.kill(child.pid, signal.SIGINT)
-    out, err = child.communicate(timeout=60)
+    ) as child:
+        try:
+            for line in child.stderr:  # progress has begun, so the run is inside the loop
+                if line.split()[:1] == ["passes"]:
+                    break
+            time.sleep(0.2)
+            os.kill(child.pid, signal.SIGINT)
+            out, err = child.communicate(timeout=60)
+        finally:
+            child.kill()  # nothing where it has ended
     assert child.returncode == 130
     assert "--resume run.npz" in err
     assert "stopped on request" in out

@@ -83,6 +83,7 @@ def test_a_log_agrees_too(monkeypatch):
     assert len(list(logs[0].events())) > 10
 
 
+@pytest.mark.timeout(120)
 def test_tiny_problems_do_not_load_numba(tmp_path):
     import subprocess
     import sys

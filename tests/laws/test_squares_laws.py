@@ -120,6 +120,7 @@ def test_python_and_machine_code_agree_in_every_bit(kind, monkeypatch):
     assert ends[0].n_updates == 200
 
 
+@pytest.mark.timeout(120)
 def test_tiny_problems_do_not_load_numba(tmp_path):
     code = (
         "import sys, linsep; t = linsep.data.load('mse-1'); "

@@ -117,6 +117,7 @@ print(model.coef_.tobytes().hex(), model.intercept_.tobytes().hex(), model.n_upd
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+@pytest.mark.timeout(180)
 def test_killed_in_the_middle_and_resumed_to_the_same_bits(tmp_path):
     passes = "4000"
     path = tmp_path / "run.npz"
@@ -124,14 +125,15 @@ def test_killed_in_the_middle_and_resumed_to_the_same_bits(tmp_path):
     whole = subprocess.run(
         [*base, str(tmp_path / "other.npz"), passes, "fit"], capture_output=True, check=True
     )
-    child = subprocess.Popen([*base, str(path), "1000000000", "fit"])
-    for _ in range(600):
-        if path.exists():
-            break
-        time.sleep(0.05)
-    time.sleep(0.05)
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
+    with subprocess.Popen([*base, str(path), "1000000000", "fit"]) as child:
+        try:
+            for _ in range(600):
+                if path.exists():
+                    break
+                time.sleep(0.05)
+            time.sleep(0.05)
+        finally:
+            os.kill(child.pid, signal.SIGKILL)
     with np.load(path) as file:
         steps = json.loads(file["header"].tobytes())["numbers"]["steps"]
     if steps >= int(passes) * 100:

@@ -492,6 +492,7 @@ def test_equal_rows_can_be_drawn():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(120)
 def test_import_loads_no_matplotlib():
     code = "import sys, linsep, linsep.display; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

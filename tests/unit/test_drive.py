@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import signal
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ import pytest
 
 import linsep
 from linsep.core import drive
-from linsep.core.drive import Limits, Observer
+from linsep.core.drive import Interrupts, Limits, Observer
 from linsep.core.problem import Problem
 from linsep.core.progress import Pace, ProgressBar, ProgressRows, progress_observer
 from linsep.core.status import Status
@@ -109,12 +110,54 @@ print(model.status_.name)
 """
 
 
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_gives_back_the_best_so_far():
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=True
     )
     assert done.stdout == "STOPPED\n"
     assert done.stderr == ""
+
+
+IGNORED = """
+import signal, warnings, numpy as np, linsep
+warnings.simplefilter("ignore")
+assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
+class Presses(linsep.core.Observer):
+    count = 0
+    def moment(self, now):
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        signal.raise_signal(signal.SIGINT)
+        self.count += 1
+presses = Presses()
+model = linsep.Perceptron(order="shuffle", max_iter=50, random_state=0, callbacks=[presses])
+model.fit(X, y)
+assert presses.count > 1 and not model.outcome_.interrupted
+assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+print(model.status_.name)
+"""
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("ignored_ctrl_c")
+def test_a_ctrl_c_that_the_parent_ignores_stays_ignored():
+    done = subprocess.run(
+        [sys.executable, "-c", IGNORED], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "STEP_LIMIT\n"
+    assert done.stderr == ""
+
+
+def test_a_second_ctrl_c_raises(ctrl_c):
+    with Interrupts() as interrupts:
+        signal.raise_signal(signal.SIGINT)
+        assert interrupts.requested
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_other_threads_can_fit():

@@ -570,14 +570,11 @@ class Presses(linsep.LinearSVM):
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise")
 @pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne])
 @pytest.mark.parametrize("calibrate", [None, "sigmoid"])
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("ctrl_c")
 def test_one_ctrl_c_stops_all_machines(scheme, calibrate):
     Presses.count = 0
-    handler = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        model = scheme(Presses(), calibrate=calibrate).fit(X, y)
-    finally:
-        signal.signal(signal.SIGINT, handler)
+    model = scheme(Presses(), calibrate=calibrate).fit(X, y)
     assert Presses.count == 2
     assert model.status_ is Status.STOPPED and model.outcome_.interrupted
     assert model.certificates_[0] is not None and model.certificates_[2] is None

@@ -198,8 +198,12 @@ class Limits:
 class Interrupts:
     """Turns the first Ctrl-C into a request to stop; the second one raises as usual.
 
-    Only the main thread can do so. A run inside of another one, in whatever thread, sees the
-    request that the outer one got, so that all of them stop.
+    Only the main thread can do so, and only where Ctrl-C would raise: a handler of the caller
+    stays in place, and so does SIGINT ignored by whoever started the process, as for a job in
+    the background, which a Ctrl-C meant for another one must not stop.
+
+    A run inside of another one, in whatever thread, sees the request that the outer one got,
+    so that all of them stop.
     """
 
     _outermost: ClassVar[Interrupts | None] = None
