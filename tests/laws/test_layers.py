@@ -35,8 +35,8 @@ MAY_IMPORT = {
     },
     "tracing": {"core", "proofs", "models", "display"},
     "cli": {
-        "core", "proofs", "data", "formats", "separating", "risk", "models", "display", "lift",
-        "tracing", "multiclass",
+        "core", "rows", "proofs", "data", "formats", "separating", "risk", "models", "display",
+        "lift", "tracing", "multiclass",
     },
 }  # fmt: skip
 FREE = {"errors", "_version"}
@@ -73,7 +73,9 @@ def test_every_import_follows_the_layers():
 
 def marked(node: ast.FunctionDef) -> bool:
     """Whether a function is an inner loop, whose types numba finds."""
-    return any(isinstance(d, ast.Name) and d.id in ("routine", "inner") for d in node.decorator_list)
+    return any(
+        isinstance(d, ast.Name) and d.id in ("routine", "inner") for d in node.decorator_list
+    )
 
 
 def test_only_inner_loops_go_without_types():

@@ -18,8 +18,8 @@ from linsep.core import drive
 from linsep.core.problem import Problem
 from linsep.core.status import Status
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
-from linsep.losses.logistic import entropy, loss
-from linsep.proofs.logistic import best_shift, likelihood_bounds, logistic_gap
+from linsep.losses.logistic import best_shift, entropy, loss
+from linsep.proofs.logistic import likelihood_bounds, logistic_gap
 from linsep.proofs.span import dependent_columns
 from linsep.risk import inverse_logit, logit
 from linsep.solvers.logistic.conjugate import LogisticCG

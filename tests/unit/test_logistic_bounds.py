@@ -11,8 +11,8 @@ import linsep
 from linsep.core import lanes
 from linsep.core.problem import Problem
 from linsep.numerics.cholesky import solved
-from linsep.proofs.logistic import large_bounds, logistic_gap, sample_sizes
-from linsep.rows.levels import sample, sample_matrix
+from linsep.proofs.logistic import large_bounds, logistic_gap
+from linsep.rows.levels import sample, sample_matrix, sample_sizes
 from linsep.rows.survey import _compiled
 
 

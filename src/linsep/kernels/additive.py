@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
 from linsep.core.lanes import run_all
+from linsep.numerics.rounding import U
 
 Array = NDArray[np.float64]
 
@@ -217,9 +218,6 @@ def levels_of(problem: Any, power: float) -> Levels:
 # vectors.
 
 
-_U = 2.0**-53
-
-
 @dataclass(frozen=True)
 class AdditiveFunction:
     """Slots and coefficients.
@@ -299,9 +297,9 @@ class AdditiveFunction:
         longest is the largest number of entries of a row, values are all that occur in the rows.
         """
         if np.isneginf(self.power):  # running sums carry what rounding takes from them
-            return (longest + 16) * _U
+            return (longest + 16) * U
         levels = int(np.diff(self.start).max(initial=0))
-        return float(table_error(self.values, values) + (2 * levels + longest + 64) * _U)
+        return float(table_error(self.values, values) + (2 * levels + longest + 64) * U)
 
     def absolute(self) -> AdditiveFunction:
         """The function with absolute coefficients."""

@@ -415,3 +415,24 @@ def scale_of(word: Any, X: Any) -> float:
             variance = (float(((data - mean) ** 2).sum()) + (size - data.size) * mean * mean) / size
     gamma = 1.0 / (d * variance) if variance > 0 and np.isfinite(variance) else 1.0
     return gamma if np.isfinite(gamma) and gamma > 0 else 1.0
+
+
+def exact_gram(kernel: Kernel, rows: list[tuple[float, ...]]) -> list[list[Any]]:
+    """Fractions K(x_i, x_j); CapabilityError where the kernel gives none."""
+    exact = [[fraction(x) for x in row] for row in rows]
+    if not exact:
+        return []
+    K: list[list[Any]] = [[None] * len(exact) for _ in exact]
+    for i, x in enumerate(exact):
+        for j in range(i + 1):
+            K[i][j] = K[j][i] = kernel.exact(x, exact[j])
+    return K
+
+
+def has_fractions(kernel: Kernel, row: tuple[float, ...]) -> bool:
+    """Whether the kernel of fractions is a fraction."""
+    try:
+        exact_gram(kernel, [row])
+    except CapabilityError:
+        return False
+    return True

@@ -14,10 +14,15 @@ exp(f) and the log odds f itself.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.lanes import sum_of_pieces
+
 Array = NDArray[np.float64]
+LAST_DIGIT_ROWS = 20_000  # rows up to which the offset is found to the last digit
 
 
 def loss(m: Array) -> Array:
@@ -49,3 +54,37 @@ def entropy(q: Array) -> Array:
         left = np.where(q > 0, q * np.log(q), 0.0)
         right = np.where(q < 1, (1.0 - q) * np.log1p(-q), 0.0)
     return np.asarray(-left - right)
+
+
+def best_shift(values: Array, sign: Array, cost: Array) -> float:
+    """What to add to b so that sum of cost sigma(-m) y vanishes, by guarded Newton steps."""
+    low, high, t = -np.inf, np.inf, 0.0
+    goal = 1e-15 if len(values) <= LAST_DIGIT_ROWS else 1e-7
+    for _ in range(60):
+        r, total, bend = sum_of_pieces(partial(_slopes, t), values, sign, cost)
+        if abs(r) <= goal * total or not np.isfinite(r):
+            break
+        low, high = (t, high) if r > 0 else (low, t)
+        new = t + r / bend if bend > 0 else np.inf
+        if not low < new < high:
+            if np.isinf(low) or np.isinf(high):
+                new = t + np.copysign(max(1.0, abs(t)), r)
+            else:
+                new = 0.5 * (low + high)
+        if new == t:
+            break
+        t = new
+    return float(t) if np.isfinite(t) else 0.0
+
+
+def _slopes(t: float, values: Array, sign: Array, cost: Array) -> Array:
+    """Sums of cost sigma(-m) y, of cost sigma(-m) and of the curvature at m = values + t y."""
+    m = values + t * sign if t else values
+    e = np.exp(-np.abs(m))
+    q = 1.0 / (1.0 + e)
+    p = np.where(m > 0, e, 1.0)
+    p *= q
+    p *= cost
+    e *= q
+    e *= q
+    return np.array([p @ sign, p.sum(), e @ cost])

@@ -22,7 +22,7 @@ from linsep.core.problem import Problem, rows_of
 from linsep.losses.logistic import loss
 from linsep.proofs.margins import margin_below
 from linsep.proofs.proof import Proof
-from linsep.proofs.signs import row_signs
+from linsep.rows.signs import row_signs
 from linsep.solvers.logistic.newton import NewtonLogistic
 
 Array = NDArray[np.float64]

@@ -32,8 +32,9 @@ from linsep.models.logistic_limit import (
 from linsep.models.params import Check, either, function, jobs, none, number, one_of
 from linsep.models.summary import rule_text
 from linsep.proofs.gap import Gap
-from linsep.proofs.logistic import likelihood_bounds, logistic_gap, read_densely
+from linsep.proofs.logistic import likelihood_bounds, logistic_gap
 from linsep.proofs.proof import Proof
+from linsep.rows.levels import read_densely
 from linsep.rows.survey import survey
 from linsep.separating.verdict import decide
 from linsep.solvers.logistic.conjugate import LogisticCG

@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem, each_against_rest
 from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
+from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, Objective, feasible
 
 Array = NDArray[np.float64]
 
-_U = 2.0**-53
-_SUM = 64 * _U
 _SAME = 1e-9
 
 
@@ -68,7 +67,7 @@ def measure_additive(
     for k, (part, low) in enumerate(zip(machines, bounds, strict=True)):
         values = part.sign * scores[:, k]
         loss = np.maximum(0.0, 1.0 - values + off[:, k])
-        high = (0.5 * squared[k] + float((cost * loss).sum())) * (1 + _SUM + 16 * _U)
+        high = (0.5 * squared[k] + float((cost * loss).sum())) * (1 + SUM + 16 * U)
         length = float(np.sqrt(squared[k]))
         parts.append(
             Gap(
@@ -93,7 +92,7 @@ def scores_and_errors(
     scores = scores + offsets
     levels = levels_of(problem, function.power)
     off = function.error(longest, levels.values) * 1.01 * reach
-    off += 8 * _U * (np.abs(scores) + np.abs(offsets) + 1.0)
+    off += 8 * U * (np.abs(scores) + np.abs(offsets) + 1.0)
     return scores, off
 
 
@@ -159,7 +158,7 @@ def squared_lengths(function: AdditiveFunction) -> Array:
     # rows of contiguous numbers are added by halves, with few roundings in a row
     value = np.ascontiguousarray((function.coef * function.at_slots()).T).sum(axis=1)
     size = (np.abs(function.coef) * function.reach_at_slots()).sum(axis=0)
-    share = function.error(1, function.values) + 2 * _SUM
+    share = function.error(1, function.values) + 2 * SUM
     return np.asarray(np.maximum(value, 0.0) + share * size * 1.01)
 
 
@@ -179,11 +178,11 @@ def _bound(
     reach = float((size.coef * size.reach_at_slots()).sum())
     # the coefficient of a slot is a sum of as many terms as rows have its value
     most = float(levels.collect(rows, np.ones(len(rows))).max(initial=0.0))
-    share = own.error(1, own.values) + 3 * most * _U + 2 * _SUM + 2.1 * slack
+    share = own.error(1, own.values) + 3 * most * U + 2 * SUM + 2.1 * slack
     squared = max(value, 0.0) + share * reach * 1.01
-    linear = float(alpha.sum()) * (1 - slack - _SUM)
-    bound = linear - 0.5 * squared * (1 + 8 * _U)
-    return max(bound - 8 * _U * abs(bound), 0.0)
+    linear = float(alpha.sum()) * (1 - slack - SUM)
+    bound = linear - 0.5 * squared * (1 + 8 * U)
+    return max(bound - 8 * U * abs(bound), 0.0)
 
 
 def _counts(problem: Problem) -> NDArray[np.int64]:

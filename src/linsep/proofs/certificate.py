@@ -13,13 +13,12 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.core.words import misplaced
+from linsep.numerics.rounding import U
 from linsep.proofs.margins import margin_above, margin_below
 from linsep.proofs.proof import Proof
 from linsep.proofs.sentences import combination
-from linsep.proofs.signs import row_signs
 from linsep.rows.exact import dependency, reflected, vanishes
-
-_ULP = 2.0**-53
+from linsep.rows.signs import row_signs
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,7 @@ def _margins(
         return -np.inf, -np.inf
     aug = float(values.min()) / size
     if separates:
-        aug -= 4 * (problem.d + 4) * _ULP * _radius(problem)
+        aug -= 4 * (problem.d + 4) * U * _radius(problem)
         return margin_below(problem, *_plane(problem, a)), aug
     coef, _ = problem.split(a)
     if problem.binary:
@@ -236,7 +235,7 @@ def _combine(
         block = np.column_stack([block, np.ones(len(block))])
     else:
         block = np.column_stack([block, np.zeros(len(block))])
-    slack = (rows.size + 4) * 2 * _ULP * 2 * float(np.linalg.norm(block, axis=1).max())
+    slack = (rows.size + 4) * 2 * U * 2 * float(np.linalg.norm(block, axis=1).max())
     if problem.binary:
         return (lam * problem.sign[samples]) @ block, slack
     point = np.zeros((problem.K, problem.d + 1))

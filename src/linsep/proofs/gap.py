@@ -23,6 +23,7 @@ from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.losses.hinge import value
+from linsep.numerics.rounding import SUM, U
 from linsep.proofs.sharp import sharp_dual
 from linsep.rows.planes import Totals, one_pass
 
@@ -30,8 +31,6 @@ Array = NDArray[np.float64]
 
 _BLURRED = 0.1  # share of a gap owed to rounding from which sums are taken more exactly,
 _CLEAR = 1e-8  # if this share of the objective is owed
-_U = 2.0**-53
-_SUM = 64 * _U  # of a sum by numpy, which adds by halves: fewer than 64 roundings in a row
 
 
 @dataclass(frozen=True)
@@ -191,7 +190,7 @@ def feasible(
         alpha[positive] *= minus / plus
     else:
         alpha[~positive] *= plus / minus
-    return alpha, 2 * _SUM + 4 * _U
+    return alpha, 2 * SUM + 4 * U
 
 
 def _primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> float:
@@ -200,8 +199,8 @@ def _primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> floa
     squared = float(a[:-1] @ a[:-1])
     if objective.intercept == "penalised":
         squared += (float(a[-1]) / objective.constant) ** 2
-    half = 0.5 * squared * (1 + (d + 8) * _U)
-    return float((half + losses_above(objective.loss, cost, a, totals)) * (1 + 8 * _U))
+    half = 0.5 * squared * (1 + (d + 8) * U)
+    return float((half + losses_above(objective.loss, cost, a, totals)) * (1 + 8 * U))
 
 
 def losses_above(loss: str, cost: Array, a: Array, totals: Totals) -> float:
@@ -210,7 +209,7 @@ def losses_above(loss: str, cost: Array, a: Array, totals: Totals) -> float:
     u_i is off by at most e_i = (d + 4) u (sum_j |x_ij w_j| + |b| + 2); the sum of c_i e_i is
     bounded column by column: sum_i c_i |x_ij| <= |c| |column j|.
     """
-    step = (len(a) + 3) * _U
+    step = (len(a) + 3) * U
     reach, offset = float(np.abs(a[:-1]) @ totals.columns), 2.0 + abs(float(a[-1]))
     worst = step * (reach + offset)
     u = 1.0 - totals.values
@@ -225,18 +224,18 @@ def losses_above(loss: str, cost: Array, a: Array, totals: Totals) -> float:
         twice = 2 * cost * np.maximum(u, 0.0)
         off = step * (float(np.linalg.norm(twice)) * reach + float(twice.sum()) * offset)
         off += worst * worst * float(cost.sum())
-    return total * (1 + _SUM + 8 * _U) + off * 1.001
+    return total * (1 + SUM + 8 * U) + off * 1.001
 
 
 def _hard_primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> float:
     """|w|^2 / 2 once w is long enough for y f(x) >= 1 everywhere; inf if a row is wrong."""
     length = float(np.linalg.norm(a[:-1]))
     reach = float(np.abs(a[:-1]) @ totals.columns)
-    off = (len(a) + 3) * _U * (reach + abs(float(a[-1])) + 2.0)
+    off = (len(a) + 3) * U * (reach + abs(float(a[-1])) + 2.0)
     least = float(totals.values.min()) - off
     if not least > 0:
         return np.inf
-    return 0.5 * (length / least) ** 2 * (1 + (len(a) + 16) * _U)
+    return 0.5 * (length / least) ** 2 * (1 + (len(a) + 16) * U)
 
 
 def _dual(
@@ -248,19 +247,19 @@ def _dual(
     problem: Problem,
 ) -> tuple[float, float]:
     """Lower bound of D(alpha), at least the value 0 of alpha = 0, and what it owes to rounding."""
-    linear = float(alpha.sum()) * (1 - slack - _SUM)
+    linear = float(alpha.sum()) * (1 - slack - SUM)
     v = totals.v
-    error = (totals.terms * _U + slack) * float(np.linalg.norm(alpha)) * 1.001 * totals.columns
+    error = (totals.terms * U + slack) * float(np.linalg.norm(alpha)) * 1.001 * totals.columns
     size = np.abs(v) + error
-    squared = float(size @ size) * (1 + (len(v) + 8) * _U)
+    squared = float(size @ size) * (1 + (len(v) + 8) * U)
     if objective.intercept == "penalised":
         balance = float(alpha @ problem.sign)
-        balance = abs(balance) + problem.n * _U * float(alpha.sum())
+        balance = abs(balance) + problem.n * U * float(alpha.sum())
         squared += (balance * objective.constant) ** 2
-    bound = linear - 0.5 * squared * (1 + 8 * _U) - _curved(objective, cost, alpha, slack)
+    bound = linear - 0.5 * squared * (1 + 8 * U) - _curved(objective, cost, alpha, slack)
     blur = float(error @ (np.abs(v) + size)) / 2
     # the last factor pays for C s_i rounded in the box
-    return max(bound - 8 * _U * abs(bound), 0.0), blur
+    return max(bound - 8 * U * abs(bound), 0.0), blur
 
 
 def _curved(objective: Objective, cost: Array, alpha: Array, slack: float) -> float:
@@ -268,7 +267,7 @@ def _curved(objective: Objective, cost: Array, alpha: Array, slack: float) -> fl
     if objective.loss != "squared_hinge" or np.isinf(objective.C):
         return 0.0
     quarter = float((alpha * alpha / (4.0 * cost)).sum())
-    return quarter * (1 + 2 * slack + _SUM + 8 * _U)
+    return quarter * (1 + 2 * slack + SUM + 8 * U)
 
 
 def _sharp(objective: Objective, cost: Array, alpha: Array, problem: Problem) -> float:
@@ -279,4 +278,4 @@ def _sharp(objective: Objective, cost: Array, alpha: Array, problem: Problem) ->
     if bound is None:
         return 0.0
     bound -= _curved(objective, cost, alpha, 0.0)
-    return bound - 8 * _U * abs(bound)
+    return bound - 8 * U * abs(bound)

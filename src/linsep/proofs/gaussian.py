@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.core.status import Status
+from linsep.numerics.rounding import U
 from linsep.proofs.certificate import Certificate
 from linsep.rows.moments import moments_about
 
 Array = NDArray[np.float64]
-_ULP = 2.0**-53
 _LOG_2PI = float(np.log(2 * np.pi))
 _CLOSE = 3e-6  # gap, in nats for an entry of a row of weight 1, that counts as none
 
@@ -142,7 +142,7 @@ def judge_gaussian(
         moments = moments_about(problem, k, means[k], products=not diagonal)
         first, second = moments.first[used], moments.second[cut]
         drift = first**2 if diagonal else np.outer(first, first)
-        off, size = moments.terms * _ULP, moments.size[used]
+        off, size = moments.terms * U, moments.size[used]
         weights.append(moments.weight)
         found.append(Scatter(second, size, off))
         best.append(Scatter(second - drift, size, 4 * off))
@@ -159,7 +159,7 @@ def judge_gaussian(
         plain += weight / 2 * (factor.log_det + _trace(scatter) + constant)
         objective += objective_above(weight, factor, C, extra)
         low = log_det_below(B.plus(ridge[used]), factor) + d + constant
-        bound += 0.5 * weight * low - 80 * _ULP * weight * (abs(low) + d + constant)
+        bound += 0.5 * weight * low - 80 * U * weight * (abs(low) + d + constant)
         slope = factor.of_matrix(extra.matrix) - (1.0 if diagonal else np.eye(d))
         gradient = max(gradient, float(np.abs(slope).max(initial=0.0)) / 2)
     return GaussianCertificate(
@@ -176,7 +176,7 @@ def _mean(share: Array, parts: list[Scatter]) -> Scatter:
     total = share.sum()
     matrix = sum(w * part.matrix for w, part in zip(share / total, parts))
     square = sum(w * part.size**2 for w, part in zip(share / total, parts))
-    off = max(part.off for part in parts) + 160 * _ULP
+    off = max(part.off for part in parts) + 160 * U
     return Scatter(np.asarray(matrix), np.sqrt(square) * (1 + 1e-9), off)
 
 
@@ -202,7 +202,6 @@ def _trace(S: Array) -> float:
 # structure has vectors in the place of matrices.
 
 
-_U = 2.0**-53
 _NEAR = 0.5  # |E| beyond which a matrix is factored by itself
 
 
@@ -234,8 +233,8 @@ class Scatter:
     def plus(self, ridge: Array) -> Scatter:
         """With a diagonal added; sums are rounded once more."""
         R = ridge if self.matrix.ndim == 1 else np.diag(ridge)
-        size = np.sqrt(self.size**2 + ridge) * (1 + 4 * _U)
-        return Scatter(self.matrix + R, size, self.off + 4 * _U)
+        size = np.sqrt(self.size**2 + ridge) * (1 + 4 * U)
+        return Scatter(self.matrix + R, size, self.off + 4 * U)
 
 
 def whitener(C: Array) -> Whitener:
@@ -258,13 +257,13 @@ def objective_above(weight: float, factor: Whitener, C: Array, found: Scatter) -
     E, e, shift = _residue(factor, exact)
     M, lost = _whitened(factor, found)
     constant = d * float(np.log(2 * np.pi))
-    trace = (_trace_bounds(M) + lost) * (1 + (d + 8) * _U)
+    trace = (_trace_bounds(M) + lost) * (1 + (d + 8) * U)
     if not e < 1:
         return np.inf
     log_det = -2 * _log_t(factor) + _trace_bounds(E) + shift
     sizes = 2 * _log_t_size(factor) + abs(log_det) + trace + constant
-    value = log_det + trace / (1 - e) + constant + (d + 100) * _U * sizes
-    return float(0.5 * weight * value + 80 * _U * weight * abs(value))
+    value = log_det + trace / (1 - e) + constant + (d + 100) * U * sizes
+    return float(0.5 * weight * value + 80 * U * weight * abs(value))
 
 
 def log_det_below(found: Scatter, factor: Whitener) -> float:
@@ -281,7 +280,7 @@ def log_det_below(found: Scatter, factor: Whitener) -> float:
         return float("-inf")
     low = -2 * _log_t(factor) + _trace_bounds(E) - shift - 0.5 * e * e / (1 - e)
     sizes = 2 * _log_t_size(factor) + abs(low) + len(factor.T)
-    return float(low - (len(factor.T) + 100) * _U * sizes)
+    return float(low - (len(factor.T) + 100) * U * sizes)
 
 
 def _residue(factor: Whitener, found: Scatter) -> tuple[Array, float, float]:
@@ -289,7 +288,7 @@ def _residue(factor: Whitener, found: Scatter) -> tuple[Array, float, float]:
     M, off = _whitened(factor, found)
     E = M - 1.0 if M.ndim == 1 else M - np.eye(len(M))
     length = float(np.sqrt((E * E).sum()))
-    rounding = len(M) * _U * (1 + float(np.abs(M).max(initial=0.0)))
+    rounding = len(M) * U * (1 + float(np.abs(M).max(initial=0.0)))
     return E, (length + off) * (1 + 1e-9), off + rounding
 
 
@@ -299,9 +298,9 @@ def _whitened(factor: Whitener, found: Scatter) -> tuple[Array, float]:
     |T| |S| |T'| is at most r r' with r = |T| z, z at least the roots of the diagonal of S.
     """
     T = factor.T
-    z = np.maximum(found.size, np.sqrt(_diagonal(found.matrix))) * (1 + 4 * _U)
+    z = np.maximum(found.size, np.sqrt(_diagonal(found.matrix))) * (1 + 4 * U)
     r = np.abs(T) * z if T.ndim == 1 else np.abs(T) @ z
-    off = (found.off + (2 * len(T) + 8) * _U) * float(r @ r) * (1 + 1e-9)
+    off = (found.off + (2 * len(T) + 8) * U) * float(r @ r) * (1 + 1e-9)
     return factor.of_matrix(found.matrix), off
 
 

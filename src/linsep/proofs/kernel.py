@@ -25,15 +25,13 @@ from linsep.core.status import Status
 from linsep.errors import CapabilityError
 from linsep.kernels.blocks import KernelValues
 from linsep.kernels.rows import Rows
-from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
+from linsep.kernels.sums import SHORT, STRIP, add_rows, signed_sums, weighted_sums
+from linsep.numerics.rounding import SUM, U32, U
 from linsep.proofs.gap import Gap
-from linsep.solvers.kernel.pairs import add_rows
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_U = 2.0**-53
-_SUM = 64 * _U  # of a sum by numpy, which adds by halves: fewer than 64 roundings in a row
 _WORTH = 1e-6  # share of the objective from which rounding errors are worth interval arithmetic
 
 
@@ -86,15 +84,15 @@ def measure_pair(
     root = roots(values, ids, ids[np.flatnonzero(alpha)], convex)
     mass, share = float(np.abs(alpha) @ root), _share(values, alpha)
     quad, score = float((alpha * y) @ s), y * (s + b)
-    high_quad = max(quad + (share + _SUM) * mass * mass, 0.0)
-    off = share * mass * root + 4 * _U * (np.abs(s) + abs(b) + 1) + more
+    high_quad = max(quad + (share + SUM) * mass * mass, 0.0)
+    off = share * mass * root + 4 * U * (np.abs(s) + abs(b) + 1) + more
     hard = bool(np.isinf(cost).any())
     if hard:
         least = float((score - off).min(initial=np.inf))
-        high = 0.5 * (high_quad / least) / least * (1 + 16 * _U) if least > 0 else np.inf
+        high = 0.5 * (high_quad / least) / least * (1 + 16 * U) if least > 0 else np.inf
     else:
         loss = float((cost * np.maximum(0.0, 1.0 - score + off)).sum())
-        high = (0.5 * high_quad + loss * (1 + _SUM)) * (1 + 8 * _U)
+        high = (0.5 * high_quad + loss * (1 + SUM)) * (1 + 8 * U)
     low = -np.inf
     if convex:
         low = _lower(values, ids, y, cost, alpha, quad, root, share, free, hard)
@@ -125,9 +123,9 @@ def widening(
     """
     s, root = _sums(values, ids, alpha * y), np.sqrt(np.maximum(values.diagonal(ids), 0.0))
     off = _share(values, alpha) * float(np.abs(alpha) @ root) * root
-    low = y * (s + b) - 2 * off - 16 * _U * (np.abs(s) + abs(b) + 1)
+    low = y * (s + b) - 2 * off - 16 * U * (np.abs(s) + abs(b) + 1)
     edge = low[(low < 1.0) & (low > 1.0 - near)]
-    return float(1.0 / edge.min()) * (1 + 8 * _U) if len(edge) else 1.0
+    return float(1.0 / edge.min()) * (1 + 8 * U) if len(edge) else 1.0
 
 
 def _sums(values: KernelValues, ids: Index, signed: Array) -> Array:
@@ -137,7 +135,7 @@ def _sums(values: KernelValues, ids: Index, signed: Array) -> Array:
 
 def _share(values: KernelValues, alpha: Array) -> float:
     """Rounding of each product alpha K_ij and of their sum, as a share of sqrt(K_ii K_jj)."""
-    return entry_error(values) + (len(alpha) + 8) * _U
+    return entry_error(values) + (len(alpha) + 8) * U
 
 
 def _rounding_matters(
@@ -156,11 +154,11 @@ def criterion(
     ids, some = np.arange(len(y)), np.flatnonzero(alpha)
     s = values.combine(some, (alpha * y)[some], ids)
     root = roots(values, ids, some, getattr(values.kernel, "positive", None) is True)
-    share = entry_error(values) + (len(alpha) + 8) * _U
-    off = share * float(np.abs(alpha) @ root) * root + 4 * _U * (np.abs(s) + abs(b))
+    share = entry_error(values) + (len(alpha) + 8) * U
+    off = share * float(np.abs(alpha) @ root) * root + 4 * U * (np.abs(s) + abs(b))
     score, length = y * (s + b), np.sqrt(max(float((alpha * y) @ s), 0.0))
     gap = KernelGap(
-        objective=float((weight * np.maximum(off - score, 0.0)).sum() * (1 + _SUM))
+        objective=float((weight * np.maximum(off - score, 0.0)).sum() * (1 + SUM))
         if (score <= off).any()
         else 0.0,
         lower_bound=0.0,
@@ -200,7 +198,7 @@ def _balanced(alpha: Array, y: Array) -> tuple[Array, float]:
     if min(plus, minus) == 0.0:
         return np.zeros_like(alpha), 0.0
     factor = np.where(y > 0, min(1.0, minus / plus), min(1.0, plus / minus))
-    return alpha * factor, 2 * _SUM + 4 * _U
+    return alpha * factor, 2 * SUM + 4 * U
 
 
 def _lower(
@@ -210,7 +208,7 @@ def _lower(
     """Lower bound of D at the feasible point next to alpha; at least 0, that of alpha = 0."""
     inside = np.clip(alpha, 0.0, cost)
     point, slack = _balanced(inside, y) if free else (inside, 0.0)
-    total, mass = float(point.sum()) * (1 - slack - _SUM), float(np.abs(alpha) @ root)
+    total, mass = float(point.sum()) * (1 - slack - SUM), float(np.abs(alpha) @ root)
     moved = float(np.abs(point - alpha) @ root)
     more = 2 * moved * mass + moved * moved  # |w|^2 cannot grow by more on the way to the point
     if more > 1e-7 * total:  # far away: then it is computed for the point itself
@@ -218,13 +216,13 @@ def _lower(
         signed = (point * y)[some]
         quad = float(signed @ values.combine(ids[some], signed, ids[some]))
         mass, more = float(point @ root), 0.0
-    quad += more + (share + 3 * slack + 2 * _SUM) * mass * mass
-    quad = max(quad, 0.0) * (1 + 8 * _U)
+    quad += more + (share + 3 * slack + 2 * SUM) * mass * mass
+    quad = max(quad, 0.0) * (1 + 8 * U)
     if hard:  # a multiple of the point is as feasible: the best one
         bound = 0.5 * total * (total / quad) if quad > 0 and total > 0 else 0.0
     else:
         bound = total - 0.5 * quad
-    return max(bound - 16 * _U * abs(bound), 0.0) if np.isfinite(bound) else 0.0
+    return max(bound - 16 * U * abs(bound), 0.0) if np.isfinite(bound) else 0.0
 
 
 def _violation(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> float:
@@ -253,7 +251,6 @@ def _violation(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> flo
 # All of them are relative, so they are a share of sum |c_j| K(x_j, x_i), which is summed too.
 
 
-_U32 = 2.0**-24
 WORTH = 4_000_000  # kernel values from which float32 pays
 _TINY = 1e-37  # exponentials below the range of float32
 _FAR = 1e30  # rates beyond this, or below its inverse, may leave float32 with the squares
@@ -347,11 +344,11 @@ def _share_of_sums(kernel: Any, A: Rows, B: Rows, terms: int) -> float | None:
     if not bounded(kernel, B):
         return None
     squares = max(float(A.squares.max()), float(B.squares.max()))
-    largest = squares * float(kernel.rate) * (1 + 4 * (A.d + 4) * _U32)
+    largest = squares * float(kernel.rate) * (1 + 4 * (A.d + 4) * U32)
     if not largest <= 1e3:  # products of rows do not resolve the distances
         return None
-    share = float(np.expm1((4 * A.d + 48) * _U32 * largest)) + 10 * _U32 + B.n * 2.0**-52
-    share += (terms + 2) * _U32
+    share = float(np.expm1((4 * A.d + 48) * U32 * largest)) + 10 * U32 + B.n * 2.0**-52
+    share += (terms + 2) * U32
     return share if share < 0.5 else None
 
 
@@ -421,7 +418,7 @@ def entry_error(values: KernelValues) -> float:
     d = values.matrix.shape[1]
     params = kernel.get_params()
     power = sum(abs(float(v)) for k, v in params.items() if k.endswith("degree"))
-    error = 8 * (d + 16) * (1 + power) * _U
+    error = 8 * (d + 16) * (1 + power) * U
     return float(error + sum(_argument_error(part, values, d) for part in _leaves(kernel)))
 
 
@@ -440,10 +437,10 @@ def _argument_error(kernel: Any, values: KernelValues, d: int) -> float:
     largest = float(rows.squares.max(initial=0.0))
     if name == "RBF":
         largest *= float(kernel.rate)
-        return 4 * (d + 8) * _U * min(largest, 1e6) if np.isfinite(largest) else 8 * (d + 8) * _U
+        return 4 * (d + 8) * U * min(largest, 1e6) if np.isfinite(largest) else 8 * (d + 8) * U
     if rows.origin is not None:
         largest = 2 * (largest + float(rows.origin @ rows.origin))
-    error = 2 * (d + 8) * _U * (abs(float(kernel.k)) * largest + abs(float(kernel.c)))
+    error = 2 * (d + 8) * U * (abs(float(kernel.k)) * largest + abs(float(kernel.c)))
     return min(error, 2.0) if error == error else 2.0  # of values between -1 and 1
 
 

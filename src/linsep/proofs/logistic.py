@@ -26,22 +26,28 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, one_blas_thread, sum_of_pieces
 from linsep.core.problem import Problem, columns_of, moved, rows_of
-from linsep.losses.logistic import curvature, entropy, loss, probability
+from linsep.losses.logistic import (
+    LAST_DIGIT_ROWS,
+    best_shift,
+    curvature,
+    entropy,
+    loss,
+    probability,
+)
 from linsep.numerics.cholesky import solved
+from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap
 from linsep.proofs.sharp import sharp_sums
 from linsep.proofs.span import dependent_columns
-from linsep.rows.levels import sample_matrix
+from linsep.rows.levels import sample_matrix, sample_sizes
 from linsep.rows.logistic import LogisticReading, LogisticRows, all_rows, read_all
 from linsep.rows.planes import one_pass
 from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
 
-_U = 2.0**-53
 _POOR, _CHEAP = 1e-6, 20_000_000  # relative gap and work for which another bound is tried
 _FAIR = 1e-2  # relative gap of one pass from which another way is tried
-_FEW = 20_000  # rows up to which the offset is found to the last digit
 
 
 def logistic_gap(
@@ -72,7 +78,7 @@ def logistic_gap(
         if intercept == "free":
             values = values + problem.sign * best_shift(values, problem.sign, cost)
         alpha = cost * probability(values)
-    alpha = np.clip(np.nan_to_num(alpha, nan=0.0), 0.0, cost * (1 - 4 * _U))  # C s is rounded
+    alpha = np.clip(np.nan_to_num(alpha, nan=0.0), 0.0, cost * (1 - 4 * U))  # C s is rounded
     slack = 0.0
     if intercept == "free":
         alpha, slack = _balanced(problem, alpha)
@@ -81,19 +87,19 @@ def logistic_gap(
     extra = (float(a[-1]) / constant) ** 2 if intercept == "penalised" else 0.0
     squared = float(a[:-1] @ a[:-1]) + extra
     losses = loss_above(totals.values, cost, a, totals.columns)
-    high = (0.5 * squared * (1 + (d + 8) * _U) + losses) * (1 + 8 * _U)
-    error = (totals.terms * _U + slack) * float(np.linalg.norm(alpha)) * 1.001 * totals.columns
+    high = (0.5 * squared * (1 + (d + 8) * U) + losses) * (1 + 8 * U)
+    error = (totals.terms * U + slack) * float(np.linalg.norm(alpha)) * 1.001 * totals.columns
     size = np.abs(totals.v) + error
-    pull = float(size @ size) * (1 + (d + 8) * _U)
+    pull = float(size @ size) * (1 + (d + 8) * U)
     if intercept == "penalised":
-        balance = abs(float(alpha @ problem.sign)) + problem.n * _U * float(alpha.sum())
+        balance = abs(float(alpha @ problem.sign)) + problem.n * U * float(alpha.sum())
         pull += (balance * constant) ** 2
     # alpha is off by a share of slack at most: H falls by no more than alpha |logit| slack
     gain = entropy_below(alpha, cost, slack)
     # t alpha is feasible too, and H(t q) >= t H(q): a poor alpha is better made smaller
     t = min(1.0, max(gain, 0.0) / pull) if pull > 0 else 1.0
-    low = t * gain - 0.5 * t * t * pull * (1 + 8 * _U)
-    low -= 8 * _U * (abs(low) + t * abs(gain))
+    low = t * gain - 0.5 * t * t * pull * (1 + 8 * U)
+    low -= 8 * U * (abs(low) + t * abs(gain))
     blurred = float(error @ (2 * np.abs(totals.v) + error)) > 0.2 * max(high - low, goal * high)
     if high - low > max(goal, _POOR) * high and blurred and intercept != "penalised":
         low = max(low, _sharp(problem, alpha, cost, intercept == "free"))
@@ -109,10 +115,10 @@ def _sharp(problem: Problem, alpha: Array, cost: Array, free: bool) -> float:
     if sums is None or sums.share > 1e-3:
         return 0.0
     # entries of alpha that count less are rounded once more, and their factor is
-    gain = entropy_below(np.where(sums.heavy, alpha * (1.0 - sums.share), alpha), cost, 16 * _U)
+    gain = entropy_below(np.where(sums.heavy, alpha * (1.0 - sums.share), alpha), cost, 16 * U)
     t = min(1.0, max(gain, 0.0) / sums.squared) if sums.squared > 0 else 1.0
-    low = t * gain - 0.5 * t * t * sums.squared * (1 + 8 * _U)
-    return low - 8 * _U * (abs(low) + t * abs(gain))
+    low = t * gain - 0.5 * t * t * sums.squared * (1 + 8 * U)
+    return low - 8 * U * (abs(low) + t * abs(gain))
 
 
 def _intercept_words(intercept: str, constant: float) -> str:
@@ -129,41 +135,7 @@ def _without_penalty(problem: Problem, values: Array, C: float) -> float:
     """
 
     with np.errstate(all="ignore"):
-        return C * lower_bound(problem, values) * (1 - 8 * _U)
-
-
-def best_shift(values: Array, sign: Array, cost: Array) -> float:
-    """What to add to b so that sum of cost sigma(-m) y vanishes, by guarded Newton steps."""
-    low, high, t = -np.inf, np.inf, 0.0
-    goal = 1e-15 if len(values) <= _FEW else 1e-7
-    for _ in range(60):
-        r, total, bend = sum_of_pieces(partial(_slopes, t), values, sign, cost)
-        if abs(r) <= goal * total or not np.isfinite(r):
-            break
-        low, high = (t, high) if r > 0 else (low, t)
-        new = t + r / bend if bend > 0 else np.inf
-        if not low < new < high:
-            if np.isinf(low) or np.isinf(high):
-                new = t + np.copysign(max(1.0, abs(t)), r)
-            else:
-                new = 0.5 * (low + high)
-        if new == t:
-            break
-        t = new
-    return float(t) if np.isfinite(t) else 0.0
-
-
-def _slopes(t: float, values: Array, sign: Array, cost: Array) -> Array:
-    """Sums of cost sigma(-m) y, of cost sigma(-m) and of the curvature at m = values + t y."""
-    m = values + t * sign if t else values
-    e = np.exp(-np.abs(m))
-    q = 1.0 / (1.0 + e)
-    p = np.where(m > 0, e, 1.0)
-    p *= q
-    p *= cost
-    e *= q
-    e *= q
-    return np.array([p @ sign, p.sum(), e @ cost])
+        return C * lower_bound(problem, values) * (1 - 8 * U)
 
 
 def facts(values: Array, a: Array, high: float, low: float, words: str) -> Gap:
@@ -188,14 +160,14 @@ def _counts(values: Array) -> Array:
 def _balanced(problem: Problem, alpha: Array) -> tuple[Array, float]:
     """The heavier class scaled down until sum alpha_i y_i = 0; the relative error of that."""
     positive = problem.sign > 0
-    few = problem.n <= _FEW  # then sums are rounded once
+    few = problem.n <= LAST_DIGIT_ROWS  # then sums are rounded once
     add = math.fsum if few else np.sum
     plus, minus = float(add(alpha[positive])), float(add(alpha[~positive]))
     if min(plus, minus) == 0.0:
         return np.zeros_like(alpha), 0.0
     factor = min(plus, minus) / max(plus, minus)
     out = np.where(positive == (plus > minus), alpha * factor, alpha)
-    return out, (0.0 if few else 2 * SUM) + 6 * _U
+    return out, (0.0 if few else 2 * SUM) + 6 * U
 
 
 # -- Bounds for a logistic model of two classes on a large table, in one pass over the rows -------
@@ -207,8 +179,6 @@ def _balanced(problem: Problem, alpha: Array) -> tuple[Array, float]:
 # taken off the sample's rows of the heavier class.
 
 
-_DENSE, _SOME = 0.15, 0.08  # shares of entries from which a sparse matrix is best read in dense
-_FEW_ROWS = 200  # blocks; the lower one if it has no more columns than this
 _FAR = 0.02  # relative gap from which alpha as it is will not do
 _AIM = 0.9  # of the goal, as far as it can be estimated
 _STEEP = 30.0  # beyond this margin on the wrong side the entropy counts as 0
@@ -221,20 +191,6 @@ class Bounds:
     high: float
     low: float
     values: Array
-
-
-def read_densely(problem: Problem) -> bool:
-    """Whether rows are best read as dense ones."""
-    least = _SOME if problem.d <= _FEW_ROWS else _DENSE
-    return not problem.sparse or problem.matrix.nnz >= least * problem.n * problem.d
-
-
-def sample_sizes(problem: Problem) -> list[int]:
-    """Sizes of the samples of rows that are worth having before all rows; none on small tables."""
-    if not read_densely(problem):
-        return []
-    first = max(6144, 24 * problem.d)
-    return [size for size in (first, 16 * first // 3) if 3 * size <= problem.n]
 
 
 def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) -> Bounds:
@@ -275,9 +231,9 @@ def _above(problem: Problem, a: Array, read: LogisticReading, C: float) -> float
     """Upper bound of the objective."""
     columns = survey(problem).column_lengths()
     off = margin_errors(a, columns, read.dual_sum, read.dual_length, problem.weight, C)
-    losses = read.loss * (1 + (read.terms + 32) * _U) + off + problem.n * max(1.0, C) * 5e-324
-    squared = float(a[:-1] @ a[:-1]) * (1 + (problem.d + 8) * _U)
-    return (0.5 * squared + losses) * (1 + 8 * _U)
+    losses = read.loss * (1 + (read.terms + 32) * U) + off + problem.n * max(1.0, C) * 5e-324
+    squared = float(a[:-1] @ a[:-1]) * (1 + (problem.d + 8) * U)
+    return (0.5 * squared + losses) * (1 + 8 * U)
 
 
 def _below(
@@ -294,22 +250,22 @@ def _below(
             new, slack = _balanced_rows(read, sign, old, new)
             if not slack < 1e-6:
                 return -np.inf
-        new = np.minimum(new, c * (1 - 4 * _U))
+        new = np.minimum(new, c * (1 - 4 * U))
         v = v + rows.combine(new - old, False, None)[:-1]
         length += float(np.linalg.norm(new)) + float(np.linalg.norm(old))
         error += rows.n + 8
         own = c * loss(m) + old * m
         gain -= float(own.sum())
-        wrong += (rows.n + 40) * _U * float((c * loss(m) + np.abs(old * m)).sum())
+        wrong += (rows.n + 40) * U * float((c * loss(m) + np.abs(old * m)).sum())
         gain += entropy_below(new, c, slack)
-    error = (error * _U + slack) * 1.001 * length
+    error = (error * U + slack) * 1.001 * length
     size_v = np.abs(v) + error * survey(problem).column_lengths()
-    pull = float(size_v @ size_v) * (1 + (problem.d + 8) * _U)
+    pull = float(size_v @ size_v) * (1 + (problem.d + 8) * U)
     gain -= wrong
     # t alpha is feasible too, and H(t q) >= t H(q): a poor alpha is better made smaller
     t = min(1.0, max(gain, 0.0) / pull) if pull > 0 else 1.0
-    low = t * gain - 0.5 * t * t * pull * (1 + 8 * _U)
-    low -= 8 * _U * (abs(low) + t * abs(gain))
+    low = t * gain - 0.5 * t * t * pull * (1 + 8 * U)
+    low -= 8 * U * (abs(low) + t * abs(gain))
     return low if np.isfinite(low) else -np.inf
 
 
@@ -321,8 +277,8 @@ def _entropies(read: LogisticReading, weight: Array, C: float) -> tuple[float, f
     down to m = -30; there c (exp(m) + 16 u |m|) is all that can be claimed too much.
     """
     size = read.loss + abs(read.dual_product) + 2 * read.loss  # alpha |m| <= c loss where m < 0
-    wrong = (read.terms + 64) * _U * size + len(weight) * max(1e-300, C * 1e-323)
-    wrong += 1e-15 * _U * C * float(weight.sum())
+    wrong = (read.terms + 64) * U * size + len(weight) * max(1e-300, C * 1e-323)
+    wrong += 1e-15 * U * C * float(weight.sum())
     if float(read.m.min()) < -_STEEP:
         wrong += 1e-13 * C * float(weight[read.m < -_STEEP].sum())
     return read.loss + read.dual_product, wrong
@@ -340,7 +296,7 @@ def _balanced_rows(
         return new, np.inf
     out = np.where(heavy, new * (1.0 - abs(balance) / mass), new) if balance else new
     sums = read.dual_sum + float(old.sum()) + float(new.sum())
-    return out, 1.01 * (read.terms + len(old) + 8) * _U * sums / mass + 6 * _U
+    return out, 1.01 * (read.terms + len(old) + 8) * U * sums / mass + 6 * U
 
 
 # -- A better dual point for a logistic model: dual variables moved on some of the rows -----------
@@ -436,16 +392,13 @@ class _Correction:
 # Functions of numpy are trusted to 8 ulp.
 
 
-SUM = 64 * _U  # of a sum by numpy, which adds by halves: fewer than 64 roundings in a row
-
-
 def loss_above(values: Array, cost: Array, a: Array, columns: Array) -> float:
     """Upper bound of the sum of cost log(1 + exp(-m)); m_i is off by at most
     e_i = (d + 4) u (sum_j |x_ij w_j| + |b|), the loss by e_i sigma(-m_i) exp(e_i), and
     sum c_i |x_ij| <= |c| |column j|."""
     total, slopes, squares = sum_of_pieces(_losses, values, cost).tolist()
     off = margin_errors(a, columns, slopes, float(np.sqrt(squares)), cost)
-    return float(total * (1 + SUM + 32 * _U) + off + len(values) * 5e-324)
+    return float(total * (1 + SUM + 32 * U) + off + len(values) * 5e-324)
 
 
 def margin_errors(
@@ -453,7 +406,7 @@ def margin_errors(
 ) -> float:
     """What errors of the margins may add to the losses; total and length are the sum and the
     length of cost sigma(-m), cost = C weight."""
-    step = (len(a) + 3) * _U
+    step = (len(a) + 3) * U
     reach, offset = float(np.abs(a[:-1]) @ columns), abs(float(a[-1]))
     worst = step * (reach + offset)
     if worst < 0.5:
@@ -473,12 +426,12 @@ def entropy_below(alpha: Array, cost: Array, slack: float) -> float:
     e (|log q| + |log(1 - q)| + 1) as long as it is small against 1 - q; rows nearer to 1 than
     that count as 0."""
     total, size = sum_of_pieces(partial(_entropy_values, slack), alpha, cost)
-    return float(total - (32 * _U + SUM + 2 * slack) * size)
+    return float(total - (32 * U + SUM + 2 * slack) * size)
 
 
 def _entropy_values(slack: float, alpha: Array, cost: Array) -> Array:
     q = alpha / cost
-    q[~(q < 1.0 - 1e3 * (slack + 4 * _U))] = 0.0
+    q[~(q < 1.0 - 1e3 * (slack + 4 * U))] = 0.0
     q[q < 1e-290] = 0.0
     r = 1.0 - q
     log_q, log_r = np.log(np.where(q > 0, q, 1.0)), np.log1p(-q)  # not log(r): r was rounded
@@ -520,7 +473,6 @@ def _entropy_values(slack: float, alpha: Array, cost: Array) -> Array:
 # there are more columns than rows most of them do.
 
 
-_SUM = 64 * _U  # of a sum by numpy, which adds by halves
 _WIDE = 3000  # columns beyond which no matrix of all pairs is made
 _FAR_SCORE, _TRIES = 2.0, 8  # margins from which rows may be left out, at the largest ratios
 
@@ -645,12 +597,12 @@ def _residual(problem: Problem, alpha: Array) -> tuple[Array, Array]:
     """sum alpha_i z_i, and a bound of its rounding errors."""
     totals = one_pass(problem, np.zeros(problem.d + 1), alpha)
     length = float(np.linalg.norm(alpha)) * 1.001
-    error = (totals.terms + 2) * _U * length * totals.columns  # entries may be rounded, centred
+    error = (totals.terms + 2) * U * length * totals.columns  # entries may be rounded, centred
     if not problem.fit_intercept:
         return np.append(totals.v, 0.0), np.append(error, 0.0)
     positive = problem.sign > 0
     plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
-    return np.append(totals.v, plus - minus), np.append(error, _SUM * (plus + minus))
+    return np.append(totals.v, plus - minus), np.append(error, SUM * (plus + minus))
 
 
 def _gram(problem: Problem, W: Array, given: Problem) -> _Gram | None:
@@ -682,7 +634,7 @@ def _scaled_shares(
     values, vectors = scipy.linalg.eigh(part * scale[:, None] * scale, check_finite=False)
     # each entry of the scaled matrix is a sum of products whose sizes sum to 1 at most; the
     # eigenvalues of a symmetric matrix of norm width are found to a few units times width
-    error = (terms + 10 * width) * _U * width
+    error = (terms + 10 * width) * U * width
     if not values[0] > error:
         return None
     return _Gram(columns, scale * unit[columns], vectors, values, error)

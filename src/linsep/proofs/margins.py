@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.numerics.integers import scaled_integers, to_integers
-from linsep.proofs.signs import bounded_weights, exact_values, flat_weights, float_bounds
+from linsep.numerics.rounding import U
 from linsep.rows.exact import Tick, no_tick, reflected
+from linsep.rows.signs import bounded_weights, exact_values, flat_weights, float_bounds
 
 Array = NDArray[np.float64]
 
@@ -169,11 +170,11 @@ def _lengths(
         every = np.bincount(rows, shares, minlength=problem.n)
         squared = float(every @ (problem.gram @ every))
         length = sqrt(squared) if squared > 0 else 0.0
-        wrong = (d + 2 * n + 16) * 2.0**-53 * whole * whole + 1e-300 * d
+        wrong = (d + 2 * n + 16) * U * whole * whole + 1e-300 * d
         yield length, wrong / length if length else inf, max(sharp, _CLOSE)
     point = _combined(problem, rows, shares)
     # the errors of the columns together are no longer than the rows that they come from
-    yield float(np.sqrt(point @ point)), (2 * n + 16) * 2.0**-53 * whole + 1e-300 * d, sharp
+    yield float(np.sqrt(point @ point)), (2 * n + 16) * U * whole + 1e-300 * d, sharp
 
 
 def _combined(problem: Problem, rows: NDArray[np.int64], shares: Array) -> Array:

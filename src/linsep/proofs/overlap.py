@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from linsep.core.problem import Problem
-from linsep.errors import CapabilityError, ModelError, ProofError
+from linsep.errors import ModelError, ProofError
 from linsep.kernels import Kernel, from_dict
-from linsep.kernels.base import fraction
+from linsep.kernels.base import exact_gram, fraction
 
 
 @dataclass(frozen=True)
@@ -116,18 +116,6 @@ class Overlap:
             raise ModelError(f"the proof that no street exists cannot be read: {error}") from error
 
 
-def exact_gram(kernel: Kernel, rows: list[tuple[float, ...]]) -> list[list[Any]]:
-    """Fractions K(x_i, x_j); CapabilityError where the kernel gives none."""
-    exact = [[fraction(x) for x in row] for row in rows]
-    if not exact:
-        return []
-    K: list[list[Any]] = [[None] * len(exact) for _ in exact]
-    for i, x in enumerate(exact):
-        for j in range(i + 1):
-            K[i][j] = K[j][i] = kernel.exact(x, exact[j])
-    return K
-
-
 def _merged(
     rows: list[tuple[float, ...]], signed: list[Fraction]
 ) -> tuple[list[tuple[float, ...]], list[Fraction]]:
@@ -148,12 +136,3 @@ def _square(K: list[list[Any]], weights: list[Fraction]) -> Any:
     for i, a in enumerate(w):
         total += a * sum((K[i][j] * b for j, b in enumerate(w)), fmpq(0))
     return total
-
-
-def has_fractions(kernel: Kernel, row: tuple[float, ...]) -> bool:
-    """Whether the kernel of fractions is a fraction."""
-    try:
-        exact_gram(kernel, [row])
-    except CapabilityError:
-        return False
-    return True

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap, Objective, feasible, losses_above
 from linsep.proofs.logistic import entropy_below, facts, loss_above
 from linsep.rows.planes import one_pass
 
 Array = NDArray[np.float64]
-
-_U = 2.0**-53
 
 
 def l1_gap(problem: Problem, a: Array, loss: str, objective: Objective) -> Gap:
@@ -36,29 +35,29 @@ def l1_gap(problem: Problem, a: Array, loss: str, objective: Objective) -> Gap:
     box = Objective("hinge" if loss == "logistic" else loss, objective.C, objective.intercept)
     alpha, slack = feasible(problem, box, cost, alpha)
     totals = one_pass(problem, a, alpha)
-    error = (totals.terms * _U + slack) * float(np.linalg.norm(alpha)) * 1.001
+    error = (totals.terms * U + slack) * float(np.linalg.norm(alpha)) * 1.001
     size = np.abs(totals.v) + error * totals.columns
     top = float(size.max(initial=0.0))
     penalty = float(np.abs(a[:-1]).sum())
     if objective.intercept == "penalised":
-        balance = abs(float(alpha @ problem.sign)) + problem.n * _U * float(alpha.sum())
+        balance = abs(float(alpha @ problem.sign)) + problem.n * U * float(alpha.sum())
         top = max(top, balance * abs(objective.constant))
         penalty += abs(float(a[-1]) / objective.constant)
-    share = 1.0 if top <= 1.0 else (1.0 - 16 * _U) / top
+    share = 1.0 if top <= 1.0 else (1.0 - 16 * U) / top
     alpha = alpha * share
     if loss == "logistic":
         high = loss_above(totals.values, cost, a, totals.columns)
-        low = entropy_below(alpha, cost, slack + 2 * _U)
+        low = entropy_below(alpha, cost, slack + 2 * U)
     else:
         high = losses_above(loss, cost, a, totals)
         low = float((alpha - alpha * alpha / (4.0 * cost)).sum())
         # where low > 0 the squares sum up to less than alpha does: errors of both are paid for
-        low -= (4 * slack + 320 * _U) * float(alpha.sum())
-    high = (high + penalty * (1 + (problem.d + 8) * _U)) * (1 + 8 * _U)
+        low -= (4 * slack + 320 * U) * float(alpha.sum())
+    high = (high + penalty * (1 + (problem.d + 8) * U)) * (1 + 8 * U)
     name = {"logistic": "logistic", "squared_hinge": "squared hinge"}[loss]
     intercept = objective.words().split("; ")[-1]
     words = f"|w|_1 + {objective.C:.6g} x sum of {name} losses; {intercept}"
-    return facts(totals.values, a, high, max(low - 8 * _U * abs(low), 0.0), words)
+    return facts(totals.values, a, high, max(low - 8 * U * abs(low), 0.0), words)
 
 
 # -- How far a ridge model is from the best one ---------------------------------------------------

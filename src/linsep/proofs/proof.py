@@ -16,9 +16,9 @@ from linsep.core.words import count
 from linsep.errors import ProofError
 from linsep.numerics.integers import scaled_integers
 from linsep.proofs.margins import margin_above, margin_below
-from linsep.proofs.signs import row_signs
 from linsep.proofs.span import spans
 from linsep.rows.exact import reflected, vanishes
+from linsep.rows.signs import row_signs
 
 VERSION = 1
 

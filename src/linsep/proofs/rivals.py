@@ -15,21 +15,19 @@ than sum |R_m| times a bound on how far the best intercepts can lie from each ot
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import NDArray
 
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import Witness
+from linsep.losses.rivals import balanced_shares
+from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap, Objective, measure
 from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
-
-_U = 2.0**-53
 
 
 def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
@@ -42,7 +40,7 @@ def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
         beta[:, np.bincount(problem.label, minlength=K) == 0] = 0.0
     total = beta.sum(axis=1)
     over = total > cost
-    beta[over] *= (cost[over] / total[over] * (1 - 4 * K * _U))[:, None]
+    beta[over] *= (cost[over] / total[over] * (1 - 4 * K * U))[:, None]
     if problem.fit_intercept:
         beta *= balanced_shares(_flow(problem, beta))[problem.label]
     full = -beta
@@ -50,7 +48,7 @@ def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
     with np.errstate(over="ignore"):
         frobenius = float(np.sqrt(problem.squared_lengths.sum())) * (1 + 1e-9)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
-        low = float(beta.sum()) * (1 - (64 + 2 * K) * _U)
+        low = float(beta.sum()) * (1 - (64 + 2 * K) * U)
         low -= 0.5 * _squared(problem, full, frobenius)
         if problem.fit_intercept:
             low -= _remainder(problem, full, cost)
@@ -61,11 +59,11 @@ def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
     values = own - scores.max(axis=1)
     coef, intercept = problem.split(a)
     length = float(np.linalg.norm(coef))
-    off = 4 * (problem.d + 4) * _U
+    off = 4 * (problem.d + 4) * U
     size = float(np.linalg.norm(cost)) * frobenius * length
     size += float(cost.sum()) * (2 + float(np.abs(intercept).max()))
     losses = float((cost * np.maximum(1.0 - values, 0.0)).sum())
-    high = (0.5 * length * length + losses) * (1 + (problem.d * K + 80) * _U) + off * size
+    high = (0.5 * length * length + losses) * (1 + (problem.d * K + 80) * U) + off * size
     high = high if high == high else np.inf  # lengths overflow
     return Gap(
         objective=high,
@@ -80,44 +78,6 @@ def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
     )
 
 
-def balanced_shares(flow: Array) -> Array:
-    """Factors in [0, 1] for the flow between classes that make it return, as much as can be."""
-    K = len(flow)
-    scale = float(flow.max(initial=0.0))
-    if not scale > 0:
-        return np.zeros((K, K))
-    pairs = [(m, r) for m in range(K) for r in range(K) if m != r]
-    sizes = np.array([flow[m, r] / scale for m, r in pairs])
-    balance = np.zeros((K, len(pairs)))
-    for column, (m, r) in enumerate(pairs):
-        balance[m, column] += sizes[column]
-        balance[r, column] -= sizes[column]
-    found: Any = scipy.optimize.linprog(
-        -sizes, A_eq=balance, b_eq=np.zeros(K), bounds=(0.0, 1.0), method="highs"
-    )
-    out = np.zeros((K, K))
-    if found.x is not None:
-        shares = _evened(np.clip(found.x, 0.0, 1.0), sizes, balance)
-        for (m, r), share in zip(pairs, shares):
-            out[m, r] = float(share)
-    return out
-
-
-def _evened(shares: Array, sizes: Array, balance: Array) -> Array:
-    """Take the rest that the tolerance of the linear programme leaves out of the balance.
-
-    Shares may grow beyond 1 by as little; divided by the largest they balance as before.
-    """
-    shares = shares.copy()
-    used = (shares > 1e-4) & (sizes > 1e-6)
-    for _ in range(3):
-        rest = balance @ shares
-        step = np.linalg.lstsq(balance[:, used], -rest, rcond=None)[0]
-        shares[used] += step
-        shares = np.maximum(shares, 0.0)
-    return np.asarray(shares / max(1.0, float(shares.max(initial=0.0))))
-
-
 def _flow(problem: Problem, beta: Array) -> Array:
     return np.stack([beta[problem.label == m].sum(axis=0) for m in range(problem.K)])
 
@@ -129,14 +89,14 @@ def _squared(problem: Problem, alpha: Array, frobenius: float) -> float:
         V = np.zeros((problem.d, problem.K))
         for lo in range(0, problem.n, 4096):
             V += problem.matrix[lo : lo + 4096].astype(np.float64).T @ alpha[lo : lo + 4096]
-    error = (problem.n + problem.K + 8) * _U * float(np.linalg.norm(alpha)) * frobenius
-    size = float(np.linalg.norm(V)) * (1 + (V.size + 8) * _U) + error
+    error = (problem.n + problem.K + 8) * U * float(np.linalg.norm(alpha)) * frobenius
+    size = float(np.linalg.norm(V)) * (1 + (V.size + 8) * U) + error
     return size * size
 
 
 def _remainder(problem: Problem, alpha: Array, cost: Array) -> float:
     """What an imperfect balance can cost: sum |R_m| times the reach of the intercepts."""
-    rest = np.abs(alpha.sum(axis=0)) + 2 * problem.n * _U * np.abs(alpha).sum(axis=0)
+    rest = np.abs(alpha.sum(axis=0)) + 2 * problem.n * U * np.abs(alpha).sum(axis=0)
     most = float(cost.sum())  # objective of the weights 0, so the best one has no more
     longest = float(np.sqrt(problem.squared_lengths.max()))
     reach = most / float(cost.min()) + 1.0 + 2.0 * np.sqrt(2.0 * most) * longest

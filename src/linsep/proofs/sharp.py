@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.numerics.rounding import U
 
 Array = NDArray[np.float64]
 
-_U = 2.0**-53
 _SPLIT = 134217729.0  # 2^27 + 1
 LARGEST = 1e140  # products of such numbers are split without overflow
 TINY = 1e-320  # what a product may lose to underflow, and more
@@ -33,7 +33,7 @@ def sharp_dual(problem: Problem, alpha: Array, *, free: bool) -> float | None:
     found = sharp_sums(problem, alpha, free=free)
     if found is None:
         return None
-    return found.total * (1 - 8 * _U) - 0.5 * found.squared - 8 * _U * float(alpha.sum())
+    return found.total * (1 - 8 * U) - 0.5 * found.squared - 8 * U * float(alpha.sum())
 
 
 class SharpSums(NamedTuple):
@@ -75,7 +75,7 @@ def sharp_sums(problem: Problem, alpha: Array, *, free: bool) -> SharpSums | Non
         squared += _column(c * sign, X[:, j], heavy, share) ** 2
     every = np.zeros(problem.n, np.bool_)
     every[rows] = heavy
-    return SharpSums(total, squared * (1 + (problem.d + 16) * _U), every, share)
+    return SharpSums(total, squared * (1 + (problem.d + 16) * U), every, share)
 
 
 def _column(c: Array, x: Array, heavy: NDArray[np.bool_], share: float) -> float:
@@ -85,7 +85,7 @@ def _column(c: Array, x: Array, heavy: NDArray[np.bool_], share: float) -> float
     off = 0.0
     if share > 0.0:
         off = share * math.fsum([*first[heavy].tolist(), *second[heavy].tolist()])
-    return abs(v - off) + 4 * _U * abs(v) + 8 * _U * abs(off) + len(c) * TINY
+    return abs(v - off) + 4 * U * abs(v) + 8 * U * abs(off) + len(c) * TINY
 
 
 def split_product(a: Array, b: Array) -> tuple[Array, Array]:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.problem import Problem, against_rest
 from linsep.losses.softmax import best_intercepts, shares
+from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import centred
 from linsep.proofs.sharp import LARGEST, TINY, split_product
@@ -36,7 +37,6 @@ from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
 
-_U = 2.0**-53
 _POOR = 1e-6  # relative gap from which another bound is tried
 _CHEAP = 20_000_000  # work for which it is
 
@@ -105,7 +105,7 @@ def _without_penalty(problem: Problem, blocks: Array, C: float, reference: int |
     if problem.n * problem.dim**2 > _CHEAP:
         return 0.0
     plain = softmax_gap(problem, blocks.ravel(), np.inf, reference, part=False)
-    return C * plain.lower_bound * (1 - 8 * _U)
+    return C * plain.lower_bound * (1 - 8 * U)
 
 
 def _far_away(problem: Problem) -> bool:
@@ -145,8 +145,7 @@ def _facts(problem: Problem, S: Array, W: Array, high: float, low: float, words:
 # -- The objective of a softmax model from above, with all errors of its computation --------------
 
 
-_SUM = 64 * _U  # of a sum by numpy, which adds by halves
-_FUNCTION = 16 * _U  # of exp, log and log1p, generously
+_FUNCTION = 16 * U  # of exp, log and log1p, generously
 
 
 def objective_above(
@@ -157,7 +156,7 @@ def objective_above(
     wrong = np.minimum(now.rivals.sum(axis=0), 1.0)
     # scores are off by e_i <= (d + 4) u (sum_j |x_ij| max_k |w_kj| + |b|), and the loss by
     # 2 e_i times the largest share of the rivals on the way, at most exp(2 e_i) times the present
-    step = (problem.d + 4) * _U
+    step = (problem.d + 4) * U
     reach = float(np.abs(W).max(axis=0) @ survey(problem).column_lengths())
     offset = float(np.abs(b).max())
     worst = step * (reach + offset)
@@ -165,8 +164,8 @@ def objective_above(
     off = 2 * step * (float(np.linalg.norm(slope)) * reach + float(slope.sum()) * offset)
     total = float((cost * now.losses).sum())
     half = 0.5 * float(np.vdot(W, W)) if penalty else 0.0
-    doubt = total * (_SUM + problem.K * _U + _FUNCTION) + half * (W.size + 8) * _U + off * 1.001
-    doubt += 16 * _U * (half + total)
+    doubt = total * (SUM + problem.K * U + _FUNCTION) + half * (W.size + 8) * U + off * 1.001
+    doubt += 16 * U * (half + total)
     return half + total + doubt, 2 * doubt, worst
 
 
@@ -202,14 +201,14 @@ def dual_bound(
     V, terms = combination(problem, full)
     lengths = np.sqrt(np.einsum("kn,kn->k", full, full)) * (1 + 1e-9)
     error = (
-        (terms + problem.K + 6) * _U * 1.001 * np.outer(lengths, survey(problem).column_lengths())
+        (terms + problem.K + 6) * U * 1.001 * np.outer(lengths, survey(problem).column_lengths())
     )
     size = np.abs(V) + error
     if reference is not None:
         size[reference] = error[reference] = 0.0
-    square = float(np.vdot(size, size)) * (1 + (V.size + 8) * _U)
+    square = float(np.vdot(size, size)) * (1 + (V.size + 8) * U)
     left = np.abs(full.sum(axis=1))
-    rest = left + (_SUM + problem.K * _U) * np.abs(full).sum(axis=1)
+    rest = left + (SUM + problem.K * U) * np.abs(full).sum(axis=1)
 
     def value(gain: float, square: float, rest: float) -> float:
         if not problem.fit_intercept:
@@ -266,7 +265,7 @@ def _value(gain: float, square: float) -> float:
     if not gain > 0:
         return 0.0
     t = min(1.0, gain / square) if square > 0 else 1.0
-    return (t * gain - 0.5 * t * t * square) * (1 - 16 * _U)
+    return (t * gain - 0.5 * t * t * square) * (1 - 16 * U)
 
 
 def _with_rest(
@@ -320,7 +319,7 @@ def _shares(
         q = shares(S, problem.label).rivals
     if problem.fit_intercept:  # a class without rows has no intercept to balance
         q[np.bincount(problem.label, minlength=problem.K) == 0] = 0.0
-    most = 1.0 - 4 * problem.K * _U
+    most = 1.0 - 4 * problem.K * U
     total = q.sum(axis=0)
     over = total > most
     q[:, over] *= most / total[over]
@@ -330,12 +329,12 @@ def _shares(
 def _entropy(problem: Problem, q: Array, Q: Array, cost: Array) -> tuple[float, float]:
     """sum of c H and a bound of its error, relative to what each row adds."""
     rivals = -np.where(q > 0, q * np.log(np.maximum(q, 1e-320)), 0.0).sum(axis=0)
-    rest = np.log1p(-np.minimum(Q, 1.0 - _U))
+    rest = np.log1p(-np.minimum(Q, 1.0 - U))
     own = -(1.0 - Q) * rest
     gain = float((cost * (rivals + own)).sum())
     # Q is off by K u Q; the entropy of the own class then by that times 1 + |log(1 - Q)|
     doubt = float(cost @ (rivals + own + Q * (1.0 - rest)))
-    return gain, (_SUM + _FUNCTION + 4 * problem.K * _U) * doubt
+    return gain, (SUM + _FUNCTION + 4 * problem.K * U) * doubt
 
 
 def combination(problem: Problem, alpha: Array) -> tuple[Array, int]:
@@ -389,9 +388,9 @@ def on_grid(alpha: Array, cost: Array, label: NDArray[np.int64]) -> Array:
     at = np.arange(alpha.shape[1])
     beta = np.maximum(-alpha, 0.0)
     beta[label, at] = 0.0
-    total, most = beta.sum(axis=0), cost * (1.0 - 4 * len(alpha) * _U)
+    total, most = beta.sum(axis=0), cost * (1.0 - 4 * len(alpha) * U)
     over = total > most
-    beta[:, over] *= most[over] / total[over] * (1.0 - 4 * len(alpha) * _U)
+    beta[:, over] *= most[over] / total[over] * (1.0 - 4 * len(alpha) * U)
     # multiples of 2^(e - 51), their sum less than 2^e: they add up to less than 2^52 of them
     step = np.ldexp(1.0, np.maximum(np.frexp(beta.sum(axis=0))[1] - 51, -1000))
     beta = np.floor(beta / step) * step
@@ -422,12 +421,12 @@ def sharp_softmax(
         for j in range(problem.d):
             first, second = split_product(c, X[rows, j])
             V[k, j] = math.fsum([*first.tolist(), *second.tolist()])
-            size[k, j] = 2 * _U * float(np.abs(first).sum()) if moved else 0.0
-        size[k] += np.abs(V[k, :-1]) * (1 + 4 * _U) + len(rows) * TINY
+            size[k, j] = 2 * U * float(np.abs(first).sum()) if moved else 0.0
+        size[k] += np.abs(V[k, :-1]) * (1 + 4 * U) + len(rows) * TINY
     if reference is not None:
         size[reference] = 0.0
-    squared = float(np.vdot(size, size)) * (1 + (size.size + 16) * _U)
-    return SharpSoftmax(V, squared, float(np.abs(V[:, -1]).sum()) * (1 + (problem.K + 4) * _U))
+    squared = float(np.vdot(size, size)) * (1 + (size.size + 16) * U)
+    return SharpSoftmax(V, squared, float(np.abs(V[:, -1]).sum()) * (1 + (problem.K + 4) * U))
 
 
 def nearer_is_cheap(problem: Problem) -> bool:
@@ -463,10 +462,10 @@ def nearer(
     A = (H + np.diag(ridge)) * scale[:, None] * scale
     if not (np.isfinite(A).all() and np.isfinite(aim).all()):
         return None
-    U = np.zeros((problem.K, width))
+    turn = np.zeros((problem.K, width))
     found = np.linalg.lstsq(A, aim.ravel() * scale, rcond=1e-14)[0]
-    U[free] = (found * scale).reshape(len(free), width)
-    F = U @ X.T
+    turn[free] = (found * scale).reshape(len(free), width)
+    F = turn @ X.T
     return np.asarray(alpha + cost * p * (F - (p * F).sum(axis=0)))
 
 
@@ -581,9 +580,9 @@ def _bound(terms: _Terms, kept: NDArray[np.int64], off: float) -> float:
     scale = 1.0 / np.sqrt(diagonal)
     # entries of the scaled matrix are sums of terms whose sizes add up to 1 at most; shares are
     # right to 4 off and a few roundings each
-    error = (terms.roundings + 32) * _U + 10 * off
+    error = (terms.roundings + 32) * U + 10 * off
     values = scipy.linalg.eigvalsh(H * scale[:, None] * scale, check_finite=False)
-    least = float(values[0]) - size * error - 10 * size * size * _U
+    least = float(values[0]) - size * error - 10 * size * size * U
     if not least > 0:
         return np.inf
     g = np.abs(terms.g[kept]) + error * terms.size[kept] * (1 + 1e-9)

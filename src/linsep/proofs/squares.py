@@ -15,10 +15,22 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.numerics.integers import integer_products, scaled_integers
+from linsep.numerics.rounding import SUM, U
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.proof import Proof
-from linsep.rows.normal import Gram, Totals, aims, columns_of, flat, gram, gram_fits, totals
-from linsep.rows.survey import survey
+from linsep.rows.normal import (
+    REACH,
+    Gram,
+    Totals,
+    aims,
+    columns_of,
+    flat,
+    gram,
+    gram_fits,
+    totals,
+    weighted_lengths,
+    weighted_squares,
+)
 
 Array = NDArray[np.float64]
 
@@ -208,29 +220,9 @@ def _below(value: Fraction) -> float:
 # then the least cost is known exactly.
 
 
-_U = 2.0**-53
-_SUM = 64 * _U  # of a sum by numpy, which adds by halves
-_REACH = 1000.0
 _CHUNK = 1 << 20
 _UNDERFLOW = 1e-300  # squared lengths from which products lose no more than rounding
 _PLAIN = 1e5  # length, in units of 1 / |column|, of weights that are not called large
-
-
-def small_slope(problem: Problem, A: Array, gradient: Array, T: Array, tol: float) -> bool:
-    """Whether no weights up to ``reach`` times as large as A can be better by tol J(0).
-
-    For solvers that have no better measure; rounding is left to the certificate.
-    """
-    lengths = column_lengths(problem)
-    slope = (np.abs(gradient) / lengths[:, None]).max(axis=0)
-    squares = weighted_squares(problem, T)
-    size = np.maximum(np.abs(A).T @ lengths, np.sqrt(squares))
-    return bool(2 * (_REACH + 1) * float((slope * size).sum()) <= tol * float(squares.sum()))
-
-
-def column_lengths(problem: Problem) -> Array:
-    """At least the lengths of the weighted columns; never zero."""
-    return _lengths(problem, gram(problem) if gram_fits(problem) else None)
 
 
 def cost_bounds(
@@ -238,12 +230,12 @@ def cost_bounds(
 ) -> tuple[float, float, float]:
     """J from above, the least J from below, and how far that reaches."""
     known = gram(problem) if gram_fits(problem) else None
-    lengths = _lengths(problem, known)
+    lengths = weighted_lengths(problem, known)
     spread, high, low, error = _sizes(problem, A, T, now, lengths)
-    slope = np.abs(now.gradient) / lengths[:, None] * (1 + 8 * _U) + error
+    slope = np.abs(now.gradient) / lengths[:, None] * (1 + 8 * U) + error
     size = np.maximum(spread, np.sqrt(weighted_squares(problem, T)))
-    least = low**2 - 2 * (_REACH + 1) * size * slope.max(axis=0)
-    reach = _REACH
+    least = low**2 - 2 * (REACH + 1) * size * slope.max(axis=0)
+    reach = REACH
     better = _by_eigenvalue(problem, known, lengths, slope)
     if better is not None:
         least, reach = low**2 - better, np.inf
@@ -251,27 +243,22 @@ def cost_bounds(
         better = _by_basis(problem, basis, T, lengths)
         if better is not None:
             least, reach = better, np.inf
-    least = np.maximum(least * (1 - 8 * _U), 0.0)
+    least = np.maximum(least * (1 - 8 * U), 0.0)
     if not least.any():
         reach = np.inf  # nothing is below zero
-    return float((high**2).sum() * (1 + _SUM)), float(least.sum() * (1 - _SUM)), reach
+    return float((high**2).sum() * (1 + SUM)), float(least.sum() * (1 - SUM)), reach
 
 
 def _sizes(
     problem: Problem, A: Array, T: Array, now: Totals, lengths: Array
 ) -> tuple[Array, Array, Array, Array]:
     """For each column: sum |a_j| c_j, |v| from above and below, and the error of g_j / c_j."""
-    size = np.sqrt(weighted_squares(problem, now.residual)) * (1 + _SUM)
+    size = np.sqrt(weighted_squares(problem, now.residual)) * (1 + SUM)
     spread = np.abs(A).T @ lengths
     # a residual is off by (d + 6) u (sum |x_ij a_j| + |t_i|); taken together, column by column
-    off = (problem.d + 6) * _U * 1.01 * (spread + np.sqrt(weighted_squares(problem, T)))
-    high, low = size + off, np.maximum(size * (1 - 4 * _SUM) - off, 0.0)
-    return spread, high, low, (now.terms + 8) * _U * 1.01 * high + off
-
-
-def weighted_squares(problem: Problem, M: Array) -> Array:
-    """Weighted sums of squares of columns, added by halves."""
-    return np.asarray((M * M * problem.weight[:, None]).sum(axis=0))
+    off = (problem.d + 6) * U * 1.01 * (spread + np.sqrt(weighted_squares(problem, T)))
+    high, low = size + off, np.maximum(size * (1 - 4 * SUM) - off, 0.0)
+    return spread, high, low, (now.terms + 8) * U * 1.01 * high + off
 
 
 def _by_eigenvalue(
@@ -314,7 +301,7 @@ def _by_basis(problem: Problem, P: Array, T: Array, lengths: Array) -> Array | N
     now = totals(problem, A, T)
     _, _, low, error = _sizes(problem, A, T, now, lengths)
     along = np.abs(P.T @ now.gradient)
-    rounding = (problem.width + 4) * _U * 1.01 * np.abs(now.gradient)
+    rounding = (problem.width + 4) * U * 1.01 * np.abs(now.gradient)
     along += np.abs(P).T @ (np.outer(lengths, error) + rounding)
     return np.asarray(low**2 - (along**2).sum(axis=0) / least)
 
@@ -334,9 +321,9 @@ def _basis_eigenvalue(problem: Problem, P: Array, lengths: Array) -> float:
         G += rows.T @ rows
     # an entry of W P is off by (D + 6) u (|W| |P|): a matrix E with |E|_F <= e, so that the
     # product is off by at most 2 |W P| e + e^2
-    e = (D + 6) * _U * 1.01 * float(np.linalg.norm(np.abs(P).T @ lengths))
+    e = (D + 6) * U * 1.01 * float(np.linalg.norm(np.abs(P).T @ lengths))
     terms = min(step, problem.n) + -(-problem.n // step) + 8
-    slack = 2 * np.sqrt(float(np.trace(G))) * e + e * e + terms * _U * 1.01 * float(np.trace(G))
+    slack = 2 * np.sqrt(float(np.trace(G))) * e + e * e + terms * U * 1.01 * float(np.trace(G))
     return _eigenvalue_below(G, 8, 1.01 * slack)
 
 
@@ -345,7 +332,7 @@ def _eigenvalue_below(M: Array, terms: int, slack: float = 0.0) -> float:
     D = len(M)
     if not np.isfinite(M).all():
         return 0.0
-    rounding = 1.05 * D * (terms + 16) * _U + 1.1 * (D + 2) * _U * float(np.trace(M))
+    rounding = 1.05 * D * (terms + 16) * U + 1.1 * (D + 2) * U * float(np.trace(M))
     rounding += slack
     for shift in (0.99, 0.5, *10.0 ** -np.arange(1.0, 14.0)):
         if shift <= 2 * rounding:
@@ -356,18 +343,6 @@ def _eigenvalue_below(M: Array, terms: int, slack: float = 0.0) -> float:
             continue
         return float(shift - rounding)
     return 0.0
-
-
-def _lengths(problem: Problem, known: Gram | None) -> Array:
-    """At least the lengths of the weighted columns; never zero."""
-    if known is not None:
-        found = known.lengths * (1 + known.terms * _U)
-    else:
-        columns = survey(problem).column_lengths()
-        if problem.fit_intercept:
-            columns = np.append(columns, np.sqrt(problem.n))
-        found = columns * np.sqrt(problem.weight.max()) * (1 + 8 * _U)
-    return np.where(found > 0, found, 1.0)
 
 
 # -- Least squares in rational arithmetic: the minimiser itself, not a number near it -------------

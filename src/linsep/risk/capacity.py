@@ -26,7 +26,7 @@ from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, ModelError, SettingError
 from linsep.proofs.margins import margin_below
 from linsep.proofs.risk import exact_radius_bounds, radius_bounds, squared_distances
-from linsep.proofs.signs import row_signs
+from linsep.rows.signs import row_signs
 
 _ROUNDING = 1e-9  # by which R^2/m^2 of rounded weights may miss an integer
 

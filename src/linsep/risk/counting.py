@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.core.words import count
 from linsep.errors import SettingError
-from linsep.proofs.signs import row_signs
 from linsep.risk.capacity import last_step, match, plane_of_model
+from linsep.rows.signs import row_signs
 
 
 class CountedMargin(float):

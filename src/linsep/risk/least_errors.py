@@ -21,9 +21,9 @@ from linsep.core.problem import Problem
 from linsep.errors import ProofError, SettingError
 from linsep.proofs.proof import kesler_rows
 from linsep.proofs.risk import hits_cost_at_least, least_line_cost, packing_bound
-from linsep.proofs.signs import row_signs
 from linsep.risk.tables import show
 from linsep.rows.exact import dependency, reflected, vanishes
+from linsep.rows.signs import row_signs
 from linsep.separating.planes import plane_of
 from linsep.separating.verdict import contradiction, decide
 from linsep.solvers.hulls.nearest import NearestHulls

@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 _PIECE = 20_000  # rows that one job draws from, at least
 _ROW = 8  # entries that the work for a row counts as
 _AHEAD = 8  # rows are drawn for samples this much larger at once
+_DENSE, _SOME = 0.15, 0.08  # shares of entries from which a sparse matrix is best read in dense
+_NARROW_TABLE = 200  # blocks; the lower one if it has no more columns than this
 
 
 def sample(
@@ -154,3 +156,17 @@ def want_double(problem: Problem, cost: float, tol: float, threads: int | None) 
         lengths = survey(problem, threads).column_lengths()
         noise = 0.1 * 2.0**-24 * lengths * (cost * total / np.sqrt(problem.n))
         return not 0.5 * float(noise @ noise) <= 0.03 * tol * cost * total
+
+
+def sample_sizes(problem: Problem) -> list[int]:
+    """Sizes of the samples of rows that are worth having before all rows; none on small tables."""
+    if not read_densely(problem):
+        return []
+    first = max(6144, 24 * problem.d)
+    return [size for size in (first, 16 * first // 3) if 3 * size <= problem.n]
+
+
+def read_densely(problem: Problem) -> bool:
+    """Whether rows are best read as dense ones."""
+    least = _SOME if problem.d <= _NARROW_TABLE else _DENSE
+    return not problem.sparse or problem.matrix.nnz >= least * problem.n * problem.d

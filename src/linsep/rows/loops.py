@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from linsep.core.compile import inner, overloads, routine
-from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Marks
+from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Marks, Matrix
+from linsep.core.problem import Problem
 
 # -- one row of X against the block of a that starts at ``at`` -------------------------------
 #
@@ -629,3 +630,11 @@ def scatter(matrix, lo, hi, out):
     """out[i - lo] = row i of a CSR matrix, for lo <= i < hi."""
     work = int(matrix.indptr[hi] - matrix.indptr[lo])
     _scatter(matrix.data, matrix.indices, matrix.indptr, lo, hi, out, size=matrix.nnz, work=work)
+
+
+def matrix_of(problem: Problem) -> Matrix:
+    """The rows for compiled code; unsigned indices spare it a test for negative ones."""
+    X = problem.rows.X
+    if isinstance(X, CSR):
+        return X._replace(indices=X.indices.view(np.dtype(f"u{X.indices.dtype.itemsize}")))
+    return X

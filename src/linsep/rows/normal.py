@@ -20,14 +20,17 @@ from numpy.typing import NDArray
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.layouts import CSR
 from linsep.core.problem import Problem
+from linsep.numerics.rounding import U
 from linsep.rows import loops
 from linsep.rows.loops import scatter
+from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
 
 _COLUMNS = 2500  # of a Gram matrix
 _WORK = 1e11  # operations for one
 _WHOLE = 60_000  # entries up to which a matrix is one block
+REACH = 1000.0
 
 
 def aims(problem: Problem) -> Array:
@@ -210,3 +213,37 @@ def _gram(problem: Problem) -> Gram:
     problem.__dict__["_right_side"] = _with_offset(problem, right, aim.sum(axis=0))
     terms = lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 8
     return Gram(out, terms)
+
+
+def small_slope(problem: Problem, A: Array, gradient: Array, T: Array, tol: float) -> bool:
+    """Whether no weights up to ``reach`` times as large as A can be better by tol J(0).
+
+    For solvers that have no better measure; rounding is left to the certificate.
+    """
+    lengths = column_lengths(problem)
+    slope = (np.abs(gradient) / lengths[:, None]).max(axis=0)
+    squares = weighted_squares(problem, T)
+    size = np.maximum(np.abs(A).T @ lengths, np.sqrt(squares))
+    return bool(2 * (REACH + 1) * float((slope * size).sum()) <= tol * float(squares.sum()))
+
+
+def column_lengths(problem: Problem) -> Array:
+    """At least the lengths of the weighted columns; never zero."""
+    return weighted_lengths(problem, gram(problem) if gram_fits(problem) else None)
+
+
+def weighted_squares(problem: Problem, M: Array) -> Array:
+    """Weighted sums of squares of columns, added by halves."""
+    return np.asarray((M * M * problem.weight[:, None]).sum(axis=0))
+
+
+def weighted_lengths(problem: Problem, known: Gram | None) -> Array:
+    """At least the lengths of the weighted columns; never zero."""
+    if known is not None:
+        found = known.lengths * (1 + known.terms * U)
+    else:
+        columns = survey(problem).column_lengths()
+        if problem.fit_intercept:
+            columns = np.append(columns, np.sqrt(problem.n))
+        found = columns * np.sqrt(problem.weight.max()) * (1 + 8 * U)
+    return np.where(found > 0, found, 1.0)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.numerics.integers import scaled_integers
-from linsep.proofs.signs import exact_values, row_signs
 from linsep.rows.exact import Tick, reflected
+from linsep.rows.signs import exact_values, row_signs
 
 Plane = tuple[NDArray[Any], Any]
 """coef and intercept: (d,) and a number for two classes, (K, d) and (K,) for more."""

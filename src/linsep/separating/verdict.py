@@ -23,8 +23,8 @@ from linsep.errors import SettingError
 from linsep.numerics.integers import scaled_integers, solve_seconds, to_integers
 from linsep.proofs.margins import loosen, margin_above, margin_below
 from linsep.proofs.proof import Proof, carrying_columns, kesler_rows
-from linsep.proofs.signs import row_signs
 from linsep.rows.exact import Tick, dependency, reflected
+from linsep.rows.signs import row_signs
 from linsep.separating.faces import find_face
 from linsep.separating.planes import Plane, Scores, exact_plane, rational_planes, scored_plane
 from linsep.solvers.hulls.cloud import by_products, cloud_of, one_unit

@@ -22,10 +22,10 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.proofs.rivals import balanced_shares
-from linsep.rows.loops import sample_fetch, sample_locate, sample_scores, sample_spread
+from linsep.losses.rivals import balanced_shares
+from linsep.rows.loops import matrix_of, sample_fetch, sample_locate, sample_scores, sample_spread
 from linsep.solvers.hinge.dual_cd import AHEAD, shuffle
-from linsep.solvers.hinge.dual_point import Bounds, matrix_of, row_lengths
+from linsep.solvers.hinge.dual_point import Bounds, row_lengths
 
 Array = NDArray[np.float64]
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import run_all
-from linsep.core.layouts import CSR, Matrix
+from linsep.core.layouts import Matrix
 from linsep.core.problem import Problem
 from linsep.losses.hinge import best_stretch, value
 from linsep.rows import loops
+from linsep.rows.loops import matrix_of
 from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
@@ -33,14 +34,6 @@ class Bounds(NamedTuple):
         if not np.isfinite(self.primal):
             return np.inf
         return (self.primal - self.dual) / self.primal if self.primal > self.dual else 0.0
-
-
-def matrix_of(problem: Problem) -> Matrix:
-    """The rows for compiled code; unsigned indices spare it a test for negative ones."""
-    X = problem.rows.X
-    if isinstance(X, CSR):
-        return X._replace(indices=X.indices.view(np.dtype(f"u{X.indices.dtype.itemsize}")))
-    return X
 
 
 def row_lengths(problem: Problem) -> Array:

@@ -37,10 +37,10 @@ from linsep.rows import hinge as loops
 from linsep.rows import loops as row_loops
 from linsep.rows.hinge import Reading, RowSet
 from linsep.rows.levels import gather, sample, want_double
-from linsep.rows.loops import scatter
+from linsep.rows.loops import matrix_of, scatter
 from linsep.rows.packed import fits_float32, may_round
 from linsep.rows.survey import survey
-from linsep.solvers.hinge.dual_point import dual_value, matrix_of
+from linsep.solvers.hinge.dual_point import dual_value
 
 # -- Single steps of the Newton method for the hinge: which rows, which width, which length -------
 

@@ -27,8 +27,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.losses.rivals import nearest_shares, rival_terms, rounded_loss
-from linsep.proofs.rivals import balanced_shares
+from linsep.losses.rivals import balanced_shares, nearest_shares, rival_terms, rounded_loss
 from linsep.solvers.hinge.dual_point import Bounds, row_lengths
 
 Array = NDArray[np.float64]

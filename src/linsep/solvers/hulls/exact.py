@@ -23,8 +23,8 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.numerics.integers import independent_columns, integer_products, to_integers
-from linsep.proofs.signs import float_bounds
 from linsep.rows.exact import reflected
+from linsep.rows.signs import float_bounds
 
 _LOOK = 64  # rows evaluated exactly at a time
 _BITS = 160  # of multipliers on the way

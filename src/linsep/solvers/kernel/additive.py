@@ -27,6 +27,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.kernels.additive import Levels, levels_of
+from linsep.kernels.sums import add_some_rows
 from linsep.solvers.kernel.additive_rows import (
     assembled,
     kernel_block,
@@ -35,14 +36,7 @@ from linsep.solvers.kernel.additive_rows import (
     taken_from,
 )
 from linsep.solvers.kernel.interior import interior_point
-from linsep.solvers.kernel.pairs import (
-    LANES,
-    add_some_rows,
-    best_offset,
-    movable,
-    pairs_of_block,
-    solve_block,
-)
+from linsep.solvers.kernel.pairs import LANES, best_offset, movable, pairs_of_block, solve_block
 
 Array = NDArray[np.float64]
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.kernels.blocks import KernelValues
-from linsep.kernels.sums import scratch, signed_sums
-from linsep.solvers.kernel.pairs import add_rows, square_of
+from linsep.kernels.sums import add_rows, scratch, signed_sums
+from linsep.solvers.kernel.pairs import square_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

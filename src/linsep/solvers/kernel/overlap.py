@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.kernels.base import fraction
+from linsep.kernels.base import exact_gram, fraction, has_fractions
 from linsep.kernels.blocks import KernelValues
-from linsep.proofs.overlap import exact_gram, has_fractions
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

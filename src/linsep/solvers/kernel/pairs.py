@@ -284,42 +284,6 @@ def solve_coordinates(
     return limit
 
 
-@inner
-def add_some_rows(f: Any, G: Any, rows: Any, coef: Any, lo: int, hi: int) -> None:
-    """f += sum of coef times rows of G, of which the columns lo ... hi are taken.
-
-    Pieces of 2048 columns stay in the cache while the rows run over them, eight at a time: their
-    sum is taken in the format of G and coef, and only it is added in float64.
-    """
-    m = len(rows)
-    for at in range(lo, hi, 2048):
-        end = min(hi, at + 2048)
-        part = f[at - lo : end - lo]
-        r = 0
-        while r + 8 <= m:
-            k0, k1 = G[rows[r], at:end], G[rows[r + 1], at:end]
-            k2, k3 = G[rows[r + 2], at:end], G[rows[r + 3], at:end]
-            k4, k5 = G[rows[r + 4], at:end], G[rows[r + 5], at:end]
-            k6, k7 = G[rows[r + 6], at:end], G[rows[r + 7], at:end]
-            c0, c1, c2, c3 = coef[r], coef[r + 1], coef[r + 2], coef[r + 3]
-            c4, c5, c6, c7 = coef[r + 4], coef[r + 5], coef[r + 6], coef[r + 7]
-            for t in range(end - at):
-                first = (c0 * k0[t] + c1 * k1[t]) + (c2 * k2[t] + c3 * k3[t])
-                part[t] += first + ((c4 * k4[t] + c5 * k5[t]) + (c6 * k6[t] + c7 * k7[t]))
-            r += 8
-        while r < m:
-            k0, c0 = G[rows[r], at:end], coef[r]
-            for t in range(end - at):
-                part[t] += c0 * k0[t]
-            r += 1
-
-
-@routine
-def add_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Any, lo: int, hi: int) -> Any:
-    """The same by itself."""
-    add_some_rows(f, G, rows, coef, lo, hi)
-
-
 @routine
 def square_of(G: Any, rows: NDArray[np.int64], at: NDArray[np.int64], out: Array) -> Any:
     """A symmetric matrix: the columns ``at`` of the rows ``rows`` of G; half of it is read."""

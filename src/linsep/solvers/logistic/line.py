@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
-from linsep.losses.logistic import curvature, probability
-from linsep.proofs.logistic import best_shift
+from linsep.losses.logistic import best_shift, curvature, probability
 
 Array = NDArray[np.float64]
 

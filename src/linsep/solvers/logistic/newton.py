@@ -35,8 +35,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.numerics.cholesky import solved
-from linsep.proofs.logistic import sample_sizes
-from linsep.rows.levels import sample_matrix, want_double
+from linsep.rows.levels import sample_matrix, sample_sizes, want_double
 from linsep.rows.logistic import LogisticReading, LogisticRows, all_rows, read_all
 from linsep.solvers.logistic.line import Penalty, dual_witness, minimum_along
 

@@ -28,8 +28,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.proofs.squares import small_slope, weighted_squares
-from linsep.rows.normal import aims, columns_of, flat, totals
+from linsep.rows.normal import aims, columns_of, flat, small_slope, totals, weighted_squares
 
 Array = NDArray[np.float64]
 

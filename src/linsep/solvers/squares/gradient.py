@@ -23,8 +23,16 @@ from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.proofs.squares import small_slope
-from linsep.rows.normal import aims, columns_of, flat, gram, gram_fits, right_side, totals
+from linsep.rows.normal import (
+    aims,
+    columns_of,
+    flat,
+    gram,
+    gram_fits,
+    right_side,
+    small_slope,
+    totals,
+)
 from linsep.solvers.perceptron.mistakes import start_weights
 from linsep.solvers.schedule import CONSTANT, Schedule
 

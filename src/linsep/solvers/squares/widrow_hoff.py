@@ -25,9 +25,8 @@ from linsep.core.order import in_turn, permutation
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.proofs.squares import small_slope
 from linsep.rows.loops import sample_scores, sample_spread
-from linsep.rows.normal import aims, columns_of, totals
+from linsep.rows.normal import aims, columns_of, small_slope, totals
 from linsep.solvers.perceptron.mistakes import start_weights
 from linsep.solvers.schedule import CONSTANT, Schedule
 from linsep.solvers.squares.gradient import spectrum

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.numerics.integers import integer_products, scaled_integers
+from linsep.numerics.rounding import U
 from linsep.rows.exact import Tick, no_tick, reflected
 
 Array = NDArray[np.float64]
@@ -57,7 +58,7 @@ def float_bounds(
     """
     w = np.asarray(coef, dtype=np.float64).reshape(-1, problem.d)
     b = np.asarray(intercept, dtype=np.float64).reshape(-1)
-    g = (problem.d + 8) * 2.0**-53
+    g = (problem.d + 8) * U
     g = g / (1 - g)
     tiny = 1e-160 * sqrt(problem.d)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -94,7 +95,7 @@ def row_signs(
     --------
     >>> import numpy as np
     >>> from linsep.core import Problem
-    >>> from linsep.proofs.signs import row_signs
+    >>> from linsep.rows.signs import row_signs
     >>> X = [[1.0, 2.0**-60], [1.0, 0.0], [1.0, -(2.0**-60)]]
     >>> row_signs(Problem(X, [1, 1, -1]), np.array([0.0, 1.0]), 0.0).tolist()
     [1, 0, 1]

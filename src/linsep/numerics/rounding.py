@@ -1,0 +1,10 @@
+"""How far float64 may be off: the units that every bound of a proof is made of."""
+
+from __future__ import annotations
+
+U = 2.0**-53
+"""The largest relative error of one operation."""
+U32 = 2.0**-24
+"""The same in float32."""
+SUM = 64 * U
+"""Of a sum by numpy, which adds by halves: fewer than 64 roundings in a row."""
