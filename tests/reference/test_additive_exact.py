@@ -14,7 +14,7 @@ import pytest
 
 from linsep.core.problem import Problem
 from linsep.kernels.additive import AdditiveFunction, Levels
-from linsep.proofs.additive import measure_additive
+from linsep.proofs.additive import additive_gap
 
 NUMBERS = [0.0, 0.0, 1.0, 2.0, 0.1, 0.3, 1e-300, 5e-324, 1e6, 1e-5, 12345.678, 1 / 3]
 
@@ -74,7 +74,7 @@ def test_bounds_hold_in_fractions(p):
         rows = np.arange(problem.n)
         function = levels.function(rows, (alpha * problem.sign)[:, None])
         offset = float(rng.normal())
-        gap = measure_additive(problem, function, np.array([offset]), alpha[None], C, "")
+        gap = additive_gap(problem, function, np.array([offset]), alpha[None], C, "")
 
         def value(x, z):
             return mean(p, Fraction(float(x)), Fraction(float(z)))
@@ -99,7 +99,7 @@ def test_the_lower_bound_is_that_of_the_dual_point(p):
         function = AdditiveFunction(
             p, np.zeros(problem.d + 1, dtype=np.int64), np.zeros(0), np.zeros((0, 1))
         )
-        gap = measure_additive(problem, function, np.zeros(1), alpha[None], C, "")
+        gap = additive_gap(problem, function, np.zeros(1), alpha[None], C, "")
         a, b = ([Fraction(float(v)) for v in problem.matrix[i]] for i in (0, 1))
         squared = sum(mean(p, u, u) + mean(p, v, v) - 2 * mean(p, u, v) for u, v in zip(a, b))
         dual = 2 * Fraction(size) - Fraction(size) ** 2 * squared / 2
@@ -123,7 +123,7 @@ def test_bounds_hold_in_balls(p):
             function = Levels(problem.matrix, p).function(
                 np.arange(problem.n), (alpha * problem.sign)[:, None]
             )
-            gap = measure_additive(problem, function, np.zeros(1), alpha[None], C, "")
+            gap = additive_gap(problem, function, np.zeros(1), alpha[None], C, "")
             total = flint.arb(0)
             sums = [sum_of(p, x, function) for x in problem.matrix]
             for x, s in zip(sums, problem.sign):

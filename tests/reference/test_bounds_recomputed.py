@@ -13,9 +13,9 @@ import scipy.sparse
 
 import linsep
 from linsep.core.problem import Problem
-from linsep.proofs.gap import Objective
+from linsep.proofs.hinge import Objective
 from linsep.proofs.penalties import l1_gap
-from linsep.proofs.rivals import measure_machine
+from linsep.proofs.rivals import rivals_gap
 
 KINDS = ["plain", "duplicates", "zero rows", "constant", "mixed", "tiny", "huge", "far away"]
 
@@ -151,7 +151,7 @@ def test_machine(intercept, kind):
         models = [np.zeros(problem.dim), blocks.ravel(), 1e-9 * blocks.ravel()]
         even = np.repeat(-cost / (K - 1), K, axis=1)
         duals = [even, even * rng.uniform(0.0, 1.5, even.shape)]
-        gaps = [measure_machine(problem, a, alpha, C) for a in models for alpha in duals]
+        gaps = [rivals_gap(problem, a, alpha, C) for a in models for alpha in duals]
         exact = [exact_machine(problem, a, C) for a in models for _ in duals]
         assert_enclosed(gaps, exact)
 
@@ -172,6 +172,6 @@ def test_fitted_machine(seed):
 def test_overflow_proves_nothing():
     X = np.array([[1e160, 1.0], [-1e160, 2.0], [0.0, 1.0], [1.0, 1.0]])
     problem = Problem(X, [0, 1, 2, 2])
-    gap = measure_machine(problem, np.zeros(9), -np.ones((4, 3)), 1.0)
+    gap = rivals_gap(problem, np.zeros(9), -np.ones((4, 3)), 1.0)
     assert gap.lower_bound == 0.0
     assert gap.objective >= 4.0

@@ -24,7 +24,7 @@ from linsep.kernels.additive import (
     nodes_of,
     table_error,
 )
-from linsep.proofs.additive import measure_additive
+from linsep.proofs.additive import additive_gap
 from linsep.solvers.kernel.additive_rows import kernel_block
 from linsep.solvers.kernel.pairs import best_offset
 
@@ -172,13 +172,13 @@ def test_a_poor_alpha_proves_less_and_never_too_much(kernel):
     rng = np.random.default_rng(0)
     for _ in range(20):
         alpha = rng.uniform(-1, 3, (1, len(y)))
-        got = measure_additive(problem, model.function_, model.intercept_, alpha, 1.0, "")
+        got = additive_gap(problem, model.function_, model.intercept_, alpha, 1.0, "")
         assert got.lower_bound <= best and got.objective == pytest.approx(best)
     wrong = AdditiveFunction(
         model.function_.power, model.function_.start, model.function_.values,
         2 * model.function_.coef,
     )  # fmt: skip
-    got = measure_additive(problem, wrong, model.intercept_, np.abs(alpha), 1.0, "")
+    got = additive_gap(problem, wrong, model.intercept_, np.abs(alpha), 1.0, "")
     assert got.objective > best
 
 

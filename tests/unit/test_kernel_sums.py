@@ -14,7 +14,7 @@ from linsep.kernels import RBF, Linear
 from linsep.kernels.blocks import KernelValues
 from linsep.models.kernel_base import sure_sums
 from linsep.models.kernel_proof import sure_winners, votes_and_sums
-from linsep.proofs.kernel import WORTH, measure_pair, rough_sums, stored_sums, sums_of
+from linsep.proofs.kernel import WORTH, kernel_gap, rough_sums, stored_sums, sums_of
 
 N = 2500
 
@@ -81,8 +81,8 @@ def test_a_proof_with_float32_is_that_without():
     ids, cost = np.arange(N), np.ones(N)
     for b in (0.0, 40.0):  # with 40 most rows of one class are safely behind the edge
         known = rough.sums[:, 0], rough.error[:, 0]
-        plain = measure_pair(values, ids, y, cost, alpha, b)
-        quick = measure_pair(values, ids, y, cost, alpha, b, rough=known)
+        plain = kernel_gap(values, ids, y, cost, alpha, b)
+        quick = kernel_gap(values, ids, y, cost, alpha, b, rough=known)
         assert quick.objective == pytest.approx(plain.objective, rel=1e-11)
         assert quick.lower_bound == pytest.approx(plain.lower_bound, rel=1e-11)
         assert (quick.errors, quick.inside) == (plain.errors, plain.inside)

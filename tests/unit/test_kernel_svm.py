@@ -18,7 +18,7 @@ from linsep.core.problem import Problem
 from linsep.errors import DataError, LinsepError, LinsepWarning, ModelError, SettingError
 from linsep.kernels import RBF, Linear, Polynomial, Sigmoid
 from linsep.kernels.blocks import KernelValues
-from linsep.proofs.kernel import measure_pair
+from linsep.proofs.kernel import kernel_gap
 
 
 def data(n=60, d=3, classes=2, seed=0, shift=1.0):
@@ -41,7 +41,7 @@ def test_no_dual_point_bounds_more_than_the_best_value(n, seed, C, free):
         best = linsep.KernelSVM(C=C, gamma=0.5, fit_intercept=free).fit(X, y).certificate_
     values = KernelValues(Problem(X, y), RBF(gamma=0.5))
     alpha, b = rng.normal(size=n) * C, float(rng.normal()) if free else 0.0
-    gap = measure_pair(values, np.arange(n), y, np.full(n, C), alpha, b, free=free)
+    gap = kernel_gap(values, np.arange(n), y, np.full(n, C), alpha, b, free=free)
     assert gap.lower_bound <= best.objective
     assert best.lower_bound <= gap.objective
     assert gap.lower_bound <= gap.objective

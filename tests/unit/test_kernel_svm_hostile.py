@@ -25,7 +25,7 @@ from linsep.errors import (
 )
 from linsep.kernels import RBF, ChiSquared, Hellinger, Intersection, Linear, Polynomial, Precomputed
 from linsep.kernels.blocks import KernelValues
-from linsep.proofs.kernel import measure_pair
+from linsep.proofs.kernel import kernel_gap
 from linsep.proofs.overlap import Overlap
 
 
@@ -132,7 +132,7 @@ def test_bounds_hold_in_fractions_and_are_tight(C, seed):
         alpha[signs == s] = 0.0
         alpha[np.flatnonzero(signs == s)[:m]] = C * np.arange(1, m + 1) / 8 % C
     values = KernelValues(Problem(X, y), Linear())
-    gap = measure_pair(values, np.arange(12), signs, np.full(12, C), alpha, 0.25)
+    gap = kernel_gap(values, np.arange(12), signs, np.full(12, C), alpha, 0.25)
     high, low = exact_bounds(X, signs, C, alpha, 0.25)
     assert gap.objective >= high
     assert gap.lower_bound <= max(low, 0)
@@ -144,7 +144,7 @@ def test_variables_outside_the_box_are_measured_as_they_are():
     signs = np.where(y == 1, 1.0, -1.0)
     alpha = np.linspace(-1, 3, 12)
     values = KernelValues(Problem(X, y), Linear())
-    gap = measure_pair(values, np.arange(12), signs, np.ones(12), alpha, 0.0)
+    gap = kernel_gap(values, np.arange(12), signs, np.ones(12), alpha, 0.0)
     w = (alpha * signs) @ X
     loss = np.maximum(0, 1 - signs * (X @ w)).sum()
     assert gap.objective == pytest.approx(w @ w / 2 + loss, rel=1e-9)

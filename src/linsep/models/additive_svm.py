@@ -45,7 +45,7 @@ from linsep.models.params import (
     one_of,
     seed_of,
 )
-from linsep.proofs.additive import belong, measure_additive, scores_and_errors, squared_lengths
+from linsep.proofs.additive import additive_gap, belong, scores_and_errors, squared_lengths
 from linsep.proofs.gap import Gap
 from linsep.solvers.kernel.additive import AdditiveSMO
 from linsep.solvers.one_vs_rest import OneVsRest
@@ -180,7 +180,7 @@ class AdditiveRun(Calibrated, CallbackSupportMixin):
         self._warn(problem)
 
     def _proof(self, problem: Problem, fitted: Fitted) -> Gap:
-        return measure_additive(
+        return additive_gap(
             problem, fitted.function, fitted.offsets, np.abs(fitted.dual), float(self.C),
             kernel_name(self.kernel),
         )  # fmt: skip
@@ -325,7 +325,7 @@ class AdditiveFacts:
             dual = dual[:, problem.row_index]
         if not belong(problem, self.function_, dual):
             dual[:] = 0.0  # other rows, or an altered file: they prove nothing
-        return measure_additive(
+        return additive_gap(
             problem, me.function_, me.intercept_, np.abs(dual), float(me.C),
             kernel_name(me.kernel),
         )  # fmt: skip

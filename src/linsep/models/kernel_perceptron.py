@@ -24,7 +24,7 @@ from linsep.models.callbacks import CallbackBridge, observers_of
 from linsep.models.kernel_base import KernelClassifier, kernel_from_model, kernel_to_model
 from linsep.models.kernel_proof import places_of, problem_for
 from linsep.models.params import Check, number, one_of
-from linsep.proofs.kernel import KernelGap, criterion, measure_pairs
+from linsep.proofs.kernel import KernelGap, criterion
 from linsep.solvers.one_vs_rest import OneVsRest
 from linsep.solvers.perceptron.kernel import KernelMistakes, kernel_rows
 
@@ -119,7 +119,7 @@ class KernelCounting(KernelClassifier):
         if problem.binary:
             return gaps[0]
         errors = int((scores.argmax(axis=1) != problem.label).sum())
-        return measure_pairs(gaps, errors, "one class against the rest")
+        return KernelGap.together(gaps, errors, "one class against the rest")
 
     def _keep(self, problem: Problem, outcome: Outcome[Any], reason: str) -> None:
         self._keep_counts(problem, outcome.witness)

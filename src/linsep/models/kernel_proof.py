@@ -21,8 +21,7 @@ from linsep.models.checked import row_weights
 from linsep.proofs.kernel import (
     KernelGap,
     Rough,
-    measure_pair,
-    measure_pairs,
+    kernel_gap,
     rough_sums,
     stored_sums,
     widening,
@@ -131,7 +130,7 @@ def certify_pairs(
     for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
         known = None if rough is None else (rough.sums[pair.ids, k], rough.error[pair.ids, k])
         parts.append(
-            measure_pair(
+            kernel_gap(
                 pairs.values, pair.ids, pair.y, solver.C * pair.weight, alpha, float(b),
                 free=problem.fit_intercept, convex=solver.convex, words=words, rough=known,
                 sums=None if raw is None else raw[pair.ids, k],
@@ -139,7 +138,8 @@ def certify_pairs(
         )  # fmt: skip
     if len(parts) == 1:
         return parts[0]
-    return measure_pairs(parts, _vote_errors(problem, pairs, coef, offsets, rough, raw))
+    errors = _vote_errors(problem, pairs, coef, offsets, rough, raw)
+    return KernelGap.together(parts, errors, "one for each pair of classes")
 
 
 def _all_sums(pairs: Any, coef: Array, some: NDArray[Any] | None = None) -> Array:

@@ -40,9 +40,9 @@ from linsep.models.svm_choice import (
     hull_search,
     is_small,
 )
-from linsep.proofs.gap import Objective, feasible
+from linsep.proofs.hinge import Objective, feasible
 from linsep.proofs.proof import Proof
-from linsep.proofs.rivals import measure_any
+from linsep.proofs.rivals import svm_gap
 from linsep.rows.compress import without_zeros
 from linsep.rows.survey import survey
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
@@ -143,7 +143,7 @@ class SVMFit(LinearClassifier):
         if found is None:
             return False
         witness, outcome, words = found
-        certificate = measure_any(problem, witness, objective, self.multi_class)
+        certificate = svm_gap(problem, witness, objective, self.multi_class)
         self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
         status = certificate.settle(outcome.status, self.tol)
         keep_machine(self, problem, witness, objective, outcome, certificate, status)
@@ -167,7 +167,7 @@ class SVMFit(LinearClassifier):
         witness, gap, outcome, proof = hard.witness, hard.gap, hard.outcome, hard.proof
         impossible = proof is not None and proof.separable is False
         if not impossible:
-            gap = measure_any(problem, witness, self._objective(), self.multi_class)
+            gap = svm_gap(problem, witness, self._objective(), self.multi_class)
         status = Status.INSEPARABLE if impossible else gap.settle(outcome.status, self.tol)
         if status.ok and not impossible and not gap.relative_gap <= self.tol:
             status = Status.STALLED
@@ -241,7 +241,7 @@ class SVMFit(LinearClassifier):
         if self._is_small(problem) and not machine and outcome.status not in _CUT_SHORT:
             finish = polish if problem.binary else polish_parts
             witness = finish(problem, witness, objective.C, objective.loss)
-        certificate = measure_any(problem, witness, objective, self.multi_class)
+        certificate = svm_gap(problem, witness, objective, self.multi_class)
         self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
         status = certificate.settle(outcome.status, self.tol)
         keep_machine(self, problem, witness, objective, outcome, certificate, status)
@@ -817,7 +817,7 @@ def capped_machine(
         if problem.n <= 2000:
             found = finish(twin, found, top, objective.loss)
         witness = _best(problem, found, objective, objective.C / top)
-        gap = measure_any(problem, witness, objective, "one-vs-rest").relative_gap
+        gap = svm_gap(problem, witness, objective, "one-vs-rest").relative_gap
         if gap <= tol:
             return witness, outcome, f"{words}; no cost above {top:.3g} makes a difference"
         if outcome.interrupted:
@@ -833,7 +833,7 @@ def _best(problem: Problem, found: Witness, objective: Objective, ratio: float) 
             multipliers = found.multipliers * share
         for more in _NARROWER:
             tried = Witness(found.a * (1.0 + more), found.rows, multipliers, claim="dual")
-            gap = measure_any(problem, tried, objective, "one-vs-rest").relative_gap
+            gap = svm_gap(problem, tried, objective, "one-vs-rest").relative_gap
             if gap < least:
                 best, least = tried, gap
     return best

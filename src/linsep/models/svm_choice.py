@@ -16,8 +16,9 @@ from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import percent
 from linsep.errors import SettingError
-from linsep.proofs.gap import Gap, Objective, measure
-from linsep.proofs.rivals import measure_any
+from linsep.proofs.gap import Gap
+from linsep.proofs.hinge import Objective, hinge_gap
+from linsep.proofs.rivals import svm_gap
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD
 from linsep.solvers.hinge.dual_point import row_sum
@@ -172,7 +173,7 @@ def hard_machine(
     outcome = drive(problem, hull_search(tol), state, limits=limits, observers=observers)
     objective = Objective("hinge", np.inf, "free" if problem.fit_intercept else "none")
     witness = scaled_witness(problem, outcome.witness.rows, outcome.witness.multipliers)
-    gap = measure(problem, witness, objective)
+    gap = hinge_gap(problem, witness, objective)
     if gap.relative_gap <= tol:
         return Hard(_finished(problem, witness, objective), gap, outcome)
     if outcome.status in (Status.TIME_LIMIT, Status.STEP_LIMIT, Status.STOPPED):
@@ -183,12 +184,12 @@ def hard_machine(
     )
     if proof.separable and len(proof.hull_rows):
         witness = scaled_witness(problem, proof.hull_rows, proof.hull_weights)
-        gap = measure(problem, witness, objective)
+        gap = hinge_gap(problem, witness, objective)
         return Hard(_finished(problem, witness, objective), gap, outcome)
     if proof.separable is False:  # a usable plane all the same: the soft margin of C = 1
         soft = drive(problem, NewtonHinge(C=1.0, tol=tol), limits=limits).witness
         witness = Witness(a=soft.a)
-        gap = measure(problem, witness, objective)
+        gap = hinge_gap(problem, witness, objective)
     return Hard(witness, gap, outcome, proof)
 
 
@@ -212,7 +213,7 @@ def hard_machines(problem: Problem, tol: float, limits: Limits, observers: Any =
         claim="dual",
     )
     objective = Objective("hinge", np.inf, "free" if problem.fit_intercept else "none")
-    gap = measure_any(problem, witness, objective, "one-vs-rest")
+    gap = svm_gap(problem, witness, objective, "one-vs-rest")
     slowest = max(found, key=lambda one: one.outcome.seconds)
     shown = next((one for one in found if not one.outcome.status.ok), slowest)
     without = [k for k, one in enumerate(found) if one.proof and one.proof.separable is False]
@@ -251,5 +252,5 @@ def _finished(problem: Problem, witness: Witness, objective: Objective) -> Witne
         return witness
     top = 100.0 * float(witness.multipliers.max()) / float(problem.weight.min())
     done = polish(problem, witness, top, "hinge")
-    better = measure(problem, done, objective).gap <= measure(problem, witness, objective).gap
+    better = hinge_gap(problem, done, objective).gap <= hinge_gap(problem, witness, objective).gap
     return done if better else witness

@@ -13,7 +13,6 @@ off the bound.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -23,14 +22,15 @@ from linsep.core.lanes import run_all
 from linsep.core.problem import Problem, each_against_rest
 from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
 from linsep.numerics.rounding import SUM, U
-from linsep.proofs.gap import Gap, Objective, feasible
+from linsep.proofs.gap import Gap
+from linsep.proofs.hinge import Objective, feasible
 
 Array = NDArray[np.float64]
 
 _SAME = 1e-9
 
 
-def measure_additive(
+def additive_gap(
     problem: Problem,
     function: AdditiveFunction,
     offsets: Array,
@@ -69,18 +69,14 @@ def measure_additive(
         loss = np.maximum(0.0, 1.0 - values + off[:, k])
         high = (0.5 * squared[k] + float((cost * loss).sum())) * (1 + SUM + 16 * U)
         length = float(np.sqrt(squared[k]))
-        parts.append(
-            Gap(
-                objective=high,
-                lower_bound=min(low, high),
-                errors=int((values <= 0).sum()),
-                margin=float(values.min()) / length if length > 0 else -np.inf,
-                width=2.0 / length if length > 0 else np.inf,
-                inside=int((values < 1.0 - 1e-9).sum()),
-                words=words,
-            )
-        )
-    return parts[0] if problem.binary else _together(problem, parts, scores)
+        parts.append(Gap.of(values, length, high, low, words))
+    if problem.binary:
+        return parts[0]
+    at = np.arange(problem.n)
+    own = scores[at, problem.label]
+    scores[at, problem.label] = -np.inf
+    errors = int((own <= scores.max(axis=1)).sum())
+    return Gap.together(parts, errors, "one class against the rest")
 
 
 def scores_and_errors(
@@ -132,23 +128,6 @@ def _numbers(function: AdditiveFunction, values: Array) -> Array:
     """One number for each slot, rising: by feature, then by value."""
     feature = np.repeat(np.arange(function.d), np.diff(function.start))
     return np.asarray(feature * len(values) + np.searchsorted(values, function.values))
-
-
-def _together(problem: Problem, parts: list[Gap], scores: Array) -> Gap:
-    at = np.arange(problem.n)
-    own = scores[at, problem.label]
-    scores[at, problem.label] = -np.inf
-    return replace(
-        parts[0],
-        objective=sum(part.objective for part in parts),
-        lower_bound=sum(part.lower_bound for part in parts),
-        errors=int((own <= scores.max(axis=1)).sum()),
-        margin=min(part.margin for part in parts),
-        width=min(part.width for part in parts),
-        inside=sum(part.inside for part in parts),
-        words=f"{problem.K} machines, one class against the rest, each " + parts[0].words,
-        parts=tuple(parts),
-    )
 
 
 def squared_lengths(function: AdditiveFunction) -> Array:

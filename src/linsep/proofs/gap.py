@@ -1,68 +1,27 @@
-"""The duality gap of a support vector machine, recomputed from (w, b, alpha) alone.
+"""What is proved about a model, in the form that all proofs share.
 
-P(w, b) = |w|^2 / 2 + sum_i c_i L(1 - y_i f(x_i)) is the value of a model, and for every dual
-point alpha >= 0 that is feasible
-
-    D(alpha) = sum alpha_i - |v|^2 / 2 - sum c_i L*(alpha_i / c_i),   v = sum alpha_i y_i x_i
-
-is a lower bound of the best value there is. Nothing is taken on trust: alpha is put into its
-box and, for an unpenalised intercept, the heavier class is scaled down until sum alpha_i y_i
-vanishes. All rounding errors are bounded and taken off, so the bound holds for real numbers.
+A proof of a model is an upper bound of its objective and a lower bound of the best objective
+there is: ``Gap``. The files of this folder find the two numbers, each for one family of models;
+here is what they have in common: what the values y f(x) of the rows tell beside the bounds,
+several machines taken together, dual variables that are balanced for a free intercept, and the
+words in which it is said.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.problem import Problem
-from linsep.core.protocol import Witness
+from linsep.core.lanes import sum_of_pieces
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
-from linsep.losses.hinge import value
 from linsep.numerics.rounding import SUM, U
-from linsep.proofs.sharp import sharp_dual
-from linsep.rows.planes import Totals, one_pass
 
 Array = NDArray[np.float64]
-
-_BLURRED = 0.1  # share of a gap owed to rounding from which sums are taken more exactly,
-_CLEAR = 1e-8  # if this share of the objective is owed
-
-
-@dataclass(frozen=True)
-class Objective:
-    """|w|^2 / 2 + sum_i C s_i L(1 - y_i f(x_i)), times scale.
-
-    intercept says how b enters: "free" (not penalised), "none", or "penalised", where the
-    model has a constant feature of value ``constant`` whose weight b / constant counts in |w|.
-    """
-
-    loss: str = "hinge"
-    C: float = 1.0
-    intercept: str = "free"
-    constant: float = 1.0
-    scale: float = 1.0
-
-    def words(self, weighted: bool = False) -> str:
-        """The objective as a sentence; weighted: the rows have weights."""
-        power = {"hinge": "hinge", "squared_hinge": "squared hinge"}[self.loss]
-        power = f"weighted {power}" if weighted else power
-        b = {
-            "free": "the intercept is not penalised",
-            "none": "no intercept",
-            "penalised": "the intercept is penalised as the weight of a constant feature "
-            f"{self.constant:g}",
-        }[self.intercept]
-        if np.isinf(self.C):
-            return f"|w|^2 / 2 with y f(x) >= 1 for all rows; {b}"
-        terms = f"|w|^2 / 2 + {self.C:.6g} x sum of {power} losses"
-        if self.scale != 1.0:
-            terms = f"{self.scale:.6g} x ({terms})"
-        return f"{terms}; {b}"
 
 
 @dataclass(frozen=True)
@@ -86,6 +45,40 @@ class Gap:
     parts: tuple[Gap, ...] = ()
     """One for each binary problem, where there are several."""
 
+    @classmethod
+    def of(cls, values: Array, length: float, high: float, low: float, words: str) -> Self:
+        """The bounds high and low, and what the values y f(x) of the rows tell.
+
+        length is |w|. A value that is no number is an error.
+        """
+        clear, outside = sum_of_pieces(_counts, values).tolist()
+        return cls(
+            objective=high,
+            lower_bound=min(low, high),
+            errors=len(values) - int(clear),
+            margin=float(values.min(initial=np.inf)) / length if length > 0 else -np.inf,
+            width=2.0 / length if length > 0 else np.inf,
+            inside=len(values) - int(outside),
+            words=words,
+        )
+
+    @classmethod
+    def together(cls, parts: Sequence[Self], errors: int, scheme: str) -> Self:
+        """Several machines as one; errors are those of the scheme. One alone is itself."""
+        if len(parts) == 1:
+            return parts[0]
+        return replace(
+            parts[0],
+            objective=sum(part.objective for part in parts),
+            lower_bound=sum(part.lower_bound for part in parts),
+            errors=errors,
+            margin=min(part.margin for part in parts),
+            width=min(part.width for part in parts),
+            inside=sum(part.inside for part in parts),
+            words=f"{len(parts)} machines, {scheme}, each {parts[0].words}",
+            parts=tuple(parts),
+        )
+
     @property
     def gap(self) -> float:
         """objective - lower_bound."""
@@ -98,6 +91,9 @@ class Gap:
         """gap / objective; with several binary problems the largest of theirs."""
         if self.parts:
             return max(part.relative_gap for part in self.parts)
+        return self._share()
+
+    def _share(self) -> float:
         gap = self.gap
         if np.isinf(gap):
             return np.inf
@@ -114,8 +110,7 @@ class Gap:
     def __str__(self) -> str:
         if np.isinf(self.objective):
             return f"{misplaced(self.errors, sentence=True)}, so this is no answer ({self.words})"
-        share = self.gap / self.objective if self.gap > 0 else 0.0
-        within = f"within {percent(share)} of the best possible"
+        within = f"within {percent(self._share())} of the best possible"
         if self.parts:
             within += f", each part within {percent(self.relative_gap)}"
         return (
@@ -137,145 +132,32 @@ class Gap:
         return cls(**known)
 
 
-def measure(problem: Problem, witness: Witness, objective: Objective) -> Gap:
-    """Bounds for the weights ``witness.a`` from the dual point ``witness.multipliers``.
-
-    Any multipliers will do: they are made feasible first. Poor ones give a poor bound.
-    """
-    a = np.asarray(witness.a, dtype=np.float64)
-    alpha = np.zeros(problem.n)
-    alpha[witness.rows] = witness.multipliers
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
-        cost = objective.C * problem.weight
-        alpha, slack = feasible(problem, objective, cost, alpha)
-        totals = one_pass(problem, a, alpha)
-        high = (_hard_primal if np.isinf(objective.C) else _primal)(objective, cost, a, totals)
-        low, blur = _dual(objective, cost, alpha, slack, totals, problem)
-        if blur > _BLURRED * (high - low) > _CLEAR * high:
-            low = max(low, _sharp(objective, cost, alpha, problem))
-    high = high if high == high else np.inf
-    low = low if np.isfinite(low) else 0.0
-    values = totals.values
-    length = float(np.linalg.norm(a[:-1]))
-    return Gap(
-        objective=objective.scale * high,
-        lower_bound=objective.scale * min(low, high),
-        errors=int((values <= 0).sum()),
-        margin=float(values.min()) / length if length > 0 else -np.inf,
-        width=2.0 / length if length > 0 else np.inf,
-        inside=int((values < 1.0 - 1e-9).sum()),
-        words=objective.words(weighted=bool((problem.weight != 1.0).any())),
-    )
+def _counts(values: Array) -> Array:
+    """Rows strictly on their own side, and rows that are not inside the street."""
+    return np.array([np.count_nonzero(values > 0), np.count_nonzero(values >= 1.0 - 1e-9)], float)
 
 
-def feasible(
-    problem: Problem, objective: Objective, cost: Array, alpha: Array
+def balanced(
+    alpha: Array, positive: NDArray[np.bool_], add: Callable[[Array], float] = np.sum
 ) -> tuple[Array, float]:
-    """alpha in its box and balanced, and the relative error of its entries.
+    """alpha >= 0 with the heavier class scaled down until sum alpha_i y_i vanishes.
 
-    The exact factor makes sum alpha_i y_i vanish exactly; the one computed differs from it by
-    no more than the relative error given back.
+    The exact factor makes the sum vanish exactly. The one computed differs from it, each entry
+    from its exact multiple, by no more than the relative error given back. No entry grows. ``add``
+    is numpy's sum, or ``math.fsum``, which rounds once.
     """
-    if not np.isfinite(alpha.sum()):
-        np.nan_to_num(alpha, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
-    top = cost if objective.loss == "hinge" else np.inf
-    np.clip(alpha, 0.0, top, out=alpha)
-    if objective.intercept != "free":
-        return alpha, 0.0
-    positive = problem.sign > 0
-    plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
+    plus, minus = float(add(alpha[positive])), float(add(alpha[~positive]))
     if min(plus, minus) == 0.0:
         return np.zeros_like(alpha), 0.0
-    if plus > minus:
-        alpha[positive] *= minus / plus
-    else:
-        alpha[~positive] *= plus / minus
-    return alpha, 2 * SUM + 4 * U
+    factor = min(plus, minus) / max(plus, minus)
+    error = 2 * SUM + 4 * U if add is np.sum else 6 * U
+    return np.where(positive == (plus > minus), alpha * factor, alpha), error
 
 
-def _primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> float:
-    """Upper bound of P(w, b)."""
-    d = len(a) - 1
-    squared = float(a[:-1] @ a[:-1])
-    if objective.intercept == "penalised":
-        squared += (float(a[-1]) / objective.constant) ** 2
-    half = 0.5 * squared * (1 + (d + 8) * U)
-    return float((half + losses_above(objective.loss, cost, a, totals)) * (1 + 8 * U))
-
-
-def losses_above(loss: str, cost: Array, a: Array, totals: Totals) -> float:
-    """Upper bound of the sum of c_i L(u_i), u_i = 1 - y_i f(x_i).
-
-    u_i is off by at most e_i = (d + 4) u (sum_j |x_ij w_j| + |b| + 2); the sum of c_i e_i is
-    bounded column by column: sum_i c_i |x_ij| <= |c| |column j|.
-    """
-    step = (len(a) + 3) * U
-    reach, offset = float(np.abs(a[:-1]) @ totals.columns), 2.0 + abs(float(a[-1]))
-    worst = step * (reach + offset)
-    u = 1.0 - totals.values
-    total = float((cost * value(loss, u)).sum())
-    most = float(cost.max())
-    if most * worst * len(u) > 1e-9 * total:  # rows that are certainly 0 owe nothing
-        live = u > -worst
-        u, cost = u[live], cost[live]
-    if loss == "hinge":
-        off = step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * offset)
-    else:
-        twice = 2 * cost * np.maximum(u, 0.0)
-        off = step * (float(np.linalg.norm(twice)) * reach + float(twice.sum()) * offset)
-        off += worst * worst * float(cost.sum())
-    return total * (1 + SUM + 8 * U) + off * 1.001
-
-
-def _hard_primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> float:
-    """|w|^2 / 2 once w is long enough for y f(x) >= 1 everywhere; inf if a row is wrong."""
-    length = float(np.linalg.norm(a[:-1]))
-    reach = float(np.abs(a[:-1]) @ totals.columns)
-    off = (len(a) + 3) * U * (reach + abs(float(a[-1])) + 2.0)
-    least = float(totals.values.min()) - off
-    if not least > 0:
-        return np.inf
-    return 0.5 * (length / least) ** 2 * (1 + (len(a) + 16) * U)
-
-
-def _dual(
-    objective: Objective,
-    cost: Array,
-    alpha: Array,
-    slack: float,
-    totals: Totals,
-    problem: Problem,
-) -> tuple[float, float]:
-    """Lower bound of D(alpha), at least the value 0 of alpha = 0, and what it owes to rounding."""
-    linear = float(alpha.sum()) * (1 - slack - SUM)
-    v = totals.v
-    error = (totals.terms * U + slack) * float(np.linalg.norm(alpha)) * 1.001 * totals.columns
-    size = np.abs(v) + error
-    squared = float(size @ size) * (1 + (len(v) + 8) * U)
-    if objective.intercept == "penalised":
-        balance = float(alpha @ problem.sign)
-        balance = abs(balance) + problem.n * U * float(alpha.sum())
-        squared += (balance * objective.constant) ** 2
-    bound = linear - 0.5 * squared * (1 + 8 * U) - _curved(objective, cost, alpha, slack)
-    blur = float(error @ (np.abs(v) + size)) / 2
-    # the last factor pays for C s_i rounded in the box
-    return max(bound - 8 * U * abs(bound), 0.0), blur
-
-
-def _curved(objective: Objective, cost: Array, alpha: Array, slack: float) -> float:
-    """At least the conjugates of the losses, alpha being in its box."""
-    if objective.loss != "squared_hinge" or np.isinf(objective.C):
-        return 0.0
-    quarter = float((alpha * alpha / (4.0 * cost)).sum())
-    return quarter * (1 + 2 * slack + SUM + 8 * U)
-
-
-def _sharp(objective: Objective, cost: Array, alpha: Array, problem: Problem) -> float:
-    """The same bound from sums that are rounded once; 0 where that is not possible."""
-    if objective.intercept == "penalised":
-        return 0.0
-    bound = sharp_dual(problem, alpha, free=objective.intercept == "free")
-    if bound is None:
-        return 0.0
-    bound -= _curved(objective, cost, alpha, 0.0)
-    return bound - 8 * U * abs(bound)
+def intercept_words(intercept: str, constant: float = 1.0) -> str:
+    """How b enters the objective: "free", "none" or "penalised"."""
+    return {
+        "free": "the intercept is not penalised",
+        "none": "no intercept",
+        "penalised": f"the intercept is penalised as the weight of a constant feature {constant:g}",
+    }[intercept]

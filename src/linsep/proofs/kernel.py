@@ -13,9 +13,10 @@ For other kernels nothing bounds P from below, and none is claimed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ from linsep.kernels.blocks import KernelValues
 from linsep.kernels.rows import Rows
 from linsep.kernels.sums import SHORT, STRIP, add_rows, signed_sums, weighted_sums
 from linsep.numerics.rounding import SUM, U32, U
-from linsep.proofs.gap import Gap
+from linsep.proofs.gap import Gap, balanced
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -43,6 +44,15 @@ class KernelGap(Gap):
     """Largest violation of the conditions of optimality by two rows."""
     convex: bool = True
     """Whether the kernel is positive semidefinite; if not, there is no lower bound."""
+
+    @classmethod
+    def together(cls, parts: Sequence[Self], errors: int, scheme: str) -> Self:
+        """All machines of a scheme as one; errors are those of the scheme."""
+        return replace(
+            super().together(parts, errors, scheme),
+            violation=max(part.violation for part in parts),
+            convex=all(part.convex for part in parts),
+        )
 
     def settle(self, status: Status, tol: float = np.inf) -> Status:
         """The status that the facts support."""
@@ -65,7 +75,7 @@ def _unproved(status: Status) -> Status:
     return Status.STALLED if status in (Status.CONVERGED, Status.CERTIFIED) else status
 
 
-def measure_pair(
+def kernel_gap(
     values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
     *, free: bool = True, convex: bool = True, words: str = "", rough: Any = None,
     sums: Array | None = None,
@@ -98,19 +108,9 @@ def measure_pair(
         low = _lower(values, ids, y, cost, alpha, quad, root, share, free, hard)
     if convex and not hard and _rounding_matters(high, low, quad, cost, score, alpha):
         high, low = ball_bounds(values, ids, y, cost, alpha, b, high, low, free)
-    length = np.sqrt(max(quad, 0.0))
-    worst = float(score.min(initial=np.inf))
-    return KernelGap(
-        objective=high,
-        lower_bound=min(low, high),
-        errors=int((score <= 0).sum()),
-        margin=worst / length if length > 0 else -np.inf,
-        width=2.0 / length if length > 0 else np.inf,
-        inside=int((score < 1.0 - 1e-9).sum()),
-        words=words,
-        violation=_violation(y, cost, np.clip(alpha, 0.0, cost), s - y, free),
-        convex=convex,
-    )  # fmt: skip
+    violation = _violation(y, cost, np.clip(alpha, 0.0, cost), s - y, free)
+    gap = KernelGap.of(score, float(np.sqrt(max(quad, 0.0))), high, low, words)
+    return replace(gap, violation=violation, convex=convex)
 
 
 def widening(
@@ -156,49 +156,12 @@ def criterion(
     root = roots(values, ids, some, getattr(values.kernel, "positive", None) is True)
     share = entry_error(values) + (len(alpha) + 8) * U
     off = share * float(np.abs(alpha) @ root) * root + 4 * U * (np.abs(s) + abs(b))
-    score, length = y * (s + b), np.sqrt(max(float((alpha * y) @ s), 0.0))
-    gap = KernelGap(
-        objective=float((weight * np.maximum(off - score, 0.0)).sum() * (1 + SUM))
-        if (score <= off).any()
-        else 0.0,
-        lower_bound=0.0,
-        errors=int((score <= off).sum()),
-        margin=float(score.min(initial=np.inf)) / length if length > 0 else -np.inf,
-        width=2.0 / length if length > 0 else np.inf,
-        inside=int((score < 1.0 - 1e-9).sum()),
-        words="perceptron criterion: sum of -y f(x) over the rows on the wrong side",
-    )
+    score, length = y * (s + b), float(np.sqrt(max(float((alpha * y) @ s), 0.0)))
+    wrong = score <= off
+    high = float((weight * np.maximum(off - score, 0.0)).sum() * (1 + SUM)) if wrong.any() else 0.0
+    words = "perceptron criterion: sum of -y f(x) over the rows on the wrong side"
+    gap = replace(KernelGap.of(score, length, high, 0.0, words), errors=int(wrong.sum()))
     return gap, s + b
-
-
-def measure_pairs(
-    parts: list[KernelGap], errors: int, scheme: str = "one for each pair of classes"
-) -> KernelGap:
-    """All machines of a scheme together; errors are those of the whole scheme."""
-    if len(parts) == 1:
-        return parts[0]
-    convex = all(part.convex for part in parts)
-    return KernelGap(
-        objective=sum(part.objective for part in parts),
-        lower_bound=sum(part.lower_bound for part in parts),
-        errors=errors,
-        margin=min(part.margin for part in parts),
-        width=min(part.width for part in parts),
-        inside=sum(part.inside for part in parts),
-        words=f"{len(parts)} machines, {scheme}, each {parts[0].words}",
-        parts=tuple(parts),
-        violation=max(part.violation for part in parts),
-        convex=convex,
-    )
-
-
-def _balanced(alpha: Array, y: Array) -> tuple[Array, float]:
-    """The heavier class scaled down until sum alpha y vanishes; the relative error of that."""
-    plus, minus = float(alpha[y > 0].sum()), float(alpha[y < 0].sum())
-    if min(plus, minus) == 0.0:
-        return np.zeros_like(alpha), 0.0
-    factor = np.where(y > 0, min(1.0, minus / plus), min(1.0, plus / minus))
-    return alpha * factor, 2 * SUM + 4 * U
 
 
 def _lower(
@@ -207,7 +170,7 @@ def _lower(
 ) -> float:  # fmt: skip
     """Lower bound of D at the feasible point next to alpha; at least 0, that of alpha = 0."""
     inside = np.clip(alpha, 0.0, cost)
-    point, slack = _balanced(inside, y) if free else (inside, 0.0)
+    point, slack = balanced(inside, y > 0) if free else (inside, 0.0)
     total, mass = float(point.sum()) * (1 - slack - SUM), float(np.abs(alpha) @ root)
     moved = float(np.abs(point - alpha) @ root)
     more = 2 * moved * mass + moved * moved  # |w|^2 cannot grow by more on the way to the point

@@ -36,7 +36,7 @@ from linsep.losses.logistic import (
 )
 from linsep.numerics.cholesky import solved
 from linsep.numerics.rounding import SUM, U
-from linsep.proofs.gap import Gap
+from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.sharp import sharp_sums
 from linsep.proofs.span import dependent_columns
 from linsep.rows.levels import sample_matrix, sample_sizes
@@ -67,11 +67,12 @@ def logistic_gap(
     if np.isinf(C):
         return likelihood_gap(problem, a)
     a = np.asarray(a, dtype=np.float64)
-    words = f"|w|^2 / 2 + {C:.6g} x sum of logistic losses; {_intercept_words(intercept, constant)}"
+    words = f"|w|^2 / 2 + {C:.6g} x sum of logistic losses; {intercept_words(intercept, constant)}"
+    length = float(np.linalg.norm(a[:-1]))
     if alpha is None and intercept != "penalised" and sample_sizes(problem):
         bounds = large_bounds(problem, a, C, intercept == "free", goal)
         if bounds.high - bounds.low <= _FAIR * bounds.high:
-            return facts(bounds.values, a, bounds.high, bounds.low, words)
+            return Gap.of(bounds.values, length, bounds.high, bounds.low, words)
     cost = C * problem.weight
     if alpha is None:
         values = problem.values(a)
@@ -81,7 +82,8 @@ def logistic_gap(
     alpha = np.clip(np.nan_to_num(alpha, nan=0.0), 0.0, cost * (1 - 4 * U))  # C s is rounded
     slack = 0.0
     if intercept == "free":
-        alpha, slack = _balanced(problem, alpha)
+        few = problem.n <= LAST_DIGIT_ROWS  # then sums are rounded once
+        alpha, slack = balanced(alpha, problem.sign > 0, math.fsum if few else np.sum)
     totals = one_pass(problem, a, alpha)
     d = problem.d
     extra = (float(a[-1]) / constant) ** 2 if intercept == "penalised" else 0.0
@@ -105,7 +107,7 @@ def logistic_gap(
         low = max(low, _sharp(problem, alpha, cost, intercept == "free"))
     if high - low > _POOR * high and problem.n * problem.d * problem.d <= _CHEAP:
         low = max(low, _without_penalty(problem, totals.values, C))
-    return facts(totals.values, a, high, max(low, 0.0), words)
+    return Gap.of(totals.values, length, high, max(low, 0.0), words)
 
 
 def _sharp(problem: Problem, alpha: Array, cost: Array, free: bool) -> float:
@@ -121,12 +123,6 @@ def _sharp(problem: Problem, alpha: Array, cost: Array, free: bool) -> float:
     return low - 8 * U * (abs(low) + t * abs(gain))
 
 
-def _intercept_words(intercept: str, constant: float) -> str:
-    return {"free": "the intercept is not penalised", "none": "no intercept"}.get(
-        intercept, f"the intercept is penalised as the weight of a constant feature {constant:g}"
-    )
-
-
 def _without_penalty(problem: Problem, values: Array, C: float) -> float:
     """C times the least sum of losses is a bound as well, the penalty being no less than 0.
 
@@ -136,38 +132,6 @@ def _without_penalty(problem: Problem, values: Array, C: float) -> float:
 
     with np.errstate(all="ignore"):
         return C * lower_bound(problem, values) * (1 - 8 * U)
-
-
-def facts(values: Array, a: Array, high: float, low: float, words: str) -> Gap:
-    """The bounds with what the margins tell."""
-    length = float(np.linalg.norm(a[:-1]))
-    errors, inside = sum_of_pieces(_counts, values).tolist()
-    return Gap(
-        objective=high,
-        lower_bound=min(low, high),
-        errors=int(errors),
-        margin=float(values.min()) / length if length > 0 else -np.inf,
-        width=2.0 / length if length > 0 else np.inf,
-        inside=int(inside),
-        words=words,
-    )
-
-
-def _counts(values: Array) -> Array:
-    return np.array([np.count_nonzero(values <= 0), np.count_nonzero(values < 1.0 - 1e-9)], float)
-
-
-def _balanced(problem: Problem, alpha: Array) -> tuple[Array, float]:
-    """The heavier class scaled down until sum alpha_i y_i = 0; the relative error of that."""
-    positive = problem.sign > 0
-    few = problem.n <= LAST_DIGIT_ROWS  # then sums are rounded once
-    add = math.fsum if few else np.sum
-    plus, minus = float(add(alpha[positive])), float(add(alpha[~positive]))
-    if min(plus, minus) == 0.0:
-        return np.zeros_like(alpha), 0.0
-    factor = min(plus, minus) / max(plus, minus)
-    out = np.where(positive == (plus > minus), alpha * factor, alpha)
-    return out, (0.0 if few else 2 * SUM) + 6 * U
 
 
 # -- Bounds for a logistic model of two classes on a large table, in one pass over the rows -------
@@ -522,7 +486,7 @@ def likelihood_bounds(problem: Problem, a: Array, *, part: bool = True) -> tuple
             low = _partial_bound(problem, values, high)
     free = "with an intercept" if problem.fit_intercept else "no intercept"
     words = f"minus the log likelihood (no penalty); {free}"
-    return facts(totals.values, a, high, max(low, 0.0), words), exists
+    return Gap.of(totals.values, float(np.linalg.norm(a[:-1])), high, max(low, 0.0), words), exists
 
 
 def _partial_bound(problem: Problem, values: Array, high: float) -> float:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.numerics.rounding import U
-from linsep.proofs.gap import Gap, Objective, feasible, losses_above
-from linsep.proofs.logistic import entropy_below, facts, loss_above
+from linsep.proofs.gap import Gap
+from linsep.proofs.hinge import Objective, feasible, losses_above
+from linsep.proofs.logistic import entropy_below, loss_above
 from linsep.rows.planes import one_pass
 
 Array = NDArray[np.float64]
@@ -57,7 +58,8 @@ def l1_gap(problem: Problem, a: Array, loss: str, objective: Objective) -> Gap:
     name = {"logistic": "logistic", "squared_hinge": "squared hinge"}[loss]
     intercept = objective.words().split("; ")[-1]
     words = f"|w|_1 + {objective.C:.6g} x sum of {name} losses; {intercept}"
-    return facts(totals.values, a, high, max(low - 8 * U * abs(low), 0.0), words)
+    low = max(low - 8 * U * abs(low), 0.0)
+    return Gap.of(totals.values, float(np.linalg.norm(a[:-1])), high, low, words)
 
 
 # -- How far a ridge model is from the best one ---------------------------------------------------
@@ -83,7 +85,7 @@ def ridge_gap(problem: Problem, a: Array, lam: float, offset: bool) -> Gap:
     free = "the intercept is not penalised" if offset else "no intercept"
     words = f"sum of squared distances to the targets -1, +1 + {lam:.6g} |w|^2; {free}"
     slack = 1e-12 * high
-    return facts(values, a, high + slack, max(low - slack, 0.0), words)
+    return Gap.of(values, float(np.linalg.norm(a[:-1])), high + slack, max(low - slack, 0.0), words)
 
 
 def _weighted_sum(problem: Problem, c: Array) -> Array:

@@ -24,13 +24,14 @@ from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import Witness
 from linsep.losses.rivals import balanced_shares
 from linsep.numerics.rounding import U
-from linsep.proofs.gap import Gap, Objective, measure
+from linsep.proofs.gap import Gap
+from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
 
 
-def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
+def rivals_gap(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
     """Bounds for weights a of K classes from dual variables alpha of shape (n, K)."""
     n, K = problem.n, problem.K
     cost, at = C * problem.weight, np.arange(n)
@@ -65,17 +66,12 @@ def measure_machine(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
     losses = float((cost * np.maximum(1.0 - values, 0.0)).sum())
     high = (0.5 * length * length + losses) * (1 + (problem.d * K + 80) * U) + off * size
     high = high if high == high else np.inf  # lengths overflow
-    return Gap(
-        objective=high,
-        lower_bound=max(min(low, high), 0.0),
-        errors=int((values <= 0).sum()),
-        margin=float(values.min()) / length if length > 0 else -np.inf,
-        width=2.0 / length if length > 0 else np.inf,
-        inside=int((values < 1.0 - 1e-9).sum()),
-        words=f"|W|^2 / 2 + {C:.6g} x sum of {'weighted ' if (cost != C).any() else ''}losses "
+    words = (
+        f"|W|^2 / 2 + {C:.6g} x sum of {'weighted ' if (cost != C).any() else ''}losses "
         "max(0, 1 - (own score - best rival)); "
-        + ("the intercepts are not penalised" if problem.fit_intercept else "no intercept"),
+        + ("the intercepts are not penalised" if problem.fit_intercept else "no intercept")
     )
+    return Gap.of(values, length, high, max(low, 0.0), words)
 
 
 def _flow(problem: Problem, beta: Array) -> Array:
@@ -109,10 +105,10 @@ def _remainder(problem: Problem, alpha: Array, cost: Array) -> float:
 _SMALL = 300_000  # entries below which threads cost more than they bring
 
 
-def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: str) -> Gap:
+def svm_gap(problem: Problem, witness: Witness, objective: Objective, kind: str) -> Gap:
     """The gap of a binary machine, or of K of them, one class against the rest."""
     if problem.binary:
-        return measure(problem, witness, objective)
+        return hinge_gap(problem, witness, objective)
     if kind == "crammer-singer":
         return _machine(problem, witness, objective)
     blocks = witness.a.reshape(problem.K, -1)
@@ -122,7 +118,7 @@ def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: 
     def part(k: int) -> Gap:
         own = part_of == k
         found = Witness(a=blocks[k], rows=row[own], multipliers=witness.multipliers[own])
-        return measure(against_rest(problem, k), found, objective)
+        return hinge_gap(against_rest(problem, k), found, objective)
 
     size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
     parts = run_all([partial(part, k) for k in range(problem.K)], 1 if size < _SMALL else None)
@@ -130,16 +126,8 @@ def measure_any(problem: Problem, witness: Witness, objective: Objective, kind: 
     own_scores = scores[np.arange(problem.n), problem.label]
     scores[np.arange(problem.n), problem.label] = -np.inf
     best_rival = scores.max(axis=1)
-    return Gap(
-        objective=sum(part.objective for part in parts),
-        lower_bound=sum(part.lower_bound for part in parts),
-        errors=int((own_scores <= best_rival).sum()),
-        margin=min(part.margin for part in parts),
-        width=min(part.width for part in parts),
-        inside=sum(part.inside for part in parts),
-        words=f"{problem.K} machines, one class against the rest, each " + parts[0].words,
-        parts=tuple(parts),
-    )
+    errors = int((own_scores <= best_rival).sum())
+    return Gap.together(parts, errors, "one class against the rest")
 
 
 def _machine(problem: Problem, witness: Witness, objective: Objective) -> Gap:
@@ -147,4 +135,4 @@ def _machine(problem: Problem, witness: Witness, objective: Objective) -> Gap:
     part, row = np.divmod(witness.rows, problem.n)
     alpha = np.zeros((problem.n, problem.K))
     alpha[row, part] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers
-    return measure_machine(problem, witness.a, alpha, objective.C)
+    return rivals_gap(problem, witness.a, alpha, objective.C)

@@ -130,16 +130,7 @@ def _facts(problem: Problem, S: Array, W: Array, high: float, low: float, words:
     own = S[problem.label, at].copy()
     S[problem.label, at] = -np.inf
     values = own - S.max(axis=0)
-    length = float(np.linalg.norm(W))
-    return Gap(
-        objective=high,
-        lower_bound=low,
-        errors=int((~(values > 0)).sum()),
-        margin=float(values.min()) / length if length > 0 else -np.inf,
-        width=2.0 / length if length > 0 else np.inf,
-        inside=int((~(values >= 1.0 - 1e-9)).sum()),
-        words=words,
-    )
+    return Gap.of(values, float(np.linalg.norm(W)), high, low, words)
 
 
 # -- The objective of a softmax model from above, with all errors of its computation --------------

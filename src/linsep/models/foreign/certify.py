@@ -35,10 +35,11 @@ from linsep.models.foreign.objectives import (
 from linsep.models.kernel_proof import certify_svc
 from linsep.models.logistic_regression import choose_logistic
 from linsep.models.svm_choice import choose_solver, hard_machine, is_small
-from linsep.proofs.gap import Gap, Objective, measure
+from linsep.proofs.gap import Gap
+from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.logistic import logistic_gap
 from linsep.proofs.penalties import l1_gap, ridge_gap
-from linsep.proofs.rivals import measure_machine
+from linsep.proofs.rivals import rivals_gap
 
 Array = NDArray[np.float64]
 
@@ -205,7 +206,7 @@ def _against_the_rest(
     own = scores[at, problem.label].copy()
     scores[at, problem.label] = -np.inf
     errors = int((own <= scores.max(axis=1)).sum())
-    return together(parts, errors, f"{problem.K} machines, one class against the rest, each ")
+    return Gap.together(parts, errors, "one class against the rest")
 
 
 def _weights(claim: Claim, y: NDArray[Any], sample_weight: Any) -> Any:
@@ -308,7 +309,7 @@ def _slopes(problem: Problem, a: Array, objective: Objective) -> Array:
 
 def _measured(problem: Problem, a: Array, alpha: Array, objective: Objective) -> Gap:
     rows = np.flatnonzero(alpha)
-    return measure(problem, Witness(a=a, rows=rows, multipliers=alpha[rows]), objective)
+    return hinge_gap(problem, Witness(a=a, rows=rows, multipliers=alpha[rows]), objective)
 
 
 def _searched(problem: Problem, objective: Objective, tol: float, limit: float | None) -> Array:
@@ -343,16 +344,9 @@ def with_constant(problem: Problem, constant: float) -> Any:
 def _criterion(problem: Problem, a: Array) -> Gap:
     """The perceptron criterion: its least value is 0, at the weights 0 if nowhere else."""
     values = problem.sign * (problem.product(a[:-1]) + a[-1])
-    length = float(np.linalg.norm(a[:-1]))
-    return Gap(
-        objective=float((problem.weight * np.maximum(-values, 0.0)).sum()),
-        lower_bound=0.0,
-        errors=int((values <= 0).sum()),
-        margin=float(values.min()) / length if length > 0 else -np.inf,
-        width=2.0 / length if length > 0 else np.inf,
-        inside=int((values < 1.0 - 1e-9).sum()),
-        words="perceptron criterion: sum of -y f(x) over the rows on the wrong side",
-    )
+    high = float((problem.weight * np.maximum(-values, 0.0)).sum())
+    words = "perceptron criterion: sum of -y f(x) over the rows on the wrong side"
+    return Gap.of(values, float(np.linalg.norm(a[:-1])), high, 0.0, words)
 
 
 def certify_pairs(
@@ -376,21 +370,7 @@ def certify_pairs(
         votes[:, first] += scores[:, place] > 0
         votes[:, second] += scores[:, place] <= 0
     errors = int((votes.argmax(axis=1) != problem.label).sum())
-    return together(parts, errors, f"{len(parts)} machines, one for each pair of classes, each ")
-
-
-def together(parts: list[Gap], errors: int, words: str) -> Gap:
-    """The bounds of several machines as one."""
-    return Gap(
-        objective=sum(part.objective for part in parts),
-        lower_bound=sum(part.lower_bound for part in parts),
-        errors=errors,
-        margin=min(part.margin for part in parts),
-        width=min(part.width for part in parts),
-        inside=sum(part.inside for part in parts),
-        words=words + parts[0].words,
-        parts=tuple(parts),
-    )
+    return Gap.together(parts, errors, "one for each pair of classes")
 
 
 def _scaled(report: Gap, objective: Objective) -> Gap:
@@ -426,10 +406,10 @@ def certify_machine(
         blocks = np.column_stack([coef, intercept / objective.constant, np.zeros(problem.K)])
     a = blocks.ravel()
     known = np.zeros((twin.n, twin.K)) if alpha is None else alpha
-    report = measure_machine(twin, a, known, objective.C)
+    report = rivals_gap(twin, a, known, objective.C)
     if report.relative_gap > tol:
         searched = _machine_searched(twin, objective.C, min(0.1 * tol, 1e-4), limit)
-        other = measure_machine(twin, a, searched, objective.C)
+        other = rivals_gap(twin, a, searched, objective.C)
         report = other if other.lower_bound > report.lower_bound else report
     if objective.intercept != "penalised":
         return report

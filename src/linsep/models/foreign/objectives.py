@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from linsep.errors import ModelError
 from linsep.formats.liblinear import LiblinearModel
 from linsep.formats.libsvm import LibsvmModel
-from linsep.proofs.gap import Objective
+from linsep.proofs.hinge import Objective
 
 TWO_OF_A_KIND = (
     "the machine of Crammer and Singer for two classes, w being the difference of their weights"
