@@ -165,7 +165,7 @@ def _likelihood(X: Any, labels: Any, model: Any, told: Any, weight: Any) -> tupl
     """Recompute the likelihood of the parameters, and the best one of their structure."""
     import linsep
 
-    found = linsep.certify(model, X, labels, sample_weight=weight)
+    found: Any = linsep.certify(model, X, labels, sample_weight=weight)
     wrong = _unequal(
         found, told, ("log_likelihood", "objective", "lower_bound", "errors", "rejected")
     )
@@ -186,7 +186,7 @@ def _squares(X: Any, labels: Any, model: Any, told: Any, weight: Any) -> tuple[A
     """Recompute the sum of squared errors and its lower bound."""
     import linsep
 
-    found = linsep.certify(model, X, labels, sample_weight=weight)
+    found: Any = linsep.certify(model, X, labels, sample_weight=weight)
     wrong = _unequal(found, told, ("total", "errors", "margin"))
     slack = 1e-9 * found.total
     if not abs(found.objective - told.objective) <= slack:

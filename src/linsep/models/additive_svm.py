@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -32,7 +32,7 @@ from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
 from linsep.kernels.tiles import negative_entry
 from linsep.losses.hinge import best_stretch
 from linsep.models.calibration import Calibrated
-from linsep.models.callbacks import CallbackBridge, observers_of
+from linsep.models.callbacks import CallbackBridge, observers_of, with_callbacks
 from linsep.models.checked import checked_problem, overflow_words
 from linsep.models.params import (
     Check,

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core import drive
@@ -27,7 +27,7 @@ from linsep.core.words import count
 from linsep.errors import DataError, LabelError, NotSeparatedWarning
 from linsep.formats.linear import linear_from_model, linear_to_model
 from linsep.models.calibration import Calibrated
-from linsep.models.callbacks import CallbackBridge, observers_of
+from linsep.models.callbacks import CallbackBridge, observers_of, with_callbacks
 from linsep.models.checked import overflow_words, read_labels
 from linsep.models.params import Check, boolean, check_params, either, none, number, seed_of
 from linsep.proofs.certificate import Certificate, judge
@@ -35,6 +35,9 @@ from linsep.proofs.certificate import Certificate, judge
 
 class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the linear classifiers; see the classes derived from it."""
+
+    certificate_: Any
+    """Each estimator says of which kind."""
 
     _checks: ClassVar[dict[str, Check]] = {}
     _common_checks: ClassVar[dict[str, Check]] = {

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
+import sklearn.callback
 from sklearn.callback import FitCallback
 
 from linsep.core.drive import Moment, Observer
 from linsep.core.progress import progress_observer
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def with_callbacks(method: _Method) -> _Method:
+    """scikit-learn's decorator of fits that call back; type checkers see the method itself."""
+    return cast(_Method, sklearn.callback.with_callbacks(method))
 
 
 def observers_of(estimator: Any) -> list[Observer]:

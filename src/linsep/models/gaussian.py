@@ -263,6 +263,8 @@ class GaussianClassifier(GaussianRule, ClassifierMixin, BaseEstimator):
     ['a', 'reject', 'b']
     """
 
+    certificate_: GaussianCertificate
+
     _checks: ClassVar[dict[str, Check]] = {
         "covariance": one_of("full", "shared", "diagonal", "shared-diagonal"),
         "regularization": either(none, number(0)),

@@ -105,6 +105,8 @@ class HoKashyap(LinearClassifier):
     ('INSEPARABLE', ['1/4', '1/4', '1/4', '1/4'])
     """
 
+    certificate_: Certificate
+
     _checked_at_the_end: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {
         "eta": Check(

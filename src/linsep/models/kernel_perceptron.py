@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core import drive
@@ -20,7 +19,7 @@ from linsep.core.protocol import Solver
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced
 from linsep.errors import DataError, NotSeparatedWarning
-from linsep.models.callbacks import CallbackBridge, observers_of
+from linsep.models.callbacks import CallbackBridge, observers_of, with_callbacks
 from linsep.models.kernel_base import KernelClassifier, kernel_from_model, kernel_to_model
 from linsep.models.kernel_proof import places_of, problem_for
 from linsep.models.params import Check, number, one_of

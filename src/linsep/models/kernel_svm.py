@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core import drive
@@ -26,7 +25,7 @@ from linsep.errors import (
     NotSeparatedWarning,
     SettingError,
 )
-from linsep.models.callbacks import CallbackBridge, observers_of
+from linsep.models.callbacks import CallbackBridge, observers_of, with_callbacks
 from linsep.models.kernel_base import (
     KernelClassifier,
     kernel_from_model,

@@ -13,7 +13,7 @@ from linsep.core.protocol import Solver
 from linsep.core.status import Status
 from linsep.models.base import LinearClassifier
 from linsep.models.params import Check, either, none, number, one_of
-from linsep.proofs.certificate import judge
+from linsep.proofs.certificate import Certificate, judge
 from linsep.separating.verdict import decide
 from linsep.solvers.hulls.kozinec import Kozinec as KozinecSolver
 
@@ -96,6 +96,8 @@ class Kozinec(LinearClassifier):
     >>> round(model.certificate_.margin_low, 4), round(model.certificate_.margin_high, 4)
     (0.4472, 0.4472)
     """
+
+    certificate_: Certificate
 
     _checked_at_the_end: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {

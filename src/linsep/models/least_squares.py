@@ -233,6 +233,8 @@ class LeastSquares(SquaresFacts, LinearClassifier):
     ('SEPARATED', '50/89')
     """
 
+    certificate_: Squares
+
     _checked_at_the_end: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {
         "solver": one_of("exact", "gradient", "widrow-hoff"),
@@ -357,7 +359,7 @@ class LeastSquares(SquaresFacts, LinearClassifier):
         self.n_iter_ = max(1, math.ceil(outcome.passes))
         self.n_updates_ = outcome.state.n_updates
         self.status_ = certificate.settle(outcome.status, self.tol)
-        self.certificate_: Any = self._decided(problem, certificate, outcome)
+        self.certificate_ = self._decided(problem, certificate, outcome)
         self.solver_used_ = reason
         self.outcome_ = replace(outcome, witness=witness, certificate=self.certificate_)
         self._report: RowReport | None = None

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,7 +27,7 @@ from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.errors import DataError, GapWarning, LabelError, NotSeparatedWarning, SettingError
 from linsep.models.base import LinearClassifier
-from linsep.models.callbacks import CallbackBridge, observers_of
+from linsep.models.callbacks import CallbackBridge, observers_of, with_callbacks
 from linsep.models.checked import overflow_words, refuse_tiny, refuse_unusable
 from linsep.models.params import Check, jobs, number, one_of
 from linsep.models.summary import rule_text
@@ -40,6 +39,7 @@ from linsep.models.svm_choice import (
     hull_search,
     is_small,
 )
+from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible
 from linsep.proofs.proof import Proof
 from linsep.proofs.rivals import svm_gap
@@ -526,6 +526,8 @@ class LinearSVM(SVMFacts, SVMFit):
     >>> model.status_.name, model.certificate_.relative_gap < 1e-3
     ('CERTIFIED', True)
     """
+
+    certificate_: Gap
 
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),

@@ -468,6 +468,8 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
     ('CERTIFIED', [[0.5, 0.5]])
     """
 
+    certificate_: Gap
+
     _checked_at_the_end: ClassVar[bool] = True  # by the survey that comes before the first step
 
     _checks: ClassVar[dict[str, Check]] = {
@@ -605,7 +607,7 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
         self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
         self.n_updates_ = outcome.state.n_updates
         self.status_, self.outcome_ = status, outcome
-        self.certificate_: Any = gap
+        self.certificate_ = gap
         self.solver_used_ = reason
         known = log_likelihoods(problem, gap.objective, self.coef_, self._cost)
         for name, value in known.items():

@@ -9,6 +9,7 @@ from linsep.core.protocol import Solver
 from linsep.errors import SettingError
 from linsep.models.base import LinearClassifier
 from linsep.models.params import Check, either, function, none, number, one_of
+from linsep.proofs.certificate import Certificate
 from linsep.solvers.perceptron.batch import Batch
 from linsep.solvers.perceptron.single import SingleSample
 from linsep.solvers.schedule import Schedule
@@ -113,6 +114,8 @@ class Perceptron(LinearClassifier):
     >>> model.status_.name, model.n_updates_, model.outcome_.state.n_visits
     ('SEPARATED', 3, 8)
     """
+
+    certificate_: Certificate
 
     _checked_at_the_end: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {

@@ -19,7 +19,7 @@ from linsep.formats.linear import _classes_in, _classes_out, certificate_of
 from linsep.models.calibration import Calibrated
 from linsep.models.checked import read_labels
 from linsep.models.params import Check, check_params, either, jobs, none, number
-from linsep.multiclass.certificates import Certificates, Runs, put_together, renumbered, worst
+from linsep.multiclass.certificates import Runs, put_together, renumbered, worst
 from linsep.multiclass.machines import (
     certified,
     is_ours,
@@ -36,6 +36,9 @@ from linsep.proofs.squares import Squares
 
 class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Base of OneVsRest, OneVsOne and Kesler."""
+
+    certificate_: Any
+    """Each scheme says of which kind."""
 
     _checks: ClassVar[dict[str, Check]] = {}
     _common_checks: ClassVar[dict[str, Check]] = {
@@ -209,7 +212,7 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         """Machine, rows and labels 0 and 1 of each binary problem of a table."""
         raise NotImplementedError
 
-    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Certificates:
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """What is proved about the machines on these rows; ``linsep.certify`` calls it."""
         check_is_fitted(self)
         rows, y = self._rows(X), read_labels(y)

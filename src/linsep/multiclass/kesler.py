@@ -89,6 +89,8 @@ class Kesler(ManyClasses):
     ([[0, 3], [3, -2], [-3, -1]], [-1, 0, 1])
     """
 
+    certificate_: Certificate
+
     _judgement: Certificate | None = None
     _needs_numbers: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {"fit_intercept": boolean, "explicit": boolean}
@@ -174,7 +176,7 @@ class Kesler(ManyClasses):
 
     def _keep(self, fitted: list[Any]) -> None:
         super()._keep(fitted)
-        self.certificate_: Any = renumbered(self._judgement, self._index)
+        self.certificate_ = renumbered(self._judgement, self._index)
 
     def _scheme(self) -> str:
         return f"one linear machine of {len(self.classes_)} classes by Kesler's construction"
@@ -192,7 +194,7 @@ class Kesler(ManyClasses):
             )
         return inner.set_params(fit_intercept=self.fit_intercept)
 
-    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """What is true of the machine on these rows; ``linsep.certify`` calls it."""
         check_is_fitted(self)
         y = np.asarray(y)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import ModelError
 from linsep.multiclass.base import ManyClasses
+from linsep.multiclass.certificates import Certificates
 from linsep.multiclass.machines import is_pairwise, values
 from linsep.multiclass.work import Job, entries
 
@@ -78,6 +79,8 @@ class OneVsOne(ManyClasses):
     >>> model.votes([[5.5]]).tolist()
     [[0, 2, 1]]
     """
+
+    certificate_: Certificates
 
     _columns: list[Any] | None = None
 

@@ -14,6 +14,7 @@ from linsep.core.lanes import run_all
 from linsep.errors import ModelError, SettingError
 from linsep.models.params import Check, one_of
 from linsep.multiclass.base import ManyClasses
+from linsep.multiclass.certificates import Certificates
 from linsep.multiclass.machines import values
 from linsep.multiclass.work import Job, entries, table_of
 
@@ -88,6 +89,8 @@ class OneVsRest(ManyClasses):
     >>> model.accepts([[0.5], [5.5]]).astype(int).tolist()
     [[1, 0, 0], [0, 0, 0]]
     """
+
+    certificate_: Certificates
 
     _checks: ClassVar[dict[str, Check]] = {"decide": one_of("argmax", "unanimous")}
 

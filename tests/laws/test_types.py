@@ -1,0 +1,181 @@
+"""A caller's type checker sees the public names: one run of mypy over a good and a wrong file."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import linsep
+import linsep.risk
+
+ROOT = Path(linsep.__file__).parent
+
+GOOD = '''\
+"""What a user might write; strict mypy has nothing to say against it."""
+
+import numpy as np
+
+import linsep
+from linsep.risk import bayes_risk
+
+X, y = np.zeros((4, 2)), [0, 0, 1, 1]
+
+
+def margin() -> float:
+    model = linsep.LinearSVM(C=10.0, loss="squared_hinge").fit(X, y)
+    proof: linsep.Proof = linsep.separability(X, y)
+    assert proof.check(X, y)
+    print(model.summary(), model.status_.ok, model.predict(X).shape, bayes_risk)
+    return model.certificate_.relative_gap
+
+
+def pictures(run: linsep.Trace) -> None:
+    for step in run:
+        print(step)
+    linsep.DecisionDisplay.from_estimator(linsep.Perceptron(eta=0.5).fit(X, y), X, y)
+'''
+
+WRONG = {
+    "linsep.LinearSVM(c=1)": 'Unexpected keyword argument "c" for "LinearSVM"',
+    "linsep.Perceptron(max_iter='many')": 'Argument "max_iter" to "Perceptron" has incompatible',
+    "linsep.seperability(X, y)": 'Module has no attribute "seperability"',
+    "linsep.risk.bayes_rule": 'Module has no attribute "bayes_rule"',
+    "linsep.separability(X, y).seperable": '"Proof" has no attribute "seperable"',
+    "linsep.LinearSVM().certificate_.gapp": '"Gap" has no attribute "gapp"',
+    "linsep.separability(X, y, limit=3)": 'Unexpected keyword argument "limit" for "sep',
+    **{
+        f"linsep.{name}(no_such_setting=1)": f'argument "no_such_setting" for "{name}"'
+        for name in linsep.PUBLIC.kinds["Estimators"]
+    },
+}
+
+CERTIFICATES = {
+    "Perceptron": "Certificate",
+    "Kozinec": "Certificate",
+    "LeastSquares": "Squares",
+    "HoKashyap": "Certificate",
+    "LogisticRegression": "Gap",
+    "GaussianClassifier": "GaussianCertificate",
+    "LinearSVM": "Gap",
+    "KernelSVM": "KernelGap",
+    "KernelPerceptron": "KernelGap",
+    "AdditiveSVM": "Gap",
+    "OneVsRest": "Certificates",
+    "OneVsOne": "Certificates",
+    "Kesler": "Certificate",
+}
+SHOWN = {
+    "linsep.separability(X, y)": "Proof",
+    "linsep.trace(linsep.Perceptron(), X, y)": "Trace",
+    "linsep.trace(linsep.Perceptron(), X, y)[0]": "Step",
+    "linsep.choose(linsep.Perceptron(), X, y, parameter='eta', values=[1])": "Choice",
+    "linsep.certify(linsep.LinearSVM(), X, y)": "Gap",
+    "linsep.data.load('students')": "Table",
+    "linsep.regions(linsep.LinearSVM())": "Regions",
+    **{f"linsep.{name}().fit(X, y)": name for name in CERTIFICATES},
+    **{f"linsep.{name}().certificate_": kind for name, kind in CERTIFICATES.items()},
+}
+NAMES = [f"linsep.{name}" for name in linsep.__all__]
+NAMES += [f"linsep.risk.{name}" for name in linsep.risk.__all__]
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory, request) -> dict[str, dict[int, list[str]]]:
+    """What mypy says, by file and line, with linsep seen as an installed package is."""
+    folder = tmp_path_factory.mktemp("user")
+    head = "import linsep\nX, y = [[0.0], [1.0]], [0, 1]\n"
+    files = {
+        "good.py": GOOD,
+        "wrong.py": head + "\n".join(WRONG) + "\n",
+        "shown.py": head + "".join(f"reveal_type({code})\n" for code in [*SHOWN, *NAMES]),
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    cache = getattr(request.config, "cache", None)
+    kept = cache.mkdir("mypy") if cache is not None else folder / "cache"
+    command = [
+        sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent",
+        "--ignore-missing-imports", "--config-file=", f"--cache-dir={kept}",
+        "--show-absolute-path", *map(str, sorted(folder.glob("*.py"))),
+    ]  # fmt: skip
+    env = os.environ | {"MYPYPATH": str(ROOT.parent)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=folder)
+    found: dict[str, dict[int, list[str]]] = {name: {} for name in files}
+    for line in done.stdout.splitlines():
+        if match := re.match(r".*?(\w+\.py):(\d+): (error|note): (.*)", line):
+            name, number, kind, words = match.groups()
+            if kind == "error" or words.startswith("Revealed"):
+                found[name].setdefault(int(number), []).append(words)
+    assert found["shown.py"], done.stdout + done.stderr
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+class TestTypes:
+    def test_a_good_file_passes_strict(self, said):
+        assert said["good.py"] == {}
+
+    def test_every_mistake_is_an_error_and_nothing_else_is(self, said):
+        lines = said["wrong.py"]
+        for number, (code, words) in enumerate(WRONG.items(), start=3):
+            told = lines.pop(number, [])
+            assert len(told) == 1 and words in told[0], f"{code}: {told}"
+        assert lines == {}
+
+    def test_results_have_their_types(self, said):
+        wrong = []
+        for number, (code, kind) in enumerate(SHOWN.items(), start=3):
+            told = said["shown.py"].get(number, [])
+            if not (len(told) == 1 and told[0].endswith(f'.{kind}"')):
+                wrong.append(f"{code}: {told}")
+        assert not wrong, "\n".join(wrong)
+
+    def test_every_public_name_is_known_and_is_not_any(self, said):
+        first = 3 + len(SHOWN)
+        for number, name in enumerate(NAMES, start=first):
+            told = said["shown.py"].get(number, [])
+            assert len(told) == 1 and "Revealed" in told[0], f"{name}: {told}"
+            assert not told[0].endswith('"Any"'), f"{name}: {told}"
+
+
+def test_the_table_of_certificates_names_every_estimator():
+    assert list(CERTIFICATES) == linsep.PUBLIC.kinds["Estimators"]
+
+
+@pytest.mark.parametrize("package", [linsep, linsep.risk])
+def test_public_names_live_where_the_stub_says(package):
+    stub = Path(package.__file__).with_suffix(".pyi").read_text()
+    for name, home in package.PUBLIC.homes.items():
+        assert f"from {home} import {name} as {name}\n" in stub
+        thing = getattr(package, name)
+        if home != package.__name__:
+            assert thing.__module__ == home, f"{name} lives in {thing.__module__}"
+    assert len(package.__all__) == len(set(package.__all__))
+    assert sum(map(len, package.PUBLIC.kinds.values())) == len(package.PUBLIC.homes)
+
+
+@pytest.mark.parametrize("package", [linsep, linsep.risk])
+def test_no_module_hides_a_public_name(package):
+    """Importing ``package.name`` sets an attribute, which comes before ``__getattr__``."""
+    folder = Path(package.__file__).parent
+    modules = {path.stem for path in folder.glob("*.py")}
+    modules |= {path.parent.name for path in folder.glob("*/__init__.py")}
+    public = {name for name, home in package.PUBLIC.homes.items() if home != package.__name__}
+    assert not modules & public
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"module 'linsep' has no attribute 'nothing'"):
+        linsep.nothing  # noqa: B018
+    assert not hasattr(linsep.risk, "bayes_rule")
+
+
+def test_types_are_shipped():
+    assert (ROOT / "py.typed").exists()
+    assert (ROOT / "__init__.pyi").exists() and (ROOT / "risk" / "__init__.pyi").exists()
