@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse
 
 from linsep.core.problem import Problem
+from linsep.numerics.conjugate import conjugate_gradients
 from linsep.solvers import row_system as module
-from linsep.solvers.row_system import LongRows, RowSystem, conjugate_gradients, long_rows
+from linsep.solvers.row_system import LongRows, RowSystem, long_rows
 
 
 def counts(n=400, d=90, seed=0):

@@ -9,9 +9,10 @@ import scipy.sparse
 import linsep
 from linsep.core.layouts import CSR, Marks
 from linsep.core.problem import Problem
+from linsep.numerics.conjugate import conjugate_gradients
 from linsep.rows import loops as products
 from linsep.rows.packed import may_round, packed
-from linsep.solvers.row_system import RowSystem, conjugate_gradients, factored
+from linsep.solvers.row_system import RowSystem, factored
 
 
 def sparse(n=4000, d=120, ones=False, dtype=np.float64, scale=1.0):

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import sum_of_pieces
+from linsep.numerics.line import Bracket
 
 Array = NDArray[np.float64]
 LAST_DIGIT_ROWS = 20_000  # rows up to which the offset is found to the last digit
@@ -58,19 +59,13 @@ def entropy(q: Array) -> Array:
 
 def best_shift(values: Array, sign: Array, cost: Array) -> float:
     """What to add to b so that sum of cost sigma(-m) y vanishes, by guarded Newton steps."""
-    low, high, t = -np.inf, np.inf, 0.0
+    bracket, t = Bracket(-np.inf, np.inf, unit=1.0), 0.0
     goal = 1e-15 if len(values) <= LAST_DIGIT_ROWS else 1e-7
     for _ in range(60):
         r, total, bend = sum_of_pieces(partial(_slopes, t), values, sign, cost)
         if abs(r) <= goal * total or not np.isfinite(r):
             break
-        low, high = (t, high) if r > 0 else (low, t)
-        new = t + r / bend if bend > 0 else np.inf
-        if not low < new < high:
-            if np.isinf(low) or np.isinf(high):
-                new = t + np.copysign(max(1.0, abs(t)), r)
-            else:
-                new = 0.5 * (low + high)
+        new = bracket.after(t, -r, bend)
         if new == t:
             break
         t = new

@@ -18,6 +18,7 @@ from linsep.core.compile import routine
 from linsep.core.lanes import run_all
 from linsep.core.layouts import CSR
 from linsep.core.problem import Problem
+from linsep.numerics.cholesky import Factor, growing
 from linsep.rows import loops
 from linsep.rows.loops import sample_add, sample_add_products, sample_add_squares, sample_dot
 from linsep.rows.packed import packed
@@ -25,7 +26,6 @@ from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
 
-_NEAR = 10.0  # times what is enough: go on to it
 _SMALL = 100_000  # entries of rows below which a second thread costs more than it brings
 
 
@@ -112,53 +112,10 @@ class RowSystem:
 
 def factored(system: RowSystem, r: Array) -> tuple[Array, float]:
     """x with system x = r by Cholesky, and the work in passes."""
-    damping = 1e-14
-    while True:
-        H = system.matrix()
-        scale = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
-        H *= scale[:, None]
-        H *= scale
-        np.fill_diagonal(H, 1.0 + damping)
-        _, x, failed = lapack.dposv(H.T, scale * r, lower=False, overwrite_a=True)
-        if not failed:
-            return np.asarray(scale * x), system.share
-        damping = max(10 * damping, 1e-13)
-
-
-def conjugate_gradients(
-    system: RowSystem, r: Array, forcing: float, most: int = 200, enough: float = 0.0
-) -> tuple[Array, float]:
-    """x with system x = r to a relative accuracy, and the work in passes; columns without any
-    entry are left at 0.
-
-    enough is a squared length of what is left of r that is small enough; it is gone for when it
-    is near.
-    """
-    inverse, whole = system.scaling()
-    size, d = system.size, len(r)
-    r, x, p, q = r.copy(), np.zeros_like(r), np.zeros_like(r), np.empty_like(r)
-    rz = _length(whole, go(0.0, p, p, inverse, x, r, size=size, work=d), r)
-    goal, beta, work = forcing**2 * rz, 0.0, 0.0
-    for _ in range(most):
-        left = float(r @ r) if enough else np.inf
-        if left <= enough or not (rz > goal or (rz > 0.0 and left <= _NEAR * enough)):
-            break
-        turn(beta, inverse, r, p, size=size, work=d)
-        if whole is not None:
-            whole.correct(p)
-            work += whole.share
-        pq = system.product(p, q)
-        work += system.share
-        if not pq > 0:
-            break
-        new = _length(whole, go(rz / pq, p, q, inverse, x, r, size=size, work=d), r)
-        rz, beta = new, new / rz
-    return x, work
-
-
-def _length(whole: LongRows | None, scaled: float, r: Array) -> float:
-    """r . M^-1 r, given r . D^-1 r."""
-    return float(scaled) if whole is None else float(scaled) - whole.weigh(r)
+    H = system.matrix()
+    scale = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
+    factor = Factor.of(H, scale, growing(1e-14, 1e-13, 1e6), lower=True, turned=True)
+    return np.zeros_like(r) if factor is None else factor.solve(r), system.share
 
 
 # -- Scaling of Newton systems by their diagonal and a few long rows ------------------------------
@@ -317,33 +274,6 @@ def join(parts, ridge, hold, p, out):
         s0 += out[d - 1] * p[d - 1]
     out[d] = parts[0, d] + parts[1, d] + hold * p[d]
     return s0 + s1 + out[d] * p[d]
-
-
-@routine
-def go(t, p, q, inverse, x, r):
-    """x += t p and r -= t q; gives back r . inverse r."""
-    s0 = 0.0
-    s1 = 0.0
-    d = p.shape[0]
-    for j in range(0, d - 1, 2):
-        x[j] += t * p[j]
-        x[j + 1] += t * p[j + 1]
-        r[j] -= t * q[j]
-        r[j + 1] -= t * q[j + 1]
-        s0 += r[j] * inverse[j] * r[j]
-        s1 += r[j + 1] * inverse[j + 1] * r[j + 1]
-    if d % 2 == 1:
-        x[d - 1] += t * p[d - 1]
-        r[d - 1] -= t * q[d - 1]
-        s0 += r[d - 1] * inverse[d - 1] * r[d - 1]
-    return s0 + s1
-
-
-@routine
-def turn(beta, inverse, r, p):
-    """p = inverse r + beta p."""
-    for j in range(p.shape[0]):
-        p[j] = inverse[j] * r[j] + beta * p[j]
 
 
 @routine

@@ -13,6 +13,7 @@ from linsep.core.lanes import run_all
 from linsep.core.layouts import Matrix
 from linsep.core.problem import Problem
 from linsep.losses.hinge import best_stretch, value
+from linsep.numerics.line import Bracket
 from linsep.rows import loops
 from linsep.rows.loops import matrix_of
 from linsep.rows.survey import survey
@@ -181,18 +182,14 @@ def _hinge_offset(sign: Array, s: Array, scores: Array) -> float:
 
 def _squared_offset(sign: Array, s: Array, scores: Array, b: float) -> float:
     """Newton's method on a convex piecewise parabola, kept inside a bracket."""
-    low = float(np.min(-1.0 - scores))
-    high = float(np.max(1.0 - scores))
-    b = min(max(b, low), high)
+    bracket = Bracket(float(np.min(-1.0 - scores)), float(np.max(1.0 - scores)))
+    b = min(max(b, bracket.low), bracket.high)
     for _ in range(60):
         u = 1.0 - sign * (scores + b)
         inside = u > 0
         slope = -float((s * sign * u)[inside].sum())
         curve = float(s[inside].sum())
-        low, high = (b, high) if slope < 0 else (low, b)
-        new = b - slope / curve if curve > 0 else 0.5 * (low + high)
-        if not low <= new <= high:
-            new = 0.5 * (low + high)
+        new = bracket.after(b, slope, curve)
         if abs(new - b) <= 1e-15 * (abs(b) + 1.0):
             return new
         b = new

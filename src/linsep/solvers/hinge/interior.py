@@ -27,6 +27,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.hinge import value
+from linsep.numerics.cholesky import Factor
 from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
@@ -163,7 +164,7 @@ class InteriorHinge:
         ridge = _ridge(problem, A.shape[1])
         wrong -= ridge * state.w
         theta = 1.0 / (slack / alpha + (excess / room if hinge else 0.5 / cost))
-        factor = _Factor.of(_weighted(A, theta), ridge)
+        factor = _factor(_weighted(A, theta), ridge)
         if factor is None:
             state.status = Status.STALLED
             return
@@ -238,26 +239,10 @@ class InteriorHinge:
             state.status = Status.STALLED
 
 
-class _Factor(NamedTuple):
-    """A factor of a positive definite matrix, scaled to a diagonal of ones."""
-
-    lower: Array
-    scale: Array
-
-    @classmethod
-    def of(cls, matrix: Array, ridge: Array) -> _Factor | None:
-        diagonal = np.einsum("ii->i", matrix)
-        diagonal += ridge
-        scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-300))
-        matrix *= scale
-        matrix *= scale[:, None]
-        diagonal += _RIDGE
-        lower, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=0)
-        return None if failed else cls(lower, scale)
-
-    def solve(self, right: Array) -> Array:
-        x, _ = lapack.dpotrs(self.lower, self.scale * right, lower=1)
-        return np.asarray(self.scale * x)
+def _factor(matrix: Array, ridge: Array) -> Factor | None:
+    """Of a matrix with a ridge added; None where rounding breaks it down."""
+    scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal() + ridge, 1e-300))
+    return Factor.of(matrix, scale, (_RIDGE,), turned=True)
 
 
 def _weighted(A: Array, theta: Array) -> Array:

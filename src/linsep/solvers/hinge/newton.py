@@ -25,7 +25,6 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from linsep.core.lanes import one_blas_thread, run_all, sum_of_pieces
 from linsep.core.log import NO_LOG, Log
@@ -33,6 +32,8 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.hinge import derivative, rounded_excess, slopes_along, value
+from linsep.numerics.cholesky import Factor
+from linsep.numerics.line import minimum
 from linsep.rows import hinge as loops
 from linsep.rows import loops as row_loops
 from linsep.rows.hinge import Reading, RowSet
@@ -473,16 +474,12 @@ def direction(C: float, state: NewtonState, offset: bool) -> tuple[Array, float]
         diagonal = H.diagonal() + bend * state.kappa * state.columns[:width]
         diagonal[: len(state.a) - 1] += 1.0
         scale = 1.0 / np.sqrt(np.maximum(diagonal, 1e-300))
-        H *= scale[:, None]
-        H *= scale
-        np.fill_diagonal(H, 1.0 + 1e-14)
-        # the triangle above the diagonal, which is the one below it of the transpose
-        _, step, failed = lapack.dposv(H.T, scale * g, lower=True, overwrite_a=True)
-        if not failed:
+        factor = Factor.of(H, scale, (1e-14,), turned=True)
+        if factor is not None:
             break
         state.kappa = max(10 * state.kappa, 1e-12)
     p = np.zeros_like(state.a)
-    p[:width] = -scale * step
+    p[:width] = -factor.solve(g)
     return p, -0.5 * float(g @ p[:width])
 
 
@@ -495,19 +492,12 @@ def minimum_along(C: float, state: NewtonState, cost: Array, p: Array, u1: Array
     if state.near.size:
         wq += C * far_slope(state.far, p)
         center = center[state.near] if state.center.size else center
-    low, high, t = 0.0, 1.0, 0.1
-    for _ in range(40):
+
+    def slopes(t: float) -> tuple[float, float]:
         out = sum_of_pieces(partial(slopes_along, state.h, t), state.u, change, cost, center)
-        first, second = C * out[0] + wq + t * qq, C * out[1] + qq
-        low, high = (low, t) if first > 0 else (t, high)
-        new = t - first / second if second > 0 else -1.0
-        if not low < new < high:
-            new = 0.5 * (low + high) if low > 0 else 0.1 * high
-        done = abs(new - t) < 0.02 * t or high - low < 0.05 * high
-        t = new
-        if done:
-            break
-    return t
+        return C * out[0] + wq + t * qq, C * out[1] + qq
+
+    return minimum(slopes, 0.1, high=1.0, near=0.02, narrow=0.05, cut=0.1, steps=40)
 
 
 def dual_of(C: float, loss: str, reading: Reading, offset: bool) -> float:

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread
@@ -28,6 +27,8 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.rivals import balanced_shares, nearest_shares, rival_terms, rounded_loss
+from linsep.numerics.cholesky import Factor
+from linsep.numerics.line import Bracket
 from linsep.solvers.hinge.dual_point import Bounds, row_lengths
 
 Array = NDArray[np.float64]
@@ -163,15 +164,14 @@ class NewtonMachine:
         wq = float((W[:, :-1] * q[:, :-1]).sum())
         qq = float((q[:, :-1] ** 2).sum())
         own = change[at, problem.label]
-        low, high = 0.0, 1.0
+        bracket, t = Bracket(0.0, 1.0), 0.5
         for _ in range(30):
-            t = 0.5 * (low + high)
             p = self._shares(problem, state, scores + t * change)
             slope = wq + t * qq + float(cost @ ((p * change).sum(axis=1) - own))
-            low, high = (low, t) if slope > 0 else (t, high)
-            if low > 0 and high - low < 0.1 * low:
+            t = bracket.after(t, slope, 0.0)
+            if bracket.low > 0 and bracket.high - bracket.low < 0.1 * bracket.low:
                 break
-        return low if low > 0 else high
+        return bracket.low if bracket.low > 0 else bracket.high
 
     def _move_centre(self, problem: Problem, state: MachineState) -> None:
         """Look at both sides; if the gap is not closed, centre the shares where they are."""
@@ -293,17 +293,14 @@ def direction(
     while True:
         size = diagonal * (1.0 + state.kappa)
         scale = 1.0 / np.sqrt(np.maximum(size, 1e-12 * max(float(size.max()), 1e-300)))
-        scaled = H * scale[:, None] * scale
-        np.fill_diagonal(scaled, 1.0 + 1e-13)
-        try:
-            factor = scipy.linalg.cho_factor(scaled, overwrite_a=True, check_finite=False)
+        factor = Factor.of(H.copy(), scale, (1e-13,))
+        if factor is not None:
             break
-        except scipy.linalg.LinAlgError:
-            state.kappa = max(10 * state.kappa, 1e-12)
-            if state.kappa > 1e6:
-                return np.zeros_like(gradient), np.inf
+        state.kappa = max(10 * state.kappa, 1e-12)
+        if state.kappa > 1e6:
+            return np.zeros_like(gradient), np.inf
     q = np.zeros(K * width)
-    q[at] = -scale * scipy.linalg.cho_solve(factor, scale * g, check_finite=False)
+    q[at] = -factor.solve(g)
     return q.reshape(K, width), -0.5 * float(g @ q[at])
 
 

@@ -26,11 +26,13 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
+from linsep.numerics.conjugate import conjugate_gradients
+from linsep.numerics.line import minimum
 from linsep.rows.packed import packed
 from linsep.solvers import row_system as loops
 from linsep.solvers.hinge.dual_cd import DualCD, DualState
 from linsep.solvers.hinge.dual_point import row_lengths, row_scores, row_sum, signed_sums, stretched
-from linsep.solvers.row_system import RowSystem, conjugate_gradients, factored
+from linsep.solvers.row_system import RowSystem, factored
 
 Array = NDArray[np.float64]
 
@@ -327,24 +329,14 @@ def minimum_along(
     w, q, b, db = state.a[:-1], p[:-1], float(state.a[-1]), float(p[-1])
     wq, qq = float(w @ q), float(q @ q)
     out, size = np.zeros(2), int(problem.rows.X[0].size)
-    low, high, t = 0.0, np.inf, 1.0
-    for _ in range(30):
+
+    def slopes(t: float) -> tuple[float, float]:
         loops.slope(
             state.scores, step, problem.sign, b, db, *terms, t, out, size=size, work=4 * problem.n
         )  # fmt: skip
-        first, second = out[0] + wq + t * qq, out[1] + qq
-        if first > 0:
-            high = t
-        else:
-            low = t
-        new = t - first / second if second > 0 else -1.0
-        if not low < new < high:
-            new = 0.5 * (low + high) if np.isfinite(high) else 2.0 * t
-        done = abs(new - t) < _ENOUGH * t
-        t = new
-        if done:
-            break
-    return float(t)
+        return out[0] + wq + t * qq, out[1] + qq
+
+    return minimum(slopes, near=_ENOUGH, steps=30)
 
 
 # -- Equal rows with opposite labels, whose dual variables can be raised together -----------------

@@ -27,13 +27,14 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.logistic import curvature, loss, probability
+from linsep.numerics.conjugate import conjugate_gradients
 from linsep.rows.logistic import exponential
 from linsep.rows.loops import sample_add, sample_dot, sample_fetch, sample_locate
 from linsep.rows.packed import packed
 from linsep.rows.survey import survey
 from linsep.solvers.hinge.dual_point import row_scores, row_sum
 from linsep.solvers.logistic.line import Penalty, dual_witness, minimum_along
-from linsep.solvers.row_system import RowSystem, conjugate_gradients
+from linsep.solvers.row_system import RowSystem
 
 Array = NDArray[np.float64]
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.losses.logistic import best_shift, curvature, probability
+from linsep.numerics.line import minimum
 
 Array = NDArray[np.float64]
 
@@ -28,20 +29,13 @@ def minimum_along(
     term along p.
     """
     wp, pp = ridge * float(a[:-1] @ p[:-1]) + tilt, ridge * float(p[:-1] @ p[:-1])
-    low, high = 0.0, np.inf
-    for _ in range(60):
+
+    def slopes(t: float) -> tuple[float, float]:
         now = m + t * dm
         first = wp + t * pp - float((cost * probability(now)) @ dm)
-        second = pp + float((cost * curvature(now)) @ (dm * dm))
-        low, high = (low, t) if first > 0 else (t, high)
-        new = t - first / second if second > 0 else -1.0
-        if not low < new < high:
-            new = (0.5 if low > 0 else 0.1) * (low + high) if np.isfinite(high) else 2.0 * t
-        done = abs(new - t) < 0.01 * t
-        t = new
-        if done:
-            break
-    return float(t)
+        return first, pp + float((cost * curvature(now)) @ (dm * dm))
+
+    return minimum(slopes, t, cut=0.1)
 
 
 def dual_witness(problem: Problem, a: Array, m: Array, C: float) -> Witness:

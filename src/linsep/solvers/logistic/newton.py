@@ -35,6 +35,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.numerics.cholesky import solved
+from linsep.numerics.lbfgs import solved_with_pairs
 from linsep.rows.levels import sample_matrix, sample_sizes, want_double
 from linsep.rows.logistic import LogisticReading, LogisticRows, all_rows, read_all
 from linsep.solvers.logistic.line import Penalty, dual_witness, minimum_along
@@ -424,15 +425,11 @@ def newton_solved(problem: Problem, curvature: Array, cost: float, ridge: float,
 
 def pairs_solved(problem: Problem, state: LogisticState, cost: float, ridge: float) -> Array:
     """H^-1 gradient, H corrected by the pairs of steps and gradients since it was computed."""
-    q, kept = state.gradient.copy(), []
-    for s, y in zip(state.steps_s[::-1], state.steps_y[::-1]):
-        t = float(s @ q) / float(s @ y)
-        kept.append(t)
-        q -= t * y
-    q = newton_solved(problem, state.curvature, cost, ridge, q)
-    for s, y, t in zip(state.steps_s, state.steps_y, kept[::-1]):
-        q += s * (t - float(y @ q) / float(s @ y))
-    return q
+    return solved_with_pairs(
+        state.gradient,
+        list(zip(state.steps_s, state.steps_y)),
+        lambda q: newton_solved(problem, state.curvature, cost, ridge, q),
+    )
 
 
 # -- Rows that Newton's method for logistic regression works on: samples, then all of them --------

@@ -32,6 +32,9 @@ from linsep.core.problem import Problem, moved
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.softmax import Shares
+from linsep.numerics.cholesky import Factor, growing, triangle
+from linsep.numerics.lbfgs import solved_with_pairs
+from linsep.numerics.line import Bracket
 from linsep.rows.levels import want_double
 from linsep.rows.softmax import SoftmaxRows
 from linsep.rows.survey import survey
@@ -397,18 +400,9 @@ def direction(state: SoftmaxState, fixed: int | None) -> Array:
     if state.kind == "blocks" and not pairs:
         dW[:] = -Blocks(state.factors[0], state.scales, len(dW)).solve(state.gradient)
         return dW
-    q, kept = state.gradient.copy(), []
-    for s, y in reversed(pairs):
-        t = float(np.vdot(s, q)) / float(np.vdot(s, y))
-        kept.append(t)
-        q -= t * y
-    q = solved(state, q, fixed)
-    if pairs:
-        s, y = pairs[-1]
-        q *= float(np.vdot(s, y)) / float(np.vdot(y, solved(state, y, fixed)))
-    for (s, y), t in zip(pairs, reversed(kept)):
-        q += s * (t - float(np.vdot(y, q)) / float(np.vdot(s, y)))
-    dW[:, :-1] = -q
+    dW[:, :-1] = -solved_with_pairs(
+        state.gradient, pairs, lambda q: solved(state, q, fixed), rescale=True
+    )
     return dW
 
 
@@ -503,17 +497,8 @@ def _cholesky(H: Array, moving: NDArray[np.bool_], jitter: float) -> tuple[Array
     diagonal = H.diagonal().copy()
     moving = moving & (diagonal > 0) & np.isfinite(diagonal)
     scale = np.where(moving, 1.0 / np.sqrt(np.where(moving, diagonal, 1.0)), 0.0)
-    H *= scale[:, None]
-    H *= scale
-    while True:
-        np.fill_diagonal(H, 1.0 + jitter)
-        try:
-            factor = scipy.linalg.cholesky(H, lower=True, check_finite=False)
-            return np.asarray(factor), scale
-        except scipy.linalg.LinAlgError:
-            jitter *= 10
-            if jitter > 1e3:
-                return np.eye(len(H)), scale
+    factor = Factor.of(H, scale, growing(jitter), lower=True)
+    return np.eye(len(H)) if factor is None else factor.triangle, scale
 
 
 class Blocks:
@@ -653,15 +638,8 @@ def factor_classes(
         size = np.sqrt(G.diagonal())
         G /= size[:, None]
         G /= size
-        jitter = 10 * _blur(rows)
-        while True:
-            np.fill_diagonal(G, 1.0 + jitter)
-            try:
-                L = scipy.linalg.cholesky(G.astype(rows.dtype), lower=True, check_finite=False)
-                out[k] = size[:, None] * L
-                return
-            except scipy.linalg.LinAlgError:
-                jitter *= 10
+        L = triangle(G.astype(rows.dtype), growing(10 * _blur(rows), most=1e6), lower=True)
+        out[k] = np.diag(size) if L is None else size[:, None] * L
 
     run_all([partial(one, k) for k in range(K)], rows.threads)
     return out
@@ -693,7 +671,7 @@ def minimum_along(
     start = float(np.vdot(state.gradient, D))
     half = 0.5 * ridge * float(np.vdot(W, W))
     room = (1e-6 if rows.dtype == np.float32 else 1e-14) * abs(state.primal)  # of rounding
-    low, high, t = 0.0, np.inf, 1.0
+    bracket, t = Bracket(cut=0.1), 1.0
     for _ in range(60):
         loss, first, second = rows.along(state.S, dS, t)
         value = half + t * (wd + 0.5 * t * dd) + loss
@@ -702,10 +680,7 @@ def minimum_along(
         if gained and abs(first) <= 0.1 * abs(start):
             break
         # where the slope is all but zero, rounding may hide its sign but not a loss
-        low, high = (t, high) if first <= 0 and np.isfinite(value) else (low, t)
-        new = t - first / second if second > 0 else -1.0
-        if not low < new < high:
-            new = 2.0 * t if high == np.inf else (0.5 * (low + high) if low else 0.1 * high)
+        new = bracket.after(t, first if np.isfinite(value) else np.inf, second)
         if new == t:
             break
         t = new
