@@ -78,15 +78,10 @@ class LibsvmModel:
 
     def decision_function(self, X: Any) -> Array:
         """Scores; one column for each pair of classes if there are more than two."""
-        from linsep.kernels import RBF, Linear, Polynomial, Sigmoid
+        from linsep.kernels.spec import from_sklearn
 
-        kernel: Any = Linear()
-        if self.kernel == "poly":
-            kernel = Polynomial(degree=self.degree, coef0=self.coef0, gamma=self.gamma)
-        elif self.kernel == "rbf":
-            kernel = RBF(gamma=self.gamma)
-        elif self.kernel == "sigmoid":
-            kernel = Sigmoid(k=self.gamma, c=self.coef0)
+        settings = {"degree": self.degree, "coef0": self.coef0, "gamma": self.gamma}
+        kernel = from_sklearn(self.kernel, **settings)
         vectors = self.support_vectors_
         if not scipy.sparse.issparse(X):
             X, vectors = np.asarray(X, dtype=np.float64), vectors.toarray()
@@ -270,16 +265,10 @@ def _joined(values: Any) -> str:
 def _kernel_lines(model: Any) -> list[str]:
     """The lines of the kernel, in LIBSVM's words and with its names of parameters."""
     if isinstance(model, LibsvmModel):
-        name, settings = model.kernel, vars(model)
+        settings = vars(model)
     else:
-        kernel = model.kernel_
-        name = type(kernel).__name__.lower()
-        settings = kernel.get_params()
-        if name == "rbf":
-            settings = {"gamma": kernel.rate}
-        elif name == "sigmoid":
-            settings = {"gamma": kernel.k, "coef0": kernel.c}
-    known = {ours: theirs for theirs, ours in KERNELS.items()} | {"polynomial": "polynomial"}
+        settings = model.kernel_.in_sklearn() or {"kernel": None}
+    name, known = settings["kernel"], {ours: theirs for theirs, ours in KERNELS.items()}
     if name not in known:
         raise ModelError(f"LIBSVM has no kernel {model.kernel_!r}, only {', '.join(KERNELS)}; "
                          "save the model as .json.")  # fmt: skip

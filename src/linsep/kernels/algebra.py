@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linsep.errors import SettingError
 from linsep.kernels.base import Kernel, fraction, is_number, number, plain
 from linsep.kernels.rows import Rows
+from linsep.numerics.rounding import U
 
 Array = NDArray[Any]
 
@@ -51,6 +52,11 @@ class _Pair(Kernel):
         """Give the same of the resolved parts."""
         return self if self.resolved else type(self)(self.left.resolve(X), self.right.resolve(X))
 
+    def error_bound(self, rows: Rows) -> float:
+        """Both, and what they do to each other; of a sum the larger one would do."""
+        left, right = self.left.error_bound(rows), self.right.error_bound(rows)
+        return left + right + left * right + U
+
     def prepare(self, rows: Rows) -> None:
         """Prepare both parts."""
         self.left.prepare(rows)
@@ -71,6 +77,12 @@ class Sum(_Pair):
     >>> Linear() + 2 * RBF(gamma=0.5)
     Linear() + 2 * RBF(gamma=0.5)
     """
+
+    @property
+    def largest(self) -> float | None:
+        """The sum of both bounds."""
+        left, right = self.left.largest, self.right.largest
+        return None if left is None or right is None else left + right
 
     def block(self, A: Rows, B: Rows) -> Array:
         """Sums."""
@@ -113,6 +125,12 @@ class Product(_Pair):
     array([[ 1.,  9.],
            [ 9., 81.]])
     """
+
+    @property
+    def largest(self) -> float | None:
+        """The product of both bounds."""
+        left, right = self.left.largest, self.right.largest
+        return None if left is None or right is None else left * right
 
     def block(self, A: Rows, B: Rows) -> Array:
         """Products."""
@@ -194,6 +212,16 @@ class Scaled(Kernel):
     def resolve(self, X: Any) -> Kernel:
         """Give the same multiple of the resolved kernel."""
         return self if self.resolved else Scaled(self.factor, self.kernel.resolve(X))
+
+    @property
+    def largest(self) -> float | None:
+        """The multiple of the bound inside."""
+        inside = self.kernel.largest
+        return None if inside is None else float(self.factor) * inside
+
+    def error_bound(self, rows: Rows) -> float:
+        """That of the kernel inside and of one product."""
+        return self.kernel.error_bound(rows) + U
 
     def prepare(self, rows: Rows) -> None:
         """Prepare the kernel inside."""
@@ -315,6 +343,11 @@ class Constant(Kernel):
 
     def _check_settings(self) -> None:
         number(self, "value", low=0)
+
+    @property
+    def largest(self) -> float | None:
+        """The value."""
+        return float(self.value)
 
     def block(self, A: Rows, B: Rows) -> Array:
         """The value, everywhere."""

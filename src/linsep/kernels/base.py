@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -14,6 +14,7 @@ from linsep.core.validate import as_matrix
 from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.kernels.rows import Rows, as_rows
 from linsep.kernels.tiles import fill, require_nonnegative
+from linsep.numerics.rounding import U
 
 if TYPE_CHECKING:
     from linsep.kernels.check import Mercer
@@ -79,6 +80,11 @@ class Value:
         return type(self)(
             **{k: v.clone() if isinstance(v, Value) else v for k, v in values.items()}
         )
+
+    @classmethod
+    def from_plain(cls, values: dict[str, Any]) -> Self:
+        """Give the value behind the numbers of ``to_dict``, whose parts are made already."""
+        return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a model file; ``linsep.kernels.from_dict`` reads them."""
@@ -149,9 +155,71 @@ class Kernel(Value):
     Kernels are values: two with the same parameters are equal, ``get_params`` and
     ``set_params`` work as in scikit-learn, so a grid search reaches into sums and products
     (``kernel__left__gamma``). Sums, products and multiples by a number >= 0 are kernels again.
+
+    A kernel says itself what it can do and how far its values may be off; nobody asks for its
+    class. A new one defines ``block``, ``_diagonal`` and, where the values below do not fit,
+    what it knows better; a line in ``spec.py`` gives it a name and lets model files hold it.
     """
 
     __array_ufunc__ = None  # numpy's numbers leave a * K to the kernel
+
+    # -- what a kernel can do --------------------------------------------------------------
+
+    linear: ClassVar[bool] = False
+    """Whether the feature map is the row itself, so that a machine has weights."""
+    products: ClassVar[bool] = False
+    """Whether its cost is that of products of rows, which dense rows make cheaper."""
+    finite: ClassVar[bool] = False
+    """Whether values of rows of finite numbers are finite, so that nobody need look."""
+    tabled: ClassVar[bool] = False
+    """Whether values of rows of two numbers are read from a table (``by_table``)."""
+    single: ClassVar[bool] = False
+    """Whether the errors of values in float32 are known (``single_error``)."""
+    cheaper: ClassVar[str] = "sklearn.kernel_approximation.Nystroem in a pipeline with LinearSVM"
+    """What to use instead where there are many rows, in words."""
+    scikit_learn: ClassVar[str | None] = None
+    """Its name in scikit-learn's SVC and pairwise kernels, if it is there."""
+    renamed: ClassVar[dict[str, str]] = {}
+    """Parameters that scikit-learn calls otherwise: its names with ours."""
+
+    @property
+    def largest(self) -> float | None:
+        """A bound of |K(x, z)| for all rows, where there is one."""
+        return None
+
+    @property
+    def width(self) -> float | None:
+        """The distance over which values fall, in the units of X, where there is one."""
+        return None
+
+    def in_sklearn(self) -> dict[str, Any] | None:
+        """Name and parameters in the words of scikit-learn; None where it has no such kernel."""
+        if self.scikit_learn is None:
+            return None
+        theirs = {ours: name for name, ours in self.renamed.items()}
+        return {
+            "kernel": self.scikit_learn,
+            **{theirs.get(name, name): value for name, value in self.get_params().items()},
+        }
+
+    def sampler(self, n_components: int, seed: int) -> Any:
+        """Random features of scikit-learn whose products are about K; None where there are none."""
+        del n_components, seed
+
+    # -- how far its values may be off -----------------------------------------------------
+
+    def error_bound(self, rows: Rows) -> float:
+        """Rounding of ``block`` in float64, as a share of root_i root_j.
+
+        |K_ij| <= root_i root_j: the roots of K_ii and K_jj of a kernel that is positive
+        semidefinite. This one holds for sums of d terms and a few operations that lose nothing.
+        """
+        return float(8 * (rows.d + 16) * U)
+
+    def single_error(self, A: Rows, B: Rows) -> float | None:
+        """Relative error of ``block`` in float32, but for values below 1e-37; None: not known."""
+        del A, B
+        return None
 
     # -- what a kernel defines ------------------------------------------------------------
 
@@ -194,6 +262,21 @@ class Kernel(Value):
 
     def _diagonal(self, rows: Rows) -> Array:
         raise NotImplementedError
+
+    def tile(self, A: Rows, B: Rows, out: Array | None) -> Array:
+        """The same in ``out``, where the kernel can do that, or in a new array."""
+        del out
+        return self.block(A, B)
+
+    def powers(self, A: Rows, B: Rows, out: Array | None = None) -> Array | None:
+        """Base-2 logarithms of the values, not above 0, where these are cheaper; else None."""
+        del A, B, out
+        return None
+
+    def by_table(self, A: Rows, B: Rows, coef: Array) -> Array | None:
+        """Values of rows of two numbers times coef, summed over B; None where there is no table."""
+        del A, B, coef
+        return None
 
     def ball(self, x: list[float], z: list[float]) -> Any:
         """K(x, z) as a flint ``arb``: an interval that holds the true value."""
@@ -279,6 +362,13 @@ class Kernel(Value):
         other = None if like is None else self.rows(like).matrix
         kernel = self if self.resolved else self.resolve(rows.matrix if like is None else other)
         return kernel._features(rows.matrix, other)
+
+    def unusable(self, value: Any, i: int, j: int) -> str:
+        """What to say of a value that is not finite."""
+        return (
+            f"{self!r} of rows {i} and {j} is too large for {np.asarray(value).dtype}; scale X, "
+            "for example with sklearn.preprocessing.MaxAbsScaler."
+        )
 
     # -- verdicts -------------------------------------------------------------------------
 

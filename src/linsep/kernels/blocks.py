@@ -15,7 +15,6 @@ from linsep.errors import DataError
 from linsep.kernels.gaussian import mirror
 from linsep.kernels.rows import groups_of, sum_of_groups
 from linsep.kernels.sums import short_rows, tile_of, weighted_sums
-from linsep.kernels.tiles import unusable
 
 _TILE = 512  # rows and columns computed together: one product, one pass of the function
 _STEP, _STRIP = 256, 1024  # rows and columns of a product that is not kept: 1 MB in float32
@@ -82,7 +81,7 @@ class KernelValues:
         if not np.isfinite(total) and not np.isfinite(values).all():
             i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
             at = [int(self.columns[part][k]) for part, k in ((rows, i), (columns, j))]
-            raise DataError(unusable(self.kernel, values[i, j], *at))
+            raise DataError(self.kernel.unusable(values[i, j], *at))
         return np.asarray(values, dtype=dtype)
 
     def _tile(self, rows: Any, columns: Any, dtype: Any) -> NDArray[Any]:
@@ -98,7 +97,7 @@ class KernelValues:
 
     def _total(self, values: NDArray[Any]) -> float:
         """Finite unless some entry is not: one pass without a copy, none for some kernels."""
-        return 0.0 if getattr(self.kernel, "finite", False) else float(values.sum())
+        return 0.0 if self.kernel.finite else float(values.sum())
 
     def diagonal(self, rows: Rows = slice(None)) -> NDArray[np.float64]:
         """K(x_i, x_i)."""
@@ -216,7 +215,7 @@ class KernelValues:
         self, ids: NDArray[np.int64], coef: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """sum_r coef_r K(x_r, x_i) over the rows ids, for these rows: each value is made once."""
-        if self.kernel is None or not getattr(self.kernel, "symmetric", False):
+        if self.kernel is None or not self.kernel.symmetric:
             return self.combine(ids, coef, ids)
         whole = self.picked(ids, np.float64)
         groups = groups_of(whole.matrix) if len(ids) ** 2 >= _WORTH else None

@@ -113,10 +113,8 @@ def diagnose(kernel: Kernel, X: Any, *, sample: int, random_state: int) -> Diagn
 
 
 def _widths(kernel: Kernel, part: Rows) -> tuple[float | None, Any]:
-    """Sigma of an RBF kernel and the distances it should be compared with."""
-    from linsep.kernels.gaussian import RBF
-
-    if not isinstance(kernel, RBF) or part.n < 2:
+    """The width of a kernel that has one, and the distances it should be compared with."""
+    if kernel.width is None or part.n < 2:
         return None, None
     with np.errstate(over="ignore", invalid="ignore"):
         squares = part.squares.astype(np.float64)

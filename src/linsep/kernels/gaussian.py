@@ -13,6 +13,7 @@ from linsep.core.compile import inner, routine
 from linsep.errors import CapabilityError, SettingError
 from linsep.kernels.base import WORDS, Kernel, number, require_scale, scale_of
 from linsep.kernels.rows import Rows, dense_pair, inner_products
+from linsep.numerics.rounding import U32, U
 
 Array = NDArray[Any]
 
@@ -23,6 +24,8 @@ _SAFE = {np.dtype(np.float64): 1e6, np.dtype(np.float32): 2e3}
 _LEAST = {np.dtype(np.float64): -np.inf, np.dtype(np.float32): -87.0}
 _LARGE = 30_000  # entries of a tile from which machine code makes its exponents
 _NARROW = 160  # columns up to which the exponents are made together with the products
+_FAR = 1e30  # rates beyond this, or below its inverse, may leave float32 with the squares
+_RESOLVED = 1e3  # largest gamma |x|^2 for which products in float32 resolve the distances
 _PIECE = 128  # rows of a sparse block whose differences are taken together
 
 
@@ -51,9 +54,10 @@ class RBF(Kernel):
     gamma: float | str = "scale"
 
     products: ClassVar[bool] = True
-    """Its cost is that of products of rows, which dense rows make cheaper."""
     finite: ClassVar[bool] = True
-    """Between 0 and 1 for all rows of finite numbers."""
+    tabled: ClassVar[bool] = True
+    single: ClassVar[bool] = True
+    scikit_learn: ClassVar[str | None] = "rbf"
 
     def _check_settings(self) -> None:
         require_scale(self, "gamma")
@@ -94,6 +98,46 @@ class RBF(Kernel):
         """The number sigma, from gamma too."""
         return float(self.sigma) if self.sigma is not None else sqrt(0.5 / self.rate)
 
+    @property
+    def largest(self) -> float | None:
+        """1."""
+        return 1.0
+
+    def in_sklearn(self) -> dict[str, Any] | None:
+        """There it has gamma only."""
+        return {"kernel": self.scikit_learn, "gamma": self.rate}
+
+    def sampler(self, n_components: int, seed: int) -> Any:
+        """Cosines at random frequencies (Rahimi and Recht 2007)."""
+        from sklearn.kernel_approximation import RBFSampler
+
+        return RBFSampler(gamma=self.rate, n_components=n_components, random_state=seed)
+
+    def error_bound(self, rows: Rows) -> float:
+        """With that of gamma |x - z|^2 by |x|^2 + |z|^2 - 2 x.z; beyond _SAFE by differences."""
+        largest = float(rows.squares.max(initial=0.0)) * self.rate
+        share = min(largest, _SAFE[np.dtype(np.float64)]) if isfinite(largest) else 2.0
+        return super().error_bound(rows) + float(4 * (rows.d + 8) * U * share)
+
+    def single_error(self, A: Rows, B: Rows) -> float | None:
+        """Of rows that were not moved; with u = 2^-24 and R = gamma max |x|^2.
+
+        Exponent: entries rounded (8 u R), products (2 (d + 1) u R), squares (2 (d + 3) u R),
+        scaling and sums (20 u R). Where it is one product of rows with two more columns
+        (``Rows.lift``): a row s x is off by three roundings, so the distance of two by 24 u R at
+        most; squares are rounded once (2 u R); the product adds d + 2 terms whose sizes sum up to
+        4 R (4 (d + 2) u R). Either is less than (4 d + 48) u R, and what is below 2^-125 counts as
+        that. The exponential, and a coefficient that it is multiplied with: 10 u.
+        """
+        # A rate within the range keeps squares that underflow from mattering.
+        if not B.d or B.origin is not None or not 1 / _FAR <= self.rate <= _FAR:
+            return None
+        squares = max(float(A.squares.max()), float(B.squares.max()))
+        largest = squares * self.rate * (1 + 4 * (A.d + 4) * U32)
+        if not largest <= _RESOLVED:
+            return None
+        return float(np.expm1((4 * A.d + 48) * U32 * largest)) + 10 * U32
+
     def prepare(self, rows: Rows) -> None:
         """Squared norms, bits where there are two values only, and columns for the exponents."""
         _ = rows.squares
@@ -108,7 +152,7 @@ class RBF(Kernel):
         return self.tile(A, B, None)
 
     def tile(self, A: Rows, B: Rows, out: Array | None) -> Array:
-        """The same in ``out``, where that can be, or in a new array."""
+        """By bits, by powers of two, or by products of rows, whichever these rows allow."""
         large = A.n * B.n >= _LARGE
         if large and A.codes is not None and B.codes is not None:
             out = np.empty((A.n, B.n), A.dtype) if out is None else out

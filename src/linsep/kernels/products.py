@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from linsep.errors import CapabilityError
 from linsep.kernels.base import WORDS, Kernel, fraction, number, require_scale, scale_of
 from linsep.kernels.rows import Rows, inner_products
+from linsep.numerics.rounding import U
 
 Array = NDArray[Any]
 
@@ -29,6 +30,10 @@ class Linear(Kernel):
     array([[ 5., 11.],
            [11., 25.]])
     """
+
+    linear: ClassVar[bool] = True
+    cheaper: ClassVar[str] = "LinearSVM, which is the same machine at linear cost"
+    scikit_learn: ClassVar[str | None] = "linear"
 
     def block(self, A: Rows, B: Rows) -> Array:
         """Inner products."""
@@ -76,6 +81,8 @@ class Polynomial(Kernel):
     coef0: float = 1.0
     gamma: float | str = 1.0
 
+    scikit_learn: ClassVar[str | None] = "poly"
+
     def _check_settings(self) -> None:
         number(self, "degree", low=1, whole=True)
         number(self, "coef0")
@@ -96,6 +103,10 @@ class Polynomial(Kernel):
         if self.resolved:
             return self
         return Polynomial(self.degree, self.coef0, scale_of(self.gamma, X))
+
+    def error_bound(self, rows: Rows) -> float:
+        """A power passes on the error of its base so many times."""
+        return float(8 * (rows.d + 16) * (1 + float(self.degree)) * U)
 
     def block(self, A: Rows, B: Rows) -> Array:
         """Powers of the inner products."""
@@ -145,6 +156,9 @@ class Sigmoid(Kernel):
     k: float | str = 1.0
     c: float = 0.0
 
+    scikit_learn: ClassVar[str | None] = "sigmoid"
+    renamed: ClassVar[dict[str, str]] = {"gamma": "k", "coef0": "c"}
+
     def _check_settings(self) -> None:
         require_scale(self, "k", any_sign=True)
         number(self, "c")
@@ -162,6 +176,19 @@ class Sigmoid(Kernel):
     def resolve(self, X: Any) -> Kernel:
         """Give the kernel with k as a number."""
         return self if self.resolved else Sigmoid(scale_of(self.k, X), self.c)
+
+    @property
+    def largest(self) -> float | None:
+        """1."""
+        return 1.0
+
+    def error_bound(self, rows: Rows) -> float:
+        """With that of k x.z + c, which tanh passes on; no more than 2, between -1 and 1."""
+        largest = float(rows.squares.max(initial=0.0))
+        if rows.origin is not None:
+            largest = 2 * (largest + float(rows.origin @ rows.origin))
+        error = 2 * (rows.d + 8) * U * (abs(float(self.k)) * largest + abs(float(self.c)))
+        return super().error_bound(rows) + (min(error, 2.0) if error == error else 2.0)
 
     def block(self, A: Rows, B: Rows) -> Array:
         """Tanh of the inner products."""

@@ -13,27 +13,31 @@ from linsep.kernels.histograms import ChiSquared, Hellinger, Intersection, Power
 from linsep.kernels.products import Linear, Polynomial, Sigmoid
 from linsep.kernels.user import Function, Precomputed
 
-# Names and what they stand for; those of scikit-learn's SVC have its parameters.
-KERNELS: dict[str, Kernel] = {
-    "linear": Linear(),
-    "poly": Polynomial(gamma="scale"),
-    "polynomial": Polynomial(gamma="scale"),
-    "rbf": RBF(),
-    "gaussian": RBF(),
-    "sigmoid": Sigmoid(k="scale"),
-    "intersection": Intersection(),
-    "chi2": ChiSquared(),
-    "hellinger": Hellinger(),
-    "precomputed": Precomputed(),
-}
+NAMED: dict[str, Kernel] = {}
+"""Names and what they stand for; those of scikit-learn's SVC have its parameters."""
+_KINDS: dict[str, type[Kernel]] = {}
+"""Classes that a model file may hold, by their names."""
 
-_CLASSES: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        ChiSquared, Constant, Hellinger, Intersection, Linear, Polynomial, PowerMean, Precomputed,
-        Product, RBF, Scaled, Sigmoid, Sum,
-    )
-}  # fmt: skip
+
+def register(kind: type[Kernel], **named: Kernel) -> None:
+    """Let model files hold kernels of a class, and give names to some of them."""
+    _KINDS[kind.__name__] = kind
+    NAMED.update(named)
+
+
+register(Linear, linear=Linear())
+register(Polynomial, poly=Polynomial(gamma="scale"), polynomial=Polynomial(gamma="scale"))
+register(RBF, rbf=RBF(), gaussian=RBF())
+register(Sigmoid, sigmoid=Sigmoid(k="scale"))
+register(Intersection, intersection=Intersection())
+register(ChiSquared, chi2=ChiSquared())
+register(Hellinger, hellinger=Hellinger())
+register(Precomputed, precomputed=Precomputed())
+register(PowerMean)
+register(Constant)
+register(Sum)
+register(Product)
+register(Scaled)
 
 
 def as_kernel(spec: Any, X: Any = None, *, warn: bool = True) -> Kernel:
@@ -62,10 +66,10 @@ def as_kernel(spec: Any, X: Any = None, *, warn: bool = True) -> Kernel:
     if isinstance(spec, Kernel):
         kernel = spec
     elif isinstance(spec, str):
-        if spec not in KERNELS:
-            names = ", ".join(map(repr, KERNELS))
+        if spec not in NAMED:
+            names = ", ".join(map(repr, NAMED))
             raise SettingError(f"kernel is {spec!r}; give one of {names}, or a kernel object.")
-        kernel = KERNELS[spec].clone()
+        kernel = NAMED[spec].clone()
     elif isinstance(spec, type) and issubclass(spec, Kernel):
         raise SettingError(
             f"kernel is the class {spec.__name__}; give an object: {spec.__name__}()."
@@ -85,6 +89,27 @@ def as_kernel(spec: Any, X: Any = None, *, warn: bool = True) -> Kernel:
             stacklevel=2,
         )
     return kernel
+
+
+def from_sklearn(name: str, **settings: Any) -> Kernel:
+    """Give the kernel that scikit-learn or LIBSVM call so; settings it does not have are left."""
+    kernel = as_kernel(name, warn=False)
+    ours = {kernel.renamed.get(key, key): value for key, value in settings.items()}
+    return kernel.set_params(**{k: v for k, v in ours.items() if k in kernel.get_params()})
+
+
+def is_given(spec: Any) -> bool:
+    """Whether a kernel asked for, by name or as an object, takes rows of a Gram matrix."""
+    return bool(getattr(_asked(spec), "given", False))
+
+
+def is_nonnegative(spec: Any) -> bool:
+    """Whether it takes rows without negative entries only."""
+    return bool(getattr(_asked(spec), "nonnegative", False))
+
+
+def _asked(spec: Any) -> Any:
+    return NAMED.get(spec, spec) if isinstance(spec, str) else spec
 
 
 def _matrix(X: Any) -> Any:
@@ -107,15 +132,12 @@ def from_dict(values: Any) -> Kernel:
     """
     if not isinstance(values, dict) or not isinstance(values.get("type"), str):
         raise ModelError(f"a kernel is an object with its name as 'type', not {values!r:.80}.")
-    kind = _CLASSES.get(values["type"])
+    kind = _KINDS.get(values["type"])
     if kind is None:
         raise ModelError(f"the kernel {values['type']!r:.60} is not known.")
     rest = {key: value for key, value in values.items() if key != "type"}
-    if values["type"] == "PowerMean" and rest.get("p") == "-inf":
-        rest["p"] = float("-inf")
     parts = {k: from_dict(v) if isinstance(v, dict) else v for k, v in rest.items()}
     try:
-        kernel: Kernel = kind(**parts)
+        return kind.from_plain(parts)
     except (TypeError, SettingError) as error:
         raise ModelError(f"the kernel {values['type']} cannot be read: {error}") from error
-    return kernel

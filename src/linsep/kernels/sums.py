@@ -69,8 +69,7 @@ def signed_sums(
     if not first[:cut].all():
         order = np.argsort(~first, kind="stable")
         left, size = B.take(order), size[order]
-    tables: Any = getattr(kernel, "by_table", None)
-    if tables is not None and A.codes is not None and left.codes is not None:
+    if kernel.tabled and A.codes is not None and left.codes is not None:
         one, two = _by_tables(kernel, A, left, size, cut)
     else:
         one, two = _by_tiles(kernel, A, left, size.astype(A.dtype), cut)
@@ -98,16 +97,15 @@ def _by_tiles(kernel: Kernel, A: Rows, B: Rows, size: NDArray[Any], cut: int) ->
     step = min(_LONGEST, _STEP * _NARROW // strip // _UNIT * _UNIT) if few else _STEP
     pieces = [(r, B.slice(r, min(r + step, B.n)), size[r : r + step]) for r in range(0, B.n, step)]
     lanes = min(4, len(pieces)) if few else 1
-    sums, powers = np.zeros((lanes, 2, A.n)), getattr(kernel, "powers", None)
+    sums = np.zeros((lanes, 2, A.n))
 
     def part(lane: int, at: int) -> None:
         end = min(at + strip, A.n)
         right, some = A.slice(at, end), np.empty(end - at, A.dtype)
         own = sums[lane, :, at:end]
         for r, rows, sizes in pieces[lane::lanes]:
-            values, add = None, add_gaussians
-            if powers is not None:
-                values = powers(rows, right, scratch(rows.n, right.n, A.dtype))
+            add = add_gaussians
+            values = kernel.powers(rows, right, scratch(rows.n, right.n, A.dtype))
             if values is None:
                 values, add = tile_of(kernel, rows, right), add_tile
             args = values, sizes, some, own[0], own[1], max(0, cut - r)
@@ -127,8 +125,7 @@ def _even(n: int, most: int) -> int:
 
 def tile_of(kernel: Kernel, A: Rows, B: Rows) -> NDArray[Any]:
     """Kernel values, in memory of the thread that is used again for the next tile."""
-    tile = getattr(kernel, "tile", None)
-    values = kernel.block(A, B) if tile is None else tile(A, B, scratch(A.n, B.n, A.dtype))
+    values = kernel.tile(A, B, scratch(A.n, B.n, A.dtype))
     return values if values.flags.c_contiguous else np.ascontiguousarray(values)
 
 
@@ -168,7 +165,7 @@ def _all(kernel: Kernel, jobs: list[Any], size: int) -> None:
 
 def short_rows(kernel: Any, matrix: Any, kind: np.dtype[Any]) -> Any:
     """The matrix; dense where it is short and the kernel takes products of rows."""
-    if isinstance(matrix, np.ndarray) or not getattr(kernel, "products", False):
+    if isinstance(matrix, np.ndarray) or not kernel.products:
         return matrix
     n, d = matrix.shape
     if n * d <= _FILLED * matrix.nnz and n * d * kind.itemsize <= _BYTES:

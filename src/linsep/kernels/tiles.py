@@ -69,7 +69,7 @@ def _tile(
             np.fill_diagonal(values, kernel._diagonal(A))
     if not np.isfinite(values).all():
         i, j = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
-        raise DataError(unusable(kernel, values[i, j], lo + i, at + j))
+        raise DataError(kernel.unusable(values[i, j], lo + i, at + j))
     out[lo:hi, at:end] = values
     if mirror and lo != at:
         out[at:end, lo:hi] = values.T
@@ -120,16 +120,6 @@ def require_nonnegative(kernel: object, matrix: Any, X: Any) -> None:
             f"{kernel!r} compares histograms, whose entries are >= 0, but {found}; give counts "
             "or frequencies, or use RBF."
         )
-
-
-def unusable(kernel: object, value: Any, i: int, j: int) -> str:
-    """What to say of a kernel value that is not finite."""
-    if np.isnan(value) and type(kernel).__name__ == "Function":
-        return f"{kernel!r} of rows {i} and {j} is nan; a kernel gives a finite number."
-    return (
-        f"{kernel!r} of rows {i} and {j} is too large for {np.asarray(value).dtype}; scale X, "
-        "for example with sklearn.preprocessing.MaxAbsScaler."
-    )
 
 
 # -- The rows that a verdict about a kernel looks at: all, or some drawn by a seed ----------------

@@ -109,6 +109,12 @@ class Function(Kernel):
         one = Rows(np.array([x])), Rows(np.array([z]))
         return arb(float(self.block(*one)[0, 0]))
 
+    def unusable(self, value: Any, i: int, j: int) -> str:
+        """What to say of a value that is not finite: nan is the function's own doing."""
+        if np.isnan(value):
+            return f"{self!r} of rows {i} and {j} is nan; a kernel gives a finite number."
+        return super().unusable(value, i, j)
+
     def to_dict(self) -> dict[str, Any]:
         """Refuse: a model file holds no code."""
         raise ModelError(

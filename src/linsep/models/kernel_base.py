@@ -16,8 +16,9 @@ from linsep.core.problem import Problem
 from linsep.core.status import Status
 from linsep.errors import DataError, ModelError, SettingError
 from linsep.formats.linear import _classes_in, _classes_out
-from linsep.kernels import Kernel, Precomputed, as_kernel, from_dict
+from linsep.kernels import Kernel, as_kernel, from_dict
 from linsep.kernels.rows import Rows
+from linsep.kernels.spec import is_given, is_nonnegative
 from linsep.kernels.sums import short_rows, weighted_sums
 from linsep.models.calibration import Calibrated
 from linsep.models.checked import checked_problem
@@ -57,9 +58,7 @@ class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
 
     @property
     def _precomputed(self) -> bool:
-        return isinstance(self.kernel, Precomputed) or (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
+        return is_given(self.kernel)
 
     def _resolved(self, problem: Problem, sample_weight: Any = None) -> Any:
         """The kernel with numbers for all its parameters."""
@@ -80,9 +79,7 @@ class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
                 f"{self.kernel!r}, so set it there."
             )
         kernel = as_kernel(self.kernel, warn=False)
-        if "k" in kernel.get_params():  # tanh(k x.z + c), by the names of scikit-learn
-            given = {{"gamma": "k", "coef0": "c"}.get(k, k): v for k, v in given.items()}
-        return kernel.set_params(**given)
+        return kernel.set_params(**{kernel.renamed.get(k, k): v for k, v in given.items()})
 
     def _seed(self) -> int:
         """One seed a fit; None is 0, so that a fit gives the same bits every time."""
@@ -129,10 +126,7 @@ class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._precomputed
-        kernel = self.kernel
-        tags.input_tags.positive_only = bool(getattr(kernel, "nonnegative", False)) or (
-            isinstance(kernel, str) and kernel in ("intersection", "chi2", "hellinger")
-        )
+        tags.input_tags.positive_only = is_nonnegative(self.kernel)
         return tags
 
 
@@ -188,7 +182,7 @@ def sure_sums(kernel: Any, X: Any, vectors: Any, coef: Array, offset: Array) -> 
     Rows with a value whose sign float32 cannot tell are computed in float64; of three classes and
     more only where no class is known to win against all others.
     """
-    if X.shape[0] * vectors.shape[0] < WORTH or type(kernel).__name__ != "RBF":
+    if X.shape[0] * vectors.shape[0] < WORTH or not kernel.single:
         return kernel_sums(kernel, X, vectors, coef) + offset
     right = _rows(kernel, vectors, np.float32)
     out = np.empty((X.shape[0], coef.shape[1]))

@@ -168,17 +168,13 @@ def _resized(pipeline: Pipeline, wanted: int, n: int, *, copy: bool = True) -> P
 
 
 def _pipeline(svm: KernelSVM, kernel: Any, method: str, n_components: int, seed: int) -> Pipeline:
-    name = type(kernel).__name__
-    if method == "random-features" and name == "RBF":
-        lift: Any = RBFSampler(gamma=kernel.rate, n_components=n_components, random_state=seed)
+    random = kernel.sampler(n_components, seed) if method == "random-features" else None
+    if random is not None:
+        lift: Any = random
     elif method == "nystroem" and not kernel.given:
-        known: dict[str, dict[str, Any]] = {
-            "RBF": {"kernel": "rbf", "gamma": getattr(kernel, "rate", None)},
-            "Polynomial": {"kernel": "poly", **kernel.get_params()},
-            "Linear": {"kernel": "linear"},
-        }
+        known = kernel.in_sklearn()
         size = {"n_components": n_components, "random_state": seed}
-        lift = Nystroem(**size, **known[name]) if name in known else KernelMap(kernel, **size)
+        lift = KernelMap(kernel, **size) if known is None else Nystroem(**size, **known)
     elif method not in ("nystroem", "random-features"):
         raise SettingError(f"method is {method!r}; give 'nystroem' or 'random-features'.")
     elif kernel.given:

@@ -88,21 +88,12 @@ def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> No
     words = (
         f"a kernel machine of {n} rows: up to {n:,} x {n:,} kernel values of {problem.d} features "
         f"({need:,.0f} MB; {how}), and the time grows with the square of the rows. Cheaper: "
-        f"{_cheaper(kernel)}, or fewer rows."
+        f"{kernel.cheaper}, or fewer rows."
     )
     if verbose:
         print(words, file=sys.stderr)
     else:
         warnings.warn(words, CostWarning, stacklevel=4)
-
-
-def _cheaper(kernel: Any) -> str:
-    name = type(kernel).__name__
-    if name == "Linear":
-        return "LinearSVM, which is the same machine at linear cost"
-    if name in ("Intersection", "ChiSquared", "Hellinger", "PowerMean"):
-        return "AdditiveSVM, which is the same rule at linear cost"
-    return "sklearn.kernel_approximation.Nystroem in a pipeline with LinearSVM"
 
 
 def words_of(C: float, kernel: Any, free: bool, convex: bool) -> str:

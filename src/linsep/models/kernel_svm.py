@@ -269,7 +269,7 @@ class KernelDeciding(KernelClassifier):
     @property
     def pair_coef_(self) -> NDArray[np.float64]:
         """Weights of the plane of each pair of classes; exists for the linear kernel only."""
-        if type(getattr(self, "kernel_", None)).__name__ != "Linear":
+        if not getattr(getattr(self, "kernel_", None), "linear", False):
             raise AttributeError("weights exist after a fit with the linear kernel only")
         dual = self.dual_coef_
         if len(self.classes_) > 2:
@@ -559,8 +559,8 @@ def _gap_words(model: Any, gap: Any, status: Status) -> str:
             f"The conditions of optimality are violated by {gap.violation:.3g}; tol asks for "
             f"{model.tol:.3g}. Raise max_iter or time_limit."
         )
-    linear = type(model._kernel).__name__ == "Linear"
-    other = "; LinearSVM is the same machine and takes them as they are" if linear else ""
+    same = model._kernel.linear
+    other = "; LinearSVM is the same machine and takes them as they are" if same else ""
     return begin + (
         f"The objective {gap.objective:.6g} is proved to be within "
         f"{percent(gap.relative_gap, 3)} of the best possible one; tol asks for "

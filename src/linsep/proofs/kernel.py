@@ -205,18 +205,12 @@ def _violation(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> flo
 # most rows at a third of the cost; the others, and |w|^2, are computed in float64, where of the
 # symmetric matrix of the support vectors one half is enough.
 #
-# Errors of exp(-g |x - z|^2) in float32, with u = 2^-24 and R = g max |x|^2. Exponent: entries
-# rounded (8 u R), products (2 (d + 1) u R), squares (2 (d + 3) u R), scaling and sums (20 u R).
-# Where the exponent is one product of rows with two more columns (kernels/rows.py): a row s x
-# is off by three roundings, so the distance of two by 24 u R at most; squares are rounded once (2
-# u R); the product adds d + 2 terms whose sizes sum up to 4 R (4 (d + 2) u R). Either is less
-# than (4 d + 48) u R, and what is below 2^-125 counts as that. Exponential and coefficient: 10 u.
-# All of them are relative, so they are a share of sum |c_j| K(x_j, x_i), which is summed too.
+# Errors of kernel values in float32 are relative (``Kernel.single_error``), so they are a share of
+# sum |c_j| K(x_j, x_i), which is summed too.
 
 
 WORTH = 4_000_000  # kernel values from which float32 pays
 _TINY = 1e-37  # exponentials below the range of float32
-_FAR = 1e30  # rates beyond this, or below its inverse, may leave float32 with the squares
 
 
 @dataclass(frozen=True)
@@ -239,9 +233,7 @@ def rough_sums(
     groups are rows with the columns that are wanted of them; without it all are.
     """
     used = np.flatnonzero(coef.any(axis=1))
-    if values.kernel is None or values.n * len(used) < WORTH:
-        return None
-    if not bounded(values.kernel, values.prepared(np.float32)):
+    if values.kernel is None or not values.kernel.single or values.n * len(used) < WORTH:
         return None
     if groups is None:
         # of one machine the support vectors need float64 in any case
@@ -284,10 +276,10 @@ def stored_sums(
 
     Row slots[k] of G, made by ``values``, has the coefficient coef[k].
     """
-    if values.kernel is None or G.dtype != np.float32:
+    if values.kernel is None or not values.kernel.single or G.dtype != np.float32:
         return None
     rows = values.prepared(np.float32)
-    share = _share_of_sums(values.kernel, rows, rows, 8) if bounded(values.kernel, rows) else None
+    share = _share_of_sums(values.kernel, rows, rows, 8)
     if share is None:
         return None
     sides = [(slots[side], np.abs(coef[side])) for side in (coef > 0, coef < 0)]
@@ -304,29 +296,15 @@ def stored_sums(
 
 def _share_of_sums(kernel: Any, A: Rows, B: Rows, terms: int) -> float | None:
     """Error of a sum of values that float32 adds up ``terms`` at a time, over that of sizes."""
-    if not bounded(kernel, B):
+    error = kernel.single_error(A, B)
+    if error is None:
         return None
-    squares = max(float(A.squares.max()), float(B.squares.max()))
-    largest = squares * float(kernel.rate) * (1 + 4 * (A.d + 4) * U32)
-    if not largest <= 1e3:  # products of rows do not resolve the distances
-        return None
-    share = float(np.expm1((4 * A.d + 48) * U32 * largest)) + 10 * U32 + B.n * 2.0**-52
-    share += (terms + 2) * U32
+    share = float(error + B.n * 2.0**-52 + (terms + 2) * U32)
     return share if share < 0.5 else None
 
 
 def _error(size: Array, share: float, coef: Array) -> Array:
     return np.asarray(size * (share / (1 - share)) + _TINY * np.abs(coef).sum(axis=0))
-
-
-def bounded(kernel: Any, rows: Rows) -> bool:
-    """Whether the errors of float32 are known: of Gaussians of rows that were not moved.
-
-    A rate within the range keeps squares that underflow from mattering, and is not one itself.
-    """
-    if type(kernel).__name__ != "RBF" or not rows.d or rows.origin is not None:
-        return False
-    return bool(1 / _FAR <= kernel.rate <= _FAR)
 
 
 def sums_of(
@@ -366,8 +344,8 @@ def roots(values: KernelValues, ids: Index, used: Index, convex: bool) -> Array:
     root = np.sqrt(np.maximum(values.diagonal(ids), 0.0))
     if convex or not len(ids):
         return np.asarray(root)
-    if type(values.kernel).__name__ == "Sigmoid":
-        return np.ones(len(ids))
+    if values.kernel is not None and values.kernel.largest is not None:
+        return np.full(len(ids), np.sqrt(values.kernel.largest))
     parts = (ids[at : at + _STEP] for at in range(0, len(ids), _STEP))
     largest = max(float(np.abs(values.block(part, used)).max(initial=0.0)) for part in parts)
     return np.maximum(root, np.sqrt(largest))
@@ -375,36 +353,9 @@ def roots(values: KernelValues, ids: Index, used: Index, convex: bool) -> Array:
 
 def entry_error(values: KernelValues) -> float:
     """Rounding of one kernel value in float64, as a share of root_i root_j."""
-    kernel = values.kernel
-    if kernel is None:
+    if values.kernel is None:
         return 0.0  # the numbers given are the kernel
-    d = values.matrix.shape[1]
-    params = kernel.get_params()
-    power = sum(abs(float(v)) for k, v in params.items() if k.endswith("degree"))
-    error = 8 * (d + 16) * (1 + power) * U
-    return float(error + sum(_argument_error(part, values, d) for part in _leaves(kernel)))
-
-
-def _leaves(kernel: Any) -> list[Any]:
-    parts = [v for v in kernel.get_params(deep=False).values() if hasattr(v, "gram")]
-    return [leaf for part in parts for leaf in _leaves(part)] if parts else [kernel]
-
-
-def _argument_error(kernel: Any, values: KernelValues, d: int) -> float:
-    """Of gamma |x - z|^2 by |x|^2 + |z|^2 - 2 x.z, where beyond 1e6 differences are taken instead;
-    and of k x.z + c, which tanh passes on."""
-    name = type(kernel).__name__
-    if name not in ("RBF", "Sigmoid"):
-        return 0.0
-    rows = values.prepared(np.float64)
-    largest = float(rows.squares.max(initial=0.0))
-    if name == "RBF":
-        largest *= float(kernel.rate)
-        return 4 * (d + 8) * U * min(largest, 1e6) if np.isfinite(largest) else 8 * (d + 8) * U
-    if rows.origin is not None:
-        largest = 2 * (largest + float(rows.origin @ rows.origin))
-    error = 2 * (d + 8) * U * (abs(float(kernel.k)) * largest + abs(float(kernel.c)))
-    return min(error, 2.0) if error == error else 2.0  # of values between -1 and 1
+    return float(values.kernel.error_bound(values.prepared(np.float64)))
 
 
 # -- Bounds of a small kernel machine in interval arithmetic, where float64 says too little -------

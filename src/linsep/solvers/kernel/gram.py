@@ -203,7 +203,7 @@ _LARGE = 4_000_000  # entries of a Gram matrix beyond the cache, where machine c
 
 def passing(values: KernelValues, dtype: Any) -> bool:
     """Whether kernel values are cheaper to make than to read: those of rows of bits."""
-    known = values.kernel is not None and type(values.kernel).__name__ == "RBF"
+    known = values.kernel is not None and values.kernel.tabled
     return bool(known and values.prepared(dtype).codes is not None)
 
 

@@ -225,7 +225,7 @@ class KernelMistakes:
 
     def seen(self, problem: Problem, state: KernelMistakesState) -> tuple[Array, Array, float]:
         """Values of the rows, the weights where the kernel is linear, and the offset."""
-        linear = type(self.kernel).__name__ == "Linear"
+        linear = self.kernel is not None and self.kernel.linear
         signed = self.current(problem, state)
         coef = np.asarray(problem.matrix.T @ signed) if linear else np.zeros(0)
         return problem.sign * state.scores, coef, state.b
