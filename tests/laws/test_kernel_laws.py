@@ -90,6 +90,7 @@ def test_an_ended_run_takes_no_further_step_and_looking_changes_nothing(name):
 @pytest.mark.parametrize("free", [True, False])
 def test_python_and_machine_code_agree_to_the_last_bit(name, free, monkeypatch):
     from linsep.core import compile as jit
+    from linsep.kernels.sums import add_rows
     from linsep.solvers.kernel import pairs as smo
 
     solver, classes = SOLVERS[name]
@@ -97,7 +98,7 @@ def test_python_and_machine_code_agree_to_the_last_bit(name, free, monkeypatch):
     for size in (1, 2**62):
         monkeypatch.setattr(jit, "_LARGE", size)
         monkeypatch.setattr(jit, "_PATIENCE", size)
-        for routine in (smo.solve_block, smo.solve_coordinates, smo.add_rows):
+        for routine in (smo.solve_block, smo.solve_coordinates, add_rows):
             monkeypatch.setattr(routine, "_ready", set())
         data = problem(classes, free, n=40)
         state = solver.init(data)
