@@ -3,10 +3,9 @@
 Problem   min 1/2 |w|^2 + sum c_i L(1 - y_i (w.x_i + b)), hinge or squared hinge
 Given     strictly positive alpha_i, slacks s_i = y f - 1 + xi_i, and xi_i (the squared hinge has
           xi_i = alpha_i / (2 c_i)); the optimum has alpha s = 0 and (c - alpha) xi = 0
-Update    Newton's method on these conditions with products mu instead of 0; all but w and b are
-          eliminated, which leaves (I + sum theta_i [x_i, 1] [x_i, 1]') dw = ..., with
-          1 / theta = s / alpha + xi / (c - alpha). Twice with one matrix: first for mu = 0, then
-          with the mu and the second order terms that this shows to be possible
+Update    a predictor-corrector step (numerics/interior.py) of alpha in its box, with multipliers s
+          and xi of its bounds; of its equations all but w and b are eliminated, which leaves
+          (I + sum theta_i [x_i, 1] [x_i, 1]') dw = ..., 1 / theta = s / alpha + xi / (c - alpha)
 Stop      (P - D) / P <= tol, D at alpha with the heavier class scaled down until y.alpha = 0
 Paper     Mehrotra 1992; Ferris and Munson 2003 for support vector machines. Ten to thirty steps
           for any C and any scale of the columns
@@ -28,11 +27,11 @@ from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.hinge import value
 from linsep.numerics.cholesky import Factor
+from linsep.numerics.interior import Point, Solve, predict_and_correct
 from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
 
-_SHORTER = 0.995  # of the way to the nearest bound
 _RIDGE = 1e-14  # share of the diagonal that keeps a factor from breaking down
 _BLOCK = 4096  # rows of a product with weights
 _IDLE = 30  # steps without progress after which rounding is blamed
@@ -156,58 +155,43 @@ class InteriorHinge:
     def _step(self, problem: Problem, state: InteriorState) -> None:
         A, cost = table_of(problem).rows, self.C * problem.weight
         hinge = self.loss == "hinge"
-        alpha, slack = state.alpha, state.slack
-        room = cost - alpha if hinge else cost
-        excess = state.excess if hinge else alpha * (0.5 / cost)
-        missing = 1.0 - state.values - excess + slack
-        wrong = alpha @ A
+        n, alpha = len(cost), state.alpha
         ridge = _ridge(problem, A.shape[1])
-        wrong -= ridge * state.w
-        theta = 1.0 / (slack / alpha + (excess / room if hinge else 0.5 / cost))
-        factor = _factor(_weighted(A, theta), ridge)
-        if factor is None:
-            state.status = Status.STALLED
-            return
+        wrong = alpha @ A - ridge * state.w
+        # the squared hinge has no upper bound, and a diagonal of its own
+        own = np.zeros(n) if hinge else 0.5 / cost
+        point = Point(
+            alpha,
+            state.slack,
+            state.excess if hinge else np.zeros(n),
+            cost if hinge else np.full(n, np.inf),
+        )
 
-        def direction(first: Array, second: Array) -> tuple[Array, ...]:
-            q = missing + first / alpha
-            if hinge:
-                q -= second / room
-            w = factor.solve(wrong + (theta * q) @ A)
-            change = A @ w
-            a = theta * (q - change)
-            x = (second + excess * a) / room if hinge else a
-            return w, change, a, (first - slack * a) / alpha, x
+        def factor(diagonal: Array) -> Solve | None:
+            theta = 1.0 / (diagonal + own)
+            system = _factor(_weighted(A, theta), ridge)
+            if system is None:
+                return None
 
-        def longest(a: Array, s: Array, x: Array) -> float:
-            most = max(float((-a / alpha).max()), float((-s / slack).max()))
-            if hinge:
-                most = max(most, float((a / room).max()), float((-x / excess).max()))
-            return 1.0 / most if most > 1.0 else 1.0
+            def solve(q: Array) -> tuple[Array, tuple[Array, Array]]:
+                w = system.solve(wrong + (theta * q) @ A)
+                change = A @ w
+                return theta * (q - change), (w, change)
 
-        size = len(alpha) * (1 + hinge)
-        done = alpha * slack, (room * excess if hinge else room)
-        mean = float(done[0].sum() + (done[1].sum() if hinge else 0.0)) / size
-        if not mean > 0.0:
-            state.status = Status.STALLED
-            return
-        _, _, a, s, x = direction(-done[0], -done[1])
-        t = longest(a, s, x)
-        left = float((alpha + t * a) @ (slack + t * s))
-        left += float((room - t * a) @ (excess + t * x)) if hinge else 0.0
-        target = (left / size / mean) ** 3 * mean
-        w, change, a, s, x = direction(target - done[0] - a * s, target - done[1] + a * x)
-        t = min(1.0, _SHORTER * longest(a, s, x))
+            return solve
+
+        mean = point.mean()
+        step = predict_and_correct(point, state.values - 1.0 + own * alpha, factor)
         state.idle = 0 if mean < _LESS * state.mean else state.idle + 1
         state.mean = min(mean, state.mean)
-        if not (t > _SHORTEST and np.isfinite(w).all()):
+        if step is None or not (step.length > _SHORTEST and np.isfinite(step.more[0]).all()):
             state.status = Status.STALLED
             return
-        state.w = state.w + t * w
-        state.values = state.values + t * change
-        state.alpha, state.slack = alpha + t * a, slack + t * s
+        state.w = state.w + step.length * step.more[0]
+        state.values = state.values + step.length * step.more[1]
+        state.alpha, state.slack = step.point.a, step.point.low
         if hinge:
-            state.excess = excess + t * x
+            state.excess = step.point.high
         self._bounds(problem, state, state.w, state.values, state.alpha)
 
     def _bounds(
