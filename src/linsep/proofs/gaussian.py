@@ -270,12 +270,12 @@ def log_det_below(found: Scatter, factor: Whitener) -> float:
     """A lower bound of ln|S| for the true second moments; -inf where there is none."""
     E, e, shift = _residue(factor, found)
     if not e < _NEAR:
-        try:
-            with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # a variance of 0 has no bound
+            try:
                 factor = whitener(found.matrix)
-        except np.linalg.LinAlgError:
-            return float("-inf")
-        E, e, shift = _residue(factor, found)
+            except np.linalg.LinAlgError:
+                return float("-inf")
+            E, e, shift = _residue(factor, found)
     if not e < 1:
         return float("-inf")
     low = -2 * _log_t(factor) + _trace_bounds(E) - shift - 0.5 * e * e / (1 - e)

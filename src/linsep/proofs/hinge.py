@@ -85,7 +85,9 @@ def feasible(
     problem: Problem, objective: Objective, cost: Array, alpha: Array
 ) -> tuple[Array, float]:
     """alpha in its box and balanced, and the relative error of its entries."""
-    if not np.isfinite(alpha.sum()):
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(alpha.sum())
+    if not finite:
         np.nan_to_num(alpha, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
     top = cost if objective.loss == "hinge" else np.inf
     np.clip(alpha, 0.0, top, out=alpha)

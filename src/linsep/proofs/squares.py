@@ -17,6 +17,7 @@ from linsep.core.status import Status
 from linsep.numerics.integers import integer_products, scaled_integers
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.certificate import Certificate, judge
+from linsep.proofs.gap import Gap, intercept_words
 from linsep.proofs.proof import Proof
 from linsep.rows.normal import (
     REACH,
@@ -31,6 +32,7 @@ from linsep.rows.normal import (
     weighted_lengths,
     weighted_squares,
 )
+from linsep.rows.planes import one_pass
 
 Array = NDArray[np.float64]
 
@@ -343,6 +345,64 @@ def _eigenvalue_below(M: Array, terms: int, slack: float = 0.0) -> float:
             continue
         return float(shift - rounding)
     return 0.0
+
+
+# -- A ridge: the same with a penalty -------------------------------------------------------------
+#
+# J = sum s_i r_i^2 + lam |w|^2 with r = t - X w - b. For any other weights w + p and any offset,
+# with g = lam w - X'S r, h = sum s_i r_i, n = sum s_i and m the weighted mean of the rows,
+#
+#     J(w + p, .) >= J(w, b) - h^2 / n - |g + h m|^2 / lam,
+#
+# since the residuals' change has a weighted mean of its own. The bound is taken at the best b.
+
+
+def ridge_gap(problem: Problem, a: Array, lam: float, offset: bool) -> Gap:
+    """Bounds for a binary ridge model with targets -1 and +1."""
+    a = np.asarray(a, dtype=np.float64)
+    w, b, s = a[:-1], float(a[-1]), problem.weight
+    with np.errstate(all="ignore"):  # what overflows proves nothing
+        now = one_pass(problem, a, np.zeros(problem.n))
+        whole = float(s.sum())
+        lengths = np.sqrt(float(s.max())) * now.columns * (1 + 4 * U)  # of columns of S^(1/2) X
+        residual = problem.sign * (1.0 - now.values)
+        # a residual is off by (d + 6) u (sum |x_ij w_j| + |b| + 1); taken together by columns
+        reach = float(np.abs(w) @ lengths) + (abs(b) + 1.0) * np.sqrt(whole)
+        off = (problem.d + 6) * U * 1.01 * reach
+        penalty, rounding = lam * float(w @ w), (problem.d + 16) * U
+        size = np.sqrt(float((s * residual * residual).sum())) * (1 + SUM) + off
+        high = (size * size + penalty) * (1 + rounding)
+        shift = float((s * residual).sum()) / whole if offset else -b
+        low = _ridge_below(problem, w, lam, residual - shift, off, lengths, offset)
+        low = low + penalty * (1 - rounding) if lam > 0 else 0.0
+        low -= 8 * U * (abs(low) + 2 * penalty)
+    high = float(high) if high == high else np.inf
+    low = max(low, 0.0) if np.isfinite(low) else 0.0
+    free = intercept_words("free" if offset else "none")
+    words = f"sum of squared distances to the targets -1, +1 + {lam:.6g} |w|^2; {free}"
+    return Gap.of(now.values, float(np.linalg.norm(w)), high, low, words)
+
+
+def _ridge_below(
+    problem: Problem, w: Array, lam: float, r: Array, off: float, lengths: Array, offset: bool
+) -> float:
+    """The least J less lam |w|^2, from below; residuals r are off by ``off`` taken together."""
+    s = problem.weight
+    whole = float(s.sum()) * (1 - SUM)
+    size = float(np.sqrt((s * r * r).sum()))
+    off += 2 * U * size  # for the shift of the residuals
+    least = max(size * (1 - SUM) - off, 0.0)
+    now = one_pass(problem, np.zeros(problem.d + 1), s * r * problem.sign)
+    length = float(np.linalg.norm(s * r)) * 1.01
+    slope = np.abs(lam * w - now.v) + 4 * U * (lam * np.abs(w) + np.abs(now.v))
+    slope += lengths * off + (now.terms + 4) * U * length * now.columns
+    left = 0.0
+    if offset:
+        left = abs(float((s * r).sum())) + 2 * SUM * float((s * np.abs(r)).sum())
+        left += np.sqrt(whole) * off * 1.01
+        slope += left / np.sqrt(whole) * lengths * 1.01
+    lost = left * left / whole + float(slope @ slope) / lam * (1 + (problem.d + 8) * U)
+    return least * least - lost - 8 * U * (least * least + lost)
 
 
 # -- Least squares in rational arithmetic: the minimiser itself, not a number near it -------------

@@ -38,8 +38,9 @@ from linsep.models.svm_choice import choose_solver, hard_machine, is_small
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.logistic import logistic_gap
-from linsep.proofs.penalties import l1_gap, ridge_gap
+from linsep.proofs.penalties import l1_gap
 from linsep.proofs.rivals import rivals_gap
+from linsep.proofs.squares import ridge_gap
 
 Array = NDArray[np.float64]
 
