@@ -26,7 +26,7 @@ from linsep.core.status import Status
 from linsep.core.words import misplaced
 from linsep.data.files import fetch
 from linsep.errors import ModelError, SettingError
-from linsep.models.logistic_regression import log_likelihoods
+from linsep.models.logistic_regression import log_likelihood, null_log_likelihood
 
 
 def run(args: Namespace) -> int:
@@ -526,7 +526,10 @@ def refuted_likelihood(problem: Problem, model: Any, found: Any) -> list[str]:
     if not hasattr(model, "null_log_likelihood_"):
         return []
     wrong = []
-    known = log_likelihoods(problem, found.objective, model.coef_, model._cost)
+    known = {
+        "log_likelihood_": log_likelihood(found.objective, model.coef_, model._cost),
+        "null_log_likelihood_": null_log_likelihood(problem),
+    }
     for name, value in known.items():
         told = getattr(model, name, None)
         if not (isinstance(told, float) and abs(told - value) <= 1e-6 * abs(value) + 1e-9):

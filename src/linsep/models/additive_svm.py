@@ -6,23 +6,17 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.core import drive
-from linsep.core.checkpoint import load_checkpoint
-from linsep.core.drive import Limits, Moment, Outcome
-from linsep.core.lanes import one_blas_thread
+from linsep.core.drive import Moment, Outcome
 from linsep.core.problem import Problem, each_against_rest
-from linsep.core.protocol import Witness
+from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.errors import DataError, GapWarning, ModelError, SettingError
@@ -31,24 +25,35 @@ from linsep.kernels import Additive
 from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
 from linsep.kernels.tiles import negative_entry
 from linsep.losses.hinge import best_stretch
-from linsep.models.calibration import Calibrated
-from linsep.models.callbacks import CallbackBridge, observers_of, with_callbacks
-from linsep.models.checked import checked_problem, overflow_words
-from linsep.models.params import (
+from linsep.models.base import Classifier
+from linsep.models.fit import (
+    Answer,
     Check,
-    boolean,
+    Run,
     check_params,
     either,
     jobs,
     none,
     number,
     one_of,
-    seed_of,
+    overflow_words,
+    read_problem,
+    row_weights,
+    threads_of,
+    warn,
 )
+from linsep.models.linear_svm import LinearSVM
 from linsep.proofs.additive import additive_gap, belong, scores_and_errors, squared_lengths
 from linsep.proofs.gap import Gap
 from linsep.solvers.kernel.additive import AdditiveSMO
 from linsep.solvers.one_vs_rest import OneVsRest
+
+Array = NDArray[np.float64]
+
+_LARGEST = 1e100
+_LEAST = 6144  # rows that a working set of two classes may have
+_SHOWN = 6  # features in a summary
+
 
 # -- What the parameter ``kernel`` of AdditiveSVM may be, and what its rows must be ---------------
 
@@ -105,280 +110,26 @@ def require_nonnegative(matrix: Any, kernel: Any, names: Any, who: str) -> None:
         )
 
 
-# -- How a fit of AdditiveSVM runs: the checks before it, the run, and what is kept of it ---------
-
-
-_LARGEST = 1e100
-_PREDICTING = ("function_", "intercept_", "classes_", "n_features_in_")
-
-
-class AdditiveRun(Calibrated, CallbackSupportMixin):
-    """Methods of AdditiveSVM that train."""
-
-    kernel: Any
-    C: float
-    tol: float
-    max_iter: int
-    time_limit: float | None
-    class_weight: Any
-    random_state: Any
-    verbose: int
-    callbacks: Any
-    status_: Status
-    certificate_: Gap
-    outcome_: Outcome[Any]
-    n_iter_: int
-    _rounding: float
-
-    _checks: ClassVar[dict[str, Check]] = {
-        "kernel": kernel_of,
-        "C": Check(lambda v: number(0, above=True).test(v) and v < np.inf, "a finite number > 0"),
-        "tol": number(0, above=True),
-        "max_iter": number(1, whole=True),
-        "time_limit": either(none, number(0)),
-        "warm_start": boolean,
-        "n_jobs": jobs,
-    }
-
-    @with_callbacks
-    def resume(
-        self, X: Any, y: ArrayLike, checkpoint: Any, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Go on with a fit that was stopped, from the file its checkpoints were written to."""
-        with one_blas_thread():
-            problem = self._problem(X, y, sample_weight)
-            if power_of(self.kernel) == 0.0:
-                raise ModelError("kernel='hellinger' writes no checkpoints; start the fit afresh.")
-            state = load_checkpoint(checkpoint, problem, smo_solver(self, problem))
-            self._run(problem, X, y, state)
-            return self._calibrate(X, y, sample_weight)
-
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
-        check_params(self, self._checks | self._calibration_check())
-        problem = checked_problem(self, X, y, sample_weight)
-        require_nonnegative(problem.matrix, self.kernel, problem.feature_names, type(self).__name__)
-        data = problem.matrix.data if problem.sparse else problem.matrix
-        if data.size and float(data.max()) > _LARGEST:
-            raise DataError(
-                f"X reaches {float(data.max()):.3g}, too large for sums; scale the columns, for "
-                "instance with sklearn.preprocessing.MaxAbsScaler."
-            )
-        return problem
-
-    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> None:
-        power = power_of(self.kernel)
-        observers = observers_of(self)  # sets the callbacks that the bridge looks for
-        bridge = CallbackBridge(self, X, y, partial(present, power), _PREDICTING)
-        observers.append(bridge)
-        if power == 0.0:
-            fitted = fit_hellinger(self, problem, observers)
-        else:
-            limits = Limits(steps=self.max_iter, seconds=self.time_limit)
-            fitted = fit_smo(self, problem, power, state, limits, observers, drive)
-        self._keep(problem, fitted)
-        bridge.close()
-        self._warn(problem)
-
-    def _proof(self, problem: Problem, fitted: Fitted) -> Gap:
-        return additive_gap(
-            problem, fitted.function, fitted.offsets, np.abs(fitted.dual), float(self.C),
-            kernel_name(self.kernel),
-        )  # fmt: skip
-
-    def _keep(self, problem: Problem, fitted: Fitted) -> None:
-        outcome = fitted.outcome
-        certificate = self._proof(problem, fitted)
-        if certificate.relative_gap > self.tol and outcome.status is not Status.DIVERGED:
-            longer = stretched(problem, fitted, float(self.C))
-            other = self._proof(problem, longer)
-            if other.relative_gap < certificate.relative_gap:
-                fitted, certificate = longer, other
-        support = np.flatnonzero(fitted.dual.any(axis=0))
-        index = problem.row_index
-        self.classes_ = problem.classes
-        self.function_ = fitted.function
-        self.intercept_ = fitted.offsets
-        self.support_ = support if index is None else index[support]
-        self.dual_coef_ = fitted.dual[:, support]
-        self._n_fitted, self._C_fitted = problem.n, float(self.C)
-        self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
-        self.n_updates_ = int(outcome.state.n_updates)
-        self.status_ = certificate.settle(outcome.status, self.tol)
-        self.certificate_ = certificate
-        self.solver_used_ = fitted.words
-        self.outcome_ = outcome
-        missed = not self.status_.ok
-        self._rounding = rounding_of(problem, fitted, float(self.C)) if missed else 0.0
-
-    def _warn(self, problem: Problem) -> None:
-        status, gap = self.status_, self.certificate_
-        if status is Status.DIVERGED:
-            raise DataError(overflow_words(problem))
-        if status.ok or self.outcome_.interrupted:
-            return
-        warnings.warn(
-            f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). The objective "
-            f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
-            f"best possible one; tol asks for {percent(self.tol, 3)}. {self._advice()}",
-            GapWarning,
-            stacklevel=5,
-        )
-
-    def _advice(self) -> str:
-        """What would help."""
-        gap, rounding = self.certificate_, self._rounding
-        if 2 * rounding > gap.objective - gap.lower_bound:
-            return (
-                f"C = {self.C:g} multiplies the rounding errors of the scores: {rounding:.3g} of "
-                "the objective is more than double precision can prove. A smaller C, or a "
-                f"tol of {max(2.0 * gap.relative_gap, self.tol):.2g}, has a proof."
-            )
-        if self.status_ is Status.STALLED:
-            return "A smaller C, or columns on a smaller scale, make the problem easier."
-        return "Raise max_iter or time_limit, or lower C."
-
-    def _seed(self) -> int:
-        return seed_of(self.random_state)
-
-
-# -- What an additive machine says: its functions, its proof for given rows, its summary ----------
-
-
-Array = NDArray[np.float64]
-
-_SHOWN = 6
-
-
-class AdditiveFacts:
-    """Methods of a fitted machine beside fit and predict."""
-
-    function_: AdditiveFunction
-
-    def feature_function(self, k: Any, x: ArrayLike | None = None) -> tuple[Array, Array]:
-        """h_k as points: f(x) = sum_k h_k(x_k) + b.
-
-        Parameters
-        ----------
-        k : int or str
-            Number or name of the feature.
-        x : array, optional
-            Where to evaluate it, values >= 0. Without it, 0 and the values of the support
-            vectors; for the intersection kernel h_k is straight between them, and constant
-            after the last.
-
-        Returns
-        -------
-        x : array of shape (m,)
-        h : array of shape (m,) for two classes, (m, n_classes) for more
-        """
-        me: Any = self
-        check_is_fitted(me)
-        k = _feature(me, k)
-        function = self.function_
-        own = slice(function.start[k], function.start[k + 1])
-        at = np.append(0.0, function.values[own]) if x is None else np.ravel(np.asarray(x, float))
-        if not (np.isfinite(at).all() and (at >= 0).all()):
-            raise SettingError(f"x holds {at[~(at >= 0)][:1]}; h_k is defined for numbers >= 0.")
-        values, coef = function.values[own], function.coef[own]
-        one = AdditiveFunction(function.power, np.array([0, len(values)]), values, coef)
-        h = one.scores(at[:, None])
-        return at, h[:, 0] if h.shape[1] == 1 else h
-
-    def feature_ranges(self) -> Array:
-        """How much each feature can move the score: max h_k - min h_k over 0 and the support.
-
-        Shape (d,) for two classes, (n_classes, d) for more.
-        """
-        me: Any = self
-        check_is_fitted(me)
-        function = self.function_
-        h = function.at_slots()
-        high, low = np.zeros((function.d, h.shape[1])), np.zeros((function.d, h.shape[1]))
-        feature = np.repeat(np.arange(function.d), np.diff(function.start))
-        np.maximum.at(high, feature, h)
-        np.minimum.at(low, feature, h)
-        out = (high - low).T
-        return out[0] if len(out) == 1 else out
-
-    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Gap:
-        """The proof again, from these rows: what ``linsep.certify`` gives."""
-        me: Any = self
-        check_is_fitted(me)
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        if X.shape[1] != me.n_features_in_:
-            raise ModelError(
-                f"X has {count(X.shape[1], 'feature')}, the model {me.n_features_in_}."
-            )
-        require_nonnegative(X, me.kernel, None, type(me).__name__)
-        y = np.asarray(y)
-        n = X.shape[0]
-        problem = Problem(X, y, sample_weight=me._weights(y, sample_weight))
-        if list(problem.classes) != list(me.classes_):
-            raise ModelError(
-                f"the labels are {problem.classes.tolist()}, the model's {me.classes_.tolist()}; "
-                "a proof needs the rows that were trained on."
-            )
-        dual = np.zeros((len(me.dual_coef_), n))
-        inside = me.support_ < n
-        dual[:, me.support_[inside]] = me.dual_coef_[:, inside]
-        if problem.row_index is not None:
-            dual = dual[:, problem.row_index]
-        if not belong(problem, self.function_, dual):
-            dual[:] = 0.0  # other rows, or an altered file: they prove nothing
-        return additive_gap(
-            problem, me.function_, me.intercept_, np.abs(dual), float(me.C),
-            kernel_name(me.kernel),
-        )  # fmt: skip
-
-    def summary(self) -> str:
-        """What was fitted, why it stopped, and what is proved about it, in words."""
-        me: Any = self
-        check_is_fitted(me)
-        gap, outcome = me.certificate_, getattr(me, "outcome_", None)
-        lines = [
-            f"{type(me).__name__}: {me.status_.value}",
-            f"  algorithm   {me.solver_used_}",
-            f"  minimised   {gap.words}",
-            f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
-            f"  proved      within {percent(gap.relative_gap)} of the best possible",
-            f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
-            f"  support     {count(len(me.support_), 'vector')}, "
-            f"{count(len(self.function_.values), 'value')} in {count(self.function_.d, 'feature')}",
-            *self._strongest(),
-        ]
-        if outcome is not None:
-            passes = count(outcome.passes, "pass", spec=".4g")
-            work = f"{count(outcome.steps, outcome.unit)}, {passes}"
-            lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
-        return "\n".join(lines)
-
-    def _strongest(self) -> list[str]:
-        """The features that move the score most."""
-        me: Any = self
-        ranges = np.atleast_2d(self.feature_ranges()).max(axis=0)
-        names = getattr(me, "feature_names_in_", None)
-        order = [int(k) for k in np.argsort(-ranges)[:_SHOWN] if ranges[k] > 0]
-        words = [f"{f'x{k + 1}' if names is None else names[k]} {ranges[k]:.4g}" for k in order]
-        return [f"  features    {', '.join(words)} (largest change of the score)"] if words else []
-
-
-def _feature(model: Any, k: Any) -> int:
-    names = getattr(model, "feature_names_in_", None)
-    if isinstance(k, str):
-        found: Any = [] if names is None else np.flatnonzero(np.asarray(names) == k)
-        if not len(found):
-            raise SettingError(f"there is no feature {k!r}; give its number, or a name of fit.")
-        return int(found[0])
-    d = int(model.n_features_in_)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not -d <= k < d:
-        raise SettingError(f"there is no feature {k!r}; give a number from 0 to {d - 1}.")
-    return int(k) % d
-
-
 # -------------------------------------------------------------------------------------------------
 
 
-class AdditiveSVM(AdditiveFacts, AdditiveRun, ClassifierMixin, BaseEstimator):
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit leaves: the functions, the offsets and y alpha of all rows."""
+
+    function: AdditiveFunction
+    offsets: Array
+    dual: Array
+
+
+@dataclass(frozen=True)
+class AdditiveAnswer(Answer):
+    """The machine as functions of single features."""
+
+    fitted: Fitted
+
+
+class AdditiveSVM(Classifier):
     """Support vector machine for histograms, at cost linear in rows and features.
 
     The kernel is a sum over features of a mean of two numbers >= 0,
@@ -458,6 +209,14 @@ class AdditiveSVM(AdditiveFacts, AdditiveRun, ClassifierMixin, BaseEstimator):
     (['a', 'b'], 'CERTIFIED')
     """
 
+    _checks: ClassVar[dict[str, Check]] = {
+        "kernel": kernel_of,
+        "C": Check(lambda v: number(0, above=True).test(v) and v < np.inf, "a finite number > 0"),
+        "tol": number(0, above=True),
+        "n_jobs": jobs,
+    }
+    _own_threads: ClassVar[bool] = True
+    _predicting: tuple[str, ...] = ("function_", "intercept_", "classes_", "n_features_in_")
     fit_intercept: ClassVar[bool] = True
     loss: ClassVar[str] = "hinge"
 
@@ -492,29 +251,161 @@ class AdditiveSVM(AdditiveFacts, AdditiveRun, ClassifierMixin, BaseEstimator):
         self.calibrate_cv = calibrate_cv
         self.n_jobs = n_jobs
 
-    @with_callbacks
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train on X and y.
+    # -- fit --------------------------------------------------------------------------------
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Entries >= 0: counts, frequencies, intensities.
-        y : array of shape (n_samples,)
-            Any labels, two classes or more.
-        sample_weight : array of shape (n_samples,), optional
-            Non-negative; a row of weight s counts as s rows.
+    def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+        self._check_settings()
+        problem = read_problem(self, X, y, sample_weight)
+        require_nonnegative(problem.matrix, self.kernel, problem.feature_names, type(self).__name__)
+        return problem
 
-        Returns
-        -------
-        self
-        """
-        with one_blas_thread():
-            problem = self._problem(X, y, sample_weight)
-            self._run(problem, X, y)
-            return self._calibrate(X, y, sample_weight)
+    def _guard(self, problem: Problem) -> None:
+        data = problem.matrix.data if problem.sparse else problem.matrix
+        if data.size and float(data.max()) > _LARGEST:
+            raise DataError(
+                f"X reaches {float(data.max()):.3g}, too large for sums; scale the columns, for "
+                "instance with sklearn.preprocessing.MaxAbsScaler."
+            )
 
-    # -- the answer -------------------------------------------------------------------------
+    def _answer(self, run: Run) -> Answer:
+        """Working sets; the Hellinger kernel is a linear machine on square roots."""
+        if power_of(self.kernel) != 0.0:
+            return super()._answer(run)
+        if run.checkpoint is not None:
+            raise ModelError("kernel='hellinger' writes no checkpoints; start the fit afresh.")
+        linear = self._linear_on_roots(run)
+        dual = np.zeros((len(linear.coef_), run.problem.n))
+        dual[:, linear.support_] = linear.dual_coef_
+        fitted = Fitted(_straight(linear.coef_), linear.intercept_.copy(), dual)
+        words = f"linear machine on square roots: {linear.solver_used_}"
+        return self._proved(run.problem, fitted, linear.outcome_, words)
+
+    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
+        entries = problem.matrix.nnz if problem.sparse else problem.n * problem.d
+        parts = 1 if problem.binary else problem.K / 4
+        # the blocks of all working sets take no more than 150 MB, or a few times the memory of the
+        # data; a Newton step on a block is much cheaper than products with all of its rows
+        most = int(np.clip(np.sqrt(4 * entries / parts), max(2048, _LEAST / np.sqrt(parts)), 8192))
+        solver = AdditiveSMO(
+            power_of(self.kernel), float(self.C), 0.99 * float(self.tol), most=most,
+            seed=self._seed(),
+        )  # fmt: skip
+        words = (
+            f"working sets of {solver.size} rows by pairs, scores through functions of single "
+            "features"
+        )
+        if problem.binary:
+            return solver, words
+        return OneVsRest(solver, threads_of(self.n_jobs)), words
+
+    def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
+        """Dual variables of the last fit, where it had the same rows."""
+        K = 1 if problem.binary else problem.K
+        if not self.warm_start or not hasattr(self, "dual_coef_"):
+            return None
+        if self._n_fitted != problem.n or len(self.dual_coef_) != K:
+            return None
+        support = self.support_
+        if problem.row_index is not None:
+            place = np.searchsorted(problem.row_index, support)
+            if not np.isin(support, problem.row_index).all():
+                return None
+            support = place
+        alpha = np.zeros((K, problem.n))
+        alpha[:, support] = np.abs(self.dual_coef_) * (float(self.C) / self._C_fitted)
+        return alpha[0] if problem.binary else list(alpha)
+
+    def _linear_on_roots(self, run: Run) -> LinearSVM:
+        """sqrt(x z) is the product of square roots: a linear machine, h_k(x) = w_k sqrt(x)."""
+        problem = run.problem
+        root = problem.matrix.sqrt() if problem.sparse else np.sqrt(problem.matrix)
+        linear = LinearSVM(
+            float(self.C), tol=0.9 * float(self.tol), max_iter=self.max_iter,
+            time_limit=self.time_limit, random_state=self._seed(),
+            callbacks=[*run.observers, run.bridge], n_jobs=self.n_jobs,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GapWarning)  # told by the certificate of this machine
+            linear.fit(root, problem.label, sample_weight=problem.weight)
+        return linear
+
+    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+        problem, witness = run.problem, outcome.witness
+        dual = _dual(problem, witness)
+        function = _function(levels_of(problem, power_of(self.kernel)), dual)
+        fitted = Fitted(function, witness.a.copy(), dual)
+        return self._proved(problem, fitted, outcome, reason)
+
+    def _proved(
+        self, problem: Problem, fitted: Fitted, outcome: Outcome[Any], reason: str
+    ) -> Answer:
+        """The certificate, of a machine a hair longer where that has the better one."""
+        certificate = self._measured(problem, fitted)
+        if certificate.relative_gap > self.tol and outcome.status is not Status.DIVERGED:
+            longer = stretched(problem, fitted, float(self.C))
+            other = self._measured(problem, longer)
+            if other.relative_gap < certificate.relative_gap:
+                fitted, certificate = longer, other
+        status = certificate.settle(outcome.status, self.tol)
+        return AdditiveAnswer(Witness(fitted.offsets), certificate, status, outcome, reason, fitted)
+
+    def _measured(self, problem: Problem, fitted: Fitted) -> Gap:
+        return additive_gap(
+            problem, fitted.function, fitted.offsets, np.abs(fitted.dual), float(self.C),
+            kernel_name(self.kernel),
+        )  # fmt: skip
+
+    def _keep(self, problem: Problem, answer: Answer) -> None:
+        super()._keep(problem, answer)
+        assert isinstance(answer, AdditiveAnswer)
+        fitted, index = answer.fitted, problem.row_index
+        support = np.flatnonzero(fitted.dual.any(axis=0))
+        self.function_, self.intercept_ = fitted.function, fitted.offsets
+        self.support_ = support if index is None else index[support]
+        self.dual_coef_ = fitted.dual[:, support]
+        self._n_fitted, self._C_fitted = problem.n, float(self.C)
+
+    def _so_far(self, now: Moment[Any]) -> dict[str, Any]:
+        problem, witness = now.problem, now.solver.witness(now.problem, now.state)
+        power = power_of(self.kernel)
+        if power == 0.0:
+            coef, offsets = problem.split(witness.a)
+            function = _straight(np.atleast_2d(coef))
+        else:
+            function = _function(levels_of(problem, power), _dual(problem, witness))
+            offsets = witness.a
+        known = (function, np.atleast_1d(offsets).copy(), problem.classes, problem.d)
+        return dict(zip(self._predicting, known))
+
+    def _warn(self, problem: Problem, answer: Answer) -> None:
+        assert isinstance(answer, AdditiveAnswer)
+        status, gap = answer.status, answer.certificate
+        if status is Status.DIVERGED:
+            raise DataError(overflow_words(problem))
+        if status.ok or answer.outcome.interrupted:
+            return
+        rounding = rounding_of(problem, answer.fitted, float(self.C))
+        warn(
+            f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). The objective "
+            f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
+            f"best possible one; tol asks for {percent(self.tol, 3)}. {self._advice(rounding)}",
+            GapWarning,
+        )
+
+    def _advice(self, rounding: float) -> str:
+        """What would help."""
+        gap = self.certificate_
+        if 2 * rounding > gap.objective - gap.lower_bound:
+            return (
+                f"C = {self.C:g} multiplies the rounding errors of the scores: {rounding:.3g} of "
+                "the objective is more than double precision can prove. A smaller C, or a "
+                f"tol of {max(2.0 * gap.relative_gap, self.tol):.2g}, has a proof."
+            )
+        if self.status_ is Status.STALLED:
+            return "A smaller C, or columns on a smaller scale, make the problem easier."
+        return "Raise max_iter or time_limit, or lower C."
+
+    # -- the answer: scores, functions of single features, the proof for given rows ---------------
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores sum_k h_k(x_k) + b: shape (n,) for two classes, (n, K) for more."""
@@ -525,14 +416,109 @@ class AdditiveSVM(AdditiveFacts, AdditiveRun, ClassifierMixin, BaseEstimator):
         scores = self.function_.scores(X) + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Classes of the rows; a score of exactly 0 is the positive (last) class."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.asarray(self.classes_[(scores >= 0).astype(int)])
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
+    def feature_function(self, k: Any, x: ArrayLike | None = None) -> tuple[Array, Array]:
+        """h_k as points: f(x) = sum_k h_k(x_k) + b.
 
-    # -- model files ------------------------------------------------------------------------
+        Parameters
+        ----------
+        k : int or str
+            Number or name of the feature.
+        x : array, optional
+            Where to evaluate it, values >= 0. Without it, 0 and the values of the support
+            vectors; for the intersection kernel h_k is straight between them, and constant
+            after the last.
+
+        Returns
+        -------
+        x : array of shape (m,)
+        h : array of shape (m,) for two classes, (m, n_classes) for more
+        """
+        check_is_fitted(self)
+        k = _feature(self, k)
+        function = self.function_
+        own = slice(function.start[k], function.start[k + 1])
+        at = np.append(0.0, function.values[own]) if x is None else np.ravel(np.asarray(x, float))
+        if not (np.isfinite(at).all() and (at >= 0).all()):
+            raise SettingError(f"x holds {at[~(at >= 0)][:1]}; h_k is defined for numbers >= 0.")
+        values, coef = function.values[own], function.coef[own]
+        one = AdditiveFunction(function.power, np.array([0, len(values)]), values, coef)
+        h = one.scores(at[:, None])
+        return at, h[:, 0] if h.shape[1] == 1 else h
+
+    def feature_ranges(self) -> Array:
+        """How much each feature can move the score: max h_k - min h_k over 0 and the support.
+
+        Shape (d,) for two classes, (n_classes, d) for more.
+        """
+        check_is_fitted(self)
+        function = self.function_
+        h = function.at_slots()
+        high, low = np.zeros((function.d, h.shape[1])), np.zeros((function.d, h.shape[1]))
+        feature = np.repeat(np.arange(function.d), np.diff(function.start))
+        np.maximum.at(high, feature, h)
+        np.minimum.at(low, feature, h)
+        out = (high - low).T
+        return out[0] if len(out) == 1 else out
+
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Gap:
+        """The proof again, from these rows: what ``linsep.certify`` gives."""
+        check_is_fitted(self)
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        if X.shape[1] != self.n_features_in_:
+            raise ModelError(
+                f"X has {count(X.shape[1], 'feature')}, the model {self.n_features_in_}."
+            )
+        require_nonnegative(X, self.kernel, None, type(self).__name__)
+        y = np.asarray(y)
+        n = X.shape[0]
+        problem = Problem(X, y, sample_weight=row_weights(self.class_weight, y, sample_weight))
+        if list(problem.classes) != list(self.classes_):
+            raise ModelError(
+                f"the labels are {problem.classes.tolist()}, the model's {self.classes_.tolist()}; "
+                "a proof needs the rows that were trained on."
+            )
+        dual = np.zeros((len(self.dual_coef_), n))
+        inside = self.support_ < n
+        dual[:, self.support_[inside]] = self.dual_coef_[:, inside]
+        if problem.row_index is not None:
+            dual = dual[:, problem.row_index]
+        if not belong(problem, self.function_, dual):
+            dual[:] = 0.0  # other rows, or an altered file: they prove nothing
+        return additive_gap(
+            problem, self.function_, self.intercept_, np.abs(dual), float(self.C),
+            kernel_name(self.kernel),
+        )  # fmt: skip
+
+    # -- files and words ----------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """What was fitted, why it stopped, and what is proved about it, in words."""
+        check_is_fitted(self)
+        gap, outcome = self.certificate_, getattr(self, "outcome_", None)
+        lines = [
+            f"{type(self).__name__}: {self.status_.value}",
+            f"  algorithm   {self.solver_used_}",
+            f"  minimised   {gap.words}",
+            f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
+            f"  proved      within {percent(gap.relative_gap)} of the best possible",
+            f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
+            f"  support     {count(len(self.support_), 'vector')}, "
+            f"{count(len(self.function_.values), 'value')} in {count(self.function_.d, 'feature')}",
+            *self._strongest(),
+        ]
+        if outcome is not None:
+            passes = count(outcome.passes, "pass", spec=".4g")
+            work = f"{count(outcome.steps, outcome.unit)}, {passes}"
+            lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
+        return "\n".join(lines)
+
+    def _strongest(self) -> list[str]:
+        """The features that move the score most."""
+        ranges = np.atleast_2d(self.feature_ranges()).max(axis=0)
+        names = getattr(self, "feature_names_in_", None)
+        order = [int(k) for k in np.argsort(-ranges)[:_SHOWN] if ranges[k] > 0]
+        words = [f"{f'x{k + 1}' if names is None else names[k]} {ranges[k]:.4g}" for k in order]
+        return [f"  features    {', '.join(words)} (largest change of the score)"] if words else []
 
     def to_model(self) -> dict[str, Any]:
         """Fields of the model file; see ``linsep.save``."""
@@ -546,63 +532,21 @@ class AdditiveSVM(AdditiveFacts, AdditiveRun, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
 
 
-# -- How AdditiveSVM is trained: working sets, or the linear machine for the Hellinger kernel -----
-
-
-_LEAST = 6144  # rows that a working set of two classes may have
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What a fit leaves: the functions, the offsets and y alpha of all rows."""
-
-    function: AdditiveFunction
-    offsets: Array
-    dual: Array
-    outcome: Outcome[Any]
-    words: str
-
-
-def smo_solver(model: Any, problem: Problem) -> Any:
-    """The solver of a fit."""
-    entries = problem.matrix.nnz if problem.sparse else problem.n * problem.d
-    parts = 1 if problem.binary else problem.K / 4
-    # the blocks of all working sets take no more than 150 MB, or a few times the memory of the
-    # data; a Newton step on a block is much cheaper than products with all of its rows
-    most = int(np.clip(np.sqrt(4 * entries / parts), max(2048, _LEAST / np.sqrt(parts)), 8192))
-    solver = AdditiveSMO(
-        power_of(model.kernel),
-        float(model.C),
-        0.99 * float(model.tol),
-        most=most,
-        seed=model._seed(),
-    )
-    if problem.binary:
-        return solver
-    return OneVsRest(solver, None if model.n_jobs in (None, -1) else model.n_jobs)
-
-
-def fit_smo(
-    model: Any, problem: Problem, power: float, state: Any, limits: Any, observers: Any, drive: Any
-) -> Fitted:
-    """Working sets, with the scores of all rows through the functions of single features."""
-    solver = smo_solver(model, problem)
-    levels = levels_of(problem, power)
-    if state is None:
-        state = solver.init(problem, start=_warm(model, problem))
-    outcome = drive(problem, solver, state, limits=limits, observers=observers)
-    dual = _dual(problem, outcome.witness)
-    function = _function(levels, dual)
-    words = (
-        f"working sets of {solver.size if problem.binary else solver.solver.size} rows by pairs, "
-        "scores through functions of single features"
-    )
-    return Fitted(function, outcome.witness.a.copy(), dual, outcome, words)
+def _feature(model: AdditiveSVM, k: Any) -> int:
+    names = getattr(model, "feature_names_in_", None)
+    if isinstance(k, str):
+        found: Any = [] if names is None else np.flatnonzero(np.asarray(names) == k)
+        if not len(found):
+            raise SettingError(f"there is no feature {k!r}; give its number, or a name of fit.")
+        return int(found[0])
+    d = int(model.n_features_in_)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not -d <= k < d:
+        raise SettingError(f"there is no feature {k!r}; give a number from 0 to {d - 1}.")
+    return int(k) % d
 
 
 def _dual(problem: Problem, witness: Witness) -> Array:
@@ -619,66 +563,10 @@ def _function(levels: Levels, dual: Array) -> AdditiveFunction:
     return levels.function(rows, np.ascontiguousarray(dual[:, rows].T))
 
 
-def present(power: float, now: Moment[Any]) -> dict[str, Any]:
-    """What a copy of the estimator needs to predict with what is known during a fit."""
-    problem, witness = now.problem, now.solver.witness(now.problem, now.state)
-    if power == 0.0:
-        coef, offsets = problem.split(witness.a)
-        function = _straight(np.atleast_2d(coef))
-    else:
-        function = _function(levels_of(problem, power), _dual(problem, witness))
-        offsets = witness.a
-    return {
-        "function_": function,
-        "intercept_": np.atleast_1d(offsets).copy(),
-        "classes_": problem.classes,
-        "n_features_in_": problem.d,
-    }
-
-
 def _straight(coef: Array) -> AdditiveFunction:
     """h_k(x) = w_k sqrt(x)."""
     d = coef.shape[1]
     return AdditiveFunction(0.0, np.arange(d + 1), np.ones(d), np.ascontiguousarray(coef.T))
-
-
-def _warm(model: Any, problem: Problem) -> Any:
-    """Dual variables of the last fit, where it had the same rows."""
-    K = 1 if problem.binary else problem.K
-    if not model.warm_start or not hasattr(model, "dual_coef_"):
-        return None
-    if model._n_fitted != problem.n or len(model.dual_coef_) != K:
-        return None
-    support = model.support_
-    if problem.row_index is not None:
-        place = np.searchsorted(problem.row_index, support)
-        if not np.isin(support, problem.row_index).all():
-            return None
-        support = place
-    alpha = np.zeros((K, problem.n))
-    alpha[:, support] = np.abs(model.dual_coef_) * (float(model.C) / model._C_fitted)
-    return alpha[0] if problem.binary else list(alpha)
-
-
-def fit_hellinger(model: Any, problem: Problem, observers: Any) -> Fitted:
-    """sqrt(x z) is the product of square roots: a linear machine, h_k(x) = w_k sqrt(x)."""
-    from linsep.models.linear_svm import LinearSVM
-
-    matrix = problem.matrix
-    root = matrix.sqrt() if problem.sparse else np.sqrt(matrix)
-    linear = LinearSVM(
-        float(model.C), tol=0.9 * float(model.tol), max_iter=model.max_iter,
-        time_limit=model.time_limit, random_state=model._seed(), callbacks=list(observers),
-        n_jobs=model.n_jobs,
-    )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)  # told by the certificate of this machine
-        linear.fit(root, problem.label, sample_weight=problem.weight)
-    function = _straight(linear.coef_)
-    dual = np.zeros((len(linear.coef_), problem.n))
-    dual[:, linear.support_] = linear.dual_coef_
-    words = f"linear machine on square roots: {linear.solver_used_}"
-    return Fitted(function, linear.intercept_.copy(), dual, linear.outcome_, words)
 
 
 # -- A machine made a little longer, where a huge C multiplies what is lost to rounding -----------
@@ -733,7 +621,7 @@ _OF_A_RUN = ("callbacks", "verbose")
 _EXTRA = ("n_iter_", "n_updates_", "solver_used_", "preprocessing_", "_n_fitted", "_C_fitted")
 
 
-def additive_to_model(model: Any) -> dict[str, Any]:
+def additive_to_model(model: AdditiveSVM) -> dict[str, Any]:
     """Fields of a fitted machine."""
     if not hasattr(model, "function_"):
         raise ModelError("AdditiveSVM is not fitted; call fit before saving it.")
@@ -761,7 +649,7 @@ def additive_to_model(model: Any) -> dict[str, Any]:
 def additive_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
     """Give a fitted machine of class ``cls``."""
     model = cls(**fields["params"])
-    _check_settings(model)
+    _refuse_settings(model)
     model.classes_ = _classes_in(fields["classes"])
     d, K = fields["n_features"], len(model.classes_)
     if type(d) is not int or d < 1 or K < 2:
@@ -793,15 +681,17 @@ def additive_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
     return model
 
 
-def _check_settings(model: Any) -> None:
+def _refuse_settings(model: AdditiveSVM) -> None:
     """Parameters that fit would refuse are refused here."""
     try:
-        check_params(model, model._checks | model._calibration_check() | _MORE)
+        check_params(
+            model, model._common_checks | model._checks | model._calibration_check() | _MORE
+        )
     except SettingError as error:
         raise ModelError(f"params: {error}") from error
 
 
-def _check_extra(model: Any) -> None:
+def _check_extra(model: AdditiveSVM) -> None:
     for name in ("n_iter_", "n_updates_", "_n_fitted"):
         value = getattr(model, name, 0)
         if type(value) is not int or value < 0:

@@ -1,4 +1,4 @@
-"""What all estimators share: validation, the run, the answer and its words.
+"""What classifiers share: the way of a fit, and for those with planes the answer and its words.
 
 An estimator is thin. It checks its parameters, builds a problem and a solver, lets ``drive``
 run it, has the result certified, and keeps the answer in scikit-learn's attributes.
@@ -7,7 +7,8 @@ run it, has the result certified, and keeps the answer in scikit-learn's attribu
 from __future__ import annotations
 
 import math
-import warnings
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,27 +18,50 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.core import drive
-from linsep.core.checkpoint import load_checkpoint
-from linsep.core.drive import Limits, Outcome
+from linsep.core.drive import Limits, Moment, Outcome
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.core.status import Status
 from linsep.core.words import count
-from linsep.errors import DataError, LabelError, NotSeparatedWarning
+from linsep.errors import DataError, NotSeparatedWarning
 from linsep.formats.linear import linear_from_model, linear_to_model
 from linsep.models.calibration import Calibrated
-from linsep.models.callbacks import CallbackBridge, observers_of, with_callbacks
-from linsep.models.checked import overflow_words, read_labels
-from linsep.models.params import Check, boolean, check_params, either, none, number, seed_of
+from linsep.models.fit import (
+    Answer,
+    Check,
+    Run,
+    boolean,
+    check_params,
+    either,
+    none,
+    number,
+    overflow_words,
+    own_threads,
+    read_problem,
+    seed_of,
+    warn,
+    with_callbacks,
+)
 from linsep.proofs.certificate import Certificate, judge
+from linsep.separating.verdict import decide
 
 
-class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
-    """Base of the linear classifiers; see the classes derived from it."""
+class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Base of the classifiers that are trained by steps.
 
-    certificate_: Any
-    """Each estimator says of which kind."""
+    The way of a fit is ``_fit``. An estimator gives ``_choose`` (the solver), ``_prove`` (what is
+    true of its result) and ``_keep`` (the attributes), and what it needs of the other methods.
+    """
+
+    max_iter: int
+    time_limit: float | None
+    random_state: Any
+    warm_start: bool
+    verbose: int
+    callbacks: Any
+    status_: Status
+    outcome_: Outcome[Any]
+    n_iter_: int
 
     _checks: ClassVar[dict[str, Check]] = {}
     _common_checks: ClassVar[dict[str, Check]] = {
@@ -46,23 +70,12 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         "time_limit": either(none, number(0)),
         "warm_start": boolean,
     }
-
-    _checked_at_the_end: ClassVar[bool] = False
-    """Whether NaN and infinity in X are noticed by the certificate, which reads all rows, so
-    that no pass over the data is needed before the first step."""
-
-    _given: Problem | None = None
-    """The problem of the rows that ``fit`` gets, where a scheme of many has checked it before."""
-
-    # -- to be given by each estimator ------------------------------------------------------
-
-    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
-        """The solver for this problem, and the reason for the choice in words."""
-        raise NotImplementedError
-
-    def _start(self, problem: Problem) -> Any:
-        """Where to start: None, "random" or (coef, intercept)."""
-        return None
+    _own_threads: ClassVar[bool] = False
+    """Whether the fit has threads of its own and BLAS only one."""
+    _predicting: tuple[str, ...] = ("coef_", "intercept_", "classes_", "n_features_in_")
+    """Attributes that a copy of the estimator needs to predict."""
+    _forgotten: ClassVar[tuple[str, ...]] = ("calibration_", "_stopped_calibrating")
+    """Attributes that not every fit sets: those of the fit before must not stay."""
 
     # -- fit --------------------------------------------------------------------------------
 
@@ -83,8 +96,7 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         -------
         self
         """
-        self._run(self._problem(X, y, sample_weight), X, y)
-        return self._calibrate(X, y, sample_weight)
+        return self._fit(X, y, sample_weight)
 
     @with_callbacks
     def resume(
@@ -95,109 +107,185 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         The end is the same, bit for bit, as that of a fit which was never stopped. Data and
         settings must be those of the fit.
         """
-        problem = self._problem(X, y, sample_weight)
-        state = load_checkpoint(checkpoint, problem, self._solver(problem)[0])
-        return self._run(problem, X, y, state)._calibrate(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, checkpoint=checkpoint)
 
-    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
-        observers = observers_of(self)
-        solver, reason = self._solver(problem)
-        if state is None:
-            with np.errstate(all="ignore"):
-                state = solver.init(problem, start=self._warm_start(problem))
-        bridge = CallbackBridge(self, X, y)
-        outcome = drive(
-            problem,
-            solver,
-            state,
-            limits=self._limits(problem, solver),
-            observers=[*observers, bridge],
-            certifier=judge,
-        )
-        if not getattr(outcome.certificate, "finite", True) or outcome.status is Status.DIVERGED:
-            problem.check_finite()
-            raise DataError(overflow_words(problem))
-        with np.errstate(all="ignore"):
-            self._keep(problem, solver, outcome, reason)
-        bridge.close()
-        self._warn(problem)
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        checkpoint: str | Path | None = None,
+        given: Problem | None = None,
+    ) -> Self:
+        """The way of every fit: problem, guard, choose, drive, prove, keep, warn."""
+        with own_threads(self) if self._own_threads else nullcontext():
+            problem = self._problem(X, y, sample_weight) if given is None else given
+            for name in self._forgotten:
+                self.__dict__.pop(name, None)
+            self._guard(problem)
+            run = Run(self, problem, X, y, checkpoint)
+            with np.errstate(all="ignore"):  # the certificate sees what has overflowed
+                answer = self._answer(run)
+                self._keep(problem, answer)
+            run.bridge.close()
+            self._warn(problem, answer)
+            if getattr(self, "calibrate", None) is not None:
+                self._calibrate(X, y, sample_weight)
         return self
+
+    def _answer(self, run: Run) -> Answer:
+        """Choose, drive, prove."""
+        solver, reason = self._choose(run.problem)
+        state = run.state(solver, self._begin(run.problem, solver))
+        outcome = run.drive(solver, state, self._limits(run.problem, solver))
+        return self._prove(run, solver, outcome, reason)
 
     def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
         """Check parameters and data."""
-        check_params(self, self._common_checks | self._checks | self._calibration_check())
-        if y is None:
-            raise LabelError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        if self._given is not None:
-            self.n_features_in_ = self._given.d
-            return self._given
-        try:
-            X = validate_data(
-                self,
-                X,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=False,
-            )
-        except TypeError:
-            raise
-        except ValueError as error:
-            raise DataError(str(error)) from error
-        y = read_labels(y)
-        names = getattr(self, "feature_names_in_", None)
-        return Problem(
+        raise NotImplementedError
+
+    def _guard(self, problem: Problem) -> None:
+        """Refuse rows and settings that cannot be worked with."""
+
+    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
+        """The solver for this problem, and the reason for the choice in words."""
+        raise NotImplementedError
+
+    def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
+        """Where to start, in the words of the solver: from the last fit, if that is asked for."""
+        return self._start()
+
+    def _start(self) -> Any:
+        """Where a fit starts that does not go on: None, "random" or (coef, intercept)."""
+        return getattr(self, "start", None)
+
+    def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
+        return Limits(steps=self.max_iter, seconds=self.time_limit)
+
+    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+        """What is true of the result, recomputed from the data."""
+        raise NotImplementedError
+
+    def _keep(self, problem: Problem, answer: Answer) -> None:
+        """Set the attributes of the fitted model."""
+        self.classes_ = problem.classes
+        self.n_iter_ = max(1, math.ceil(answer.outcome.passes))
+        self.n_updates_ = answer.outcome.state.n_updates
+        self.status_, self.certificate_ = answer.status, answer.certificate
+        self.solver_used_, self.outcome_ = answer.reason, answer.outcome
+
+    def _warn(self, problem: Problem, answer: Answer) -> None:
+        """Say how far the model is from what was asked for."""
+
+    def _so_far(self, now: Moment[Any]) -> dict[str, Any]:
+        """What a copy of the estimator needs to predict with what is known during a fit."""
+        raise NotImplementedError
+
+    # -- small things -----------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        checks = self._common_checks | self._checks
+        if any(getattr(self, name, None) is not None for name in ("calibrate", "calibrate_cv")):
+            checks |= self._calibration_check()
+        check_params(self, checks)
+
+    def _seed(self) -> int:
+        """One seed a fit; None is 0, so that a fit gives the same bits every time."""
+        return seed_of(self.random_state)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Classes of the rows; a score of exactly 0 is the positive (last) class."""
+        scores = self._quick_scores(X)
+        if scores.ndim == 1:
+            return np.asarray(self.classes_[(scores >= 0).astype(int)])
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def _quick_scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores that are good enough to predict: the classes are those of ``_scores``."""
+        return self._scores(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearClassifier(Classifier):
+    """Base of the linear classifiers; see the classes derived from it.
+
+    As it stands it is the way of those that look for a plane that separates: proved is on which
+    side of it the rows are.
+    """
+
+    fit_intercept: bool
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    certificate_: Any
+    """Each estimator says of which kind."""
+
+    _checked_at_the_end: ClassVar[bool] = False
+    """Whether NaN and infinity in X are noticed by the certificate, which reads all rows, so
+    that no pass over the data is needed before the first step."""
+
+    @with_callbacks
+    def _fit_given(self, problem: Problem, X: Any, y: Any, sample_weight: Any) -> Self:
+        """``fit`` with the problem of its rows, which a scheme of many has made and checked."""
+        self._check_settings()
+        self.n_features_in_ = problem.d
+        return self._fit(X, y, sample_weight, given=problem)
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+        self._check_settings()
+        return read_problem(
+            self,
             X,
             y,
-            sample_weight=self._weights(y, sample_weight),
+            sample_weight,
             fit_intercept=self.fit_intercept,
-            feature_names=names,
             check_finite=not self._checked_at_the_end,
             targets=getattr(self, "targets", None),
         )
 
-    def _seed(self) -> int:
-        return seed_of(self.random_state)
-
-    def _warm_start(self, problem: Problem) -> Any:
+    def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
         if self.warm_start and hasattr(self, "coef_"):
             size = problem.dim // (problem.d + 1) * problem.d
             if np.size(self.coef_) == size:
                 return (self.coef_, self.intercept_)
-        return self._start(problem)
+        return self._start()
 
     def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
         rows = problem.n_rows if solver.unit == "visit" else 1
         return Limits(steps=self.max_iter * rows, seconds=self.time_limit)
 
-    # -- the answer -------------------------------------------------------------------------
+    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+        certificate = judge(run.problem, outcome.witness)
+        if not certificate.finite or outcome.status is Status.DIVERGED:
+            refuse_overflow(run.problem)
+        return separating(outcome, certificate, reason)
 
-    def _keep(
-        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
-    ) -> None:
-        certificate: Certificate = outcome.certificate
-        self.classes_ = problem.classes
-        self.coef_, self.intercept_ = problem.split(outcome.witness.a)
-        self.n_iter_ = max(1, math.ceil(outcome.passes))
-        self.n_updates_ = outcome.state.n_updates
-        self.status_ = certificate.settle(outcome.status)
-        self.certificate_ = certificate
-        self.solver_used_ = reason
-        self.outcome_ = outcome
+    def _keep(self, problem: Problem, answer: Answer) -> None:
+        super()._keep(problem, answer)
+        self.coef_, self.intercept_ = problem.split(answer.witness.a)
 
-    def _warn(self, problem: Problem) -> None:
-        status, certificate = self.status_, self.certificate_
-        if status.ok or certificate.errors == 0 or self.outcome_.interrupted:
+    def _warn(self, problem: Problem, answer: Answer) -> None:
+        status, certificate = answer.status, answer.certificate
+        if status.ok or certificate.errors == 0 or answer.outcome.interrupted:
             return
-        warnings.warn(
+        warn(
             f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
             f"{certificate.errors} of "
             f"{problem.n} rows are on the wrong side. linsep.separability(X, y) decides whether "
             "any plane separates them; raise max_iter if one does.",
             NotSeparatedWarning,
-            stacklevel=5,
         )
+
+    def _so_far(self, now: Moment[Any]) -> dict[str, Any]:
+        problem = now.problem
+        coef, intercept = problem.split(now.solver.witness(problem, now.state).a)
+        return dict(zip(self._predicting, (coef, intercept, problem.classes, problem.d)))
+
+    # -- the answer -------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores w . x + b: shape (n,) for two classes, (n, K) for more."""
@@ -206,13 +294,6 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         if len(self.classes_) == 2:
             return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
         return np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Classes of the rows; a score of exactly 0 is the positive (last) class."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.asarray(self.classes_[(scores >= 0).astype(int)])
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""
@@ -233,7 +314,31 @@ class LinearClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         model: Self = linear_from_model(cls, fields)
         return model._calibration_in(fields)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+
+def refuse_overflow(problem: Problem) -> None:
+    """Rows that are not finite, by value and place, or too large for sums of squares."""
+    problem.check_finite()
+    raise DataError(overflow_words(problem))
+
+
+def separating(outcome: Outcome[Any], certificate: Certificate, reason: str) -> Answer:
+    """The answer of a run that looks for a plane that separates."""
+    outcome = replace(outcome, certificate=certificate)
+    status = certificate.settle(outcome.status)
+    return Answer(outcome.witness, certificate, status, outcome, reason)
+
+
+def settled(run: Run, answer: Answer, more: str = "") -> Answer:
+    """A plane that does not separate, settled by a verdict: none does, or another one."""
+    problem, outcome, certificate = run.problem, answer.outcome, answer.certificate
+    if certificate.separable is not None:
+        return separating(outcome, certificate, answer.reason)
+    proof = decide(problem, time_limit=run.seconds_left)
+    if proof.separable is False:
+        return separating(outcome, certificate.refuted_by(proof), answer.reason)
+    if proof.separable:
+        coef, offset = np.asarray(proof.coef, float), np.asarray(proof.intercept, float)
+        witness = replace(outcome.witness, a=problem.join(coef, offset))
+        outcome = replace(outcome, witness=witness, status=Status.SEPARATED)
+        return separating(outcome, judge(problem, witness), answer.reason + more)
+    return separating(outcome, certificate, answer.reason)

@@ -20,8 +20,7 @@ from linsep.core.drive import Interrupts
 from linsep.core.labels import plain_labels
 from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, ModelError, SettingError
-from linsep.models.checked import row_weights
-from linsep.models.params import Check, either, none, one_of
+from linsep.models.fit import Check, either, none, one_of, row_weights
 
 _FOLDS = 5
 _QUIET: dict[str, Any] = {

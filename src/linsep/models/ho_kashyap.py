@@ -12,10 +12,9 @@ from linsep.core.problem import Problem, each_against_rest
 from linsep.core.protocol import Solver
 from linsep.core.status import Status
 from linsep.errors import CapabilityError
-from linsep.models.base import LinearClassifier
-from linsep.models.params import Check, number
+from linsep.models.base import LinearClassifier, settled
+from linsep.models.fit import Answer, Check, Run, number
 from linsep.proofs.certificate import Certificate, judge
-from linsep.separating.verdict import decide
 from linsep.solvers.one_vs_rest import OneVsRest
 from linsep.solvers.squares.ho_kashyap import HoKashyap as HoKashyapSolver
 from linsep.solvers.squares.pseudo_inverse import fits, pseudo_inverse
@@ -146,10 +145,10 @@ class HoKashyap(LinearClassifier):
         self.calibrate = calibrate
         self.calibrate_cv = calibrate_cv
 
-    def _warm_start(self, problem: Problem) -> Any:
+    def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
         return None
 
-    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         if not fits(problem):
             raise CapabilityError(
                 f"HoKashyap needs the pseudo-inverse of {problem.n} x {problem.width} rows, which "
@@ -163,45 +162,25 @@ class HoKashyap(LinearClassifier):
         rest: Any = OneVsRest(solver)
         return rest, f"Ho-Kashyap (as asked), {problem.K} classes, one against the rest"
 
-    def _keep(
-        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
-    ) -> None:
-        if problem.binary:
-            outcome = self._settled(problem, outcome)
-        else:
-            outcome = self._together(problem, solver, outcome)
-        parts = [outcome.state] if problem.binary else outcome.state.parts
-        b = np.column_stack([part.b for part in parts])
-        self.targets_ = b[:, 0] if problem.binary else b
-        super()._keep(problem, solver, outcome, reason)
-
-    def _settled(self, problem: Problem, outcome: Outcome[Any]) -> Outcome[Any]:
+    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         """Evidence without a proof, or a plane that touches a row: a verdict settles it."""
-        doubtful = outcome.status is Status.CONVERGED or (
-            outcome.status is Status.SEPARATED and outcome.certificate.separable is None
-        )
-        if not doubtful:
-            return outcome
-        left = None if self.time_limit is None else max(self.time_limit - outcome.seconds, 0.0)
-        proof = decide(problem, time_limit=left)
-        if proof.separable is False:
-            return replace(outcome, certificate=outcome.certificate.refuted_by(proof))
-        if proof.separable:
-            coef, offset = np.asarray(proof.coef, float), np.asarray(proof.intercept, float)
-            witness = replace(outcome.witness, a=problem.join(coef, offset))
-            found = judge(problem, witness)
-            return replace(outcome, witness=witness, certificate=found, status=Status.SEPARATED)
-        return outcome
-
-    def _together(self, problem: Problem, solver: Any, outcome: Outcome[Any]) -> Outcome[Any]:
-        """What is known of each class against the rest, and of the machine of them all."""
-        state = outcome.state
+        answer = super()._prove(run, solver, outcome, reason)
+        if run.problem.binary:
+            touches = outcome.status is Status.SEPARATED
+            return settled(run, answer) if touches or outcome.status is Status.CONVERGED else answer
+        parts = outcome.state.parts
         self.certificates_: list[Certificate] = [
-            judge(part, solver.solver.witness(part, at))
-            for part, at in zip(each_against_rest(problem), state.parts)
+            judge(part, solver.solver.witness(part, at))  # type: ignore[attr-defined]
+            for part, at in zip(each_against_rest(run.problem), parts)
         ]
-        if outcome.certificate.separable:
-            return replace(outcome, status=Status.SEPARATED)
-        if all(part.status.done for part in state.parts):
-            return self._settled(problem, replace(outcome, status=Status.CONVERGED))
-        return outcome
+        if answer.certificate.separable:
+            return settled(run, replace(answer, outcome=replace(outcome, status=Status.SEPARATED)))
+        if all(part.status.done for part in parts):
+            return settled(run, replace(answer, outcome=replace(outcome, status=Status.CONVERGED)))
+        return answer
+
+    def _keep(self, problem: Problem, answer: Answer) -> None:
+        super()._keep(problem, answer)
+        state = answer.outcome.state
+        b = np.column_stack([part.b for part in ([state] if problem.binary else state.parts)])
+        self.targets_ = b[:, 0] if problem.binary else b

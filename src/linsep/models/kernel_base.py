@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.problem import Problem
@@ -20,33 +18,45 @@ from linsep.kernels import Kernel, as_kernel, from_dict
 from linsep.kernels.rows import Rows
 from linsep.kernels.spec import is_given, is_nonnegative
 from linsep.kernels.sums import short_rows, weighted_sums
-from linsep.models.calibration import Calibrated
-from linsep.models.checked import checked_problem
+from linsep.models.base import Classifier
+from linsep.models.fit import read_problem
 from linsep.models.kernel_proof import sure_winners
-from linsep.models.params import Check, boolean, check_params, either, none, number, seed_of
-from linsep.proofs.kernel import WORTH, single_sums
+from linsep.proofs.kernel import WORTH, KernelGap, single_sums
 
 _SHORT = ("gamma", "sigma", "degree", "coef0")
 
 
-class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class KernelClassifier(Classifier):
     """Base of KernelSVM and KernelPerceptron."""
 
-    _checks: ClassVar[dict[str, Check]] = {}
-    _common_checks: ClassVar[dict[str, Check]] = {
-        "fit_intercept": boolean,
-        "max_iter": number(1, whole=True),
-        "time_limit": either(none, number(0)),
-        "warm_start": boolean,
-    }
+    kernel: Any
+    gamma: Any
+    sigma: float | None
+    degree: int | None
+    coef0: float | None
+    fit_intercept: bool
+    memory: float
+    class_weight: Any
+    kernel_: Kernel
+    certificate_: KernelGap
+    support_: NDArray[np.int64]
+    support_vectors_: Any
+    n_support_: NDArray[np.int32]
+    dual_coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    _kernel: Any
+
+    _predicting: tuple[str, ...] = (
+        "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "classes_",
+        "kernel_", "_kernel", "n_features_in_",
+    )  # fmt: skip
 
     # -- before the fit ---------------------------------------------------------------------
 
     def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
         """Check parameters and data; fix the kernel."""
-        check_params(self, self._common_checks | self._checks | self._calibration_check())
-        problem = checked_problem(self, X, y, sample_weight)
-        problem.fit_intercept = bool(self.fit_intercept)
+        self._check_settings()
+        problem = read_problem(self, X, y, sample_weight, fit_intercept=bool(self.fit_intercept))
         n = len(np.asarray(y)) if problem.row_index is not None else problem.n
         if self._precomputed and problem.d != n:
             raise DataError(
@@ -81,10 +91,6 @@ class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
         kernel = as_kernel(self.kernel, warn=False)
         return kernel.set_params(**{kernel.renamed.get(k, k): v for k, v in given.items()})
 
-    def _seed(self) -> int:
-        """One seed a fit; None is 0, so that a fit gives the same bits every time."""
-        return seed_of(self.random_state)
-
     # -- after it ---------------------------------------------------------------------------
 
     def _rows(self, X: Any) -> Any:
@@ -104,27 +110,12 @@ class KernelClassifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEs
             return np.asarray(picked @ coef, dtype=np.float64)
         return kernel_sums(self._kernel, X, self.support_vectors_, coef)
 
-    def _quick_scores(self, X: Any) -> NDArray[np.float64]:
-        """Scores that are good enough to predict: the classes are those of ``_scores``."""
-        return self._scores(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Classes of the rows; a score of exactly 0 is the positive (last) class."""
-        scores = self._quick_scores(X)
-        if scores.ndim == 1:
-            return np.asarray(self.classes_[(scores >= 0).astype(int)])
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
-
-    def _keep_vectors(self, X: Any) -> None:
+    def _vectors(self, problem: Problem, rows: NDArray[np.int64]) -> Any:
         """Copies of the support vectors; none where the Gram matrix was given."""
-        if self._precomputed:
-            self.support_vectors_: Any = np.empty((0, 0))
-        else:
-            self.support_vectors_ = X[self.support_]
+        return np.empty((0, 0)) if self._precomputed else problem.matrix[rows]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._precomputed
         tags.input_tags.positive_only = is_nonnegative(self.kernel)
         return tags

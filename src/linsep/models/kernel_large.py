@@ -15,9 +15,9 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.errors import DataError, LinsepWarning, SettingError
+from linsep.models.fit import Check, check_value, number
 from linsep.models.kernel_svm import KernelSVM
 from linsep.models.linear_svm import LinearSVM
-from linsep.models.params import Check, check_value, number
 
 
 @dataclass(frozen=True)

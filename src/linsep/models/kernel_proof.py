@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from itertools import combinations
 from math import isqrt
 from typing import Any
@@ -17,7 +16,7 @@ from linsep.core.problem import Problem
 from linsep.errors import CostWarning, DataError, ModelError
 from linsep.kernels import RBF, Function, Polynomial, Sigmoid, as_kernel
 from linsep.kernels.blocks import KernelValues
-from linsep.models.checked import row_weights
+from linsep.models.fit import row_weights, warn
 from linsep.proofs.kernel import (
     KernelGap,
     Rough,
@@ -93,7 +92,7 @@ def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> No
     if verbose:
         print(words, file=sys.stderr)
     else:
-        warnings.warn(words, CostWarning, stacklevel=4)
+        warn(words, CostWarning)
 
 
 def words_of(C: float, kernel: Any, free: bool, convex: bool) -> str:

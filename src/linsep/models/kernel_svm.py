@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core import drive
-from linsep.core.checkpoint import load_checkpoint
-from linsep.core.drive import Limits, Outcome
-from linsep.core.lanes import one_blas_thread
+from linsep.core.drive import Outcome
 from linsep.core.problem import Problem
+from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.errors import (
@@ -25,7 +22,7 @@ from linsep.errors import (
     NotSeparatedWarning,
     SettingError,
 )
-from linsep.models.callbacks import CallbackBridge, observers_of, with_callbacks
+from linsep.models.fit import Answer, Check, Run, boolean, number, one_of, warn
 from linsep.models.kernel_base import (
     KernelClassifier,
     kernel_from_model,
@@ -37,250 +34,29 @@ from linsep.models.kernel_proof import (
     convexity,
     cost_words,
     pair_columns,
+    recheck,
     votes_and_sums,
     widen_pairs,
     words_of,
 )
-from linsep.models.params import Check, boolean, number, one_of
 from linsep.proofs.kernel import KernelGap
 from linsep.proofs.overlap import Overlap
 from linsep.solvers.kernel.gram import pairs_of
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import SMO
 
-# -- The fit of a kernel machine: its solver, the run, the answer in scikit-learn's attributes ----
-
-
 _SMALL = 1000  # rows up to which more digits than asked for cost nothing worth mentioning
 _DOUBLE = 3000  # rows up to which the Gram matrix is float64
-_KEPT = (
-    "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "classes_",
-    "kernel_", "_kernel", "n_features_in_",
-)  # fmt: skip
 
 
-class KernelFitting:
-    """The private half of KernelSVM."""
+@dataclass(frozen=True)
+class KernelAnswer(Answer):
+    """The machines of all pairs of classes; their offsets are the witness."""
 
-    C: float
-    tol: float
-    max_iter: int
-    time_limit: float | None
-    memory: float
-    verbose: int
-    warm_start: bool
-    _kernel: Any
-    _precomputed: bool
-    _observers: Any
-    _seed: Any
-    overlap_: Overlap | None
-    conflict_: tuple[int, ...] | None
-
-    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
-        observers = observers_of(self)
-        bridge = CallbackBridge(self, X, y, self._so_far, _KEPT)
-        cost_words(problem, self._kernel, self.memory, self.verbose)
-        with one_blas_thread(), np.errstate(all="ignore"):
-            self._look_for_equal_rows(problem)
-            solver, reason, outcome = self._driven(problem, state, [*observers, bridge])
-            if np.isinf(solver.C) and not outcome.interrupted and not _time_is_up(outcome):
-                self.overlap_ = overlap_of(problem, solver, outcome.state, self._kernel)
-                if self.overlap_ is not None:
-                    solver, reason, outcome = self._driven(problem, None, [*observers, bridge])
-            self._keep(problem, solver, outcome, reason)
-        bridge.close()
-        warn_of(self)
-        return self
-
-    def _driven(
-        self, problem: Problem, state: Any, observers: list[Any]
-    ) -> tuple[SMO, str, Outcome[Any]]:
-        solver, reason = self._solver(problem)
-        if state is None:
-            state = solver.init(problem, start=self._dual_start(problem))
-        limits = Limits(steps=self.max_iter, seconds=self.time_limit)
-        return solver, reason, drive(problem, solver, state, limits=limits, observers=observers)
-
-    def _look_for_equal_rows(self, problem: Problem) -> None:
-        """With C=inf: equal rows of different classes, which end the search before it begins."""
-        self.overlap_ = equal_rows(problem, self._kernel) if np.isinf(self.C) else None
-        self.conflict_ = None if self.overlap_ is None else self.overlap_.rows
-
-    def _solver(self, problem: Problem) -> tuple[SMO, str]:
-        """The solver for this problem, and the reason for its settings in words."""
-        kernel = None if self._precomputed else self._kernel
-        convex, how = convexity(problem, kernel)
-        if not convex and np.isinf(self.C):
-            raise SettingError(
-                f"C=inf needs a positive semidefinite kernel, and {self._kernel!r} is not on these "
-                "rows; choose a finite C."
-            )
-        single = problem.n > _DOUBLE and self.tol >= 1e-4
-        small = problem.n <= _SMALL
-        tol = (0.9 if single else 0.999) * float(self.tol)
-        solver = SMO(
-            kernel=kernel,
-            C=float(self.C) if getattr(self, "overlap_", None) is None else 1.0,
-            tol=tol,
-            fine=min(tol, 1e-10) if small else tol,
-            convex=convex,
-            memory=float(self.memory),
-            single=single,
-            seed=self._seed(),
-        )
-        places = "float32, f and alpha in float64" if single else "float64"
-        which = "all rows" if problem.n <= solver._limit() else "the rows that matter"
-        pairs = "" if problem.binary else f"; {len(pairs_of(problem, kernel).pairs)} pairs"
-        return solver, f"second-order working sets, Gram matrix of {which} in {places}{pairs}{how}"
-
-    def _dual_start(self, problem: Problem) -> Any:
-        """The dual variables of the last fit, if they belong to as many rows of each class."""
-        if not self.warm_start or not hasattr(self, "_alphas"):
-            return None
-        pairs = pairs_of(problem, None if self._precomputed else self._kernel).pairs
-        if [len(a) for a in self._alphas] != [len(p.y) for p in pairs]:
-            return None
-        return self._alphas
-
-    # -- the answer -------------------------------------------------------------------------
-
-    def _keep(self, problem: Problem, solver: SMO, outcome: Outcome[Any], reason: str) -> None:
-        pairs = pairs_of(problem, solver.kernel)
-        alphas, offsets = [part.alpha for part in outcome.state.parts], outcome.witness.a
-        words = words_of(solver.C, self._kernel, problem.fit_intercept, solver.convex)
-        gap = certify_pairs(problem, pairs, alphas, offsets, solver, words)
-        if gap.convex and np.isfinite(solver.C) and gap.relative_gap > self.tol:
-            wide = widen_pairs(pairs, alphas, offsets)
-            better = certify_pairs(problem, pairs, *wide, solver, words)
-            if better.objective < gap.objective:
-                (alphas, offsets), gap = wide, better
-        self._alphas = alphas
-        self._keep_dual(problem, pairs, alphas, offsets)
-        self.certificate_: KernelGap = gap
-        if self.overlap_ is not None:
-            self.status_ = Status.INSEPARABLE
-        else:
-            self.status_ = gap.settle(outcome.status, self.tol)
-        self.n_iter_ = max(1, outcome.steps)
-        self.n_updates_ = outcome.state.n_updates
-        self.solver_used_, self.outcome_ = reason, outcome
-        problem.__dict__.pop("_kernel_pairs", None)  # the Gram matrix is not needed any more
-
-    def _keep_dual(
-        self,
-        problem: Problem,
-        pairs: Any,
-        alphas: list[NDArray[np.float64]],
-        offsets: NDArray[np.float64],
-    ) -> None:
-        """Support vectors class by class, in the layout of LIBSVM and scikit-learn."""
-        n, K = problem.n, problem.K
-        self.classes_, self.kernel_ = problem.classes, self._kernel
-        coef = np.zeros((K - 1, n))
-        for pair, alpha in zip(pairs.pairs, alphas):
-            i, j = pair.classes
-            signed = pair.y * alpha if K == 2 else -pair.y * alpha
-            first = pair.y < 0
-            coef[j - 1, pair.ids[first]] = signed[first]
-            coef[i, pair.ids[~first]] = signed[~first]
-        used = np.flatnonzero(coef.any(axis=0))
-        used = used[np.argsort(problem.label[pairs.order[used]], kind="stable")]
-        rows = pairs.order[used]
-        self.dual_coef_ = np.ascontiguousarray(coef[:, used])
-        self.intercept_ = np.array(offsets) if K == 2 else 0.0 - np.asarray(offsets)
-        self.n_support_ = np.bincount(problem.label[rows], minlength=K).astype(np.int32)
-        index = problem.row_index
-        self.support_ = rows if index is None else index[rows]
-        if self._precomputed:
-            self.support_vectors_: Any = np.empty((0, 0))
-        else:
-            self.support_vectors_ = problem.matrix[rows]
-
-    def _so_far(self, now: Any) -> dict[str, Any]:
-        """What a copy of the estimator needs to predict with the present variables."""
-        pairs = pairs_of(now.problem, now.solver.kernel)
-        alphas = [part.alpha for part in now.state.parts]
-        self._keep_dual(now.problem, pairs, alphas, now.solver.witness(now.problem, now.state).a)
-        return {name: getattr(self, name) for name in _KEPT}
+    alphas: list[NDArray[np.float64]]
 
 
-def _time_is_up(outcome: Outcome[Any]) -> bool:
-    return outcome.status in (Status.TIME_LIMIT, Status.STOPPED)
-
-
-# -- Decisions of a kernel machine: values of the pairs, votes, weights of linear ones ------------
-
-
-class KernelDeciding(KernelClassifier):
-    """The half of KernelSVM that works on new rows."""
-
-    decision_function_shape: str
-    dual_coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
-    n_support_: NDArray[Any]
-
-    def _columns(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Coefficients and offsets of all pairs, for values >= 0 for the second class of each."""
-        if len(self.classes_) == 2:
-            return self.dual_coef_.T, self.intercept_
-        return -pair_columns(self.dual_coef_, self.n_support_), -self.intercept_
-
-    def _pair_values(self, X: Any) -> NDArray[np.float64]:
-        """Values of the pairs, >= 0 for the second class of each."""
-        rows = self._rows(X)
-        coef, offset = self._columns()
-        return self._scores_of(rows, coef) + offset
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Scores whose largest is the class predicted; one of >= 0 is the last of two."""
-        raw = self._pair_values(X)
-        return raw[:, 0] if len(self.classes_) == 2 else votes_and_sums(raw, len(self.classes_))
-
-    def _quick_scores(self, X: Any) -> NDArray[np.float64]:
-        """Scores from values with the right signs; where votes are equal, from exact ones."""
-        rows, K = self._rows(X), len(self.classes_)
-        coef, offset = self._columns()
-        if self._precomputed or not len(coef):
-            return self._scores(X)
-        raw = sure_sums(self._kernel, rows, self.support_vectors_, coef, offset)
-        if K == 2:
-            return raw[:, 0]
-        scores = votes_and_sums(raw, K)
-        first, second = np.sort(scores, axis=1)[:, [-1, -2]].T
-        # sums count for less than 1/3 of a vote, and K - 1 votes are more than others can have
-        tied = np.flatnonzero((first - second <= 0.7) & (np.rint(first) < K - 1))
-        if len(tied):
-            scores[tied] = votes_and_sums(self._scores_of(rows[tied], coef) + offset, K)
-        return scores
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores: (n,) for two classes; (n, K) or (n, K (K - 1) / 2) for more."""
-        if len(getattr(self, "classes_", ())) > 2 and self.decision_function_shape == "ovo":
-            return -self._pair_values(X)
-        return self._scores(X)
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the plane; exists for two classes and the linear kernel only."""
-        if len(getattr(self, "classes_", ())) != 2:
-            raise AttributeError("coef_ exists after a fit of two classes with the linear kernel")
-        return self.pair_coef_
-
-    @property
-    def pair_coef_(self) -> NDArray[np.float64]:
-        """Weights of the plane of each pair of classes; exists for the linear kernel only."""
-        if not getattr(getattr(self, "kernel_", None), "linear", False):
-            raise AttributeError("weights exist after a fit with the linear kernel only")
-        dual = self.dual_coef_
-        if len(self.classes_) > 2:
-            dual = pair_columns(dual, self.n_support_).T
-        return np.asarray(dual @ self.support_vectors_, dtype=np.float64)
-
-
-# -------------------------------------------------------------------------------------------------
-
-
-class KernelSVM(KernelFitting, KernelDeciding):
+class KernelSVM(KernelClassifier):
     """Support vector machine with a kernel and a proved duality gap.
 
     Minimises |w|^2 / 2 + C sum_i s_i max(0, 1 - y_i f(x_i)) over all f(x) = w.phi(x) + b, where
@@ -388,6 +164,10 @@ class KernelSVM(KernelFitting, KernelDeciding):
         "warm_start": boolean,
     }
 
+    _own_threads: ClassVar[bool] = True
+    overlap_: Overlap | None
+    conflict_: tuple[int, ...] | None
+
     def __init__(
         self,
         C: float = 1.0,
@@ -433,48 +213,213 @@ class KernelSVM(KernelFitting, KernelDeciding):
 
     # -- fit --------------------------------------------------------------------------------
 
-    @with_callbacks
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train on X and y.
+    def _guard(self, problem: Problem) -> None:
+        """With C=inf: equal rows of different classes end the search before it begins."""
+        cost_words(problem, self._kernel, self.memory, self.verbose)
+        self.overlap_ = equal_rows(problem, self._kernel) if np.isinf(self.C) else None
+        self.conflict_ = None if self.overlap_ is None else self.overlap_.rows
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            float32 and float64 are used as they are; with kernel="precomputed" the Gram matrix.
-        y : array of shape (n_samples,)
-            Any labels, two classes or more.
-        sample_weight : array of shape (n_samples,), optional
-            Non-negative; a row of weight s counts as s rows.
+    def _answer(self, run: Run) -> Answer:
+        """As every fit; where a hard margin turns out not to exist, the machine is that of C=1."""
+        problem = run.problem
+        solver, reason = self._choose(problem)
+        state, limits = (
+            run.state(solver, self._begin(problem, solver)),
+            self._limits(problem, solver),
+        )
+        outcome = run.drive(solver, state, limits)
+        ended = outcome.interrupted or outcome.status in (Status.TIME_LIMIT, Status.STOPPED)
+        if np.isinf(solver.C) and not ended:
+            self.overlap_ = overlap_of(problem, solver, outcome.state, self._kernel)
+            if self.overlap_ is not None:
+                solver, reason = self._choose(problem)
+                state = solver.init(problem, start=self._begin(problem, solver))
+                outcome = run.drive(solver, state, limits)
+        return self._prove(run, solver, outcome, reason)
 
-        Returns
-        -------
-        self
-        """
-        self._run(self._problem(X, y, sample_weight), X, y)
-        return self._calibrate(X, y, sample_weight)
+    def _choose(self, problem: Problem) -> tuple[SMO, str]:
+        """The solver for this problem, and the reason for its settings in words."""
+        kernel = None if self._precomputed else self._kernel
+        convex, how = convexity(problem, kernel)
+        if not convex and np.isinf(self.C):
+            raise SettingError(
+                f"C=inf needs a positive semidefinite kernel, and {self._kernel!r} is not on these "
+                "rows; choose a finite C."
+            )
+        single = problem.n > _DOUBLE and self.tol >= 1e-4
+        small = problem.n <= _SMALL
+        tol = (0.9 if single else 0.999) * float(self.tol)
+        solver = SMO(
+            kernel=kernel,
+            C=float(self.C) if getattr(self, "overlap_", None) is None else 1.0,
+            tol=tol,
+            fine=min(tol, 1e-10) if small else tol,
+            convex=convex,
+            memory=float(self.memory),
+            single=single,
+            seed=self._seed(),
+        )
+        places = "float32, f and alpha in float64" if single else "float64"
+        which = "all rows" if problem.n <= solver._limit() else "the rows that matter"
+        pairs = "" if problem.binary else f"; {len(pairs_of(problem, kernel).pairs)} pairs"
+        return solver, f"second-order working sets, Gram matrix of {which} in {places}{pairs}{how}"
 
-    @with_callbacks
-    def resume(
-        self, X: Any, y: ArrayLike, checkpoint: str | Path, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Go on with a fit that was stopped, from the file its checkpoints were written to."""
-        problem = self._problem(X, y, sample_weight)
-        self._look_for_equal_rows(problem)
-        state = load_checkpoint(checkpoint, problem, self._solver(problem)[0])
-        return self._run(problem, X, y, state)._calibrate(X, y, sample_weight)
+    def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
+        """The dual variables of the last fit, if they belong to as many rows of each class."""
+        if not self.warm_start or not hasattr(self, "_alphas"):
+            return None
+        pairs = pairs_of(problem, None if self._precomputed else self._kernel).pairs
+        if [len(a) for a in self._alphas] != [len(p.y) for p in pairs]:
+            return None
+        return self._alphas
+
+    def _prove(self, run: Run, solver: Any, outcome: Outcome[Any], reason: str) -> Answer:
+        problem = run.problem
+        pairs = pairs_of(problem, solver.kernel)
+        alphas, offsets = [part.alpha for part in outcome.state.parts], outcome.witness.a
+        words = words_of(solver.C, self._kernel, problem.fit_intercept, solver.convex)
+        gap = certify_pairs(problem, pairs, alphas, offsets, solver, words)
+        if gap.convex and np.isfinite(solver.C) and gap.relative_gap > self.tol:
+            wide = widen_pairs(pairs, alphas, offsets)
+            better = certify_pairs(problem, pairs, *wide, solver, words)
+            if better.objective < gap.objective:
+                (alphas, offsets), gap = wide, better
+        status = gap.settle(outcome.status, self.tol)
+        if self.overlap_ is not None:
+            status = Status.INSEPARABLE
+        return KernelAnswer(Witness(offsets), gap, status, outcome, reason, alphas)
+
+    def _keep(self, problem: Problem, answer: Answer) -> None:
+        super()._keep(problem, answer)
+        assert isinstance(answer, KernelAnswer)
+        self.n_iter_ = max(1, answer.outcome.steps)
+        self._alphas = answer.alphas
+        pairs = pairs_of(problem, None if self._precomputed else self._kernel)
+        self._keep_dual(problem, pairs, answer.alphas, answer.witness.a)
+        problem.__dict__.pop("_kernel_pairs", None)  # the Gram matrix is not needed any more
+
+    def _keep_dual(
+        self,
+        problem: Problem,
+        pairs: Any,
+        alphas: list[NDArray[np.float64]],
+        offsets: NDArray[np.float64],
+    ) -> None:
+        """Support vectors class by class, in the layout of LIBSVM and scikit-learn."""
+        n, K = problem.n, problem.K
+        self.classes_, self.kernel_ = problem.classes, self._kernel
+        coef = np.zeros((K - 1, n))
+        for pair, alpha in zip(pairs.pairs, alphas):
+            i, j = pair.classes
+            signed = pair.y * alpha if K == 2 else -pair.y * alpha
+            first = pair.y < 0
+            coef[j - 1, pair.ids[first]] = signed[first]
+            coef[i, pair.ids[~first]] = signed[~first]
+        used = np.flatnonzero(coef.any(axis=0))
+        used = used[np.argsort(problem.label[pairs.order[used]], kind="stable")]
+        rows = pairs.order[used]
+        self.dual_coef_ = np.ascontiguousarray(coef[:, used])
+        self.intercept_ = np.array(offsets) if K == 2 else 0.0 - np.asarray(offsets)
+        self.n_support_ = np.bincount(problem.label[rows], minlength=K).astype(np.int32)
+        index = problem.row_index
+        self.support_ = rows if index is None else index[rows]
+        self.support_vectors_ = self._vectors(problem, rows)
+
+    def _so_far(self, now: Any) -> dict[str, Any]:
+        """What a copy of the estimator needs to predict with the present variables."""
+        pairs = pairs_of(now.problem, now.solver.kernel)
+        alphas = [part.alpha for part in now.state.parts]
+        self._keep_dual(now.problem, pairs, alphas, now.solver.witness(now.problem, now.state).a)
+        return {name: getattr(self, name) for name in self._predicting}
+
+    def _warn(self, problem: Problem, answer: Answer) -> None:
+        """Raise or warn where the answer is not what was asked for."""
+        status, gap = answer.status, answer.certificate
+        if status is Status.DIVERGED:
+            raise DataError(
+                f"the numbers overflowed with kernel {self._kernel!r}; scale the columns, for "
+                "instance with sklearn.preprocessing.StandardScaler, or lower C."
+            )
+        if not gap.convex and self._kernel.positive is None:
+            warn(
+                f"{self._kernel!r} is not positive semidefinite on these rows: there is no convex "
+                "problem behind the machine, and the fit has ended in a stationary point.",
+                NotPositiveWarning,
+            )
+        if self.overlap_ is not None:
+            warn(_no_street(self), NotSeparatedWarning)
+        elif not status.ok and not answer.outcome.interrupted:
+            warn(_gap_words(self, gap, status), GapWarning)
+
+    # -- decisions: values of the pairs, votes, weights of linear ones ---------------------------
+
+    def _columns(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Coefficients and offsets of all pairs, for values >= 0 for the second class of each."""
+        if len(self.classes_) == 2:
+            return self.dual_coef_.T, self.intercept_
+        return -pair_columns(self.dual_coef_, self.n_support_), -self.intercept_
+
+    def _pair_values(self, X: Any) -> NDArray[np.float64]:
+        """Values of the pairs, >= 0 for the second class of each."""
+        rows = self._rows(X)
+        coef, offset = self._columns()
+        return self._scores_of(rows, coef) + offset
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores whose largest is the class predicted; one of >= 0 is the last of two."""
+        raw = self._pair_values(X)
+        return raw[:, 0] if len(self.classes_) == 2 else votes_and_sums(raw, len(self.classes_))
+
+    def _quick_scores(self, X: Any) -> NDArray[np.float64]:
+        """Scores from values with the right signs; where votes are equal, from exact ones."""
+        rows, K = self._rows(X), len(self.classes_)
+        coef, offset = self._columns()
+        if self._precomputed or not len(coef):
+            return self._scores(X)
+        raw = sure_sums(self._kernel, rows, self.support_vectors_, coef, offset)
+        if K == 2:
+            return raw[:, 0]
+        scores = votes_and_sums(raw, K)
+        first, second = np.sort(scores, axis=1)[:, [-1, -2]].T
+        # sums count for less than 1/3 of a vote, and K - 1 votes are more than others can have
+        tied = np.flatnonzero((first - second <= 0.7) & (np.rint(first) < K - 1))
+        if len(tied):
+            scores[tied] = votes_and_sums(self._scores_of(rows[tied], coef) + offset, K)
+        return scores
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores: (n,) for two classes; (n, K) or (n, K (K - 1) / 2) for more."""
+        if len(getattr(self, "classes_", ())) > 2 and self.decision_function_shape == "ovo":
+            return -self._pair_values(X)
+        return self._scores(X)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the plane; exists for two classes and the linear kernel only."""
+        if len(getattr(self, "classes_", ())) != 2:
+            raise AttributeError("coef_ exists after a fit of two classes with the linear kernel")
+        return self.pair_coef_
+
+    @property
+    def pair_coef_(self) -> NDArray[np.float64]:
+        """Weights of the plane of each pair of classes; exists for the linear kernel only."""
+        if not getattr(getattr(self, "kernel_", None), "linear", False):
+            raise AttributeError("weights exist after a fit with the linear kernel only")
+        dual = self.dual_coef_
+        if len(self.classes_) > 2:
+            dual = pair_columns(dual, self.n_support_).T
+        return np.asarray(dual @ self.support_vectors_, dtype=np.float64)
+
+    # -- proof, files and words ---------------------------------------------------------------
+
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
+        """The proof again, from the data and the numbers of the model; see linsep.certify."""
+        return recheck(self, X, y, sample_weight)
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""
         check_is_fitted(self, "classes_")
         return kernel_summary(self)
-
-    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
-        """The proof again, from the data and the numbers of the model; see linsep.certify."""
-        from linsep.models.kernel_proof import recheck
-
-        return recheck(self, X, y, sample_weight)
-
-    # -- model files ------------------------------------------------------------------------
 
     def _n_machines(self) -> int:
         K = len(self.classes_)
@@ -504,35 +449,10 @@ class KernelSVM(KernelFitting, KernelDeciding):
         return model._calibration_in(fields)
 
 
-# -- What a kernel machine has to say after its fit: errors and warnings --------------------------
+# -- Warnings and a fitted kernel machine in words ------------------------------------------------
 
 
-_LEVEL = 6  # frames between a warning and the line of the caller that says fit
-
-
-def warn_of(model: Any) -> None:
-    """Raise or warn where the answer is not what was asked for."""
-    status, gap = model.status_, model.certificate_
-    if status is Status.DIVERGED:
-        raise DataError(
-            f"the numbers overflowed with kernel {model._kernel!r}; scale the columns, for "
-            "instance with sklearn.preprocessing.StandardScaler, or lower C."
-        )
-    if not gap.convex and model._kernel.positive is None:
-        warnings.warn(
-            f"{model._kernel!r} is not positive semidefinite on these rows: there is no convex "
-            "problem behind the machine, and the fit has ended in a stationary point.",
-            NotPositiveWarning,
-            stacklevel=_LEVEL,
-        )
-    if model.overlap_ is not None:
-        words = _no_street(model)
-        warnings.warn(words, NotSeparatedWarning, stacklevel=_LEVEL)
-    elif not status.ok and not model.outcome_.interrupted:
-        warnings.warn(_gap_words(model, gap, status), GapWarning, stacklevel=_LEVEL)
-
-
-def _no_street(model: Any) -> str:
+def _no_street(model: KernelSVM) -> str:
     if model.conflict_ is not None:
         i, j = model.conflict_
         why = f"rows {i} and {j} are equal and have different labels, so no kernel separates"
@@ -544,7 +464,7 @@ def _no_street(model: Any) -> str:
     )
 
 
-def _gap_words(model: Any, gap: Any, status: Status) -> str:
+def _gap_words(model: KernelSVM, gap: KernelGap, status: Status) -> str:
     begin = f"{status.value} ({status.name}, {model.n_iter_} working sets). "
     if not np.isfinite(gap.objective):
         most, proved = widest(gap), ""
@@ -568,10 +488,7 @@ def _gap_words(model: Any, gap: Any, status: Status) -> str:
     )
 
 
-# -- A fitted kernel machine in words -------------------------------------------------------------
-
-
-def kernel_summary(model: Any) -> str:
+def kernel_summary(model: KernelSVM) -> str:
     """Several lines: the objective and its proof, support vectors, the rule."""
     gap, outcome = model.certificate_, getattr(model, "outcome_", None)
     lines = [
@@ -594,7 +511,7 @@ def kernel_summary(model: Any) -> str:
     return "\n".join(lines)
 
 
-def _rule(model: Any) -> str:
+def _rule(model: KernelSVM) -> str:
     classes = model.classes_.tolist()
     if len(classes) == 2:
         b = float(model.intercept_[0])
@@ -605,7 +522,7 @@ def _rule(model: Any) -> str:
     return f"votes of {len(model.intercept_)} machines, one for each pair of classes"
 
 
-def _proved(model: Any, gap: Any) -> list[str]:
+def _proved(model: KernelSVM, gap: KernelGap) -> list[str]:
     overlap = getattr(model, "overlap_", None)
     if overlap is not None:
         return [f"  proof       {overlap}; no street exists, and this is C = 1"]

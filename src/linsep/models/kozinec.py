@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
-
-import numpy as np
 
 from linsep.core.drive import Outcome
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.core.status import Status
-from linsep.models.base import LinearClassifier
-from linsep.models.params import Check, either, none, number, one_of
-from linsep.proofs.certificate import Certificate, judge
-from linsep.separating.verdict import decide
+from linsep.models.base import LinearClassifier, settled
+from linsep.models.fit import Answer, Check, Run, either, none, number, one_of
+from linsep.proofs.certificate import Certificate
 from linsep.solvers.hulls.kozinec import Kozinec as KozinecSolver
 
 
@@ -135,7 +131,7 @@ class Kozinec(LinearClassifier):
         self.calibrate = calibrate
         self.calibrate_cv = calibrate_cv
 
-    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         solver = KozinecSolver(
             eps=None if self.eps is None else float(self.eps), space=self.space, steps=self.steps
         )
@@ -148,30 +144,15 @@ class Kozinec(LinearClassifier):
             reason = f"{self.space} space, as asked"
         return solver, f"{rule} ({reason})"
 
-    def _keep(
-        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
-    ) -> None:
+    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         """A plane that does not separate is settled by a proof: none does, or another one."""
-        ended = outcome.status in (Status.STALLED, Status.CERTIFIED)
-        if ended and outcome.certificate.separable is None:
-            left = None if self.time_limit is None else self.time_limit - outcome.seconds
-            proof = decide(problem, time_limit=None if left is None else max(left, 0.0))
-            if proof.separable is False:
-                certificate = outcome.certificate.refuted_by(proof)
-                outcome = replace(outcome, certificate=certificate)
-            elif proof.separable:
-                a = problem.join(
-                    np.asarray(proof.coef, dtype=np.float64),
-                    np.asarray(proof.intercept, dtype=np.float64),
-                )
-                witness = replace(outcome.witness, a=a)
-                certificate = judge(problem, witness)
-                status = Status.SEPARATED
-                outcome = replace(outcome, witness=witness, certificate=certificate, status=status)
-                reason += "; the margin is too small for it, so the plane is that of separability"
-        super()._keep(problem, solver, outcome, reason)
+        answer = super()._prove(run, solver, outcome, reason)
+        if outcome.status not in (Status.STALLED, Status.CERTIFIED):
+            return answer
+        more = "; the margin is too small for it, so the plane is that of separability"
+        return settled(run, answer, more)
 
-    def _warm_start(self, problem: Problem) -> Any:
+    def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
         if not (self.warm_start and hasattr(self, "outcome_")):
             return None
         state = self.outcome_.state

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.core import drive
 from linsep.core.drive import Limits, Outcome
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, percent
-from linsep.errors import DataError, GapWarning, ModelError, NotSeparatedWarning, SettingError
-from linsep.models.base import LinearClassifier
-from linsep.models.callbacks import CallbackBridge, observers_of
-from linsep.models.checked import overflow_words
-from linsep.models.params import Check, either, function, none, number, one_of
+from linsep.errors import GapWarning, ModelError, NotSeparatedWarning, SettingError
+from linsep.models.base import LinearClassifier, refuse_overflow
+from linsep.models.fit import (
+    Answer,
+    Check,
+    Run,
+    either,
+    function,
+    none,
+    number,
+    one_of,
+    row_weights,
+    warn,
+)
 from linsep.models.summary import rule_text
 from linsep.proofs.proof import Proof
 from linsep.proofs.squares import Squares, measure_squares, rational_squares, rounded
@@ -39,101 +45,21 @@ from linsep.solvers.squares.normal import ExactSquares
 from linsep.solvers.squares.pseudo_inverse import PseudoInverse, fits, pseudo_inverse
 from linsep.solvers.squares.widrow_hoff import WidrowHoff, longest_row
 
-# -- What a plane of least squares says about its weights and its rows ----------------------------
-
-
-class SquaresFacts:
-    """Methods of a fitted plane of least squares."""
-
-    certificate_: Any
-    coef_: Any
-    intercept_: Any
-    classes_: Any
-    n_features_in_: int
-    fit_intercept: bool
-    targets: Any
-
-    def exact_coefficients(self) -> tuple[Any, Any]:
-        """The minimiser of least length in fractions: coefficients and offset.
-
-        With several classes lists of them, one for each class. Raises ModelError where the table
-        was too large for fractions.
-        """
-        check_is_fitted(self)
-        weights = self.certificate_.weights
-        if not weights:
-            raise ModelError(
-                "this model has no exact coefficients: fractions are computed for tables of at "
-                "most 3000 entries and 20 columns. coef_ and intercept_ are correct up to the "
-                "relative_gap of certificate_."
-            )
-        zero = Fraction(0)
-        coef = [list(column[: self.n_features_in_]) for column in weights]
-        offset = [column[-1] if self.fit_intercept else zero for column in weights]
-        return (coef[0], offset[0]) if len(weights) == 1 else (coef, offset)
-
-    def report(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> RowReport:
-        """Value, residual, leverage and influence of every row.
-
-        Without arguments of the rows of the last fit; large data have to be given again. After
-        ``linsep.load`` they have to be given as well.
-        """
-        check_is_fitted(self)
-        if X is None:
-            kept: RowReport | None = getattr(self, "_report", None)
-            if kept is None:
-                raise SettingError(
-                    "the report was not computed in fit (a large table, or a model from a file); "
-                    "give the rows: report(X, y)."
-                )
-            return kept
-        problem = self._again(X, y, sample_weight)
-        if not fits(problem):
-            raise SettingError(
-                f"leverages of {problem.n} x {problem.d} data are out of reach; take fewer columns."
-            )
-        return row_report(problem, problem.join(self.coef_, self.intercept_))
-
-    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Squares:
-        """What is proved about these weights on the given rows; ``linsep.certify`` calls it."""
-        problem = self._again(X, y, sample_weight)
-        a = problem.join(self.coef_, self.intercept_)
-        basis = None
-        if fits(problem):
-            factors = pseudo_inverse(problem)
-            basis = None if factors.by_rows else factors.half / factors.scale[:, None]
-        known = rational_squares(problem)
-        return measure_squares(problem, Witness(a=a), known=known, basis=basis)
-
-    def _again(self, X: Any, y: Any, sample_weight: Any) -> Problem:
-        """A problem of rows that fit this model."""
-        check_is_fitted(self)
-        me: Any = self
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        problem = Problem(
-            X,
-            y,
-            sample_weight=me._weights(np.asarray(y), sample_weight),
-            fit_intercept=self.fit_intercept,
-            targets=self.targets,
-        )
-        if not np.array_equal(problem.classes, self.classes_):
-            raise ModelError(
-                f"y holds the classes {problem.classes.tolist()}; the model was trained on "
-                f"{self.classes_.tolist()}."
-            )
-        return problem
-
-
-# -------------------------------------------------------------------------------------------------
-
-
 _REPORT = 2e8  # operations up to which leverages are computed in every fit
 _DECIDE = 20_000  # entries up to which a plane that does not separate is looked into
 _SECONDS = 0.25  # for that
 
 
-class LeastSquares(SquaresFacts, LinearClassifier):
+@dataclass(frozen=True)
+class SquaresAnswer(Answer):
+    """The plane of least squares with what is known around it."""
+
+    factors: PseudoInverse | None = None
+    proof: Proof | None = None
+    """Whether another plane separates where this one does not."""
+
+
+class LeastSquares(LinearClassifier):
     """Minimum squared error: Y a = b as well as it can be done.
 
     Minimises J(a) = sum_i s_i (y_i (w.x_i + b_0) - b_i)^2 for targets b_i > 0; with several
@@ -283,10 +209,9 @@ class LeastSquares(SquaresFacts, LinearClassifier):
         self.calibrate = calibrate
         self.calibrate_cv = calibrate_cv
 
-    def _start(self, problem: Problem) -> Any:
-        return self.start
+    # -- fit ------------------------------------------------------------------------------
 
-    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         self._refuse_idle_settings()
         return choose_squares(
             problem, self.solver, eta=self.eta, decay=self.decay, order=self.order,
@@ -313,30 +238,12 @@ class LeastSquares(SquaresFacts, LinearClassifier):
                     f"{'widrow-hoff' if name == 'order' else 'gradient'!r}."
                 )
 
-    # -- fit ------------------------------------------------------------------------------
-
-    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
-        observers = observers_of(self)
-        with np.errstate(all="ignore"):
-            solver, reason = self._solver(problem)
-            if state is None:
-                state = solver.init(problem, start=self._warm_start(problem))
-        bridge = CallbackBridge(self, X, y)
-        limits = self._limits(problem, solver)
-        watch = [*observers, bridge]
-        outcome = drive(problem, solver, state, limits=limits, observers=watch)
-        with np.errstate(all="ignore"):
-            self._keep(problem, solver, outcome, reason)
-        bridge.close()
-        self._warn(problem)
-        return self
-
-    def _keep(
-        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
-    ) -> None:
-        witness, factors = outcome.witness, self._factors(problem)
+    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+        """How far J is from the least one; on small tables in fractions."""
+        problem, witness = run.problem, outcome.witness
+        factors = self._factors(problem)
         if self.solver == "exact" and outcome.status is Status.DIVERGED:
-            _refuse(problem)
+            refuse_overflow(problem)
         known = rational_squares(problem) if np.isfinite(witness.a).all() else None
         basis = None
         if factors is not None and not factors.by_rows:
@@ -349,24 +256,15 @@ class LeastSquares(SquaresFacts, LinearClassifier):
             if better.relative_gap <= max(self.tol, certificate.relative_gap):
                 witness, certificate, reason = exact, better, "fractions (a small table)"
         if not certificate.finite:
-            _refuse(problem)
+            refuse_overflow(problem)
         if factors is not None and self.solver == "exact":
             reason = reason.replace("normal equations", factors.words)
-        self.rank_ = None if factors is None else factors.rank
-        self.condition_ = None if factors is None else factors.condition
-        self.classes_ = problem.classes
-        self.coef_, self.intercept_ = problem.split(witness.a)
-        self.n_iter_ = max(1, math.ceil(outcome.passes))
-        self.n_updates_ = outcome.state.n_updates
-        self.status_ = certificate.settle(outcome.status, self.tol)
-        self.certificate_ = self._decided(problem, certificate, outcome)
-        self.solver_used_ = reason
-        self.outcome_ = replace(outcome, witness=witness, certificate=self.certificate_)
-        self._report: RowReport | None = None
-        small = problem.n * float(problem.width) ** 2 <= _REPORT
-        if factors is not None and small and self.status_.ok:
-            self._report = row_report(problem, witness.a)
-        self.outliers_ = None if self._report is None else self._report.outliers
+        status = certificate.settle(outcome.status, self.tol)
+        proof = self._verdict(run, certificate)
+        if proof is not None and proof.separable is False:
+            certificate = certificate.refuted_by(proof)
+        outcome = replace(outcome, witness=witness, certificate=certificate)
+        return SquaresAnswer(witness, certificate, status, outcome, reason, factors, proof)
 
     def _factors(self, problem: Problem) -> PseudoInverse | None:
         """The factorisation, where there is one or it costs next to nothing."""
@@ -375,43 +273,51 @@ class LeastSquares(SquaresFacts, LinearClassifier):
             return None
         found = pseudo_inverse(problem)
         if not np.isfinite(found.half).all():
-            _refuse(problem)
+            refuse_overflow(problem)
         return found
 
-    def _decided(self, problem: Problem, certificate: Squares, outcome: Outcome[Any]) -> Squares:
+    def _verdict(self, run: Run, certificate: Squares) -> Proof | None:
         """On small tables: whether another plane separates where this one does not."""
-        self.proof_: Proof | None = None
-        if certificate.errors == 0 or problem.n * problem.d > _DECIDE:
-            return certificate
-        left = _SECONDS
-        if self.time_limit is not None:
-            left = min(left, max(self.time_limit - outcome.seconds, 0.0))
+        if certificate.errors == 0 or run.problem.n * run.problem.d > _DECIDE:
+            return None
+        left = _SECONDS if run.seconds_left is None else min(_SECONDS, run.seconds_left)
         with suppress(ArithmeticError):  # numbers at the ends of the range: no verdict then
-            self.proof_ = decide(problem, time_limit=left)
-        if self.proof_ is not None and self.proof_.separable is False:
-            return certificate.refuted_by(self.proof_)
-        return certificate
+            return decide(run.problem, time_limit=left)
+        return None
 
-    def _warn(self, problem: Problem) -> None:
-        status, found = self.status_, self.certificate_
-        if self.outcome_.interrupted:
+    def _keep(self, problem: Problem, answer: Answer) -> None:
+        super()._keep(problem, answer)
+        assert isinstance(answer, SquaresAnswer)
+        factors, self.proof_ = answer.factors, answer.proof
+        self.rank_ = None if factors is None else factors.rank
+        self.condition_ = None if factors is None else factors.condition
+        self._report: RowReport | None = None
+        small = problem.n * float(problem.width) ** 2 <= _REPORT
+        if factors is not None and small and answer.status.ok:
+            self._report = row_report(problem, answer.witness.a)
+        self.outliers_ = None if self._report is None else self._report.outliers
+
+    def _warn(self, problem: Problem, answer: Answer) -> None:
+        status, found = answer.status, answer.certificate
+        if answer.outcome.interrupted:
             return
         if not status.ok:
-            what = f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
-            what += f"The cost {found.objective:.6g} is proved to be within "
-            what += f"{percent(found.relative_gap, 3)} of the squared targets of the least one; "
-            what += f"tol asks for {percent(self.tol, 3)}. {self._advice(problem)}."
-            warnings.warn(what, GapWarning, stacklevel=5)
+            warn(
+                f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
+                f"The cost {found.objective:.6g} is proved to be within "
+                f"{percent(found.relative_gap, 3)} of the squared targets of the least one; "
+                f"tol asks for {percent(self.tol, 3)}. {self._advice(problem)}.",
+                GapWarning,
+            )
         elif self.proof_ is not None and self.proof_.separable:
             rows = ", ".join(map(str, found.wrong_rows[:8]))
-            warnings.warn(
+            warn(
                 f"the classes are separable ({self.proof_}), but the plane of least squares leaves "
                 f"{found.errors} of {problem.n} rows on the wrong side ({rows}"
                 f"{', ...' if found.errors > 8 else ''}). Squares also punish rows that are right "
                 "by far. Take HoKashyap, Perceptron or LinearSVM, or larger targets for the rows "
                 "in outliers_ that are far on their own side.",
                 NotSeparatedWarning,
-                stacklevel=5,
             )
 
     def _advice(self, problem: Problem) -> str:
@@ -442,16 +348,82 @@ class LeastSquares(SquaresFacts, LinearClassifier):
         """For traces: a claimed minimum is called that."""
         return status
 
+    # -- what the plane says about its weights and its rows --------------------------------
+
+    def exact_coefficients(self) -> tuple[Any, Any]:
+        """The minimiser of least length in fractions: coefficients and offset.
+
+        With several classes lists of them, one for each class. Raises ModelError where the table
+        was too large for fractions.
+        """
+        check_is_fitted(self)
+        weights = self.certificate_.weights
+        if not weights:
+            raise ModelError(
+                "this model has no exact coefficients: fractions are computed for tables of at "
+                "most 3000 entries and 20 columns. coef_ and intercept_ are correct up to the "
+                "relative_gap of certificate_."
+            )
+        zero = Fraction(0)
+        coef = [list(column[: self.n_features_in_]) for column in weights]
+        offset = [column[-1] if self.fit_intercept else zero for column in weights]
+        return (coef[0], offset[0]) if len(weights) == 1 else (coef, offset)
+
+    def report(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> RowReport:
+        """Value, residual, leverage and influence of every row.
+
+        Without arguments of the rows of the last fit; large data have to be given again. After
+        ``linsep.load`` they have to be given as well.
+        """
+        check_is_fitted(self)
+        if X is None:
+            kept: RowReport | None = getattr(self, "_report", None)
+            if kept is None:
+                raise SettingError(
+                    "the report was not computed in fit (a large table, or a model from a file); "
+                    "give the rows: report(X, y)."
+                )
+            return kept
+        problem = self._again(X, y, sample_weight)
+        if not fits(problem):
+            raise SettingError(
+                f"leverages of {problem.n} x {problem.d} data are out of reach; take fewer columns."
+            )
+        return row_report(problem, problem.join(self.coef_, self.intercept_))
+
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Squares:
+        """What is proved about these weights on the given rows; ``linsep.certify`` calls it."""
+        problem = self._again(X, y, sample_weight)
+        a = problem.join(self.coef_, self.intercept_)
+        basis = None
+        if fits(problem):
+            factors = pseudo_inverse(problem)
+            basis = None if factors.by_rows else factors.half / factors.scale[:, None]
+        known = rational_squares(problem)
+        return measure_squares(problem, Witness(a=a), known=known, basis=basis)
+
+    def _again(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """A problem of rows that fit this model."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        problem = Problem(
+            X,
+            y,
+            sample_weight=row_weights(self.class_weight, np.asarray(y), sample_weight),
+            fit_intercept=self.fit_intercept,
+            targets=self.targets,
+        )
+        if not np.array_equal(problem.classes, self.classes_):
+            raise ModelError(
+                f"y holds the classes {problem.classes.tolist()}; the model was trained on "
+                f"{self.classes_.tolist()}."
+            )
+        return problem
+
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""
         check_is_fitted(self)
         return squares_summary(self)
-
-
-def _refuse(problem: Problem) -> None:
-    """Numbers that are not finite, or too large to be squared."""
-    problem.check_finite()
-    raise DataError(overflow_words(problem))
 
 
 # -- Which solver for which least-squares problem, and why ----------------------------------------
@@ -678,7 +650,7 @@ def _leverage(problem: Problem, inverse: PseudoInverse) -> Array:
 _SHOWN = 5
 
 
-def squares_summary(model: Any) -> str:
+def squares_summary(model: LeastSquares) -> str:
     """Several lines: the cost and its proof, sides, outliers, the rule."""
     found, outcome = model.certificate_, getattr(model, "outcome_", None)
     lines = [
@@ -711,7 +683,7 @@ def _cost(found: Any) -> str:
     return f"{found.objective:.8g}, and no weights{reach} have less than {found.lower_bound:.8g}"
 
 
-def _sides(model: Any) -> str:
+def _sides(model: LeastSquares) -> str:
     found, proof = model.certificate_, getattr(model, "proof_", None)
     if found.separable:
         return f"yes: every row is on its own side, margin {found.margin:.6g}"
@@ -725,14 +697,14 @@ def _sides(model: Any) -> str:
     return text
 
 
-def _columns(model: Any) -> str:
+def _columns(model: LeastSquares) -> str:
     width = model.n_features_in_ + bool(model.fit_intercept)
     if model.rank_ == width:
         return f"all {width} independent, condition {model.condition_:.3g} at equal lengths"
     return f"{model.rank_} of {width} independent; of many solutions the shortest is taken"
 
 
-def _outliers(model: Any) -> list[str]:
+def _outliers(model: LeastSquares) -> list[str]:
     report = getattr(model, "_report", None)
     if report is None:
         return []

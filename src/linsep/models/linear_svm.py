@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import copy
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core import drive
-from linsep.core.checkpoint import load_checkpoint
 from linsep.core.drive import Limits, Outcome
-from linsep.core.lanes import at_most, one_blas_thread
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.errors import DataError, GapWarning, LabelError, NotSeparatedWarning, SettingError
 from linsep.models.base import LinearClassifier
-from linsep.models.callbacks import CallbackBridge, observers_of, with_callbacks
-from linsep.models.checked import overflow_words, refuse_tiny, refuse_unusable
-from linsep.models.params import Check, jobs, number, one_of
+from linsep.models.fit import (
+    Answer,
+    Check,
+    Effort,
+    Run,
+    effort,
+    jobs,
+    number,
+    one_of,
+    overflow_words,
+    refuse_tiny,
+    refuse_unusable,
+    row_weights,
+    threads_of,
+    warn,
+)
 from linsep.models.summary import rule_text
 from linsep.models.svm_choice import (
     SOLVERS,
@@ -51,392 +59,35 @@ from linsep.solvers.hinge.newton_machine import NewtonMachine
 from linsep.solvers.hinge.polish import polish, polish_parts
 from linsep.solvers.hinge.wide import WideHinge
 
-# -- The run of a linear support vector machine: soft, hard, or with costs beyond all rounding ----
-
+Array = NDArray[np.float64]
 
 # runs that end here get no last digits: whoever limits them wants an answer now
 _CUT_SHORT = (Status.DIVERGED, Status.TIME_LIMIT, Status.STEP_LIMIT, Status.STOPPED)
 _FAILED = (Status.DIVERGED, Status.STALLED)
-_HURRY = 1000  # passes of coordinate descent after which another solver is better
-
-
-class SVMFit(LinearClassifier):
-    """From checked parameters to the attributes of a fitted model."""
-
-    C: float
-    loss: str
-    multi_class: str
-    tol: float
-    solver: str
-    n_jobs: int | None
-
-    _checked_at_the_end: ClassVar[bool] = True  # by the survey, before the first step
-
-    _hurry: str = ""
-    """One of many small problems of a scheme, solved to ``tol`` and no further: "descent" tries
-    a few passes of coordinate descent, "newton" what is chosen by the shape."""
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, state: Any = None) -> Self:
-        problem = self._problem(X, y, sample_weight)
-        self.__dict__.pop("proof_", None)  # of an earlier fit
-        if self._given is None and self.solver != "newton":
-            without_zeros(problem)
-        refuse_unusable(problem)
-        observers = observers_of(self)
-        if np.isinf(self.C):
-            return self._fit_hard(problem, observers, state)
-        begin = time.perf_counter()
-        solver, reason = self._solver(problem)
-        wanted = self._capped_gap(problem) if state is None else 0.0
-        # Newton's method sees by itself when rounding stops it, the others would go on
-        patient = not _is_wide(solver) and solver.unit != "Newton step"
-        later = wanted > 0 and not self._is_small(problem) and not patient
-        if wanted > 0 and not later and self._fit_capped(problem, wanted, begin):
-            return self
-        if state is None:
-            state = solver.init(problem, start=self._dual_start(problem, solver))
-        bridge = CallbackBridge(self, X, y)
-        with np.errstate(over="ignore", invalid="ignore"):  # the certificate sees what overflowed
-            outcome = self._driven(problem, solver, state, begin, [*observers, bridge])
-            self._keep(problem, solver, outcome, reason)
-            if self.status_ in _FAILED and self.solver == "auto" and _is_interior(solver):
-                self._try_newton(problem, (solver, outcome, reason), begin, [*observers, bridge])
-        bridge.close()
-        if later and self.status_ in _FAILED:
-            self._fit_capped(problem, wanted, begin)
-        self._warn(problem)
-        return self
-
-    def _driven(
-        self, problem: Problem, solver: Solver[Any], state: Any, begin: float, observers: Any
-    ) -> Outcome[Any]:
-        limits = self._limits(problem, solver).left_since(begin)
-        return drive(problem, solver, state, limits=limits, observers=observers)
-
-    def _try_newton(self, problem: Problem, known: Any, begin: float, observers: Any) -> None:
-        """Where interior points are lost to rounding; the better of the two is kept."""
-        gap = self._gap()
-        solver, reason = self._solver(problem, instead="newton")
-        outcome = self._driven(problem, solver, solver.init(problem), begin, observers)
-        self._keep(problem, solver, outcome, reason)
-        if not self._gap() <= gap:
-            self._keep(problem, *known)
-
-    def _gap(self) -> float:
-        return float(getattr(self.certificate_, "relative_gap", np.inf))
-
-    def _capped_gap(self, problem: Problem) -> float:
-        """The gap for which costs beyond all rounding are capped; 0: they are not."""
-        if self._is_machine(problem) or self.solver != "auto":
-            return 0.0
-        return gap_wanted(problem, self._objective(), self.tol, self._is_small(problem))
-
-    def _fit_capped(self, problem: Problem, wanted: float, begin: float) -> bool:
-        """Costs beyond all rounding; False where that does not lead to a proof."""
-        objective = self._objective()
-        first, found = self._solver(problem)[0], None
-        for instead in ("", "newton") if _is_interior(first) else ("",):
-            choose = partial(self._solver, instead=instead)
-            limits = self._limits(problem, first).left_since(begin)
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = found or capped_machine(problem, objective, wanted, limits, choose)
-        if found is None:
-            return False
-        witness, outcome, words = found
-        certificate = svm_gap(problem, witness, objective, self.multi_class)
-        self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
-        status = certificate.settle(outcome.status, self.tol)
-        keep_machine(self, problem, witness, objective, outcome, certificate, status)
-        self.solver_used_ = words
-        return True
-
-    def _fit_hard(self, problem: Problem, observers: Any, state: Any = None) -> Self:
-        """C = inf: the plane of maximum margin, or the proof that there is none."""
-        if self._is_machine(problem):
-            raise SettingError(
-                "C=inf does not exist for multi_class='crammer-singer'; choose a finite C, or "
-                "multi_class='one-vs-rest'."
-            )
-        refuse_tiny(problem)
-        problem.weight = np.ones(problem.n)  # rows that must be right are right at any weight
-        limits = Limits(steps=self.max_iter, seconds=self.time_limit)
-        if problem.binary:
-            hard = hard_machine(problem, self.tol, limits, observers, state)
-        else:
-            hard = hard_machines(problem, self.tol, limits, observers)
-        witness, gap, outcome, proof = hard.witness, hard.gap, hard.outcome, hard.proof
-        impossible = proof is not None and proof.separable is False
-        if not impossible:
-            gap = svm_gap(problem, witness, self._objective(), self.multi_class)
-        status = Status.INSEPARABLE if impossible else gap.settle(outcome.status, self.tol)
-        if status.ok and not impossible and not gap.relative_gap <= self.tol:
-            status = Status.STALLED
-        self.proof_ = proof
-        self.n_iter_ = max(1, outcome.steps)
-        keep_machine(self, problem, witness, self._objective(), outcome, gap, status)
-        self.solver_used_ = "nearest points of the two hulls (C = inf, the hard margin)"
-        if impossible:
-            warn_inseparable(self, None if hard.of is None else problem.classes[hard.of])
-        else:
-            self._warn(problem)
-        return self
-
-    @property
-    def _threads(self) -> int | None:
-        """None: one for each core."""
-        return None if self.n_jobs in (None, -1) else self.n_jobs
-
-    def _is_machine(self, problem: Problem) -> bool:
-        return self.multi_class == "crammer-singer" and not problem.binary
-
-    def _solver(
-        self, problem: Problem, C: float | None = None, instead: str = ""
-    ) -> tuple[Solver[Any], str]:
-        machine = self._is_machine(problem)
-        if machine and self.loss != "hinge":
-            raise SettingError(
-                f"loss={self.loss!r} does not exist for multi_class='crammer-singer'; "
-                "use loss='hinge'."
-            )
-        tol = self.tol
-        if self._is_small(problem) and not (machine and self.solver == "dual-cd"):
-            tol = min(tol, 1e-6 if machine else 1e-7)
-        hurry = self._hurry == "descent" and self.solver == "auto" and is_small(problem)
-        return choose_solver(
-            problem,
-            instead or ("dual-cd" if hurry and problem.binary else self.solver),
-            C=float(self.C if C is None else C),
-            loss=self.loss,
-            tol=0.999 * float(tol),
-            seed=0 if self.random_state is None else self._seed(),
-            threads=self._threads,
-            multi_class=self.multi_class,
-            reason="where interior points are lost to rounding" if instead else "as asked",
-        )
-
-    def _is_small(self, problem: Problem) -> bool:
-        return is_small(problem) and not self._hurry
-
-    def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
-        limits = super()._limits(problem, solver)
-        if self._hurry != "descent":
-            return limits
-        passes = _HURRY * (problem.n_rows if solver.unit == "visit" else 1)
-        return replace(limits, steps=min(passes, limits.steps or passes))
-
-    def _objective(self) -> Objective:
-        return Objective(self.loss, float(self.C), "free" if self.fit_intercept else "none")
-
-    def _dual_start(self, problem: Problem, solver: Any) -> Any:
-        """Where to go on: the dual variables or the weights of the last fit."""
-        if not self.warm_start or not hasattr(self, "support_"):
-            return None
-        return warm_state(self, problem, solver)
-
-    def _keep(
-        self, problem: Problem, solver: Solver[Any], outcome: Outcome[Any], reason: str
-    ) -> None:
-        witness, objective = outcome.witness, self._objective()
-        machine = self._is_machine(problem)
-        if self._is_small(problem) and not machine and outcome.status not in _CUT_SHORT:
-            finish = polish if problem.binary else polish_parts
-            witness = finish(problem, witness, objective.C, objective.loss)
-        certificate = svm_gap(problem, witness, objective, self.multi_class)
-        self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
-        status = certificate.settle(outcome.status, self.tol)
-        keep_machine(self, problem, witness, objective, outcome, certificate, status)
-        self.solver_used_ = reason
-
-    def _warn(self, problem: Problem) -> None:
-        warn_unfinished(self, problem)
-
-
-def _is_interior(solver: Any) -> bool:
-    """Whether it is the method for small tables, alone or for each class."""
-    return isinstance(getattr(solver, "solver", solver), InteriorHinge)
-
-
-def _is_wide(solver: Any) -> bool:
-    """Whether interior points follow where sweeps are slow."""
-    return isinstance(getattr(solver, "solver", solver), WideHinge)
-
-
-# -- What a support vector machine says about its rows, in the words of the lecture ---------------
-
-
-Array = NDArray[np.float64]
-
+_FEW_PASSES = 1000  # of coordinate descent, after which another solver is better
 _ROUNDING = 1e-9  # a slack below this is rounding
 _FEW = 2000  # rows of which all products are looked at
 
 
+class NotConvergedWarning(GapWarning, ConvergenceWarning):
+    """A fit ended before its gap was as small as asked for; filters of scikit-learn know it."""
+
+
 @dataclass(frozen=True)
-class KKT:
-    """The conditions of Karush, Kuhn and Tucker, row by row.
+class HardAnswer(Answer):
+    """The plane of maximum margin, or the proof that there is none."""
 
-    At the optimum of the hinge: alpha = 0 where y f > 1, alpha = C s where y f < 1, and
-    anything between where y f = 1.
-    """
-
-    alpha: Array
-    top: Array
-    """Upper bound C s of alpha; inf for the squared hinge."""
-    value: Array
-    """y f(x)."""
-    slack: Array
-    """xi = max(0, 1 - y f(x))."""
-    violation: Array
-    """How far the row is from its condition, in units of y f."""
-    position: NDArray[Any]
-    """"ideal", "inside" or "wrong"."""
+    proof: Proof | None = None
+    of: Any = None
+    """With more than two classes: the class that the proof is about."""
 
     @property
-    def largest(self) -> float:
-        """The largest violation."""
-        return float(self.violation.max())
-
-    def __str__(self) -> str:
-        lines = [f"{'row':>6} {'alpha':>12} {'C s':>12} {'y f(x)':>12} {'xi':>12}  position"]
-        for i in range(min(len(self.alpha), 50)):
-            slack = self.slack[i] if self.slack[i] > _ROUNDING else 0.0
-            lines.append(
-                f"{i:>6} {self.alpha[i]:>12.6g} {self.top[i]:>12.6g} {self.value[i]:>12.6g} "
-                f"{slack:>12.6g}  {self.position[i]}"
-            )
-        if len(self.alpha) > 50:
-            lines.append(f"... {len(self.alpha) - 50} more rows")
-        return "\n".join(lines)
+    def impossible(self) -> bool:
+        """Whether there is none."""
+        return self.proof is not None and self.proof.separable is False
 
 
-class SVMFacts:
-    """Methods of a fitted machine that look at its rows again."""
-
-    def slacks(self, X: Any, y: Any) -> Array:
-        """xi = max(0, 1 - y f(x)): 0 ideal, below 1 inside the street, from 1 on wrong.
-
-        With K classes one column for each class against the rest; by Crammer and Singer one
-        number a row, xi = max(0, 1 - (own score - best rival)).
-        """
-        return np.maximum(0.0, 1.0 - self._values(X, y))
-
-    def positions(self, X: Any, y: Any) -> NDArray[Any]:
-        """ "ideal" (xi = 0), "inside" (0 < xi < 1) or "wrong" (xi >= 1), as ``slacks``."""
-        return _positions(self.slacks(X, y))
-
-    def kkt(self, X: Any, y: Any, sample_weight: Any = None, *, of: Any = None) -> KKT:
-        """The optimality conditions of the rows that were trained on.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Those of the fit.
-        of : label, optional
-            With more than two classes: the class against the rest that is meant.
-        """
-        me: Any = self
-        values, alpha = self._machine(X, y, of)
-        weight = me._weights(np.asarray(y), sample_weight)
-        top = np.full(len(values), float(me.C))
-        if weight is not None and np.isfinite(me.C):
-            top = top * weight
-        slack = np.maximum(0.0, 1.0 - values)
-        if me.loss == "squared_hinge" and np.isfinite(me.C):
-            with np.errstate(invalid="ignore", divide="ignore"):
-                violation = np.abs(slack - np.where(top > 0, alpha / (2.0 * top), 0.0))
-            top = np.full(len(values), np.inf)
-        else:
-            above, below = np.maximum(values - 1.0, 0.0), slack
-            violation = np.maximum(np.where(alpha > 0, above, 0), np.where(alpha < top, below, 0))
-        return KKT(alpha, top, values, slack, violation, _positions(slack))
-
-    def xi_alpha(self, X: Any, y: Any, *, of: Any = None) -> float:
-        """Joachims' estimate of the error: share of rows with 2 alpha R^2 + xi >= 1.
-
-        R^2 is the range of the products x . x'. With the hinge and at the optimum, no more rows
-        than these are wrong when each is left out of the training in turn.
-        """
-        me: Any = self
-        values, alpha = self._machine(X, y, of)
-        slack = np.maximum(0.0, 1.0 - values)
-        reach = _range(X, centred=bool(me.fit_intercept))
-        return float(((2.0 * alpha * reach + slack >= 1.0) & (alpha > 0)).mean())
-
-    def _machine(self, X: Any, y: Any, of: Any) -> tuple[Array, Array]:
-        """y f(x) and alpha of one plane, on the rows of the fit."""
-        me: Any = self
-        values = self._values(X, y)
-        k = 0
-        if len(me.classes_) > 2:
-            if me.multi_class == "crammer-singer":
-                raise SettingError(
-                    "a machine by Crammer and Singer has no planes of its own; certificate_ holds "
-                    "what is proved, slacks(X, y) the losses of the rows."
-                )
-            places = np.flatnonzero(np.asarray(me.classes_) == of)
-            if of is None or len(places) != 1:
-                known = ", ".join(map(repr, np.asarray(me.classes_).tolist()))
-                raise SettingError(f"say which class against the rest: of= one of {known}.")
-            k = int(places[0])
-            values = values[:, k]
-        if len(me.support_) and int(me.support_.max()) >= len(values):
-            raise DataError(
-                f"the model has support vector {int(me.support_.max())} but X has {len(values)} "
-                "rows; give the rows it was trained on."
-            )
-        alpha = np.zeros(len(values))
-        alpha[me.support_] = np.abs(me.dual_coef_[k])
-        return values, alpha
-
-    def _values(self, X: Any, y: Any) -> Array:
-        """y f(x): of one plane, of K of them, or own score minus best rival."""
-        me: Any = self
-        scores, labels = me.decision_function(X), np.asarray(y)
-        if labels.shape != (len(scores),):
-            raise LabelError(
-                f"y has shape {labels.shape}, X has {len(scores)} rows; give one each."
-            )
-        strange = labels[~np.isin(labels, me.classes_)].tolist()
-        if strange:
-            raise LabelError(
-                f"y has the label {strange[0]!r}; the model knows "
-                f"{', '.join(map(repr, np.asarray(me.classes_).tolist()))}."
-            )
-        if scores.ndim == 1:
-            return np.asarray(np.where(labels == me.classes_[1], scores, -scores))
-        own = labels[:, None] == np.asarray(me.classes_)[None, :]
-        if me.multi_class != "crammer-singer":
-            return np.asarray(np.where(own, scores, -scores))
-        return np.asarray(scores[own] - np.where(own, -np.inf, scores).max(axis=1))
-
-
-def _range(X: Any, centred: bool) -> float:
-    """At least the range of x . x' over the rows; a free intercept allows any origin."""
-    sparse = hasattr(X, "tocsr")
-    rows: Any = X.tocsr() if sparse else np.asarray(X, dtype=np.float64)
-    squares = rows.multiply(rows).sum(axis=1) if sparse else np.einsum("ij,ij->i", rows, rows)
-    lengths = np.asarray(squares, dtype=np.float64).ravel()
-    least = float(rows.min())
-    found = [float(lengths.max()) * (1.0 if least >= 0 else 2.0)]
-    if centred and not sparse:
-        moved = rows - rows.mean(axis=0)
-        if len(moved) <= _FEW:
-            gram = moved @ moved.T
-            found.append(float(gram.max() - gram.min()))
-        found.append(2.0 * float(np.einsum("ij,ij->i", moved, moved).max()))
-    elif len(lengths) <= _FEW:
-        products = (rows @ rows.T).toarray() if sparse else rows @ rows.T
-        found.append(float(products.max() - products.min()))
-    return min(found)
-
-
-def _positions(slack: Array) -> NDArray[Any]:
-    return np.where(slack >= 1.0, "wrong", np.where(slack > _ROUNDING, "inside", "ideal"))
-
-
-# -------------------------------------------------------------------------------------------------
-
-
-class LinearSVM(SVMFacts, SVMFit):
+class LinearSVM(LinearClassifier):
     """Linear support vector machine with a proved duality gap.
 
     Minimises |w|^2 / 2 + C sum_i s_i L(1 - y_i (w.x_i + b)) over w and b; b is not penalised.
@@ -527,8 +178,6 @@ class LinearSVM(SVMFacts, SVMFit):
     ('CERTIFIED', True)
     """
 
-    certificate_: Gap
-
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
         "loss": one_of("hinge", "squared_hinge"),
@@ -575,48 +224,326 @@ class LinearSVM(SVMFacts, SVMFit):
         self.calibrate_cv = calibrate_cv
         self.n_jobs = n_jobs
 
-    @with_callbacks
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train on X and y.
+    certificate_: Gap
+
+    _own_threads: ClassVar[bool] = True
+    _checked_at_the_end: ClassVar[bool] = True  # by the survey, before the first step
+    _forgotten: ClassVar[tuple[str, ...]] = (*LinearClassifier._forgotten, "proof_")
+
+    # -- fit --------------------------------------------------------------------------------
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+        problem = super()._problem(X, y, sample_weight)
+        if self.solver != "newton":
+            without_zeros(problem)
+        return problem
+
+    def _guard(self, problem: Problem) -> None:
+        refuse_unusable(problem)
+
+    def _answer(self, run: Run) -> Answer:
+        """The hard margin, or the way of every fit with its rescues from rounding."""
+        if np.isinf(self.C):
+            return self._hard_margin(run)
+        solver = self._choose(run.problem)[0]
+        wanted = self._capped_gap(run)
+        # Newton's method sees by itself when rounding stops it, the others would go on
+        sees = _is(solver, WideHinge) or solver.unit == "Newton step"
+        capped_first = wanted > 0 and (self._to_last_digits(run.problem) or not sees)
+        answer = self._capped(run, wanted) if capped_first else None
+        if answer is not None:
+            return answer
+        answer = super()._answer(run)
+        if answer.status in _FAILED and self.solver == "auto" and _is(solver, InteriorHinge):
+            answer = self._by_newton(run, answer)
+        if answer.status in _FAILED and wanted > 0 and not capped_first:
+            answer = self._capped(run, wanted) or answer
+        return answer
+
+    def _choose(self, problem: Problem, instead: str = "") -> tuple[Solver[Any], str]:
+        return self._chosen(problem, float(self.C), instead)
+
+    def _chosen(self, problem: Problem, C: float, instead: str = "") -> tuple[Solver[Any], str]:
+        """The solver for this cost, and the reason in words; ``instead`` names another one."""
+        machine = self._is_machine(problem)
+        if machine and self.loss != "hinge":
+            raise SettingError(
+                f"loss={self.loss!r} does not exist for multi_class='crammer-singer'; "
+                "use loss='hinge'."
+            )
+        tol = self.tol
+        if self._to_last_digits(problem) and not (machine and self.solver == "dual-cd"):
+            tol = min(tol, 1e-6 if machine else 1e-7)
+        brief = effort() is Effort.FEW_PASSES and self.solver == "auto" and is_small(problem)
+        return choose_solver(
+            problem,
+            instead or ("dual-cd" if brief and problem.binary else self.solver),
+            C=C,
+            loss=self.loss,
+            tol=0.999 * float(tol),
+            seed=0 if self.random_state is None else self._seed(),
+            threads=threads_of(self.n_jobs),
+            multi_class=self.multi_class,
+            reason="where interior points are lost to rounding" if instead else "as asked",
+        )
+
+    def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
+        """Where to go on: the dual variables or the weights of the last fit."""
+        if not self.warm_start or not hasattr(self, "support_"):
+            return None
+        known = self.dual_coef_.shape[0] == (1 if problem.binary else problem.K)
+        same = getattr(self, "_n_fitted", None) == problem.n  # a model of a file does not tell
+        if not known or not same or self.coef_.shape[1] != problem.d:
+            return None
+        support = _places(problem, self.support_)
+        if support is None:
+            return None
+        ratio = float(self.C) / self._C_fitted  # variables at their bound move with it
+        if not np.isfinite(ratio):
+            return None
+        alpha = np.zeros((len(self.dual_coef_), problem.n))
+        alpha[:, support] = ratio * self.dual_coef_
+        if isinstance(solver, CrammerSinger):
+            return alpha.T
+        if isinstance(solver, NewtonMachine):
+            return self.coef_, self.intercept_, alpha.T
+        alpha = np.abs(alpha)
+        if problem.binary:
+            return self.coef_, self.intercept_, alpha[0]
+        return list(zip(self.coef_, self.intercept_, alpha))
+
+    def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
+        limits = super()._limits(problem, solver)
+        if effort() is not Effort.FEW_PASSES:
+            return limits
+        passes = _FEW_PASSES * (problem.n_rows if solver.unit == "visit" else 1)
+        return replace(limits, steps=min(passes, limits.steps or passes))
+
+    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+        problem, witness, objective = run.problem, outcome.witness, self._objective()
+        fine = self._to_last_digits(problem) and not self._is_machine(problem)
+        if fine and outcome.status not in _CUT_SHORT:
+            finish = polish if problem.binary else polish_parts
+            witness = finish(problem, witness, objective.C, objective.loss)
+        return self._measured(problem, witness, outcome, reason)
+
+    def _measured(
+        self, problem: Problem, witness: Witness, outcome: Outcome[Any], reason: str
+    ) -> Answer:
+        gap = svm_gap(problem, witness, self._objective(), self.multi_class)
+        return Answer(witness, gap, gap.settle(outcome.status, self.tol), outcome, reason)
+
+    def _hard_margin(self, run: Run) -> Answer:
+        """C = inf: the plane of maximum margin, or the proof that there is none."""
+        problem = run.problem
+        if self._is_machine(problem):
+            raise SettingError(
+                "C=inf does not exist for multi_class='crammer-singer'; choose a finite C, or "
+                "multi_class='one-vs-rest'."
+            )
+        if run.checkpoint is not None and not problem.binary:
+            raise SettingError(
+                "a hard margin (C=inf) of more than two classes has no checkpoints; fit again."
+            )
+        refuse_tiny(problem)
+        problem.weight = np.ones(problem.n)  # rows that must be right are right at any weight
+        limits, watch = Limits(steps=self.max_iter, seconds=self.time_limit), run.observers
+        if problem.binary:
+            state = None if run.checkpoint is None else run.state(hull_search(self.tol))
+            hard = hard_machine(problem, self.tol, limits, watch, state)
+        else:
+            hard = hard_machines(problem, self.tol, limits, watch)
+        reason = "nearest points of the two hulls (C = inf, the hard margin)"
+        of = None if hard.of is None else problem.classes[hard.of]
+        if hard.proof is not None and hard.proof.separable is False:
+            status = Status.INSEPARABLE
+            return HardAnswer(hard.witness, hard.gap, status, hard.outcome, reason, hard.proof, of)
+        found = self._measured(problem, hard.witness, hard.outcome, reason)
+        status = found.status
+        if status.ok and not found.certificate.relative_gap <= self.tol:
+            status = Status.STALLED
+        return HardAnswer(
+            hard.witness, found.certificate, status, hard.outcome, reason, hard.proof, of
+        )
+
+    def _by_newton(self, run: Run, answer: Answer) -> Answer:
+        """Where interior points are lost to rounding; the better of the two is kept."""
+        solver, reason = self._choose(run.problem, instead="newton")
+        limits = self._limits(run.problem, solver)
+        outcome = run.drive(solver, solver.init(run.problem), limits)
+        other = self._prove(run, solver, outcome, reason)
+        return other if _gap(other) <= _gap(answer) else answer
+
+    def _capped_gap(self, run: Run) -> float:
+        """The gap for which costs beyond all rounding are capped; 0: they are not."""
+        if self._is_machine(run.problem) or self.solver != "auto" or run.checkpoint is not None:
+            return 0.0
+        fine = self._to_last_digits(run.problem)
+        return gap_wanted(run.problem, self._objective(), self.tol, fine)
+
+    def _capped(self, run: Run, wanted: float) -> Answer | None:
+        """Costs beyond all rounding; None where that does not lead to a proof."""
+        problem, objective = run.problem, self._objective()
+        first = self._choose(problem)[0]
+        for instead in ("", "newton") if _is(first, InteriorHinge) else ("",):
+
+            def choose(twin: Problem, C: float, instead: str = instead) -> tuple[Solver[Any], str]:
+                return self._chosen(twin, C, instead)
+
+            limits = self._limits(problem, first).left_since(run.begin)
+            found = capped_machine(problem, objective, wanted, limits, choose)
+            if found is not None:
+                return self._measured(problem, *found)
+        return None
+
+    def _is_machine(self, problem: Problem) -> bool:
+        return self.multi_class == "crammer-singer" and not problem.binary
+
+    def _to_last_digits(self, problem: Problem) -> bool:
+        return is_small(problem) and effort() is Effort.LAST_DIGITS
+
+    def _objective(self) -> Objective:
+        return Objective(self.loss, float(self.C), "free" if self.fit_intercept else "none")
+
+    def _keep(self, problem: Problem, answer: Answer) -> None:
+        super()._keep(problem, answer)
+        if isinstance(answer, HardAnswer):
+            self.proof_ = answer.proof
+            self.n_iter_ = max(1, answer.outcome.steps)
+        objective = self._objective()
+        self._n_fitted, self._C_fitted = problem.n, objective.C
+        support, self.dual_coef_ = _dual(problem, answer.witness, objective, self.multi_class)
+        index = problem.row_index
+        self.support_ = support if index is None else index[support]
+        width = 2.0 / np.linalg.norm(self.coef_, axis=1)
+        self.margin_width_ = float(width[0]) if problem.binary else width
+        # of a machine that does not exist nothing is known about the rows that matter
+        known = len(support) > 0 and answer.status is not Status.INSEPARABLE
+        self.leave_one_out_bound_ = len(support) / problem.n if known else 1.0
+
+    def _warn(self, problem: Problem, answer: Answer) -> None:
+        status, gap = answer.status, answer.certificate
+        if isinstance(answer, HardAnswer) and answer.impossible:
+            which = "" if answer.of is None else f"Class {answer.of} against the rest: "
+            warn(
+                f"{which}{status.value}. A hard margin does not exist; choose a finite C. "
+                f"The proof is in proof_: {answer.proof}",
+                NotSeparatedWarning,
+            )
+            return
+        if status is Status.DIVERGED:
+            raise DataError(overflow_words(problem))
+        if status.ok or answer.outcome.interrupted:
+            return
+        proved = (
+            f"The objective {gap.objective:.6g} is proved to be within "
+            f"{percent(gap.relative_gap, 3)} of the best possible one; tol asks for "
+            f"{percent(self.tol, 3)}."
+            if np.isfinite(gap.objective)
+            else "Nothing is proved about the objective."
+        )
+        warn(
+            f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). {proved} Raise "
+            "max_iter or time_limit, lower C, or scale the columns.",
+            NotConvergedWarning,
+        )
+
+    # -- what the machine says about its rows, in the words of the lecture --------------------
+
+    def slacks(self, X: Any, y: Any) -> Array:
+        """xi = max(0, 1 - y f(x)): 0 ideal, below 1 inside the street, from 1 on wrong.
+
+        With K classes one column for each class against the rest; by Crammer and Singer one
+        number a row, xi = max(0, 1 - (own score - best rival)).
+        """
+        return np.maximum(0.0, 1.0 - self._values(X, y))
+
+    def positions(self, X: Any, y: Any) -> NDArray[Any]:
+        """ "ideal" (xi = 0), "inside" (0 < xi < 1) or "wrong" (xi >= 1), as ``slacks``."""
+        return _positions(self.slacks(X, y))
+
+    def kkt(self, X: Any, y: Any, sample_weight: Any = None, *, of: Any = None) -> KKT:
+        """The optimality conditions of the rows that were trained on.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            float32 and float64 are used as they are.
-        y : array of shape (n_samples,)
-            Any labels, two classes or more.
-        sample_weight : array of shape (n_samples,), optional
-            Non-negative; a row of weight s counts as s rows.
-
-        Returns
-        -------
-        self
+        X, y, sample_weight
+            Those of the fit.
+        of : label, optional
+            With more than two classes: the class against the rest that is meant.
         """
-        with one_blas_thread(), at_most(self._threads):
-            return self._fit(X, y, sample_weight)._calibrate(X, y, sample_weight)
+        values, alpha = self._machine(X, y, of)
+        weight = row_weights(self.class_weight, np.asarray(y), sample_weight)
+        top = np.full(len(values), float(self.C))
+        if weight is not None and np.isfinite(self.C):
+            top = top * weight
+        slack = np.maximum(0.0, 1.0 - values)
+        if self.loss == "squared_hinge" and np.isfinite(self.C):
+            with np.errstate(invalid="ignore", divide="ignore"):
+                violation = np.abs(slack - np.where(top > 0, alpha / (2.0 * top), 0.0))
+            top = np.full(len(values), np.inf)
+        else:
+            above, below = np.maximum(values - 1.0, 0.0), slack
+            violation = np.maximum(np.where(alpha > 0, above, 0), np.where(alpha < top, below, 0))
+        return KKT(alpha, top, values, slack, violation, _positions(slack))
 
-    @with_callbacks
-    def resume(
-        self, X: Any, y: ArrayLike, checkpoint: str | Path, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Go on with a fit that was stopped, from the file its checkpoints were written to.
+    def xi_alpha(self, X: Any, y: Any, *, of: Any = None) -> float:
+        """Joachims' estimate of the error: share of rows with 2 alpha R^2 + xi >= 1.
 
-        The end is the same, bit for bit, as that of a fit which was never stopped. Data and
-        settings must be those of the fit.
+        R^2 is the range of the products x . x'. With the hinge and at the optimum, no more rows
+        than these are wrong when each is left out of the training in turn.
         """
-        with one_blas_thread(), at_most(self._threads):
-            problem = self._problem(X, y, sample_weight)
-            if not np.isinf(self.C):
-                solver = self._solver(problem)[0]
-            elif problem.binary:
-                solver = hull_search(self.tol)
-                problem.weight = np.ones(problem.n)  # a hard margin knows no weights
-            else:
+        values, alpha = self._machine(X, y, of)
+        slack = np.maximum(0.0, 1.0 - values)
+        reach = _range(X, centred=bool(self.fit_intercept))
+        return float(((2.0 * alpha * reach + slack >= 1.0) & (alpha > 0)).mean())
+
+    def _machine(self, X: Any, y: Any, of: Any) -> tuple[Array, Array]:
+        """y f(x) and alpha of one plane, on the rows of the fit."""
+        values = self._values(X, y)
+        k = 0
+        if len(self.classes_) > 2:
+            if self.multi_class == "crammer-singer":
                 raise SettingError(
-                    "a hard margin (C=inf) of more than two classes has no checkpoints; fit again."
+                    "a machine by Crammer and Singer has no planes of its own; certificate_ holds "
+                    "what is proved, slacks(X, y) the losses of the rows."
                 )
-            state = load_checkpoint(checkpoint, problem, solver)
-            return self._fit(X, y, sample_weight, state)._calibrate(X, y, sample_weight)
+            places = np.flatnonzero(np.asarray(self.classes_) == of)
+            if of is None or len(places) != 1:
+                known = ", ".join(map(repr, np.asarray(self.classes_).tolist()))
+                raise SettingError(f"say which class against the rest: of= one of {known}.")
+            k = int(places[0])
+            values = values[:, k]
+        if len(self.support_) and int(self.support_.max()) >= len(values):
+            raise DataError(
+                f"the model has support vector {int(self.support_.max())} but X has {len(values)} "
+                "rows; give the rows it was trained on."
+            )
+        alpha = np.zeros(len(values))
+        alpha[self.support_] = np.abs(self.dual_coef_[k])
+        return values, alpha
+
+    def _values(self, X: Any, y: Any) -> Array:
+        """y f(x): of one plane, of K of them, or own score minus best rival."""
+        scores, labels = self.decision_function(X), np.asarray(y)
+        if labels.shape != (len(scores),):
+            raise LabelError(
+                f"y has shape {labels.shape}, X has {len(scores)} rows; give one each."
+            )
+        strange = labels[~np.isin(labels, self.classes_)].tolist()
+        if strange:
+            raise LabelError(
+                f"y has the label {strange[0]!r}; the model knows "
+                f"{', '.join(map(repr, np.asarray(self.classes_).tolist()))}."
+            )
+        if scores.ndim == 1:
+            return np.asarray(np.where(labels == self.classes_[1], scores, -scores))
+        own = labels[:, None] == np.asarray(self.classes_)[None, :]
+        if self.multi_class != "crammer-singer":
+            return np.asarray(np.where(own, scores, -scores))
+        return np.asarray(scores[own] - np.where(own, -np.inf, scores).max(axis=1))
+
+    # -- files and words ----------------------------------------------------------------------
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""
@@ -637,31 +564,13 @@ class LinearSVM(SVMFacts, SVMFit):
         return model
 
 
-# -- Where a machine starts from that was fitted before -------------------------------------------
+def _is(solver: Solver[Any], kind: type) -> bool:
+    """Whether it is of this kind, alone or for each class."""
+    return isinstance(getattr(solver, "solver", solver), kind)
 
 
-def warm_state(model: Any, problem: Problem, solver: Any) -> Any:
-    """A start for the solver from a fitted model, or None if it had other rows."""
-    known = model.dual_coef_.shape[0] == (1 if problem.binary else problem.K)
-    same = getattr(model, "_n_fitted", None) == problem.n  # a model of a file does not tell
-    if not known or not same or model.coef_.shape[1] != problem.d:
-        return None
-    support = _places(problem, model.support_)
-    if support is None:
-        return None
-    ratio = float(model.C) / model._C_fitted  # variables at their bound move with it
-    if not np.isfinite(ratio):
-        return None
-    alpha = np.zeros((len(model.dual_coef_), problem.n))
-    alpha[:, support] = ratio * model.dual_coef_
-    if isinstance(solver, CrammerSinger):
-        return alpha.T
-    if isinstance(solver, NewtonMachine):
-        return model.coef_, model.intercept_, alpha.T
-    alpha = np.abs(alpha)
-    if problem.binary:
-        return model.coef_, model.intercept_, alpha[0]
-    return list(zip(model.coef_, model.intercept_, alpha))
+def _gap(answer: Answer) -> float:
+    return float(getattr(answer.certificate, "relative_gap", np.inf))
 
 
 def _places(problem: Problem, support: Any) -> Any:
@@ -672,35 +581,6 @@ def _places(problem: Problem, support: Any) -> Any:
     place = np.searchsorted(index, support)
     inside = np.minimum(place, len(index) - 1)
     return place if bool((index[inside] == support).all()) else None
-
-
-# -- After a machine is fitted: its attributes, and what is said about a run that ended early -----
-
-
-class NotConvergedWarning(GapWarning, ConvergenceWarning):
-    """A fit ended before its gap was as small as asked for; filters of scikit-learn know it."""
-
-
-def keep_machine(
-    model: Any, problem: Problem, witness: Witness, objective: Objective, outcome: Outcome[Any],
-    certificate: Any, status: Status,
-) -> None:  # fmt: skip
-    """Set the attributes of a fitted model."""
-    model._n_fitted, model._C_fitted = problem.n, objective.C
-    model.classes_ = problem.classes
-    model.coef_, model.intercept_ = problem.split(witness.a)
-    support, model.dual_coef_ = _dual(problem, witness, objective, model.multi_class)
-    index = problem.row_index
-    model.support_ = support if index is None else index[support]
-    lengths = np.linalg.norm(model.coef_, axis=1)
-    with np.errstate(divide="ignore"):
-        width = 2.0 / lengths
-    model.margin_width_ = float(width[0]) if problem.binary else width
-    # of a machine that does not exist nothing is known about the rows that matter
-    known = len(support) > 0 and status is not Status.INSEPARABLE
-    model.leave_one_out_bound_ = len(support) / problem.n if known else 1.0
-    model.n_updates_ = outcome.state.n_updates
-    model.status_, model.certificate_, model.outcome_ = status, certificate, outcome
 
 
 def _dual(
@@ -739,37 +619,69 @@ def _feasible(
     return sign * feasible(part, objective, cost, np.array(multipliers, dtype=np.float64))[0]
 
 
-def warn_inseparable(model: Any, of: Any) -> None:
-    """A hard margin does not exist, and why."""
-    which = "" if of is None else f"Class {of} against the rest: "
-    warnings.warn(
-        f"{which}{model.status_.value}. A hard margin does not exist; choose a finite C. "
-        f"The proof is in proof_: {model.proof_}",
-        NotSeparatedWarning,
-        stacklevel=6,
-    )
+# -- The conditions of optimality of the rows -----------------------------------------------------
 
 
-def warn_unfinished(model: Any, problem: Problem) -> None:
-    """Say how far the model is from what was asked for."""
-    status, gap = model.status_, model.certificate_
-    if status is Status.DIVERGED:
-        raise DataError(overflow_words(problem))
-    if status.ok or model.outcome_.interrupted:
-        return
-    proved = (
-        f"The objective {gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} "
-        f"of the best possible one; tol asks for {percent(model.tol, 3)}."
-        if np.isfinite(gap.objective)
-        else "Nothing is proved about the objective."
-    )
-    warnings.warn(
-        f"{status.value} ({status.name}, {count(model.n_iter_, 'pass')}). "
-        f"{proved} Raise max_iter or "
-        "time_limit, lower C, or scale the columns.",
-        NotConvergedWarning,
-        stacklevel=6,
-    )
+@dataclass(frozen=True)
+class KKT:
+    """The conditions of Karush, Kuhn and Tucker, row by row.
+
+    At the optimum of the hinge: alpha = 0 where y f > 1, alpha = C s where y f < 1, and
+    anything between where y f = 1.
+    """
+
+    alpha: Array
+    top: Array
+    """Upper bound C s of alpha; inf for the squared hinge."""
+    value: Array
+    """y f(x)."""
+    slack: Array
+    """xi = max(0, 1 - y f(x))."""
+    violation: Array
+    """How far the row is from its condition, in units of y f."""
+    position: NDArray[Any]
+    """"ideal", "inside" or "wrong"."""
+
+    @property
+    def largest(self) -> float:
+        """The largest violation."""
+        return float(self.violation.max())
+
+    def __str__(self) -> str:
+        lines = [f"{'row':>6} {'alpha':>12} {'C s':>12} {'y f(x)':>12} {'xi':>12}  position"]
+        for i in range(min(len(self.alpha), 50)):
+            slack = self.slack[i] if self.slack[i] > _ROUNDING else 0.0
+            lines.append(
+                f"{i:>6} {self.alpha[i]:>12.6g} {self.top[i]:>12.6g} {self.value[i]:>12.6g} "
+                f"{slack:>12.6g}  {self.position[i]}"
+            )
+        if len(self.alpha) > 50:
+            lines.append(f"... {len(self.alpha) - 50} more rows")
+        return "\n".join(lines)
+
+
+def _range(X: Any, centred: bool) -> float:
+    """At least the range of x . x' over the rows; a free intercept allows any origin."""
+    sparse = hasattr(X, "tocsr")
+    rows: Any = X.tocsr() if sparse else np.asarray(X, dtype=np.float64)
+    squares = rows.multiply(rows).sum(axis=1) if sparse else np.einsum("ij,ij->i", rows, rows)
+    lengths = np.asarray(squares, dtype=np.float64).ravel()
+    least = float(rows.min())
+    found = [float(lengths.max()) * (1.0 if least >= 0 else 2.0)]
+    if centred and not sparse:
+        moved = rows - rows.mean(axis=0)
+        if len(moved) <= _FEW:
+            gram = moved @ moved.T
+            found.append(float(gram.max() - gram.min()))
+        found.append(2.0 * float(np.einsum("ij,ij->i", moved, moved).max()))
+    elif len(lengths) <= _FEW:
+        products = (rows @ rows.T).toarray() if sparse else rows @ rows.T
+        found.append(float(products.max() - products.min()))
+    return min(found)
+
+
+def _positions(slack: Array) -> NDArray[Any]:
+    return np.where(slack >= 1.0, "wrong", np.where(slack > _ROUNDING, "inside", "ideal"))
 
 
 # -- Costs so large that losses drown in rounding: cap them, and prove the answer for the real ones
@@ -844,7 +756,7 @@ def _best(problem: Problem, found: Witness, objective: Objective, ratio: float) 
 # -- A fitted support vector machine in words -----------------------------------------------------
 
 
-def svm_summary(model: Any) -> str:
+def svm_summary(model: LinearSVM) -> str:
     """Several lines: the objective and its proof, support vectors, the rule."""
     gap, outcome = model.certificate_, getattr(model, "outcome_", None)
     lines = [
@@ -865,7 +777,7 @@ def svm_summary(model: Any) -> str:
     return "\n".join(lines)
 
 
-def _proved(model: Any) -> list[str]:
+def _proved(model: LinearSVM) -> list[str]:
     """How good it is, or that there is nothing to find."""
     gap, proof = model.certificate_, getattr(model, "proof_", None)
     if proof is not None and proof.separable is False:
@@ -881,7 +793,7 @@ def _proved(model: Any) -> list[str]:
     ]
 
 
-def _street(model: Any) -> str:
+def _street(model: LinearSVM) -> str:
     lengths = np.linalg.norm(model.coef_, axis=1)
     if not lengths.any():
         return "none: w = 0, so every row gets the same class"

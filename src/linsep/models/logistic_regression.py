@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.core import drive
 from linsep.core.drive import Limits, Outcome
-from linsep.core.lanes import at_most, one_blas_thread, sum_of_pieces
+from linsep.core.lanes import one_blas_thread, sum_of_pieces
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
 from linsep.losses.logistic import loss, probability
-from linsep.models.base import LinearClassifier
-from linsep.models.callbacks import CallbackBridge, observers_of
-from linsep.models.checked import overflow_words, refuse_unusable
+from linsep.models.base import LinearClassifier, refuse_overflow
+from linsep.models.fit import (
+    Answer,
+    Check,
+    Run,
+    either,
+    function,
+    jobs,
+    none,
+    number,
+    one_of,
+    refuse_unusable,
+    threads_of,
+    warn,
+)
 from linsep.models.logistic_limit import (
     limit_weights,
     plain_problem,
     separating_words,
     separator_proof,
 )
-from linsep.models.params import Check, either, function, jobs, none, number, one_of
 from linsep.models.summary import rule_text
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
@@ -41,350 +51,32 @@ from linsep.solvers.logistic.conjugate import LogisticCG
 from linsep.solvers.logistic.gradient import GradientAscent
 from linsep.solvers.logistic.newton import NewtonLogistic
 
-# -- What is proved about a logistic fit, and what is done where the proof falls short ------------
-
-
 Array = NDArray[np.float64]
-
-_LIMITS = (Status.STEP_LIMIT, Status.TIME_LIMIT, Status.STOPPED)
-_FAR = 20.0  # margin from which a row may be running away
-_VERDICT = 10.0  # seconds for the verdict where a maximum is likely
-
-
-class LogisticProof:
-    """The part of the estimator that turns a run into an answer with its proof."""
-
-    C: float
-    tol: float
-    solver: str
-    fit_intercept: bool
-    _cost: Any
-    _reference: Any
-    _answer: Array
-    proof_: Any
-    separation_: str | None
-    _undecided: bool
-
-    def _proved(
-        self, problem: Problem, solver: Any, outcome: Outcome[Any], limits: Limits, begin: float
-    ) -> tuple[Outcome[Any], Gap, Status]:
-        """The certificate; where it falls short the solver goes on, if it can."""
-        a, tol = outcome.witness.a, solver.tol
-        while True:
-            gap, exists = self._measure(problem, a, outcome.witness)
-            self._answer = a
-            short = not exists or not gap.relative_gap <= self.tol
-            ended = outcome.status in _LIMITS or outcome.status in (
-                Status.STALLED, Status.DIVERGED, Status.SEPARATED,
-            )  # fmt: skip
-            endless = self.solver == "gradient" and not exists  # single steps never prove it
-            if not short or ended or tol < 1e-13 or endless:
-                break
-            near = gap.relative_gap <= 10 * self.tol
-            tol *= (0.3 if near else 0.1) if exists else 1e-4
-            state = outcome.state
-            state.status = Status.RUNNING
-            outcome = drive(problem, with_tol(solver, tol), state, limits=_left(limits, begin))
-            a = outcome.witness.a
-        if self._useless(problem, gap):
-            return outcome, self._of_shares(problem), Status.STALLED
-        if not np.isinf(self._cost) or (exists and not short):
-            return outcome, gap, gap.settle(outcome.status, self.tol)
-        if outcome.status in _LIMITS:
-            return outcome, gap, outcome.status
-        return self._without_maximum(problem, solver, outcome, gap, _left(limits, begin))
-
-    def _measure(
-        self, problem: Problem, a: Array, witness: Witness | None = None
-    ) -> tuple[Gap, bool]:
-        """The certificate, and whether the best model is known to exist.
-
-        The solver's dual variables spare a pass, and are better than those of the margins.
-        """
-        C = self._cost
-        if not problem.binary:
-            from linsep.proofs.softmax import softmax_gap
-
-            reference, part = self._reference(problem), witness is None
-            gap = softmax_gap(problem, a, C, reference=reference, part=part)
-            return gap, bool(np.isfinite(C)) or gap.lower_bound > 0
-        if np.isinf(C):
-            return likelihood_bounds(problem, a, part=witness is None)
-        known = witness is not None and len(witness.rows) == problem.n
-        alpha = witness.multipliers if witness is not None and known else None
-        free = "free" if self.fit_intercept else "none"
-        return logistic_gap(problem, a, C, free, alpha=alpha, goal=0.95 * self.tol), True
-
-    def _useless(self, problem: Problem, gap: Gap) -> bool:
-        """Whether zero weights are better: rounding of huge weights has eaten the scores."""
-        cost = 1.0 if np.isinf(self._cost) else self._cost
-        return not gap.objective <= 1.001 * cost * problem.total_weight * np.log(problem.K)
-
-    def _of_shares(self, problem: Problem) -> Gap:
-        """The answer that knows the shares of the classes alone."""
-        totals = np.bincount(problem.label, problem.weight, problem.K)
-        logs = np.log(np.maximum(totals, 1e-300)) * problem.fit_intercept
-        offsets = logs[1:] - logs[0] if problem.binary else logs - logs.mean()
-        self._answer = problem.join(np.zeros((len(offsets), problem.d)), offsets)
-        gap, self._answer = self._relative(problem, self._answer)
-        return gap
-
-    def _without_maximum(
-        self, problem: Problem, solver: Any, outcome: Outcome[Any], gap: Gap, limits: Limits
-    ) -> tuple[Outcome[Any], Gap, Status]:
-        """No penalty and no proof of a maximum: decide whether there is one."""
-        settled = outcome.status is Status.CERTIFIED  # the steps shrank as near a maximum
-        if settled and float(problem.values(self._answer).max()) < _FAR:  # no row runs away
-            return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
-        patience = _VERDICT if limits.seconds is None else min(limits.seconds, _VERDICT)
-        if len(np.unique(problem.label)) < problem.K:  # a class with no rows: words say so
-            return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
-        plain = plain_problem(problem)
-        proof = separator_proof(plain, self._answer) if outcome.status is Status.SEPARATED else None
-        if proof is None:
-            proof = decide(plain, time_limit=patience if settled else limits.seconds)
-        if proof.separable or proof.quasi:
-            self.proof_ = proof
-            self.separation_ = separating_words(problem, proof)
-            return outcome, self._near_supremum(problem, proof, limits), Status.NO_MAXIMUM
-        if settled:
-            self._undecided = proof.separable is None or proof.quasi is None
-            return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
-        if proof.separable is False and hasattr(solver, "patient"):
-            state = outcome.state
-            state.status = Status.RUNNING
-            outcome = drive(problem, replace(solver, patient=True), state, limits=limits)
-            self._answer = outcome.witness.a
-            gap, _ = self._measure(problem, self._answer)
-            if outcome.status not in _LIMITS:
-                return outcome, gap, gap.settle(Status.CONVERGED, self.tol)
-        return outcome, gap, gap.settle(outcome.status, self.tol)
-
-    def _near_supremum(self, problem: Problem, proof: Proof, limits: Limits) -> Gap:
-        """Weights close to the supremum, or those at hand if they are closer."""
-        before, near = self._answer, limit_weights(problem, proof, self.tol, limits)
-        gap, self._answer = self._relative(problem, near)
-        if min(gap.relative_gap, gap.objective) <= self.tol:
-            return gap
-        other, a = self._relative(problem, before)
-        low = max(gap.lower_bound, other.lower_bound)
-        if other.objective < gap.objective:
-            gap, self._answer = other, a
-        return replace(gap, lower_bound=min(low, gap.objective))
-
-    def _relative(self, problem: Problem, a: Array) -> tuple[Gap, Array]:
-        """Bounds for weights, and these relative to the reference class, if there is one."""
-        reference = self._reference(problem)
-        if reference is not None:  # only differences of the classes count
-            blocks = a.reshape(problem.K, -1)
-            a = (blocks - blocks[reference]).ravel()
-        return self._measure(problem, a)[0], a
-
-
-def _left(limits: Limits, begin: float) -> Limits:
-    """The same limits less the time that is gone."""
-    if limits.seconds is None:
-        return limits
-    left = max(limits.seconds - (time.perf_counter() - begin), 0.0)
-    return Limits(steps=limits.steps, seconds=left)
-
-
-# -- What a fitted logistic model tells: probabilities, odds, words -------------------------------
-
-
-class LogisticFacts:
-    """Probabilities and odds from scores; the model has decision_function and classes_."""
-
-    classes_: NDArray[Any]
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, in the order of ``classes_``; each row sums to 1.
-
-        The class that ``predict`` gives always has the largest probability: where two are equal
-        up to rounding, the other is lowered by the last bit.
-        """
-        scores = self._scores(X)
-        if scores.ndim == 1:
-            p = np.column_stack([probability(scores), probability(-scores)])
-            chosen = (scores >= 0).astype(np.int64)
-        else:
-            p = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
-            p /= p.sum(axis=1, keepdims=True)
-            chosen = scores.argmax(axis=1)
-        return _lead(p, chosen)
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities, exact where the probabilities underflow."""
-        scores = self._scores(X)
-        if scores.ndim == 1:
-            return np.column_stack([-loss(-scores), -loss(scores)])
-        return np.asarray(scores - logsumexp(scores, axis=1, keepdims=True))
-
-    def log_odds(self, X: Any) -> Array:
-        """log(p / (1 - p)): w.x + b of the positive class, shape (n,); (n, K) for K > 2."""
-        scores = self._scores(X)
-        if scores.ndim == 1:
-            return scores
-        out = np.empty_like(scores)
-        for k in range(scores.shape[1]):
-            out[:, k] = scores[:, k] - logsumexp(np.delete(scores, k, axis=1), axis=1)
-        return out
-
-    def odds(self, X: Any) -> Array:
-        """p / (1 - p) of the positive class, shape (n,); of every class, (n, K), for K > 2."""
-        with np.errstate(over="ignore"):
-            return np.exp(self.log_odds(X))
-
-    def _scores(self, X: Any) -> Array:
-        scores: Array = self.decision_function(X)  # type: ignore[attr-defined]
-        return scores
-
-
-def _lead(p: Array, chosen: NDArray[np.int64]) -> Array:
-    """Make the chosen class the only largest one of its row."""
-    at = np.arange(len(p))
-    own = p[at, chosen]
-    rival = p.copy()
-    rival[at, chosen] = -1.0
-    tied = np.flatnonzero(rival.max(axis=1) >= own)
-    for i in tied.tolist():
-        top = max(float(own[i]), float(rival[i].max()))
-        lower = np.nextafter(top, 0.0)
-        p[i] = np.minimum(p[i], lower)
-        p[i, chosen[i]] = top
-    return p
-
-
-def logistic_summary(model: Any) -> str:
-    """Several lines: the objective and its proof, the likelihood, the rule."""
-    gap, outcome = model.certificate_, getattr(model, "outcome_", None)
-    lines = [
-        f"{type(model).__name__}: {model.status_.value}",
-        f"  algorithm   {model.solver_used_}",
-        f"  minimised   {gap.words}",
-        f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
-    ]
-    if model.status_.name == "NO_MAXIMUM":
-        lines.append(f"  no maximum  {model.separation_}")
-        lines.append(
-            f"  supremum    minus the log likelihood comes as near to a number between "
-            f"{gap.lower_bound:.6g} and {gap.objective:.6g} as one likes; C=1 gives small weights"
-        )
-    else:
-        lines.append(f"  proved      within {percent(gap.relative_gap)} of the best possible")
-    full, null = model.log_likelihood_, model.null_log_likelihood_
-    lines.append(f"  likelihood  logarithm {full:.8g}; {null:.8g} for the classes' shares alone")
-    lines.append(f"  errors      {misplaced(gap.errors)}")
-    if outcome is not None:  # a model read from a file has weights and certificate only
-        work = f"{count(outcome.steps, outcome.unit)}, {count(outcome.passes, 'pass', spec='.4g')}"
-        lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
-    lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
-    if len(model.classes_) == 2:
-        last = model.classes_[-1]
-        name = last.item() if hasattr(last, "item") else last
-        lines.append(f"  odds        of {name!r} are exp of the left side minus the right side")
-    return "\n".join(lines)
-
-
-def log_likelihoods(
-    problem: Problem, objective: float, coef: Array, cost: float
-) -> dict[str, float]:
-    """Log likelihoods of weights, from their objective, and of an intercept alone, by attribute."""
-    plain = np.isinf(cost)
-    penalty = 0.0 if plain else 0.5 * float((coef**2).sum())
-    totals, K = _class_weights(problem), problem.K
-    share = totals / totals.sum() if problem.fit_intercept else np.full(K, 1 / K)
-    return {
-        "log_likelihood_": -(objective - penalty) / (1.0 if plain else cost),
-        "null_log_likelihood_": float(xlogy(totals, share).sum()),
-    }
-
-
-def _class_weights(problem: Problem) -> Array:
-    """Weight of the rows of each class."""
-    if not problem.binary:
-        return np.asarray(np.bincount(problem.label, problem.weight, problem.K), dtype=np.float64)
-    with one_blas_thread():
-        total, balance = sum_of_pieces(_mass, problem.weight, problem.sign).tolist()
-    return np.array([total - balance, total + balance]) / 2
-
-
-def _mass(weight: Array, sign: Array) -> Array:
-    return np.array([weight.sum(), weight @ sign])
-
-
-# -- Which solver of logistic regression for which data, and why ----------------------------------
-
 
 SOLVERS = ("newton", "gradient")
 
+_LIMITS = (Status.STEP_LIMIT, Status.TIME_LIMIT, Status.STOPPED)
+_ENDED = (*_LIMITS, Status.STALLED, Status.DIVERGED, Status.SEPARATED)
+_FAR = 20.0  # margin from which a row may be running away
+_VERDICT = 10.0  # seconds for the verdict where a maximum is likely
+_LAST_DIGITS = 1e-22  # relative gap that small tables are solved to: half the digits of weights
+_LARGEST = 1e100  # costs from which sums of losses may overflow
 _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
 
 
-def is_small(problem: Problem) -> bool:
-    """Small enough to be solved to the last digits at no cost worth speaking of."""
-    return problem.n <= 5000 and problem.n * problem.d <= 100_000 and problem.d <= 300
+@dataclass(frozen=True)
+class LogisticAnswer(Answer):
+    """Weights, and whether the likelihood has a maximum at all."""
+
+    proof: Proof | None = None
+    """That it has none."""
+    separation: str | None = None
+    """The same in words."""
+    undecided: bool = False
+    """Whether that was not decided in time."""
 
 
-def choose_logistic(
-    problem: Problem,
-    name: str,
-    *,
-    C: float,
-    tol: float,
-    seed: int,
-    threads: int | None,
-    reference: int | None,
-    eta: float | None,
-    decay: Any,
-) -> tuple[Solver[Any], str]:
-    """The solver and the reason in words."""
-    how = "as asked" if name != "auto" else _shape(problem)
-    several = "" if problem.binary else f", softmax of {problem.K} classes"
-    if name == "gradient":
-        return GradientAscent(C, tol, eta, decay, reference), f"gradient ascent ({how}){several}"
-    solver: Any
-    if not problem.binary:
-        from linsep.solvers.logistic.softmax import NewtonSoftmax
-
-        solver = NewtonSoftmax(C=C, tol=tol, seed=seed, threads=threads, reference=reference)
-        return solver, f"Newton's method ({how}){several}"
-    if _factored(problem):
-        return NewtonLogistic(C, tol, seed, threads), f"Newton's method ({how})"
-    solver = LogisticCG(C, tol, threads)
-    return solver, f"Newton's method with conjugate gradients ({how})"
-
-
-def with_tol(solver: Any, tol: float) -> Any:
-    """The same solver for another tolerance."""
-    return replace(solver, tol=tol)
-
-
-def _factored(problem: Problem) -> bool:
-    """Whether the matrix of second derivatives is worth having."""
-    n, d = problem.n, problem.d
-    if is_small(problem):
-        return True
-    return d <= _FEW_COLUMNS and n >= 2 * d and read_densely(problem)
-
-
-def _shape(problem: Problem) -> str:
-    n, d = problem.n, problem.d
-    if is_small(problem):
-        return f"a small table, {n} x {d}"
-    if problem.sparse:
-        share = 100 * problem.matrix.nnz / max(1, n * d)
-        return f"sparse, {n} x {d} with {share:.2g} % of the entries"
-    return f"{'tall' if n >= 2 * d else 'wide'}, {n} x {d}"
-
-
-# -------------------------------------------------------------------------------------------------
-
-
-_LAST_DIGITS = 1e-22  # relative gap that small tables are solved to: half the digits of weights
-
-
-class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
+class LogisticRegression(LinearClassifier):
     """Logistic regression with a proved duality gap.
 
     Minimises |w|^2 / 2 + C sum_i s_i log(1 + exp(-y_i (w.x_i + b))) over w and b; b is not
@@ -468,8 +160,6 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
     ('CERTIFIED', [[0.5, 0.5]])
     """
 
-    certificate_: Gap
-
     _checked_at_the_end: ClassVar[bool] = True  # by the survey that comes before the first step
 
     _checks: ClassVar[dict[str, Check]] = {
@@ -519,6 +209,10 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
         self.eta = eta
         self.decay = decay
 
+    certificate_: Gap
+
+    _own_threads: ClassVar[bool] = True
+
     # -- fit ----------------------------------------------------------------------------------
 
     @property
@@ -526,7 +220,7 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
         """C, inf where there is no penalty."""
         return float(self.C) if self.penalty is not None else np.inf
 
-    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+    def _guard(self, problem: Problem) -> None:
         if self.solver != "gradient" and (self.eta is not None or self.decay != "constant"):
             name = "eta" if self.eta is not None else "decay"
             raise SettingError(
@@ -537,6 +231,10 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
             raise SettingError(
                 f"C={self.C:g} is too large to compute with; C=inf leaves the penalty out."
             )
+        refuse_unusable(problem)
+        refuse_weights(problem, self._cost)
+
+    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         tol = 0.7 * float(self.tol)
         if is_small(problem) and self.solver != "gradient":
             tol = min(tol, _LAST_DIGITS)
@@ -546,15 +244,11 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
             C=self._cost,
             tol=tol,
             seed=self._seed(),
-            threads=self._threads,
+            threads=threads_of(self.n_jobs),
             reference=self._reference(problem),
             eta=self.eta,
             decay=self.decay,
         )
-
-    @property
-    def _threads(self) -> int | None:
-        return None if self.n_jobs in (None, -1) else self.n_jobs
 
     def _reference(self, problem: Problem) -> int | None:
         """Number of the reference class."""
@@ -568,68 +262,297 @@ class LogisticRegression(LogisticFacts, LogisticProof, LinearClassifier):
             )
         return None if problem.binary else int(found[0])
 
-    def _run(self, problem: Problem, X: Any, y: Any, state: Any = None) -> Self:
-        with one_blas_thread(), at_most(self._threads):
-            return self._fitted(problem, X, y, state)
-
-    def _fitted(self, problem: Problem, X: Any, y: Any, state: Any) -> Self:
-        begin = time.perf_counter()
-        refuse_unusable(problem)
-        observers = observers_of(self)
-        solver, reason = self._solver(problem)
-        refuse_weights(problem, self._cost)
-        self.proof_: Any = None
-        self.separation_: str | None = None
-        if state is None:
-            with np.errstate(all="ignore"):
-                state = solver.init(problem, start=self._warm_start(problem))
-        bridge = CallbackBridge(self, X, y)
-        limits = self._limits(problem, solver)
-        outcome = drive(problem, solver, state, limits=limits, observers=[*observers, bridge])
+    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+        """The certificate; without a penalty it may be that no maximum exists."""
+        problem = run.problem
         if outcome.status is Status.DIVERGED and self.solver != "gradient":
-            problem.check_finite()
-            raise DataError(overflow_words(problem))
-        with np.errstate(all="ignore"):
-            outcome, gap, status = self._proved(problem, solver, outcome, limits, begin)
-            self._keep_answer(problem, outcome, gap, status, reason)
-        bridge.close()
-        self._warn(problem)
-        return self
+            refuse_overflow(problem)
+        outcome, gap, exists = self._tightened(run, solver, outcome)
+        status = gap.settle(outcome.status, self.tol)
+        answer = LogisticAnswer(outcome.witness, gap, status, outcome, reason)
+        if self._useless(problem, gap):
+            gap, a = self._of_shares(problem)
+            return replace(answer, witness=Witness(a), certificate=gap, status=Status.STALLED)
+        if not np.isinf(self._cost) or (exists and gap.relative_gap <= self.tol):
+            return answer
+        if outcome.status in _LIMITS:
+            return replace(answer, status=outcome.status)
+        return self._without_maximum(run, solver, answer)
 
-    # -- the answer ---------------------------------------------------------------------------
+    def _tightened(
+        self, run: Run, solver: Any, outcome: Outcome[Any]
+    ) -> tuple[Outcome[Any], Gap, bool]:
+        """The certificate, and whether the best model exists; where the proof falls short the
+        solver goes on, if it can."""
+        problem, tol = run.problem, solver.tol
+        limits = self._limits(problem, solver)
+        while True:
+            gap, exists = self._measure(problem, outcome.witness.a, outcome.witness)
+            short = not exists or not gap.relative_gap <= self.tol
+            endless = self.solver == "gradient" and not exists  # single steps never prove it
+            if not short or outcome.status in _ENDED or tol < 1e-13 or endless:
+                return outcome, gap, exists
+            near = gap.relative_gap <= 10 * self.tol
+            tol *= (0.3 if near else 0.1) if exists else 1e-4
+            outcome = _gone_on(run, replace(solver, tol=tol), outcome, limits)
 
-    def _keep_answer(
-        self, problem: Problem, outcome: Outcome[Any], gap: Gap, status: Status, reason: str
-    ) -> None:
-        a = self.__dict__.pop("_answer")
-        self.classes_ = problem.classes
-        self.coef_, self.intercept_ = problem.split(a)
-        self.n_iter_ = max(1, int(np.ceil(outcome.passes)))
-        self.n_updates_ = outcome.state.n_updates
-        self.status_, self.outcome_ = status, outcome
-        self.certificate_ = gap
-        self.solver_used_ = reason
-        known = log_likelihoods(problem, gap.objective, self.coef_, self._cost)
-        for name, value in known.items():
-            setattr(self, name, value)
+    def _measure(
+        self, problem: Problem, a: Array, witness: Witness | None = None
+    ) -> tuple[Gap, bool]:
+        """The certificate, and whether the best model is known to exist.
 
-    def _warn(self, problem: Problem) -> None:
-        told = warning_of(self, problem)
+        The solver's dual variables spare a pass, and are better than those of the margins.
+        """
+        C = self._cost
+        if not problem.binary:
+            from linsep.proofs.softmax import softmax_gap
+
+            reference, part = self._reference(problem), witness is None
+            gap = softmax_gap(problem, a, C, reference=reference, part=part)
+            return gap, bool(np.isfinite(C)) or gap.lower_bound > 0
+        if np.isinf(C):
+            return likelihood_bounds(problem, a, part=witness is None)
+        known = witness is not None and len(witness.rows) == problem.n
+        alpha = witness.multipliers if witness is not None and known else None
+        free = "free" if self.fit_intercept else "none"
+        return logistic_gap(problem, a, C, free, alpha=alpha, goal=0.95 * self.tol), True
+
+    def _useless(self, problem: Problem, gap: Gap) -> bool:
+        """Whether zero weights are better: rounding of huge weights has eaten the scores."""
+        cost = 1.0 if np.isinf(self._cost) else self._cost
+        return not gap.objective <= 1.001 * cost * problem.total_weight * np.log(problem.K)
+
+    def _of_shares(self, problem: Problem) -> tuple[Gap, Array]:
+        """The answer that knows the shares of the classes alone."""
+        totals = np.bincount(problem.label, problem.weight, problem.K)
+        logs = np.log(np.maximum(totals, 1e-300)) * problem.fit_intercept
+        offsets = logs[1:] - logs[0] if problem.binary else logs - logs.mean()
+        return self._relative(problem, problem.join(np.zeros((len(offsets), problem.d)), offsets))
+
+    def _without_maximum(self, run: Run, solver: Any, answer: LogisticAnswer) -> Answer:
+        """No penalty and no proof of a maximum: decide whether there is one."""
+        problem, outcome, gap = run.problem, answer.outcome, answer.certificate
+        limits = self._limits(problem, solver).left_since(run.begin)
+        converged = replace(answer, status=gap.settle(Status.CONVERGED, self.tol))
+        settled = outcome.status is Status.CERTIFIED  # the steps shrank as near a maximum
+        if settled and float(problem.values(answer.witness.a).max()) < _FAR:  # no row runs away
+            return converged
+        if len(np.unique(problem.label)) < problem.K:  # a class with no rows: words say so
+            return converged
+        proof = self._verdict(problem, answer, settled, limits)
+        if proof.separable or proof.quasi:
+            gap, a = self._near_supremum(problem, proof, answer.witness.a, limits)
+            words = separating_words(problem, proof)
+            return replace(
+                answer, witness=Witness(a), certificate=gap, status=Status.NO_MAXIMUM,
+                proof=proof, separation=words,
+            )  # fmt: skip
+        if settled:
+            return replace(converged, undecided=proof.separable is None or proof.quasi is None)
+        if proof.separable is False and hasattr(solver, "patient"):
+            patient = replace(solver, patient=True)
+            outcome = _gone_on(run, patient, outcome, self._limits(problem, solver))
+            gap, _ = self._measure(problem, outcome.witness.a)
+            answer = replace(answer, witness=outcome.witness, certificate=gap, outcome=outcome)
+            if outcome.status not in _LIMITS:
+                return replace(answer, status=gap.settle(Status.CONVERGED, self.tol))
+        return replace(answer, status=gap.settle(outcome.status, self.tol))
+
+    def _verdict(self, problem: Problem, answer: Answer, settled: bool, limits: Limits) -> Proof:
+        """Whether a plane leaves no row strictly on its wrong side."""
+        plain = plain_problem(problem)
+        if answer.outcome.status is Status.SEPARATED:
+            proof = separator_proof(plain, answer.witness.a)
+            if proof is not None:
+                return proof
+        patience = _VERDICT if limits.seconds is None else min(limits.seconds, _VERDICT)
+        return decide(plain, time_limit=patience if settled else limits.seconds)
+
+    def _near_supremum(
+        self, problem: Problem, proof: Proof, before: Array, limits: Limits
+    ) -> tuple[Gap, Array]:
+        """Weights close to the supremum, or those at hand if they are closer."""
+        gap, a = self._relative(problem, limit_weights(problem, proof, self.tol, limits))
+        if min(gap.relative_gap, gap.objective) <= self.tol:
+            return gap, a
+        other, known = self._relative(problem, before)
+        low = max(gap.lower_bound, other.lower_bound)
+        if other.objective < gap.objective:
+            gap, a = other, known
+        return replace(gap, lower_bound=min(low, gap.objective)), a
+
+    def _relative(self, problem: Problem, a: Array) -> tuple[Gap, Array]:
+        """Bounds for weights, and these relative to the reference class, if there is one."""
+        reference = self._reference(problem)
+        if reference is not None:  # only differences of the classes count
+            blocks = a.reshape(problem.K, -1)
+            a = (blocks - blocks[reference]).ravel()
+        return self._measure(problem, a)[0], a
+
+    def _keep(self, problem: Problem, answer: Answer) -> None:
+        super()._keep(problem, answer)
+        assert isinstance(answer, LogisticAnswer)
+        self.proof_, self.separation_ = answer.proof, answer.separation
+        self.log_likelihood_ = log_likelihood(answer.certificate.objective, self.coef_, self._cost)
+        self.null_log_likelihood_ = null_log_likelihood(problem)
+
+    def _warn(self, problem: Problem, answer: Answer) -> None:
+        assert isinstance(answer, LogisticAnswer)
+        told = warning_of(self, problem, answer)
         if told is not None:
-            warnings.warn(*told, stacklevel=6)
+            warn(*told)
+
+    # -- probabilities and odds ---------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, in the order of ``classes_``; each row sums to 1.
+
+        The class that ``predict`` gives always has the largest probability: where two are equal
+        up to rounding, the other is lowered by the last bit.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            p = np.column_stack([probability(scores), probability(-scores)])
+            chosen = (scores >= 0).astype(np.int64)
+        else:
+            p = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+            p /= p.sum(axis=1, keepdims=True)
+            chosen = scores.argmax(axis=1)
+        return _lead(p, chosen)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities, exact where the probabilities underflow."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([-loss(-scores), -loss(scores)])
+        return np.asarray(scores - logsumexp(scores, axis=1, keepdims=True))
+
+    def log_odds(self, X: Any) -> Array:
+        """log(p / (1 - p)): w.x + b of the positive class, shape (n,); (n, K) for K > 2."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return scores
+        out = np.empty_like(scores)
+        for k in range(scores.shape[1]):
+            out[:, k] = scores[:, k] - logsumexp(np.delete(scores, k, axis=1), axis=1)
+        return out
+
+    def odds(self, X: Any) -> Array:
+        """p / (1 - p) of the positive class, shape (n,); of every class, (n, K), for K > 2."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.log_odds(X))
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self)
         return logistic_summary(self)
 
 
+def _gone_on(run: Run, solver: Any, outcome: Outcome[Any], limits: Limits) -> Outcome[Any]:
+    """The run from where it ended, with other settings."""
+    state = outcome.state
+    state.status = Status.RUNNING
+    return drive(run.problem, solver, state, limits=limits.left_since(run.begin))
+
+
+def _lead(p: Array, chosen: NDArray[np.int64]) -> Array:
+    """Make the chosen class the only largest one of its row."""
+    at = np.arange(len(p))
+    own = p[at, chosen]
+    rival = p.copy()
+    rival[at, chosen] = -1.0
+    tied = np.flatnonzero(rival.max(axis=1) >= own)
+    for i in tied.tolist():
+        top = max(float(own[i]), float(rival[i].max()))
+        lower = np.nextafter(top, 0.0)
+        p[i] = np.minimum(p[i], lower)
+        p[i, chosen[i]] = top
+    return p
+
+
+def log_likelihood(objective: float, coef: Array, cost: float) -> float:
+    """Log likelihood of weights, from their objective."""
+    plain = np.isinf(cost)
+    penalty = 0.0 if plain else 0.5 * float((coef**2).sum())
+    return -(objective - penalty) / (1.0 if plain else cost)
+
+
+def null_log_likelihood(problem: Problem) -> float:
+    """Log likelihood of an intercept alone; without one, of weights zero."""
+    totals, K = _class_weights(problem), problem.K
+    share = totals / totals.sum() if problem.fit_intercept else np.full(K, 1 / K)
+    return float(xlogy(totals, share).sum())
+
+
+def _class_weights(problem: Problem) -> Array:
+    """Weight of the rows of each class."""
+    if not problem.binary:
+        return np.asarray(np.bincount(problem.label, problem.weight, problem.K), dtype=np.float64)
+    with one_blas_thread():
+        total, balance = sum_of_pieces(_mass, problem.weight, problem.sign).tolist()
+    return np.array([total - balance, total + balance]) / 2
+
+
+def _mass(weight: Array, sign: Array) -> Array:
+    return np.array([weight.sum(), weight @ sign])
+
+
+# -- Which solver of logistic regression for which data, and why ----------------------------------
+
+
+def is_small(problem: Problem) -> bool:
+    """Small enough to be solved to the last digits at no cost worth speaking of."""
+    return problem.n <= 5000 and problem.n * problem.d <= 100_000 and problem.d <= 300
+
+
+def choose_logistic(
+    problem: Problem,
+    name: str,
+    *,
+    C: float,
+    tol: float,
+    seed: int,
+    threads: int | None,
+    reference: int | None,
+    eta: float | None,
+    decay: Any,
+) -> tuple[Solver[Any], str]:
+    """The solver and the reason in words."""
+    how = "as asked" if name != "auto" else _shape(problem)
+    several = "" if problem.binary else f", softmax of {problem.K} classes"
+    if name == "gradient":
+        return GradientAscent(C, tol, eta, decay, reference), f"gradient ascent ({how}){several}"
+    solver: Any
+    if not problem.binary:
+        from linsep.solvers.logistic.softmax import NewtonSoftmax
+
+        solver = NewtonSoftmax(C=C, tol=tol, seed=seed, threads=threads, reference=reference)
+        return solver, f"Newton's method ({how}){several}"
+    if _factored(problem):
+        return NewtonLogistic(C, tol, seed, threads), f"Newton's method ({how})"
+    solver = LogisticCG(C, tol, threads)
+    return solver, f"Newton's method with conjugate gradients ({how})"
+
+
+def _factored(problem: Problem) -> bool:
+    """Whether the matrix of second derivatives is worth having."""
+    n, d = problem.n, problem.d
+    if is_small(problem):
+        return True
+    return d <= _FEW_COLUMNS and n >= 2 * d and read_densely(problem)
+
+
+def _shape(problem: Problem) -> str:
+    n, d = problem.n, problem.d
+    if is_small(problem):
+        return f"a small table, {n} x {d}"
+    if problem.sparse:
+        share = 100 * problem.matrix.nnz / max(1, n * d)
+        return f"sparse, {n} x {d} with {share:.2g} % of the entries"
+    return f"{'tall' if n >= 2 * d else 'wide'}, {n} x {d}"
+
+
 # -- What a logistic fit warns of, and data that it refuses, in words -----------------------------
-
-
-_LARGEST = 1e100  # costs from which sums of losses may overflow
 
 
 def refuse_weights(problem: Problem, C: float) -> None:
@@ -646,9 +569,11 @@ def refuse_weights(problem: Problem, C: float) -> None:
     )
 
 
-def warning_of(model: Any, problem: Problem) -> tuple[str, type[LinsepWarning]] | None:
+def warning_of(
+    model: LogisticRegression, problem: Problem, answer: LogisticAnswer
+) -> tuple[str, type[LinsepWarning]] | None:
     """What to warn of after a fit, if anything."""
-    status, gap = model.status_, model.certificate_
+    status, gap = answer.status, answer.certificate
     if status is Status.NO_MAXIMUM:
         near = "their likelihood is close to the supremum"
         if min(gap.relative_gap, gap.objective) > max(10 * model.tol, 1e-6):
@@ -657,7 +582,7 @@ def warning_of(model: Any, problem: Problem) -> tuple[str, type[LinsepWarning]] 
                 f"is {gap.objective:.6g}, and proved to be no less than {gap.lower_bound:.6g}"
             )
         return (
-            f"the likelihood has no maximum, because {model.separation_}. The weights given "
+            f"the likelihood has no maximum, because {answer.separation}. The weights given "
             f"are finite and {near}; the proof is in proof_. For finite estimates set C, for "
             "instance C=1."
         ), NoMaximumWarning
@@ -667,11 +592,11 @@ def warning_of(model: Any, problem: Problem) -> tuple[str, type[LinsepWarning]] 
             f"out (1 / L = {_safe_rate(problem, model._cost):.4g} is always small enough), or "
             "scale the columns."
         ), GapWarning
-    if gap.relative_gap <= model.tol or model.outcome_.interrupted:
+    if gap.relative_gap <= model.tol or answer.outcome.interrupted:
         return None
     hint = "Raise max_iter or time_limit, or scale the columns."
     if status is Status.CONVERGED:
-        hint = _why_no_proof(model, problem)
+        hint = _why_no_proof(problem, answer)
     return (
         f"{status.value} ({status.name}, {count(model.n_iter_, 'pass')}). The objective "
         f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
@@ -679,9 +604,9 @@ def warning_of(model: Any, problem: Problem) -> tuple[str, type[LinsepWarning]] 
     ), GapWarning
 
 
-def _why_no_proof(model: Any, problem: Problem) -> str:
+def _why_no_proof(problem: Problem, answer: LogisticAnswer) -> str:
     """Why a fit that has converged without a penalty is not proved to be the best."""
-    if model.__dict__.pop("_undecided", False):
+    if answer.undecided:
         return (
             "Whether a maximum exists was not decided in time: some margins are large. "
             "linsep.separability(X, y) decides; a finite C has a maximum always."
@@ -721,3 +646,37 @@ def _safe_rate(problem: Problem, C: float) -> float:
 
     cost, ridge = (1.0, 0.0) if np.isinf(C) else (C, 1.0)
     return 1.0 / curvature_bound(problem, cost, ridge)
+
+
+# -- A fitted logistic model in words ------------------------------------------------------------
+
+
+def logistic_summary(model: LogisticRegression) -> str:
+    """Several lines: the objective and its proof, the likelihood, the rule."""
+    gap, outcome = model.certificate_, getattr(model, "outcome_", None)
+    lines = [
+        f"{type(model).__name__}: {model.status_.value}",
+        f"  algorithm   {model.solver_used_}",
+        f"  minimised   {gap.words}",
+        f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
+    ]
+    if model.status_.name == "NO_MAXIMUM":
+        lines.append(f"  no maximum  {model.separation_}")
+        lines.append(
+            f"  supremum    minus the log likelihood comes as near to a number between "
+            f"{gap.lower_bound:.6g} and {gap.objective:.6g} as one likes; C=1 gives small weights"
+        )
+    else:
+        lines.append(f"  proved      within {percent(gap.relative_gap)} of the best possible")
+    full, null = model.log_likelihood_, model.null_log_likelihood_
+    lines.append(f"  likelihood  logarithm {full:.8g}; {null:.8g} for the classes' shares alone")
+    lines.append(f"  errors      {misplaced(gap.errors)}")
+    if outcome is not None:  # a model read from a file has weights and certificate only
+        work = f"{count(outcome.steps, outcome.unit)}, {count(outcome.passes, 'pass', spec='.4g')}"
+        lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
+    lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
+    if len(model.classes_) == 2:
+        last = model.classes_[-1]
+        name = last.item() if hasattr(last, "item") else last
+        lines.append(f"  odds        of {name!r} are exp of the left side minus the right side")
+    return "\n".join(lines)

@@ -8,7 +8,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.errors import SettingError
 from linsep.models.base import LinearClassifier
-from linsep.models.params import Check, either, function, none, number, one_of
+from linsep.models.fit import Check, either, function, none, number, one_of
 from linsep.proofs.certificate import Certificate
 from linsep.solvers.perceptron.batch import Batch
 from linsep.solvers.perceptron.single import SingleSample
@@ -178,10 +178,7 @@ class Perceptron(LinearClassifier):
         self.calibrate = calibrate
         self.calibrate_cv = calibrate_cv
 
-    def _start(self, problem: Problem) -> Any:
-        return self.start
-
-    def _solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         self._refuse_idle_settings()
         common: dict[str, Any] = {
             "strict": self.misclassified == "<",

@@ -17,8 +17,7 @@ from linsep.core.validate import as_weights
 from linsep.errors import DataError, LabelError, ModelError
 from linsep.formats.linear import _classes_in, _classes_out, certificate_of
 from linsep.models.calibration import Calibrated
-from linsep.models.checked import read_labels
-from linsep.models.params import Check, check_params, either, jobs, none, number
+from linsep.models.fit import Check, check_params, either, jobs, none, number, read_labels
 from linsep.multiclass.certificates import Runs, put_together, renumbered, worst
 from linsep.multiclass.machines import (
     certified,

@@ -15,8 +15,8 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.validate import as_matrix, require_finite
 from linsep.errors import CapabilityError, ModelError
+from linsep.models.fit import Check, boolean
 from linsep.models.kozinec import Kozinec
-from linsep.models.params import Check, boolean
 from linsep.models.perceptron import Perceptron
 from linsep.multiclass.base import ManyClasses
 from linsep.multiclass.certificates import renumbered

@@ -19,7 +19,9 @@ from linsep.core.status import Status
 from linsep.errors import CapabilityError, LinsepError, LinsepWarning, ModelError, SettingError
 from linsep.formats.linear import linear_from_model, linear_to_model
 from linsep.models.base import LinearClassifier
+from linsep.models.fit import Effort, with_effort
 from linsep.models.foreign.certify import certify
+from linsep.models.linear_svm import LinearSVM
 from linsep.proofs.certificate import judge
 
 _CERTIFIED = 200_000  # entries up to which machines of other libraries are certified in fit
@@ -104,14 +106,10 @@ def fit_machine(
     the rows and labels, if it has been made.
     """
     machine = _limited(estimator, seconds)
-    if problem is not None:
-        machine._given = problem
-    if hurry and hasattr(last_step(machine), "_hurry"):
-        _fit_in_a_hurry(machine, X, y, weight)
+    if hurry and isinstance(last_step(machine), LinearSVM):
+        _fit_one_of_many(machine, X, y, weight, problem)
     else:
-        _fitted(machine, X, y, weight)
-    if problem is not None:
-        del machine._given  # the model does not keep the rows
+        _fitted(machine, X, y, weight, problem)
     _give_back_limit(machine, estimator)
     certificate = getattr(last_step(machine), "certificate_", None)
     if certificate is None and not is_ours(machine):
@@ -119,7 +117,9 @@ def fit_machine(
     return machine, certificate
 
 
-def _fitted(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
+def _fitted(machine: Any, X: Any, y: NDArray[Any], weight: Any, problem: Problem | None) -> Any:
+    if problem is not None:
+        return machine._fit_given(problem, X, y, weight)
     if weight is None:
         return machine.fit(X, y)
     if isinstance(machine, Pipeline):  # weights are for the classifier at its end
@@ -127,17 +127,17 @@ def _fitted(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
     return machine.fit(X, y, sample_weight=weight)
 
 
-def _fit_in_a_hurry(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> None:
+def _fit_one_of_many(
+    machine: Any, X: Any, y: NDArray[Any], weight: Any, problem: Problem | None
+) -> None:
     """A small problem solved to ``tol`` and no further; what is fast first, then what is sure."""
     inside = last_step(machine)
-    inside._hurry = "descent"
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), with_effort(Effort.FEW_PASSES):
         warnings.simplefilter("ignore", LinsepWarning)  # if it is true it is said below
-        _fitted(machine, X, y, weight)
+        _fitted(machine, X, y, weight, problem)
     if not (inside.status_.ok or inside.outcome_.interrupted):
-        inside._hurry = "newton"
-        _fitted(machine, X, y, weight)
-    del inside._hurry
+        with with_effort(Effort.TOL):
+            _fitted(machine, X, y, weight, problem)
 
 
 def _limited(estimator: Any, seconds: float | None) -> Any:

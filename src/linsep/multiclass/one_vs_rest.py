@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.labels import plain_labels
 from linsep.core.lanes import run_all
 from linsep.errors import ModelError, SettingError
-from linsep.models.params import Check, one_of
+from linsep.models.fit import Check, one_of
 from linsep.multiclass.base import ManyClasses
 from linsep.multiclass.certificates import Certificates
 from linsep.multiclass.machines import values

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, EmptyRegionWarning, SettingError
+from linsep.models.fit import number
 from linsep.models.linear import Linear
-from linsep.models.params import number
 from linsep.multiclass.one_vs_one import OneVsOne, count_votes
 from linsep.multiclass.one_vs_rest import OneVsRest
 

@@ -21,6 +21,7 @@ from linsep.core.lanes import run_all
 from linsep.core.problem import Problem, against_rest
 from linsep.core.status import Status
 from linsep.errors import GapWarning
+from linsep.models.base import LinearClassifier
 from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, is_ours, is_pairwise, untrained
 
@@ -165,7 +166,8 @@ def table_of(estimator: Any, X: Any, label: NDArray[np.int64], weight: Any) -> P
 
     Whatever the solver would make for each of them alone (lengths of rows and columns, packed
     rows) is made here. None for estimators that look at the rows by themselves: those of other
-    libraries, and those with weights of the two sides or targets of their own.
+    libraries, those with a ``fit`` of their own, and those with weights of the two sides or
+    targets.
     """
     if not _takes_problems(estimator):
         return None
@@ -173,7 +175,7 @@ def table_of(estimator: Any, X: Any, label: NDArray[np.int64], weight: Any) -> P
     try:
         if not np.isfinite(getattr(estimator, "C", 1.0)):
             return table
-        solver = clone(estimator)._solver(part_of(table, 0))[0]
+        solver = clone(estimator)._choose(part_of(table, 0))[0]
     except (TypeError, ValueError):  # a setting is wrong, as its fit will say
         return None
     if hasattr(solver, "prepare"):
@@ -204,5 +206,6 @@ def _problem(estimator: Any, X: Any, label: NDArray[np.int64], weight: Any) -> P
 
 
 def _takes_problems(estimator: Any) -> bool:
-    named = ("class_weight", "targets")
-    return is_ours(estimator) and all(getattr(estimator, name, None) is None for name in named)
+    if not is_ours(estimator) or type(estimator).fit is not LinearClassifier.fit:
+        return False
+    return all(getattr(estimator, name, None) is None for name in ("class_weight", "targets"))

@@ -64,7 +64,7 @@ def trace(
 
     estimator, X = _behind_steps(estimator, X, y)
     estimator = estimator.stepper() if hasattr(estimator, "stepper") else estimator
-    if not hasattr(estimator, "_solver"):
+    if not hasattr(estimator, "_choose"):
         raise CapabilityError(
             f"{type(estimator).__name__} cannot be traced: it takes no steps that could be shown. "
             "Perceptron, Kozinec, LeastSquares(solver='gradient') and others of linsep can be."
@@ -72,7 +72,7 @@ def trace(
     model = clone(estimator)
     problem = model._problem(X, y)
     problem.check_finite()
-    solver, _ = model._solver(problem)
+    solver, _ = model._choose(problem)
     if not hasattr(solver, "current"):
         raise CapabilityError(
             f"{type(estimator).__name__} cannot be traced: {type(solver).__name__} moves many "
@@ -80,7 +80,7 @@ def trace(
         )
     if max_steps is not None and hasattr(solver, "cycles"):
         solver = replace(solver, cycles=False)
-    state = solver.init(problem, start=model._start(problem))
+    state = solver.init(problem, start=model._start())
     names = None if row_names is None else [str(name) for name in row_names]
     recorder = _Recorder(problem, solver, names, max_steps)
     recorder.start(state)

@@ -23,7 +23,7 @@ from linsep.formats import load
 from linsep.formats.liblinear import LiblinearModel, is_liblinear
 from linsep.formats.libsvm import LibsvmModel, is_libsvm
 from linsep.losses.hinge import derivative
-from linsep.models.checked import row_weights
+from linsep.models.fit import row_weights
 from linsep.models.foreign.objectives import (
     Claim,
     claim_of,

@@ -1,0 +1,470 @@
+"""A fit from the outside in: settings, rows and labels checked, who watches, the run, its answer.
+
+Every classifier that is trained by steps goes the same way, ``Classifier._fit`` in base.py:
+problem, guard, choose, drive, prove, keep, warn. What the way needs and no classifier has an
+opinion about lies here.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+import sklearn.callback
+from numpy.typing import NDArray
+from sklearn.callback import FitCallback
+from sklearn.utils import assert_all_finite, check_random_state, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from linsep.core import drive
+from linsep.core.checkpoint import load_checkpoint
+from linsep.core.drive import Limits, Moment, Observer, Outcome
+from linsep.core.labels import plain_labels
+from linsep.core.lanes import at_most, one_blas_thread
+from linsep.core.problem import Problem
+from linsep.core.progress import progress_observer
+from linsep.core.protocol import Solver, Witness
+from linsep.core.status import Status
+from linsep.core.validate import as_weights
+from linsep.errors import DataError, LabelError, SettingError
+from linsep.rows.survey import survey
+
+# -- Settings: one table for each estimator, one sentence for errors ------------------------------
+
+
+@dataclass(frozen=True)
+class Check:
+    """A test and the words for what passes it."""
+
+    test: Callable[[Any], bool]
+    words: str
+
+
+def one_of(*values: str) -> Check:
+    """One of the given words."""
+    return Check(
+        lambda v: isinstance(v, str) and v in values, "one of " + ", ".join(map(repr, values))
+    )
+
+
+def number(low: float | None = None, *, above: bool = False, whole: bool = False) -> Check:
+    """A number, at least ``low`` (or above it), perhaps a whole one."""
+
+    def test(v: Any) -> bool:
+        if isinstance(v, bool) or not isinstance(v, Integral if whole else Real):
+            return False
+        value = float(v)
+        if value != value:
+            return False
+        return low is None or (value > low if above else value >= low)
+
+    kind = "a whole number" if whole else "a number"
+    bound = "" if low is None else f" {'>' if above else '>='} {low:g}"
+    return Check(test, kind + bound)
+
+
+none = Check(lambda v: v is None, "None")
+boolean = Check(lambda v: isinstance(v, bool) or type(v).__name__ == "bool_", "True or False")
+function = Check(callable, "a function")
+jobs = Check(
+    lambda v: v is None or (number(-1, whole=True).test(v) and v != 0),
+    "None, -1 for all cores, or a whole number of threads >= 1",
+)
+
+
+def either(*checks: Check) -> Check:
+    """Whatever passes one of the tests."""
+    return Check(
+        lambda v: any(check.test(v) for check in checks), " or ".join(c.words for c in checks)
+    )
+
+
+def check_params(estimator: Any, table: dict[str, Check]) -> None:
+    """Raise SettingError for the first parameter that fails its test."""
+    for name, check in table.items():
+        check_value(type(estimator).__name__, name, getattr(estimator, name), check)
+
+
+def check_value(owner: str, name: str, value: Any, check: Check) -> None:
+    """Raise SettingError when the value fails its test."""
+    if not check.test(value):
+        raise SettingError(
+            f"The {name!r} parameter of {owner} must be {check.words}. Got {value!r} instead."
+        )
+
+
+def seed_of(random_state: Any) -> int:
+    """One seed a fit: an integer is the seed itself, and None is 0, so that a fit gives the same
+    bits every time and can be resumed."""
+    state = 0 if random_state is None else random_state
+    if isinstance(state, Integral):
+        return int(state)
+    return int(check_random_state(state).randint(2**31 - 1))
+
+
+# -- Rows and labels of a caller as a problem -----------------------------------------------------
+
+
+def read_problem(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    fit_intercept: bool = True,
+    check_finite: bool = True,
+    targets: Any = None,
+) -> Problem:
+    """Check rows and labels as scikit-learn does, and keep the names of the columns."""
+    if y is None:
+        raise LabelError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    rows = read_rows(estimator, X)
+    labels = read_labels(y)
+    return Problem(
+        rows,
+        labels,
+        sample_weight=row_weights(getattr(estimator, "class_weight", None), labels, sample_weight),
+        fit_intercept=fit_intercept,
+        feature_names=getattr(estimator, "feature_names_in_", None),
+        check_finite=check_finite,
+        targets=targets,
+    )
+
+
+def read_rows(estimator: Any, X: Any) -> Any:
+    """Rows to train on as scikit-learn takes them; NaN and infinity are for others to find."""
+    try:
+        return validate_data(
+            estimator,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+        )
+    except TypeError:
+        raise
+    except ValueError as error:
+        raise DataError(str(error)) from error
+
+
+def read_labels(y: Any) -> NDArray[Any]:
+    """Labels as scikit-learn takes them, and some kinds more (see ``plain_labels``).
+
+    Anything else that is no list of classes is a LabelError with its place.
+
+    >>> read_labels(np.array([3, 1, 3], dtype=object)).dtype.kind
+    'i'
+    """
+    plain = plain_labels(y)
+    shape = np.asarray(plain).shape
+    if len(shape) == 2 and shape[1] > 1:
+        raise LabelError(
+            f"y has shape {shape}: several labels for each row. Give one label for each row, or "
+            "fit one classifier for each column with sklearn.multioutput.MultiOutputClassifier. "
+            "y should be a 1d array."
+        )
+    try:
+        labels = np.asarray(column_or_1d(plain, warn=True))
+        if labels.dtype.kind not in "biu":  # integers and booleans can only be classes
+            assert_all_finite(labels, input_name="y")
+            check_classification_targets(labels)
+    except (TypeError, ValueError) as error:
+        raise LabelError(_words(plain, error)) from error
+    return labels
+
+
+def _words(y: Any, error: Exception) -> str:
+    """What is wrong with labels; the words of scikit-learn where there is nothing to add."""
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.dtype.kind not in "OS" or labels.ndim != 1:
+        return str(error)
+    kinds = [type(label) for label in labels.tolist()]
+    for at, label in enumerate(labels.tolist()):
+        if label is None or (isinstance(label, float | np.floating) and label != label):
+            return f"y has no label at row {at} ({label}); drop that row or give it a label."
+        if isinstance(label, bytes):
+            return (
+                f"y has bytes at row {at} ({label!r}), which are neither text nor numbers. Convert "
+                "the labels to a string or integer format: np.char.decode(np.array(y, dtype='S'))."
+            )
+    if len(set(kinds)) == 1:
+        return str(error)
+    names = sorted({kind.__name__ for kind in kinds})
+    return (
+        f"y mixes labels of the types {', '.join(names)}, which have no order; make them all "
+        "text or all numbers."
+    )
+
+
+# -- Weights of classes and weights of rows, multiplied -------------------------------------------
+
+
+def row_weights(
+    class_weight: Any, y: NDArray[Any], sample_weight: Any, *, by_weight: bool = True
+) -> Any:
+    """Sample weights times class weights.
+
+    "balanced" counts a row of weight s as s rows; other libraries count it as one
+    (``by_weight=False``).
+
+    >>> row_weights("balanced", np.array([0, 0, 1]), [1.0, 2.0, 3.0]).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    if class_weight is None:
+        return sample_weight
+    classes = np.unique(y)
+    counted = None if sample_weight is None else as_weights(sample_weight, len(y))
+    with np.errstate(divide="ignore"):  # of a class whose rows all have weight zero
+        by_class = compute_class_weight(
+            class_weight, classes=classes, y=y, sample_weight=counted if by_weight else None
+        )
+    by_class = np.where(np.isinf(by_class), 1.0, by_class)
+    weight = by_class[np.searchsorted(classes, y)]
+    return weight if counted is None else weight * counted
+
+
+# -- Rows that cannot be worked with, by value and place ------------------------------------------
+
+
+_TINY = 1e-70  # largest entry below which the square of a hard margin's weights may overflow
+
+
+def refuse_unusable(problem: Problem) -> None:
+    """NaN, infinity, and numbers too large for sums of squares, by name and place."""
+    if survey(problem).usable:
+        return
+    problem.check_finite()
+    data = problem.matrix.data if problem.sparse else problem.matrix
+    if float(max(data.max(), -data.min())) > 1e100:
+        raise DataError(overflow_words(problem))
+
+
+def refuse_tiny(problem: Problem) -> None:
+    """Numbers so small that the weights of a hard margin are not among the floating ones."""
+    data = problem.matrix.data if problem.sparse else problem.matrix
+    largest = float(np.abs(data).max(initial=0.0))
+    if 0.0 < largest < _TINY:
+        raise DataError(
+            f"the largest entry of X is {largest:.3g}, so the weights of a hard margin (C=inf) "
+            "overflow. Scale the columns, for instance with sklearn.preprocessing.MaxAbsScaler."
+        )
+
+
+def overflow_words(problem: Problem) -> str:
+    """What to say when sums of squares overflow."""
+    return (
+        f"the numbers overflowed: {_largest(problem)}. Scale the columns, for instance "
+        "with sklearn.preprocessing.MaxAbsScaler."
+    )
+
+
+def _largest(problem: Problem) -> str:
+    """Where the largest entry of X stands."""
+    values = abs(problem.matrix)
+    if problem.sparse:
+        at = int(values.data.argmax())
+        column, size = int(values.indices[at]), float(values.data[at])
+    else:
+        at = int(values.argmax())
+        column, size = at % problem.d, float(values.flat[at])
+    return f"column {column} ({problem.feature_name(column)!r}) reaches {size:.3g}"
+
+
+# -- Who watches: observers of linsep, and a bridge to scikit-learn's callbacks -------------------
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def with_callbacks(method: _Method) -> _Method:
+    """scikit-learn's decorator of fits that call back; type checkers see the method itself."""
+    return cast(_Method, sklearn.callback.with_callbacks(method))
+
+
+class Watched(Protocol):
+    """What those who watch have to know of an estimator."""
+
+    callbacks: Any
+    verbose: int
+    time_limit: float | None
+    _predicting: tuple[str, ...]
+
+    def set_callbacks(self, *callbacks: Any) -> Any: ...
+
+    def _so_far(self, now: Moment[Any]) -> dict[str, Any]: ...
+
+
+def observers_of(estimator: Watched) -> list[Observer]:
+    """Progress as ``verbose`` asks for, and the observers among ``callbacks``.
+
+    The callbacks of scikit-learn among them are set on the estimator, where the bridge finds
+    them.
+    """
+    many = estimator.callbacks
+    many = [] if many is None else many if isinstance(many, list | tuple) else [many]
+    foreign = [one for one in many if not isinstance(one, Observer)]
+    for one in foreign:
+        if not isinstance(one, FitCallback):
+            raise TypeError(
+                f"callbacks holds {one!r}; give linsep observers or scikit-learn callbacks "
+                "(setup, teardown, on_fit_task_begin, on_fit_task_end)."
+            )
+    if foreign:
+        estimator.set_callbacks(*foreign)
+    own = [one for one in many if isinstance(one, Observer)]
+    return [*progress_observer(estimator.verbose), *own] if estimator.verbose else own
+
+
+class CallbackBridge(Observer):
+    """Tells scikit-learn callbacks about the run, one task for each chunk of steps.
+
+    It stops the run when one of them asks.
+    """
+
+    def __init__(self, estimator: Watched, X: Any, y: Any) -> None:
+        self.estimator, self.X, self.y = estimator, X, y
+        self.context: Any = None
+        if getattr(estimator, "_skl_callbacks", None):
+            made: Any = estimator
+            self.context = made._init_callback_context(max_subtasks=None)
+            self.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+
+    def moment(self, now: Moment[Any]) -> bool | None:
+        """One subtask for each chunk."""
+        if self.context is None:
+            return None
+        task = self.context.subcontext(task_name=now.solver.unit)
+        told: dict[str, Any] = {
+            "estimator": self.estimator, "X": self.X, "y": self.y,
+            "reconstruction_attributes": self.estimator._so_far(now),
+        }  # fmt: skip
+        task.call_on_fit_task_begin(**told)
+        return bool(task.call_on_fit_task_end(**told))
+
+    def close(self) -> None:
+        """The end of the whole fit."""
+        if self.context is not None:
+            known = {name: getattr(self.estimator, name) for name in self.estimator._predicting}
+            self.context.call_on_fit_task_end(
+                estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=known
+            )
+
+
+# -- The run and its answer -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a fit has come to, before it becomes attributes."""
+
+    witness: Witness
+    certificate: Any
+    """What is proved about the witness, recomputed from data and witness."""
+    status: Status
+    """Why it stopped, as far as the certificate agrees."""
+    outcome: Outcome[Any]
+    reason: str
+    """The algorithm and why it was chosen."""
+
+
+class Run:
+    """A fit under way: the problem, who watches, how much time is left, where to go on."""
+
+    def __init__(
+        self, estimator: Watched, problem: Problem, X: Any, y: Any, checkpoint: str | Path | None
+    ) -> None:
+        self.problem, self.checkpoint = problem, checkpoint
+        self.begin, self.seconds = time.perf_counter(), estimator.time_limit
+        self.observers = observers_of(estimator)  # sets the callbacks that the bridge looks for
+        self.bridge = CallbackBridge(estimator, X, y)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Of ``time_limit``; None is no limit."""
+        return Limits(seconds=self.seconds).left_since(self.begin).seconds
+
+    def state(self, solver: Solver[Any], start: Any = None) -> Any:
+        """Where the solver begins: at the checkpoint, if there is one, or at the start."""
+        if self.checkpoint is not None:
+            return load_checkpoint(self.checkpoint, self.problem, solver)
+        return solver.init(self.problem, start=start)
+
+    def drive(
+        self,
+        solver: Solver[Any],
+        state: Any,
+        limits: Limits,
+        certifier: Callable[[Problem, Witness], Any] | None = None,
+    ) -> Outcome[Any]:
+        """Run a solver in the time that is left, with everybody watching."""
+        return drive(
+            self.problem,
+            solver,
+            state,
+            limits=limits.left_since(self.begin),
+            observers=[*self.observers, self.bridge],
+            certifier=certifier,
+        )
+
+
+class Effort(Enum):
+    """How far a small problem is solved."""
+
+    LAST_DIGITS = "to the last digits, at no cost worth speaking of"
+    TOL = "to tol and no further, as one of many"
+    FEW_PASSES = "the same by what is fast, and given up soon where that is slow"
+
+
+_effort = ContextVar("effort", default=Effort.LAST_DIGITS)
+
+
+def effort() -> Effort:
+    """What fits in this thread are asked for."""
+    return _effort.get()
+
+
+@contextmanager
+def with_effort(asked: Effort) -> Iterator[None]:
+    """Fits within are asked for this; for schemes that make machines of many small problems."""
+    before = _effort.set(asked)
+    try:
+        yield
+    finally:
+        _effort.reset(before)
+
+
+@contextmanager
+def own_threads(estimator: Any) -> Iterator[None]:
+    """Our lanes are the threads, BLAS has one: then the bits do not depend on their number."""
+    asked = hasattr(estimator, "n_jobs")
+    with one_blas_thread(), at_most(threads_of(estimator.n_jobs)) if asked else nullcontext():
+        yield
+
+
+def threads_of(n_jobs: int | None) -> int | None:
+    """Threads that ``n_jobs`` asks for; None: one for each core."""
+    return None if n_jobs in (None, -1) else n_jobs
+
+
+def warn(words: str, kind: type[Warning]) -> None:
+    """Warn at the line that called linsep, however deep in it the reason was found."""
+    level, frame = 1, sys._getframe()
+    inside = ("linsep", "sklearn")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in inside:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(words, kind, stacklevel=level)
