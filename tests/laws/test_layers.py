@@ -93,3 +93,14 @@ def test_only_inner_loops_go_without_types():
                     if function.returns is None or any(a.annotation is None for a in args):
                         plain.append(f"{path.relative_to(ROOT)}:{function.lineno} {function.name}")
     assert not plain, "\n".join(plain)
+
+
+def test_unit_tests_lie_as_the_source_does():
+    """tests/unit/<layer>/ or tests/unit/<layer>/<family>/, each of them a folder of linsep."""
+    unit = Path(__file__).parents[1] / "unit"
+    strays = [
+        str(path.relative_to(unit))
+        for path in sorted(unit.rglob("*.py"))
+        if path.parent == unit or not (ROOT / path.parent.relative_to(unit)).is_dir()
+    ]
+    assert not strays, f"no such folder of the source: {strays}"
