@@ -111,6 +111,7 @@ def _drive(
     observers: Sequence[Observer],
     certifier: Callable[[Problem, Witness], Any] | None,
 ) -> Outcome[S]:
+    judged, problem = problem, problem.lent  # a proof reads nothing that a solver has made
     state = solver.init(problem) if state is None else state
     capacity = min((o.capacity for o in observers if o.capacity), default=0)
     log = new_log(capacity) if capacity else NO_LOG
@@ -140,7 +141,7 @@ def _drive(
         state=state,
         status=status,
         witness=witness,
-        certificate=None if certifier is None else certifier(problem, witness),
+        certificate=None if certifier is None else certifier(judged, witness),
         steps=state.steps,
         unit=solver.unit,
         seconds=time.perf_counter() - begin,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterable
-from functools import cached_property, partial
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,25 @@ from linsep.core.digest import row_hashes
 from linsep.core.labels import as_labels
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Rows
+from linsep.core.once import Once, reads
 from linsep.core.validate import as_matrix, as_targets, as_weights, require_finite
 from linsep.errors import DataError, LabelError
 
 _CHUNK = 1 << 20  # elements looked at together where a temporary copy is needed
 _FLOPS = 5_000_000  # products in a Gram matrix from which two threads are worth their start
+_PARTS = (
+    "matrix", "classes", "label", "weight", "targets", "fit_intercept", "feature_names",
+    "row_index",
+)  # fmt: skip
 _LONG = 256  # columns from which BLAS multiplies a row with itself faster than a plain loop
 
 
-class Problem:
+class Problem(Once):
     """Rows, labels and weights, checked once and never copied without need.
+
+    It never changes. What is computed from it is kept by ``once``, and a copy with other data
+    (``changed``) keeps only what does not depend on them. ``lent`` is the same problem for
+    solvers, with a memory of its own: nothing that they make or break is read by a proof.
 
     Parameters
     ----------
@@ -72,7 +81,8 @@ class Problem:
         n = matrix.shape[0]
         classes, label = as_labels(y, n)
         weight = as_weights(sample_weight, n)
-        self.targets = as_targets(targets, n)
+        aims = as_targets(targets, n)
+        row_index: NDArray[np.int64] | None = None
         keep = weight > 0 if sample_weight is not None else np.ones(1, dtype=bool)
         if not keep.all():
             present = np.unique(label[keep])
@@ -83,19 +93,92 @@ class Problem:
                     "all rows of positive sample weight belong to one class; give rows of "
                     "at least two classes a positive weight."
                 )
-            self.row_index: NDArray[np.int64] | None = np.flatnonzero(keep)
-            matrix, label, weight = matrix[self.row_index], label[keep], weight[keep]
-            self.targets = None if self.targets is None else self.targets[keep]
-        else:
-            self.row_index = None
-        self.matrix = matrix
-        self.classes = classes
-        self.label = label
-        self.weight = weight
-        self.fit_intercept = bool(fit_intercept)
-        self.feature_names = names
-        self.n, self.d = int(matrix.shape[0]), int(matrix.shape[1])
-        self.K = len(classes)
+            row_index = np.flatnonzero(keep)
+            matrix, label, weight = matrix[row_index], label[keep], weight[keep]
+            aims = None if aims is None else aims[keep]
+        self._fill(
+            matrix=matrix, classes=classes, label=label, weight=weight, targets=aims,
+            fit_intercept=bool(fit_intercept), feature_names=names, row_index=row_index,
+        )  # fmt: skip
+
+    matrix: Any
+    """X of shape (n, d), dense or CSR."""
+    classes: NDArray[Any]
+    label: NDArray[np.int64]
+    """For each row the number of its class."""
+    weight: NDArray[np.float64]
+    targets: NDArray[np.float64] | None
+    fit_intercept: bool
+    feature_names: list[str] | None
+    row_index: NDArray[np.int64] | None
+    """Rows of the caller's X that take part; None if all do."""
+    n: int
+    d: int
+    K: int
+    _lender: Problem | None
+    """Whose memory may be read too, by copies."""
+    _lent: Problem | None
+    _solving: bool
+    """Whether it is one of those that solvers work with."""
+
+    def _fill(self, **parts: Any) -> None:
+        """Set the data, and begin with an empty memory."""
+        n, d = parts["matrix"].shape
+        shape = {"n": int(n), "d": int(d), "K": len(parts["classes"])}
+        self.__dict__.update(parts, **shape, _memory={}, _lender=None, _lent=None, _solving=False)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"a Problem never changes: {name!r} cannot be set. changed() gives a copy."
+        )
+
+    # -- copies -------------------------------------------------------------------------------
+
+    def changed(self, **parts: Any) -> Problem:
+        """A copy with other data; it keeps what was made of those that stay."""
+        twin = object.__new__(Problem)
+        twin._fill(**{name: parts.get(name, self.__dict__[name]) for name in _PARTS})
+        twin._memory.update(
+            (key, found)
+            for key, found in self._memory.items()
+            if found[0] is not None and found[0].isdisjoint(parts)
+        )
+        twin.__dict__["_solving"] = self._solving
+        if self._lent is not None:  # solvers share what does not depend on the change, too
+            twin.__dict__["_lent"] = lent = self._lent.changed(**parts)
+            lent.__dict__["_lender"] = None if self._lent._lender is None else twin
+        return twin
+
+    def afresh(self) -> Problem:
+        """The same data with an empty memory."""
+        twin = object.__new__(Problem)
+        twin._fill(**{name: self.__dict__[name] for name in _PARTS})
+        return twin
+
+    @property
+    def lent(self) -> Problem:
+        """The same problem for solvers: it may read copies of what is known here, and what it
+        makes is not seen here. There is one, so that solvers share what they have made."""
+        if self._solving:
+            return self
+        return self.lend() if self._lent is None else self._lent
+
+    def lend(self, matrix: Any = None) -> Problem:
+        """``lent`` anew; matrix is the same table in a form that solvers are faster with."""
+        twin = self.afresh()
+        twin.__dict__.update(_lender=self, _solving=True)
+        if matrix is not None:  # what is known of the table is not what is known of its form
+            twin.__dict__.update(_lender=None, matrix=matrix)
+        self.__dict__["_lent"] = twin
+        return twin
+
+    def _recall(self, key: Hashable) -> tuple[frozenset[str] | None, Any] | None:
+        found = self._memory.get(key)
+        if found is None and self._lender is not None:
+            theirs = self._lender._memory.get(key)
+            if theirs is not None and theirs[0] is not None:
+                found = self._memory[key] = (theirs[0], copy.deepcopy(theirs[1]))
+        return found
 
     # -- shape ----------------------------------------------------------------------------
 
@@ -126,34 +209,20 @@ class Problem:
 
     # -- views ----------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def sign(self) -> NDArray[np.float64]:
         """Labels of a binary problem as -1.0 and +1.0."""
-        if not self.binary:
-            return np.where(self.label == self.K - 1, 1.0, -1.0)
-        sign: NDArray[np.float64] = self.label.astype(np.float64)  # of 0 and 1
-        sign *= 2.0
-        sign -= 1.0
-        return sign
+        return self.once(_sign)
 
     @property
     def row_weights(self) -> NDArray[np.float64]:
         """Weights of the reflected rows."""
         return self.weight if self.binary else np.repeat(self.weight, self.K - 1)
 
-    @cached_property
+    @property
     def rows(self) -> Rows:
         """The reflected rows as a tuple for compiled code."""
-        matrix = self.matrix
-        X = (
-            CSR(matrix.data, matrix.indices, matrix.indptr)
-            if self.sparse
-            else np.ascontiguousarray(matrix)
-        )
-        bias = 1.0 if self.fit_intercept else 0.0
-        if self.binary:
-            return BinaryRows(X, self.sign, self.weight, bias, self.d)
-        return KeslerRows(X, self.label, self.weight, bias, self.d, self.K)
+        return self.once(_rows)
 
     def sample_of(self, row: int) -> int:
         """Index in the caller's X of the sample that reflected row ``row`` comes from."""
@@ -236,80 +305,41 @@ class Problem:
         """Raise DataError if X holds NaN or infinity, naming the first place."""
         require_finite(self.matrix, self.feature_names)
 
-    @cached_property
+    @property
     def gram(self) -> NDArray[np.float64]:
         """x_i . x_j of all samples, for few rows of many columns; two threads if it is large."""
-        if self.sparse:
-            wide = self.matrix.astype(np.float64)
-            return np.asarray((wide @ wide.T).toarray())
-        with one_blas_thread():
-            return _sum(run_all(self._gram_parts()))
-
-    def _gram_parts(self) -> list[Callable[[], NDArray[np.float64]]]:
-        """Summands of the Gram matrix; they depend on the shape alone, not on threads."""
-        step = max(1, 4 * _CHUNK // self.n)
-
-        def part(low: int, high: int) -> NDArray[np.float64]:
-            blocks = (
-                self.matrix[:, at : min(at + step, high)].astype(np.float64, copy=False)
-                for at in range(low, high, step)
-            )
-            return _sum(block @ block.T for block in blocks)
-
-        if self.n * self.n * self.d < _FLOPS:
-            return [partial(part, 0, self.d)]
-        half = self.d // 2
-        return [partial(part, 0, half), partial(part, half, self.d)]
+        return self.once(_gram)
 
     def prepare_gram(self) -> None:
         """The Gram matrix and the numbers of the rows, at the same time where that is faster."""
-        parts = [] if self.sparse else self._gram_parts()
-        if len(parts) < 2 or "gram" in self.__dict__:
+        parts = [] if self.sparse else _gram_parts(self)
+        if len(parts) < 2 or self.knows(_gram):
             assert self.gram is not None
             return
         jobs: list[Callable[[], Any]] = [*parts, lambda: self.row_hashes]
         with one_blas_thread():
             found = run_all(jobs)
-        self.__dict__["gram"] = _sum(found[:-1])
+        self.keep(_gram, _sum(found[:-1]))
 
-    @cached_property
+    @property
     def total_weight(self) -> float:
         """The sum of the weights of all samples."""
-        return float(self.weight.sum())
+        return self.once(_total_weight)
 
-    @cached_property
+    @property
     def squared_lengths(self) -> NDArray[np.float64]:
         """|x_i|^2 of every sample, without the constant 1."""
-        if "gram" in self.__dict__:
-            return self.gram.diagonal().copy()
-        if self.sparse:
-            squares = self.matrix.copy()
-            squares.data = squares.data.astype(np.float64) ** 2
-            return np.asarray(squares.sum(axis=1)).ravel()
-        out = np.empty(self.n)
-        step = max(1, _CHUNK // max(1, self.d))
-        for at in range(0, self.n, step):
-            block = self.matrix[at : at + step].astype(np.float64, copy=False)
-            long = block.flags.c_contiguous and self.d >= _LONG
-            squares = np.vecdot(block, block) if long else np.einsum("ij,ij->i", block, block)
-            out[at : at + step] = squares
-        return out
+        return self.once(_squared_lengths)
 
-    @cached_property
+    @property
     def row_hashes(self) -> NDArray[np.uint64]:
         """A 64-bit number for each sample; equal rows have equal numbers in any layout."""
-        return row_hashes(self.matrix, self.d)
+        return self.once(_row_hashes)
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """A digest of shape, values, labels and weights; the memory layout does not matter."""
-        digest = hashlib.sha256()
-        digest.update(f"linsep 1 {self.n} {self.d} {self.K} {self.fit_intercept}".encode())
-        digest.update(repr([str(c) for c in self.classes]).encode())
-        aims = () if self.targets is None else (self.targets,)
-        for part in (self.row_hashes, self.label.astype(np.int64), self.weight, *aims):
-            digest.update(np.ascontiguousarray(part).tobytes())
-        return digest.hexdigest()
+        return self.once(_fingerprint)
 
     def feature_name(self, column: int) -> str:
         """Name of a column for messages: the caller's, or x1, x2, ..."""
@@ -331,60 +361,137 @@ def _sum(arrays: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     return total
 
 
-# -- Problems made of others: a class against the rest, some rows or columns, other offsets -------
+# -- what is made once ----------------------------------------------------------------------------
 
 
-_COMPUTED = ("sign", "rows", "fingerprint", "row_hashes", "squared_lengths")  # once asked for
+@reads("label", "classes")
+def _sign(problem: Problem) -> NDArray[np.float64]:
+    if not problem.binary:
+        return np.where(problem.label == problem.K - 1, 1.0, -1.0)
+    sign: NDArray[np.float64] = problem.label.astype(np.float64)  # of 0 and 1
+    sign *= 2.0
+    sign -= 1.0
+    return sign
+
+
+def _rows(problem: Problem) -> Rows:
+    matrix = problem.matrix
+    X = (
+        CSR(matrix.data, matrix.indices, matrix.indptr)
+        if problem.sparse
+        else np.ascontiguousarray(matrix)
+    )
+    bias = 1.0 if problem.fit_intercept else 0.0
+    if problem.binary:
+        return BinaryRows(X, problem.sign, problem.weight, bias, problem.d)
+    return KeslerRows(X, problem.label, problem.weight, bias, problem.d, problem.K)
+
+
+@reads("matrix")
+def _gram(problem: Problem) -> NDArray[np.float64]:
+    if problem.sparse:
+        wide = problem.matrix.astype(np.float64)
+        return np.asarray((wide @ wide.T).toarray())
+    with one_blas_thread():
+        return _sum(run_all(_gram_parts(problem)))
+
+
+def _gram_parts(problem: Problem) -> list[Callable[[], NDArray[np.float64]]]:
+    """Summands of the Gram matrix; they depend on the shape alone, not on threads."""
+    step = max(1, 4 * _CHUNK // problem.n)
+
+    def part(low: int, high: int) -> NDArray[np.float64]:
+        blocks = (
+            problem.matrix[:, at : min(at + step, high)].astype(np.float64, copy=False)
+            for at in range(low, high, step)
+        )
+        return _sum(block @ block.T for block in blocks)
+
+    if problem.n * problem.n * problem.d < _FLOPS:
+        return [partial(part, 0, problem.d)]
+    half = problem.d // 2
+    return [partial(part, 0, half), partial(part, half, problem.d)]
+
+
+@reads("weight")
+def _total_weight(problem: Problem) -> float:
+    return float(problem.weight.sum())
+
+
+@reads("matrix")
+def _squared_lengths(problem: Problem) -> NDArray[np.float64]:
+    if problem.knows(_gram):
+        return problem.gram.diagonal().copy()
+    if problem.sparse:
+        squares = problem.matrix.copy()
+        squares.data = squares.data.astype(np.float64) ** 2
+        return np.asarray(squares.sum(axis=1)).ravel()
+    out = np.empty(problem.n)
+    step = max(1, _CHUNK // max(1, problem.d))
+    for at in range(0, problem.n, step):
+        block = problem.matrix[at : at + step].astype(np.float64, copy=False)
+        long = block.flags.c_contiguous and problem.d >= _LONG
+        squares = np.vecdot(block, block) if long else np.einsum("ij,ij->i", block, block)
+        out[at : at + step] = squares
+    return out
+
+
+@reads("matrix")
+def _row_hashes(problem: Problem) -> NDArray[np.uint64]:
+    return row_hashes(problem.matrix, problem.d)
+
+
+def _fingerprint(problem: Problem) -> str:
+    digest = hashlib.sha256()
+    offset = problem.fit_intercept
+    digest.update(f"linsep 1 {problem.n} {problem.d} {problem.K} {offset}".encode())
+    digest.update(repr([str(c) for c in problem.classes]).encode())
+    aims = () if problem.targets is None else (problem.targets,)
+    for part in (problem.row_hashes, problem.label.astype(np.int64), problem.weight, *aims):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+# -- problems made of others ----------------------------------------------------------------------
 
 
 def against_rest(problem: Problem, k: int) -> Problem:
     """Class k as the positive class against all others."""
-    part = copy.copy(problem)
-    for name in ("sign", "rows", "fingerprint", "_aims", "_right_side", "_each_against_rest"):
-        part.__dict__.pop(name, None)
-    part.label = (problem.label == k).astype(np.int64)
-    part.classes = np.array(["rest", str(problem.classes[k])])
-    part.K = 2
-    return part
+    return problem.changed(
+        label=(problem.label == k).astype(np.int64),
+        classes=np.array(["rest", str(problem.classes[k])]),
+    )
 
 
 def rows_of(problem: Problem, index: NDArray[np.int64]) -> Problem:
-    """The problem of some rows alone; the classes stay, though one may have no row left."""
-    part = _twin(problem)
-    part.matrix = problem.matrix[index]
-    part.label, part.weight = problem.label[index], problem.weight[index]
-    part.n = len(index)
-    return part
+    """The problem of some rows alone, numbered anew; the classes stay, though one may be empty."""
+    return problem.changed(
+        matrix=problem.matrix[index],
+        label=problem.label[index],
+        weight=problem.weight[index],
+        targets=None if problem.targets is None else problem.targets[index],
+        row_index=None,
+    )
 
 
 def columns_of(problem: Problem, index: NDArray[np.int64]) -> Problem:
     """The problem of some columns alone."""
-    part = _twin(problem)
-    part.matrix, part.d = problem.matrix[:, index], len(index)
-    if problem.feature_names is not None:
-        part.feature_names = [problem.feature_names[j] for j in index.tolist()]
-    return part
+    names = problem.feature_names
+    return problem.changed(
+        matrix=problem.matrix[:, index],
+        feature_names=None if names is None else [names[j] for j in index.tolist()],
+    )
 
 
 def moved(problem: Problem, offsets: NDArray[np.float64]) -> Problem:
     """The same problem with an offset taken off each column, in float64; dense rows only."""
-    part = _twin(problem)
-    part.matrix = problem.matrix.astype(np.float64) - offsets
-    return part
-
-
-def _twin(problem: Problem) -> Problem:
-    """A copy without anything that was computed from rows or labels."""
-    twin = copy.copy(problem)
-    for name in [name for name in twin.__dict__ if name in _COMPUTED or name.startswith("_")]:
-        del twin.__dict__[name]
-    return twin
+    return problem.changed(matrix=problem.matrix.astype(np.float64) - offsets)
 
 
 def each_against_rest(problem: Problem) -> list[Problem]:
     """Every class against all others; made once and kept with the problem."""
-    kept: list[Problem] | None = problem.__dict__.get("_each_against_rest")
-    if kept is None:
-        kept = [against_rest(problem, k) for k in range(problem.K)]
-        problem.__dict__["_each_against_rest"] = kept
-    return kept
+    return problem.once(_each_against_rest)
+
+
+def _each_against_rest(problem: Problem) -> list[Problem]:
+    return [against_rest(problem, k) for k in range(problem.K)]

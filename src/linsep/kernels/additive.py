@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
 from linsep.core.lanes import run_all
+from linsep.core.once import Once, reads
+from linsep.core.problem import Problem
 from linsep.numerics.rounding import U
 
 Array = NDArray[np.float64]
@@ -26,7 +28,7 @@ _TABLE = 1 << 22
 _SERIAL = 200_000
 
 
-class Levels:
+class Levels(Once):
     """Rows as numbers of slots.
 
     Parameters
@@ -37,6 +39,7 @@ class Levels:
     """
 
     def __init__(self, matrix: Any, power: float) -> None:
+        self._memory = {}
         self.power = float(power)
         self.n, self.d = matrix.shape
         rows = by_rows(matrix)
@@ -201,13 +204,14 @@ class Levels:
         )
 
 
-def levels_of(problem: Any, power: float) -> Levels:
+def levels_of(problem: Problem, power: float) -> Levels:
     """The levels of the rows of a problem; made once and kept with it."""
-    kept: Levels | None = problem.__dict__.get("_additive_levels")
-    if kept is None or kept.power != power:
-        kept = Levels(problem.matrix, power)
-        problem.__dict__["_additive_levels"] = kept
-    return kept
+    return problem.once(_levels, float(power))
+
+
+@reads("matrix")
+def _levels(problem: Problem, power: float) -> Levels:
+    return Levels(problem.matrix, power)
 
 
 # -- Functions f(x) = sum_k h_k(x_k), h_k(x) = sum_s c_s kappa(x, v_s): additive kernel models ----

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -271,3 +272,71 @@ def _run(ids: NDArray[np.int64]) -> Rows:
     if len(ids) and int(ids[-1]) - int(ids[0]) == len(ids) - 1 and (np.diff(ids) == 1).all():
         return slice(int(ids[0]), int(ids[-1]) + 1)
     return ids
+
+
+# -- the machines of pairs of classes -------------------------------------------------------------
+
+Runs = tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two classes: the places of their rows in the order of the duels, signs and costs."""
+
+    classes: tuple[int, int]
+    ids: NDArray[np.int64]
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    root: NDArray[np.float64]
+    """sqrt(K_ii)."""
+    runs: Runs
+    """(first, end, place): rows first ... end of the pair stand from ``place`` on."""
+
+
+@dataclass(frozen=True)
+class Duels:
+    """All pairs of classes of a problem, over one order of its rows."""
+
+    values: KernelValues
+    order: NDArray[np.int64]
+    pairs: list[Duel]
+    edges: NDArray[np.int64] | None
+    """Where the classes begin, if there are more than two."""
+    as_given: bool
+    """Whether the rows stand as in the Gram matrix that the caller gave."""
+
+
+def duels_of(problem: Problem, kernel: Any) -> Duels:
+    """The pairs of a problem, made once; rows are sorted by class, those of a Gram matrix not."""
+    return problem.once(_duels, kernel)
+
+
+def _duels(problem: Problem, kernel: Any) -> Duels:
+    given = kernel is None and problem.binary  # a Gram matrix is used where it is
+    order = np.arange(problem.n) if given else np.argsort(problem.label, kind="stable")
+    order = order.astype(np.int64)
+    label = problem.label[order]
+    values, weight = KernelValues(problem, kernel, order), problem.weight[order]
+    root = np.sqrt(np.maximum(values.diagonal(), 0.0))
+    if given:
+        y = np.where(label > 0, 1.0, -1.0)
+        runs: Runs = ((0, problem.n, 0),)
+        return Duels(values, order, [Duel((0, 1), order, y, weight, root, runs)], None, True)
+    edges = np.searchsorted(label, np.arange(problem.K + 1))
+    pairs = [_duel(i, j, edges, weight, root) for i, j in combinations(range(problem.K), 2)]
+    return Duels(values, order, pairs, edges if problem.K > 2 else None, False)
+
+
+def _duel(
+    first: int,
+    second: int,
+    edges: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    root: NDArray[np.float64],
+) -> Duel:
+    """Two classes of rows that are sorted by class."""
+    a, b, c, d = (int(edges[k]) for k in (first, first + 1, second, second + 1))
+    ids = np.concatenate([np.arange(a, b), np.arange(c, d)]).astype(np.int64)
+    y = np.where(np.arange(len(ids)) < b - a, -1.0, 1.0)
+    runs = ((0, b - a, a), (b - a, len(ids), c))
+    return Duel((first, second), ids, y, weight[ids], root[ids], runs)

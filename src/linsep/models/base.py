@@ -136,7 +136,7 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     def _answer(self, run: Run) -> Answer:
         """Choose, drive, prove."""
-        solver, reason = self._choose(run.problem)
+        solver, reason = self._choose(run.lent)
         state = run.state(solver, self._begin(run.problem, solver))
         outcome = run.drive(solver, state, self._limits(run.problem, solver))
         return self._prove(run, solver, outcome, reason)

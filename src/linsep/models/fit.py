@@ -394,6 +394,11 @@ class Run:
         self.bridge = CallbackBridge(estimator, X, y)
 
     @property
+    def lent(self) -> Problem:
+        """The problem for solvers: a proof reads nothing that they have made."""
+        return self.problem.lent
+
+    @property
     def seconds_left(self) -> float | None:
         """Of ``time_limit``; None is no limit."""
         return Limits(seconds=self.seconds).left_since(self.begin).seconds
@@ -402,7 +407,7 @@ class Run:
         """Where the solver begins: at the checkpoint, if there is one, or at the start."""
         if self.checkpoint is not None:
             return load_checkpoint(self.checkpoint, self.problem, solver)
-        return solver.init(self.problem, start=start)
+        return solver.init(self.lent, start=start)
 
     def drive(
         self,

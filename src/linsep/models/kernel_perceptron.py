@@ -14,6 +14,7 @@ from linsep.core.protocol import Solver
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced
 from linsep.errors import DataError, NotSeparatedWarning
+from linsep.kernels.blocks import KernelValues
 from linsep.models.fit import Answer, Check, Run, number, one_of, warn
 from linsep.models.kernel_base import KernelClassifier, kernel_from_model, kernel_to_model
 from linsep.models.kernel_proof import places_of, problem_for
@@ -181,7 +182,7 @@ class KernelPerceptron(KernelClassifier):
 
     def _measured(self, problem: Problem, counts: Any, offsets: Any) -> KernelGap:
         parts = [problem] if problem.binary else each_against_rest(problem)
-        values = kernel_rows(problem, None if self._precomputed else self._kernel, 0.0).values
+        values = KernelValues(problem, None if self._precomputed else self._kernel)
         gaps, scores = [], np.zeros((problem.n, len(parts)))
         for k, part in enumerate(parts):
             b = float(offsets[k])
@@ -195,7 +196,6 @@ class KernelPerceptron(KernelClassifier):
     def _keep(self, problem: Problem, answer: Answer) -> None:
         super()._keep(problem, answer)
         self._keep_counts(problem, answer.witness)
-        problem.__dict__.pop("_kernel_rows", None)
 
     def _keep_counts(self, problem: Problem, witness: Any) -> None:
         """The counts of all machines, with their signs, class by class."""

@@ -15,17 +15,15 @@ from sklearn.svm import SVC
 from linsep.core.problem import Problem
 from linsep.errors import CostWarning, DataError, ModelError
 from linsep.kernels import RBF, Function, Polynomial, Sigmoid, as_kernel
-from linsep.kernels.blocks import KernelValues
+from linsep.kernels.blocks import Duels, KernelValues, duels_of
 from linsep.models.fit import row_weights, warn
 from linsep.proofs.kernel import (
     KernelGap,
     Rough,
     kernel_gap,
     rough_sums,
-    stored_sums,
     widening,
 )
-from linsep.solvers.kernel.gram import pairs_of
 from linsep.solvers.kernel.smo import SMO
 
 Array = NDArray[np.float64]
@@ -106,15 +104,13 @@ def words_of(C: float, kernel: Any, free: bool, convex: bool) -> str:
 
 
 def certify_pairs(
-    problem: Problem, pairs: Any, alphas: list[Array], offsets: Array, solver: Any, words: str
+    problem: Problem, pairs: Duels, alphas: list[Array], offsets: Array, solver: Any, words: str
 ) -> KernelGap:
     """The proof of all machines, recomputed from their numbers and the kernel."""
     coef = np.zeros((problem.n, len(alphas)))
     for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
         coef[pair.ids, k] = np.nan_to_num(alpha * pair.y, posinf=0.0, neginf=0.0)
-    rough = _stored(pairs, coef)
-    if rough is None:
-        rough = rough_sums(pairs.values, coef, _groups(problem, pairs))
+    rough = rough_sums(pairs.values, coef, _groups(problem, pairs))
     raw = _all_sums(pairs, coef) if rough is None and len(alphas) > 1 else None
     parts = []
     for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
@@ -132,29 +128,10 @@ def certify_pairs(
     return KernelGap.together(parts, errors, "one for each pair of classes")
 
 
-def _all_sums(pairs: Any, coef: Array, some: NDArray[Any] | None = None) -> Array:
+def _all_sums(pairs: Duels, coef: Array, some: NDArray[Any] | None = None) -> Array:
     """Of all machines in float64, for some rows or all: the votes need each of them."""
     rows, vectors = np.arange(len(coef)) if some is None else some, np.flatnonzero(coef.any(axis=1))
     return np.asarray(pairs.values.combine_many(vectors, coef[vectors], rows))
-
-
-def _stored(pairs: Any, coef: Array) -> Rough | None:
-    """Sums from the kernel values that the fit has left behind; None if some are not there."""
-    rows = pairs.lazy
-    if rows is None:
-        return None
-    sums, error = np.zeros(coef.shape), np.full(coef.shape, np.inf)
-    for k, pair in enumerate(pairs.pairs):
-        used = np.flatnonzero(coef[:, k])
-        blocks = [0] if rows.edges is None else list(pair.classes)
-        if not rows.ready[used][:, blocks].all():
-            return None
-        spans = [(place, place + hi - lo) for lo, hi, place in pair.runs]
-        found = stored_sums(pairs.values, rows.G, rows.slot[used], coef[used, k], spans)
-        if found is None:
-            return None
-        sums[pair.ids, k], error[pair.ids, k] = found
-    return Rough(sums, error)
 
 
 def _groups(problem: Problem, pairs: Any) -> list[tuple[NDArray[Any], NDArray[Any]]] | None:
@@ -171,7 +148,7 @@ def _groups(problem: Problem, pairs: Any) -> list[tuple[NDArray[Any], NDArray[An
     ]
 
 
-def widen_pairs(pairs: Any, alphas: list[Array], offsets: Array) -> tuple[list[Array], Array]:
+def widen_pairs(pairs: Duels, alphas: list[Array], offsets: Array) -> tuple[list[Array], Array]:
     """All machines times a factor next to 1 that takes rounding errors out of the losses."""
     by = [
         widening(pairs.values, pair.ids, pair.y, alpha, float(b))
@@ -181,7 +158,7 @@ def widen_pairs(pairs: Any, alphas: list[Array], offsets: Array) -> tuple[list[A
 
 
 def _vote_errors(
-    problem: Problem, pairs: Any, coef: Array, offsets: Array, rough: Rough | None,
+    problem: Problem, pairs: Duels, coef: Array, offsets: Array, rough: Rough | None,
     raw: Array | None,
 ) -> int:  # fmt: skip
     """Rows that the votes of all machines give to another class."""
@@ -275,7 +252,7 @@ def _measured(
     problem = problem_for(model, X, y, sample_weight, free)
     convex, _ = convexity(problem, kernel)
     solver = SMO(kernel=kernel, C=C, convex=convex)
-    pairs = pairs_of(problem, kernel)
+    pairs = duels_of(problem, kernel)
     columns, offsets = _columns(model)
     place = places_of(model, problem)
     alphas = []

@@ -22,6 +22,7 @@ from linsep.errors import (
     NotSeparatedWarning,
     SettingError,
 )
+from linsep.kernels.blocks import Duels, duels_of
 from linsep.models.fit import Answer, Check, Run, boolean, number, one_of, warn
 from linsep.models.kernel_base import (
     KernelClassifier,
@@ -41,7 +42,6 @@ from linsep.models.kernel_proof import (
 )
 from linsep.proofs.kernel import KernelGap
 from linsep.proofs.overlap import Overlap
-from linsep.solvers.kernel.gram import pairs_of
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import SMO
 
@@ -222,7 +222,7 @@ class KernelSVM(KernelClassifier):
     def _answer(self, run: Run) -> Answer:
         """As every fit; where a hard margin turns out not to exist, the machine is that of C=1."""
         problem = run.problem
-        solver, reason = self._choose(problem)
+        solver, reason = self._choose(run.lent)
         state, limits = (
             run.state(solver, self._begin(problem, solver)),
             self._limits(problem, solver),
@@ -232,8 +232,8 @@ class KernelSVM(KernelClassifier):
         if np.isinf(solver.C) and not ended:
             self.overlap_ = overlap_of(problem, solver, outcome.state, self._kernel)
             if self.overlap_ is not None:
-                solver, reason = self._choose(problem)
-                state = solver.init(problem, start=self._begin(problem, solver))
+                solver, reason = self._choose(run.lent)
+                state = solver.init(run.lent, start=self._begin(problem, solver))
                 outcome = run.drive(solver, state, limits)
         return self._prove(run, solver, outcome, reason)
 
@@ -261,21 +261,21 @@ class KernelSVM(KernelClassifier):
         )
         places = "float32, f and alpha in float64" if single else "float64"
         which = "all rows" if problem.n <= solver._limit() else "the rows that matter"
-        pairs = "" if problem.binary else f"; {len(pairs_of(problem, kernel).pairs)} pairs"
+        pairs = "" if problem.binary else f"; {problem.K * (problem.K - 1) // 2} pairs"
         return solver, f"second-order working sets, Gram matrix of {which} in {places}{pairs}{how}"
 
     def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
         """The dual variables of the last fit, if they belong to as many rows of each class."""
         if not self.warm_start or not hasattr(self, "_alphas"):
             return None
-        pairs = pairs_of(problem, None if self._precomputed else self._kernel).pairs
+        pairs = duels_of(problem, None if self._precomputed else self._kernel).pairs
         if [len(a) for a in self._alphas] != [len(p.y) for p in pairs]:
             return None
         return self._alphas
 
     def _prove(self, run: Run, solver: Any, outcome: Outcome[Any], reason: str) -> Answer:
         problem = run.problem
-        pairs = pairs_of(problem, solver.kernel)
+        pairs = duels_of(problem, solver.kernel)
         alphas, offsets = [part.alpha for part in outcome.state.parts], outcome.witness.a
         words = words_of(solver.C, self._kernel, problem.fit_intercept, solver.convex)
         gap = certify_pairs(problem, pairs, alphas, offsets, solver, words)
@@ -294,14 +294,13 @@ class KernelSVM(KernelClassifier):
         assert isinstance(answer, KernelAnswer)
         self.n_iter_ = max(1, answer.outcome.steps)
         self._alphas = answer.alphas
-        pairs = pairs_of(problem, None if self._precomputed else self._kernel)
+        pairs = duels_of(problem, None if self._precomputed else self._kernel)
         self._keep_dual(problem, pairs, answer.alphas, answer.witness.a)
-        problem.__dict__.pop("_kernel_pairs", None)  # the Gram matrix is not needed any more
 
     def _keep_dual(
         self,
         problem: Problem,
-        pairs: Any,
+        pairs: Duels,
         alphas: list[NDArray[np.float64]],
         offsets: NDArray[np.float64],
     ) -> None:
@@ -327,7 +326,7 @@ class KernelSVM(KernelClassifier):
 
     def _so_far(self, now: Any) -> dict[str, Any]:
         """What a copy of the estimator needs to predict with the present variables."""
-        pairs = pairs_of(now.problem, now.solver.kernel)
+        pairs = duels_of(now.problem, now.solver.kernel)
         alphas = [part.alpha for part in now.state.parts]
         self._keep_dual(now.problem, pairs, alphas, now.solver.witness(now.problem, now.state).a)
         return {name: getattr(self, name) for name in self._predicting}
@@ -554,7 +553,7 @@ def equal_rows(problem: Problem, kernel: Any) -> Overlap | None:
 
 def overlap_of(problem: Problem, solver: Any, state: Any, kernel: Any) -> Overlap | None:
     """Rows of two classes whose hulls meet, of the first pair without a street that has them."""
-    pairs = pairs_of(problem, solver.kernel)
+    pairs = duels_of(problem, solver.kernel)
     for pair, part in zip(pairs.pairs, state.parts):
         if np.isfinite(part.facts[0]):
             continue
@@ -564,7 +563,10 @@ def overlap_of(problem: Problem, solver: Any, state: Any, kernel: Any) -> Overla
             places = pairs.order[pair.ids[found[0]]].tolist()
             by_row = sorted((problem.sample_of_index(int(i)), a) for i, a in zip(places, found[1]))
             rows, shares = zip(*by_row)
-            return Overlap(rows, shares, kernel, free)
+            overlap = Overlap(rows, shares, kernel, free)
+            if problem.row_index is None:
+                overlap.check(problem, None)
+            return overlap
     return None
 
 

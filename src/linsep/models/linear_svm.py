@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -51,7 +50,7 @@ from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible
 from linsep.proofs.proof import Proof
 from linsep.proofs.rivals import svm_gap
-from linsep.rows.compress import without_zeros
+from linsep.rows.compress import lend_without_zeros
 from linsep.rows.survey import survey
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.interior import InteriorHinge
@@ -234,8 +233,10 @@ class LinearSVM(LinearClassifier):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
         problem = super()._problem(X, y, sample_weight)
+        if np.isinf(self.C):  # rows that must be right are right at any weight
+            problem = problem.changed(weight=np.ones(problem.n))
         if self.solver != "newton":
-            without_zeros(problem)
+            lend_without_zeros(problem)
         return problem
 
     def _guard(self, problem: Problem) -> None:
@@ -245,7 +246,7 @@ class LinearSVM(LinearClassifier):
         """The hard margin, or the way of every fit with its rescues from rounding."""
         if np.isinf(self.C):
             return self._hard_margin(run)
-        solver = self._choose(run.problem)[0]
+        solver = self._choose(run.lent)[0]
         wanted = self._capped_gap(run)
         # Newton's method sees by itself when rounding stops it, the others would go on
         sees = _is(solver, WideHinge) or solver.unit == "Newton step"
@@ -324,7 +325,7 @@ class LinearSVM(LinearClassifier):
         fine = self._to_last_digits(problem) and not self._is_machine(problem)
         if fine and outcome.status not in _CUT_SHORT:
             finish = polish if problem.binary else polish_parts
-            witness = finish(problem, witness, objective.C, objective.loss)
+            witness = finish(run.lent, witness, objective.C, objective.loss)
         return self._measured(problem, witness, outcome, reason)
 
     def _measured(
@@ -346,7 +347,6 @@ class LinearSVM(LinearClassifier):
                 "a hard margin (C=inf) of more than two classes has no checkpoints; fit again."
             )
         refuse_tiny(problem)
-        problem.weight = np.ones(problem.n)  # rows that must be right are right at any weight
         limits, watch = Limits(steps=self.max_iter, seconds=self.time_limit), run.observers
         if problem.binary:
             state = None if run.checkpoint is None else run.state(hull_search(self.tol))
@@ -368,9 +368,9 @@ class LinearSVM(LinearClassifier):
 
     def _by_newton(self, run: Run, answer: Answer) -> Answer:
         """Where interior points are lost to rounding; the better of the two is kept."""
-        solver, reason = self._choose(run.problem, instead="newton")
+        solver, reason = self._choose(run.lent, instead="newton")
         limits = self._limits(run.problem, solver)
-        outcome = run.drive(solver, solver.init(run.problem), limits)
+        outcome = run.drive(solver, solver.init(run.lent), limits)
         other = self._prove(run, solver, outcome, reason)
         return other if _gap(other) <= _gap(answer) else answer
 
@@ -384,7 +384,7 @@ class LinearSVM(LinearClassifier):
     def _capped(self, run: Run, wanted: float) -> Answer | None:
         """Costs beyond all rounding; None where that does not lead to a proof."""
         problem, objective = run.problem, self._objective()
-        first = self._choose(problem)[0]
+        first = self._choose(run.lent)[0]
         for instead in ("", "newton") if _is(first, InteriorHinge) else ("",):
 
             def choose(twin: Problem, C: float, instead: str = instead) -> tuple[Solver[Any], str]:
@@ -718,12 +718,9 @@ def capped_machine(
     size, begin = float(survey(problem).rows.max()), time.perf_counter()
     for cap in _CAPS:
         top = cap / size
-        twin = copy.copy(problem)
-        twin.__dict__.pop("rows", None)
-        twin.__dict__.pop("_each_against_rest", None)
         with np.errstate(over="ignore"):
-            twin.weight = np.minimum(objective.C * problem.weight, top) / top
-        twin.weight = np.maximum(twin.weight, 1e-300)
+            weight = np.minimum(objective.C * problem.weight, top) / top
+        twin = problem.lent.changed(weight=np.maximum(weight, 1e-300))
         solver, words = choose(twin, top)
         outcome = drive(twin, solver, limits=limits.left_since(begin))
         finish = polish if problem.binary else polish_parts

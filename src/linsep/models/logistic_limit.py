@@ -121,7 +121,7 @@ def _best_on_face(problem: Problem, begin: Array, limits: Limits) -> Array:
     from linsep.solvers.logistic.softmax import NewtonSoftmax
 
     solver = NewtonSoftmax(C=np.inf, tol=1e-12, patient=True)
-    state = solver.init(problem, start=problem.split(begin))
+    state = solver.init(problem.lent, start=problem.split(begin))
     steps = _FACE_STEPS if limits.steps is None else min(limits.steps, _FACE_STEPS)
     return drive(problem, solver, state, limits=replace(limits, steps=steps)).witness.a
 

@@ -24,6 +24,7 @@ from linsep.errors import GapWarning
 from linsep.models.base import LinearClassifier
 from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, is_ours, is_pairwise, untrained
+from linsep.rows.survey import survey
 
 _THREADS = 400_000  # entries of a binary problem from which a thread for each pays
 _MANY = 500_000  # entries of all problems from which none is solved further than tol asks
@@ -175,19 +176,18 @@ def table_of(estimator: Any, X: Any, label: NDArray[np.int64], weight: Any) -> P
     try:
         if not np.isfinite(getattr(estimator, "C", 1.0)):
             return table
-        solver = clone(estimator)._choose(part_of(table, 0))[0]
+        solver = clone(estimator)._choose(part_of(table, 0).lent)[0]
     except (TypeError, ValueError):  # a setting is wrong, as its fit will say
         return None
     if hasattr(solver, "prepare"):
-        solver.prepare(table)
+        survey(table)  # of the table as it is, for the proofs of all classes
+        solver.prepare(table.lent)
     return table
 
 
 def part_of(table: Problem, k: int) -> Problem:
     """Class k, called 1, against all others, called 0."""
-    part = against_rest(table, k)
-    part.classes = np.array([0, 1])
-    return part
+    return against_rest(table, k).changed(classes=np.array([0, 1]))
 
 
 def duel_of(estimator: Any, X: Any, target: NDArray[np.int64], weight: Any) -> Problem | None:

@@ -15,18 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.lanes import run_all
 from linsep.core.status import Status
 from linsep.errors import CapabilityError
 from linsep.kernels.blocks import KernelValues
 from linsep.kernels.rows import Rows
-from linsep.kernels.sums import SHORT, STRIP, add_rows, signed_sums, weighted_sums
+from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 from linsep.numerics.rounding import SUM, U32, U
 from linsep.proofs.gap import Gap, balanced
 
@@ -267,31 +265,6 @@ def single_sums(kernel: Any, A: Rows, B: Rows, coef: Array) -> tuple[Array, Arra
         return plus - minus, _error(plus + minus, share, coef)
     both = weighted_sums(kernel, A, B, np.hstack([coef, np.abs(coef)]))
     return both[:, :m], _error(both[:, m:], share, coef)
-
-
-def stored_sums(
-    values: KernelValues, G: NDArray[Any], slots: Index, coef: Array, spans: list[tuple[int, int]]
-) -> tuple[Array, Array] | None:
-    """The same for the rows in the spans, from rows of float32 values that are there already.
-
-    Row slots[k] of G, made by ``values``, has the coefficient coef[k].
-    """
-    if values.kernel is None or not values.kernel.single or G.dtype != np.float32:
-        return None
-    rows = values.prepared(np.float32)
-    share = _share_of_sums(values.kernel, rows, rows, 8)
-    if share is None:
-        return None
-    sides = [(slots[side], np.abs(coef[side])) for side in (coef > 0, coef < 0)]
-    sums = [np.zeros((2, hi - lo)) for lo, hi in spans]
-    jobs = []
-    for total, (lo, hi) in zip(sums, spans):
-        for out, (some, size) in zip(total, sides):
-            args = out, G, some, size.astype(np.float32), lo, hi
-            jobs.append(partial(add_rows.choose(*args, size=G.size, work=G.size), *args))
-    run_all(jobs)
-    plus, minus = np.concatenate(sums, axis=1)
-    return plus - minus, _error(plus + minus, share, coef)
 
 
 def _share_of_sums(kernel: Any, A: Rows, B: Rows, terms: int) -> float | None:

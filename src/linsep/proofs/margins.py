@@ -12,9 +12,8 @@ With K > 2 classes the margin of a linear machine is the least over all rows and
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from fractions import Fraction
-from math import inf, isqrt, nextafter, sqrt
+from math import inf, isqrt, nextafter
 from typing import Any
 
 import numpy as np
@@ -151,30 +150,13 @@ def margin_above(
     if rounded and len(rows) * problem.d > _TINY:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             whole = 1.001 * float(np.sqrt(problem.squared_lengths[rows]) @ share)
-            for length, wrong, enough in _lengths(problem, rows, sign * share, whole, sharp):
-                if 1e-100 < length < 1e100 and wrong <= enough * length:
-                    return float(factor * (length + wrong) * (1 + (problem.d + 16) * 2.0**-52))
+            point = _combined(problem, rows, sign * share)
+            length = float(np.sqrt(point @ point))
+            # the errors of the columns together are no longer than the rows that they come from
+            wrong = (2 * len(rows) + 16) * U * whole + 1e-300 * problem.d
+            if 1e-100 < length < 1e100 and wrong <= sharp * length:
+                return float(factor * (length + wrong) * (1 + (problem.d + 16) * 2.0**-52))
     return _exact_above(problem, rows, weights, sign, factor)
-
-
-def _lengths(
-    problem: Problem, rows: NDArray[np.int64], shares: Array, whole: float, sharp: float
-) -> Iterator[tuple[float, float, float]]:
-    """Length of a combination of samples, how far it may be off, and how far it may be for use.
-
-    whole is not less than the lengths of the samples times their shares. Products of samples
-    that are at hand come first: no pass over the data, but errors as large as squares are.
-    """
-    n, d = len(rows), problem.d
-    if "gram" in problem.__dict__:
-        every = np.bincount(rows, shares, minlength=problem.n)
-        squared = float(every @ (problem.gram @ every))
-        length = sqrt(squared) if squared > 0 else 0.0
-        wrong = (d + 2 * n + 16) * U * whole * whole + 1e-300 * d
-        yield length, wrong / length if length else inf, max(sharp, _CLOSE)
-    point = _combined(problem, rows, shares)
-    # the errors of the columns together are no longer than the rows that they come from
-    yield float(np.sqrt(point @ point)), (2 * n + 16) * U * whole + 1e-300 * d, sharp
 
 
 def _combined(problem: Problem, rows: NDArray[np.int64], shares: Array) -> Array:

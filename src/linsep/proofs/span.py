@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.once import reads
 from linsep.core.problem import Problem
 from linsep.numerics.integers import (
     independent_columns,
@@ -137,12 +138,10 @@ def dependent_columns(problem: Problem) -> NDArray[np.int64] | None:
 
     Column d stands for the intercept. What is left when they are dropped spans the same space.
     """
-    if "_dependent" not in problem.__dict__:
-        problem.__dict__["_dependent"] = _dependent(problem)
-    found: NDArray[np.int64] | None = problem.__dict__["_dependent"]
-    return found
+    return problem.once(_dependent)
 
 
+@reads("matrix", "fit_intercept")
 def _dependent(problem: Problem) -> NDArray[np.int64] | None:
     if problem.n * problem.width > _EXACT and not _whole(problem):
         return None

@@ -438,7 +438,7 @@ class Search:
         solver = NearestHulls("scaled")
         with np.errstate(all="ignore"):
             limits = Limits(steps=100 + 2 * part.width)
-            outcome = drive(part, solver, solver.init(part), limits=limits)
+            outcome = drive(part, solver, solver.init(part.lent), limits=limits)
             if outcome.interrupted:
                 raise KeyboardInterrupt
             witness = outcome.witness

@@ -21,8 +21,8 @@ _LOOKED_AT = 256  # rows that are asked
 _PIECES = 8
 
 
-def without_zeros(problem: Problem) -> None:
-    """Make the matrix of a fresh problem sparse, if hardly any of its entries counts."""
+def lend_without_zeros(problem: Problem) -> None:
+    """Lend solvers a sparse matrix, if hardly any entry of the table counts."""
     X = problem.matrix
     if problem.sparse or problem.d < _COLUMNS or X.size < _ENTRIES or not X.flags.c_contiguous:
         return
@@ -38,7 +38,7 @@ def without_zeros(problem: Problem) -> None:
     indices, data = np.empty(total, np.int32), np.empty(total, X.dtype)
     _in_pieces(fill, X, starts, indices, data)
     small = starts.astype(np.int32) if total < 2**31 else starts
-    problem.matrix = scipy.sparse.csr_array((data, indices, small), shape=X.shape)
+    problem.lend(scipy.sparse.csr_array((data, indices, small), shape=X.shape))
 
 
 def _in_pieces(loop: Any, X: NDArray[Any], *arrays: NDArray[Any]) -> None:

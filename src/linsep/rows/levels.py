@@ -34,18 +34,33 @@ def sample(
     problem: Problem, size: int, seed: int = 0, threads: int | None = None
 ) -> tuple[NDArray[np.int64], Array]:
     """Rows of a sample of about ``size`` rows, and their costs."""
-    kept: _Drawn | None = problem.__dict__.get("_leverage")
-    if kept is None or kept.seed != seed or kept.limit < size:
-        kept = problem.__dict__["_leverage"] = _drawn(problem, _AHEAD * size, seed, threads)
+    draws = problem.once(_draws, seed)
+    if not draws or draws[-1].limit < size:
+        draws[:] = [_drawn(problem, _AHEAD * size, seed, threads)]
+    kept = draws[-1]
     inside = kept.from_size < size
     index, rate = kept.rows[inside], kept.rate[inside]
     return index, problem.weight[index] / np.minimum(1.0, size * rate)
 
 
+def _draws(problem: Problem, seed: int) -> list[_Drawn]:
+    """The largest draw of a seed so far; smaller samples are parts of it."""
+    return []
+
+
+def _samples(problem: Problem, seed: int) -> dict[int, tuple[NDArray[np.int64], Array, Any]]:
+    """Samples of a seed by their size, as far as they were asked for."""
+    return {}
+
+
+def forget_samples(problem: Problem) -> None:
+    """Give the memory of the draws back: no more samples are needed."""
+    problem.forget(_draws)
+
+
 class _Drawn(NamedTuple):
     """Rows that are in a sample of ``limit`` rows, and from which size on they are."""
 
-    seed: int
     limit: int
     rows: NDArray[np.int64]
     rate: Array
@@ -73,7 +88,7 @@ def _drawn(problem: Problem, limit: int, seed: int, threads: int | None) -> _Dra
     with np.errstate(all="ignore"):
         parts = run_all([partial(piece, lo, hi) for lo, hi in pairwise(edges)], threads)
     index, rate, from_size = (np.concatenate(part) for part in zip(*parts))
-    return _Drawn(seed, limit, index, rate, from_size)
+    return _Drawn(limit, index, rate, from_size)
 
 
 def _mass(s: Array, lengths: Array) -> Array:
@@ -84,10 +99,7 @@ def sample_matrix(
     problem: Problem, size: int, seed: int = 0, threads: int | None = None
 ) -> tuple[NDArray[np.int64], Array, Any]:
     """Rows of a sample, their costs, and the matrix of these rows; those of one seed are kept."""
-    kept: tuple[int, dict[int, Any]] | None = problem.__dict__.get("_samples")
-    if kept is None or kept[0] != seed:
-        kept = problem.__dict__["_samples"] = seed, {}
-    found: dict[int, tuple[NDArray[np.int64], Array, Any]] = kept[1]
+    found = problem.once(_samples, seed)
     if size not in found:
         index, cost = sample(problem, size, seed, threads)
         larger = min((other for other in found if other > size), default=0)

@@ -227,12 +227,17 @@ def read_all(
     A certificate that is not enough leaves its pass to the solver that goes on from there.
     """
     key = a.tobytes(), rows.lanes.dtype
-    kept: tuple[Any, LogisticReading] | None = problem.__dict__.get("_logistic_reading")
-    if kept is None or kept[0] != key:
-        reading = rows.read(a, offset=problem.fit_intercept, bent=False, threads=threads)
-        reading.m.flags.writeable = reading.v.flags.writeable = False  # others rely on it
-        kept = problem.__dict__["_logistic_reading"] = key, reading
-    return kept[1]
+    if not problem.knows(_last_reading, key):
+        problem.forget(_last_reading)
+    return problem.once(_last_reading, key, rows=rows, a=a, threads=threads)
+
+
+def _last_reading(
+    problem: Problem, key: object, rows: LogisticRows, a: Array, threads: int | None
+) -> LogisticReading:
+    reading = rows.read(a, offset=problem.fit_intercept, bent=False, threads=threads)
+    reading.m.flags.writeable = reading.v.flags.writeable = False  # others rely on it
+    return reading
 
 
 # -- A whole lane of rows in one compiled call: the pass of Newton's method for logistic losses

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.layouts import CSR
+from linsep.core.once import reads
 from linsep.core.problem import Problem
 from linsep.numerics.rounding import U
 from linsep.rows import loops
@@ -35,13 +36,10 @@ REACH = 1000.0
 
 def aims(problem: Problem) -> Array:
     """Targets T of shape (n, 1) for two classes, (n, K) for more; kept with the problem."""
-    found: Array | None = problem.__dict__.get("_aims")
-    if found is None:
-        found = problem.__dict__["_aims"] = _aims(problem)
-        found.flags.writeable = False
-    return found
+    return problem.once(_aims)
 
 
+@reads("label", "classes", "targets")
 def _aims(problem: Problem) -> Array:
     b = np.ones(problem.n) if problem.targets is None else problem.targets
     if problem.binary:
@@ -155,16 +153,13 @@ class Gram:
 
 def gram(problem: Problem) -> Gram:
     """The Gram matrix of the weighted augmented rows; computed once a problem and kept."""
-    found: Gram | None = problem.__dict__.get("_gram")
-    if found is None:
-        found = problem.__dict__["_gram"] = _gram(problem)
-    return found
+    return problem.once(_gram)
 
 
 def gram_fits(problem: Problem) -> bool:
     """Whether the Gram matrix is there already, or cheap, and worth it: no wider than tall."""
     n, D = problem.n, problem.width
-    return "_gram" in problem.__dict__ or (min(n, _COLUMNS) >= D and float(n) * D * D <= _WORK)
+    return problem.knows(_gram) or (min(n, _COLUMNS) >= D and float(n) * D * D <= _WORK)
 
 
 def _add_products(G: Array, rows: Array) -> None:
@@ -177,14 +172,15 @@ def _add_products(G: Array, rows: Array) -> None:
 
 def right_side(problem: Problem) -> Array:
     """X~' S T; it falls off the Gram matrix, and is kept like that."""
-    found: Array | None = problem.__dict__.get("_right_side")
-    if found is None:
-        zero = np.zeros((problem.width, aims(problem).shape[1]))
-        found = -totals(problem, zero, aims(problem)).gradient
-        problem.__dict__["_right_side"] = found
-    return found
+    return problem.once(_right_side)
 
 
+def _right_side(problem: Problem) -> Array:
+    zero = np.zeros((problem.width, aims(problem).shape[1]))
+    return -totals(problem, zero, aims(problem)).gradient
+
+
+@reads("matrix", "weight", "fit_intercept")
 def _gram(problem: Problem) -> Gram:
     root = None if (problem.weight == 1).all() else np.sqrt(problem.weight)
     lanes = Lanes(problem.matrix, wide=True, scatter=scatter)
@@ -210,7 +206,7 @@ def _gram(problem: Problem) -> Gram:
         out[:d, -1] = out[-1, :d] = sum((p[1] for p in parts[1:]), start=parts[0][1])
         out[-1, -1] = problem.weight.sum()
     right = sum((p[2] for p in parts[1:]), start=parts[0][2])
-    problem.__dict__["_right_side"] = _with_offset(problem, right, aim.sum(axis=0))
+    problem.keep(_right_side, _with_offset(problem, right, aim.sum(axis=0)))
     terms = lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 8
     return Gram(out, terms)
 

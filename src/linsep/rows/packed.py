@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.layouts import CSR, Marks, Matrix
+from linsep.core.once import reads
 from linsep.core.problem import Problem
 from linsep.rows.loops import matrix_of
 from linsep.rows.survey import survey
@@ -29,15 +30,7 @@ def packed(problem: Problem, *, narrow: bool = False) -> Matrix:
     """
     if not problem.sparse or not _LEAST <= problem.matrix.nnz <= _MOST:
         return matrix_of(problem)
-    held: dict[bool, Matrix] = problem.__dict__.setdefault("_packed", {})
-    if False not in held:
-        held[False] = _places(problem)
-    if narrow not in held:
-        X = held[False]
-        if isinstance(X, CSR) and X.data.dtype != np.float32 and fits_float32(problem):
-            X = X._replace(data=X.data.astype(np.float32))
-        held[True] = X
-    return held[narrow]
+    return problem.once(_narrow if narrow else _places)
 
 
 def may_round(problem: Problem, C: float, tol: float) -> bool:
@@ -49,6 +42,15 @@ def may_round(problem: Problem, C: float, tol: float) -> bool:
     return tol >= NARROW and C * np.sqrt(mean) <= _STEEP
 
 
+@reads("matrix")
+def _narrow(problem: Problem) -> Matrix:
+    X = problem.once(_places)
+    if isinstance(X, CSR) and X.data.dtype != np.float32 and fits_float32(problem):
+        return X._replace(data=X.data.astype(np.float32))
+    return X
+
+
+@reads("matrix")
 def _places(problem: Problem) -> Matrix:
     M = problem.matrix
     if problem.d <= 1 << 16:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.layouts import CSR
+from linsep.core.once import reads
 from linsep.core.problem import Problem
 from linsep.rows import loops
 
@@ -54,12 +55,13 @@ class Survey:
 
 def survey(problem: Problem, threads: int | None = None) -> Survey:
     """The survey of a problem, made once and kept with it."""
-    kept: Survey | None = problem.__dict__.get("_survey")
-    if kept is None:
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            kept = _sparse(problem, threads) if problem.sparse else _dense(problem, threads)
-        problem.__dict__["_survey"] = kept
-    return kept
+    return problem.once(_survey, threads=threads)
+
+
+@reads("matrix")
+def _survey(problem: Problem, threads: int | None) -> Survey:
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return _sparse(problem, threads) if problem.sparse else _dense(problem, threads)
 
 
 def _dense(problem: Problem, threads: int | None) -> Survey:

@@ -549,7 +549,7 @@ class Clock:
     ) -> Outcome[Any]:
         """Drive a solver within the time that is left."""
         self.tick()
-        state = solver.init(problem, start=start)
+        state = solver.init(problem.lent, start=start)
         left = self.left()
         seconds = None if left is None else max(left, 0.0)
         outcome = drive(problem, solver, state, limits=Limits(steps=steps, seconds=seconds))

@@ -72,7 +72,7 @@ def trace(
     model = clone(estimator)
     problem = model._problem(X, y)
     problem.check_finite()
-    solver, _ = model._choose(problem)
+    solver, _ = model._choose(problem.lent)
     if not hasattr(solver, "current"):
         raise CapabilityError(
             f"{type(estimator).__name__} cannot be traced: {type(solver).__name__} moves many "
@@ -80,7 +80,7 @@ def trace(
         )
     if max_steps is not None and hasattr(solver, "cycles"):
         solver = replace(solver, cycles=False)
-    state = solver.init(problem, start=model._start())
+    state = solver.init(problem.lent, start=model._start())
     names = None if row_names is None else [str(name) for name in row_names]
     recorder = _Recorder(problem, solver, names, max_steps)
     recorder.start(state)

@@ -298,7 +298,7 @@ def test_float32_rows_are_not_copied_to_float64():
     LinearSVM(solver="newton").fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 1.6 * X.nbytes  # vectors of n numbers weigh much with 20 columns
+    assert peak < 1.8 * X.nbytes  # vectors of n numbers weigh much with 20 columns
 
 
 def test_a_run_stopped_at_once_is_no_worse_than_weights_of_zero():
@@ -387,7 +387,8 @@ def test_a_dense_table_of_zeros_is_worked_on_like_a_sparse_one():
     y = np.asarray(X @ np.random.default_rng(0).normal(size=300)).ravel() > 0
     sparse, dense = LinearSVM().fit(X, y), LinearSVM().fit(X.toarray(), y)
     assert np.array_equal(sparse.coef_, dense.coef_)
-    assert sparse.certificate_.lower_bound == dense.certificate_.lower_bound
+    bounds = sparse.certificate_.lower_bound, dense.certificate_.lower_bound
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)  # proved on the table as it was given
     table = X.toarray()
     table[17, 5] = np.nan
     with pytest.raises(DataError, match="NaN at row 17, column 5"):

@@ -14,7 +14,7 @@ from linsep.kernels import RBF, Linear
 from linsep.kernels.blocks import KernelValues
 from linsep.models.kernel_base import sure_sums
 from linsep.models.kernel_proof import sure_winners, votes_and_sums
-from linsep.proofs.kernel import WORTH, kernel_gap, rough_sums, stored_sums, sums_of
+from linsep.proofs.kernel import WORTH, kernel_gap, rough_sums, sums_of
 
 N = 2500
 
@@ -62,8 +62,6 @@ def test_float32_is_left_alone_where_squares_or_rates_leave_its_range(scale):
     values, _, rng = values_of(0.1 / scale**2, scale)
     full = rng.normal(size=(N, 2))
     assert rough_sums(values, full) is None
-    G = np.zeros((2, N), np.float32)
-    assert stored_sums(values, G, np.arange(2), full[:2, 0], [(0, N)]) is None
 
 
 def test_half_of_a_symmetric_matrix_gives_the_same_sums():
@@ -102,12 +100,11 @@ def test_rows_that_float32_cannot_tell_are_computed_again():
 
 
 def test_sums_that_are_wrong_without_saying_so_are_not_used():
-    """Rows of another matrix in the memory that the values were kept in."""
+    """Sums of other rows."""
     values, y, rng = values_of(0.05)
     alpha, ids = np.where(rng.random(N) < 0.7, rng.random(N), 0.0), np.arange(N)
     used = np.flatnonzero(alpha)
-    G = values.block(np.roll(used, 1), ids, np.float32)
-    wrong = stored_sums(values, G, np.arange(len(used)), (alpha * y)[used], [(0, N)])
+    wrong = values.block(ids, np.roll(used, 1)) @ (alpha * y)[used], np.full(N, 1e-3)
     s, more = sums_of(values, ids, y, alpha * y, 40.0, wrong)
     assert np.allclose(s, values.block(ids, used) @ (alpha * y)[used], rtol=0, atol=1e-10)
     assert not more.any()
@@ -166,19 +163,3 @@ def test_sums_are_made_of_the_machines_a_row_takes_part_in():
         place = rows[:, None], columns
         assert np.allclose(some.sums[place], full.sums[place], atol=1e-3)
         assert (np.abs(some.sums - full.sums)[place] <= (some.error + full.error)[place]).all()
-
-
-def test_sums_of_stored_values_are_those_of_new_ones_within_their_errors():
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(900, 6))
-    values = KernelValues(Problem(X, np.where(rng.random(900) < 0.5, 1, -1)), RBF(gamma=0.2))
-    G = np.full((900, 900), -7.0, dtype=np.float32)
-    some, to = rng.permutation(900)[:300], rng.permutation(900)[:300]
-    values.rows_into(G, some, values.picked(np.arange(900), np.float32), 0, 900, to)
-    coef = 10 * rng.normal(size=300)
-    found, error = stored_sums(values, G, to, coef, [(100, 350), (350, 820)])
-    truth = RBF(gamma=0.2).gram(X[100:820], X[some]) @ coef
-    assert (np.abs(found - truth) <= error).all() and error.max() < 5e-2
-    assert stored_sums(values, G.astype(float), to, coef, [(0, 900)]) is None
-    far = KernelValues(Problem(X + 100, np.ones(900) * np.sign(X[:, 0])), RBF(gamma=0.2))
-    assert stored_sums(far, G, to, coef, [(0, 900)]) is None  # centred rows have no bound

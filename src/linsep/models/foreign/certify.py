@@ -229,9 +229,10 @@ def _class_weights(claim: Claim, classes: Any, y: Any, sample_weight: Any) -> Ar
 def _part(problem: Problem, k: int, by_class: Array | None) -> Problem:
     """Class k against the rest; only the rows of class k carry its weight."""
     part = against_rest(problem, k)
-    if by_class is not None:
-        part.weight = np.where(problem.label == k, problem.weight * by_class[k], problem.weight)
-    return part
+    if by_class is None:
+        return part
+    own = problem.label == k
+    return part.changed(weight=np.where(own, problem.weight * by_class[k], problem.weight))
 
 
 def _weights_of(model: Any, claim: Claim, problem: Problem) -> tuple[Array, Array]:

@@ -22,6 +22,7 @@ from scipy.linalg import lapack
 
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
+from linsep.core.once import reads
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
@@ -100,7 +101,8 @@ class InteriorHinge:
     def prepare(self, problem: Problem) -> None:
         """Make what all parts of a problem of many classes share."""
         survey(problem)
-        problem.__dict__.setdefault("_corner", {})
+        if problem.n < problem.d:
+            problem.once(_corner)
 
     def init(self, problem: Problem, *, start: Any = None) -> InteriorState:
         """The middle of the box; (coef, intercept, alpha) is looked at, and kept if it is good."""
@@ -253,8 +255,6 @@ def _ridge(problem: Problem, width: int) -> Array:
 class Table(NamedTuple):
     """Rows times their labels, the constant column last, and what leads back to all columns."""
 
-    of: tuple[Any, Array]
-    """Matrix and labels that it was made of: copies of a problem may have others."""
     rows: Array
     basis: tuple[Array, Array] | None
     """Reflections that make orthonormal directions which hold all rows, where there are fewer
@@ -263,21 +263,14 @@ class Table(NamedTuple):
 
 def table_of(problem: Problem) -> Table:
     """The rows to work with, made once and kept with the problem."""
-    X, sign = problem.matrix, problem.sign
-    known: Table | None = problem.__dict__.get("_interior_table")
-    if known is not None and known.of[0] is X and known.of[1] is sign:
-        return known
-    of = (X, sign)
-    basis = None
-    if problem.n < problem.d:
-        X, basis = _corner(problem)
-    else:
-        X = _dense(problem)
+    return problem.once(_table)
+
+
+@reads("matrix", "label", "classes", "fit_intercept")
+def _table(problem: Problem) -> Table:
+    X, basis = problem.once(_corner) if problem.n < problem.d else (_dense(problem), None)
     parts = [X, np.ones((problem.n, 1))] if problem.fit_intercept else [X]
-    rows = np.concatenate(parts, axis=1) * sign[:, None]
-    made = Table(of, rows, basis)
-    problem.__dict__["_interior_table"] = made
-    return made
+    return Table(np.concatenate(parts, axis=1) * problem.sign[:, None], basis)
 
 
 def _dense(problem: Problem) -> Array:
@@ -285,21 +278,17 @@ def _dense(problem: Problem) -> Array:
     return np.asarray(X.toarray() if problem.sparse else X, dtype=np.float64)
 
 
+@reads("matrix")
 def _corner(problem: Problem) -> tuple[Array, tuple[Array, Array]]:
     """Rows in as many columns as there are rows, and the reflections that make them so.
 
     Problems that differ in their labels alone share them.
     """
-    held: dict[str, Any] = problem.__dict__.setdefault("_corner", {})
-    if held.get("of") is not problem.matrix:
-        n = problem.n
-        with one_blas_thread():
-            size = int(lapack.dgeqrf_lwork(problem.d, n)[0])
-            reflections, factors, _, _ = lapack.dgeqrf(_dense(problem).T, lwork=size)
-        made = np.ascontiguousarray(np.triu(reflections[:n]).T), (reflections, factors)
-        held["made"], held["of"] = made, problem.matrix
-    found: tuple[Array, tuple[Array, Array]] = held["made"]
-    return found
+    n = problem.n
+    with one_blas_thread():
+        size = int(lapack.dgeqrf_lwork(problem.d, n)[0])
+        reflections, factors, _, _ = lapack.dgeqrf(_dense(problem).T, lwork=size)
+    return np.ascontiguousarray(np.triu(reflections[:n]).T), (reflections, factors)
 
 
 def _turned(basis: tuple[Array, Array], w: Array, *, back: bool) -> Array:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all, sum_of_pieces
 from linsep.core.log import NO_LOG, Log
+from linsep.core.once import reads
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
@@ -37,7 +38,7 @@ from linsep.numerics.line import minimum
 from linsep.rows import hinge as loops
 from linsep.rows import loops as row_loops
 from linsep.rows.hinge import Reading, RowSet
-from linsep.rows.levels import gather, sample, want_double
+from linsep.rows.levels import forget_samples, gather, sample, want_double
 from linsep.rows.loops import matrix_of, scatter
 from linsep.rows.packed import fits_float32, may_round
 from linsep.rows.survey import survey
@@ -780,7 +781,7 @@ def rows_of_level(
 
     def make() -> RowSet:
         if level == len(many):
-            problem.__dict__.pop("_leverage", None)  # no more samples
+            forget_samples(problem)
             return RowSet(matrix, problem.sign, problem.weight, wide=wide)
         index, cost = sample(problem, many[level], seed, threads)
         part = gather(matrix, index, threads)
@@ -818,12 +819,15 @@ def workable(problem: Problem, narrow: bool) -> Any:
     M, n, d = problem.matrix, problem.n, problem.d
     if not problem.sparse or n * d > UNPACKED:
         return M
-    held: dict[bool, Any] = problem.__dict__.setdefault("_written_out", {})
-    if narrow not in held:
-        short = M.dtype == np.float32 or (narrow and fits_float32(problem))
-        out = np.empty((n, d), np.float32 if short else np.float64)
-        edges = [n * k // _PIECES for k in range(_PIECES + 1)]
-        jobs = [partial(scatter, M, lo, hi, out[lo:hi]) for lo, hi in pairwise(edges)]
-        run_all(jobs, 1 if n * d < 300_000 else None)
-        held[narrow] = out
-    return held[narrow]
+    return problem.once(_written_out, narrow)
+
+
+@reads("matrix")
+def _written_out(problem: Problem, narrow: bool) -> Any:
+    M, n, d = problem.matrix, problem.n, problem.d
+    short = M.dtype == np.float32 or (narrow and fits_float32(problem))
+    out = np.empty((n, d), np.float32 if short else np.float64)
+    edges = [n * k // _PIECES for k in range(_PIECES + 1)]
+    jobs = [partial(scatter, M, lo, hi, out[lo:hi]) for lo, hi in pairwise(edges)]
+    run_all(jobs, 1 if n * d < 300_000 else None)
+    return out

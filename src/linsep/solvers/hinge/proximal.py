@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
+from linsep.core.once import reads
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
@@ -403,14 +404,10 @@ class OpposedRows:
 
 def opposed_rows(problem: Problem) -> OpposedRows:
     """Those of a problem, looked for once and kept with it."""
-    sign, held = problem.__dict__.get("_opposed_rows", (None, None))
-    if sign is not problem.sign:  # a copy of the problem may have other labels
-        held = _find(problem)
-        problem.__dict__["_opposed_rows"] = problem.sign, held
-    found: OpposedRows = held
-    return found
+    return problem.once(_find)
 
 
+@reads("matrix", "label", "classes")
 def _find(problem: Problem) -> OpposedRows:
     """Rows of the same product with a random vector, and then those that are truly equal."""
     vector = np.random.default_rng(0).standard_normal(problem.d)

@@ -30,6 +30,7 @@ from linsep.kernels.additive import Levels, levels_of
 from linsep.kernels.sums import add_some_rows
 from linsep.solvers.kernel.additive_rows import (
     assembled,
+    first_block,
     kernel_block,
     roomy,
     share_blocks,
@@ -326,13 +327,14 @@ def _begin(
     solver: Any, problem: Problem, levels: Levels, state: AdditiveState, short: bool
 ) -> None:
     """The first set, and some more of a class that it has few rows of."""
-    rows, block = levels.__dict__.get("_first", (None, None))
-    if rows is None or block.dtype != (np.float32 if short else np.float64):
+    shared = first_block(levels, short)
+    if shared is None:
         rows = first_set(solver, levels)
         state.rows = state.rows[:0]
         _take(levels, state, state.rows, rows, short)
     else:
-        state.rows, state.block = rows, block  # shared: blocks are read only
+        rows = state.rows = shared[0]
+        state.block = shared[1]  # blocks are read only
     for sign in (-1.0, 1.0):
         missing = _LEAST - int((problem.sign[rows] == sign).sum())
         if missing > 0:

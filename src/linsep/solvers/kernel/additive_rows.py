@@ -32,9 +32,8 @@ _GRID = 1e-4  # how far a value may be from a whole multiple, in units
 def kernel_block(levels: Levels, new: Index, rows: Index, short: bool = False) -> Array:
     """K(x_i, x_j) for i in new and j in rows; short computes it in float32."""
     dtype = np.float32 if short else np.float64
-    whole: Array | None = levels.__dict__.get("_whole")
-    if whole is not None and whole.dtype == dtype:
-        return taken_from(whole, new, rows)
+    if levels.knows(_whole, short):
+        return taken_from(levels.once(_whole, short), new, rows)
     counts = levels.indptr[rows + 1] - levels.indptr[rows]
     dense = counts.sum() > _DENSE * len(rows) * levels.d
     if levels.power not in (-np.inf, -1.0):
@@ -83,16 +82,31 @@ def share_blocks(levels: Levels, short: bool, first: Callable[[], Index]) -> Non
 
     Several classes will read from it.
     """
-    kept = levels.__dict__
-    if "_whole" in kept or "_first" in kept:
-        return
     if levels.n**2 * (4 if short else 8) <= _SHARED:
-        rows = np.arange(levels.n)
-        kept["_whole"] = kernel_block(levels, rows, rows, short)
-        return
-    rows = first()
-    if len(rows) % LANES == 0:  # a block has whole lanes
-        kept["_first"] = rows, kernel_block(levels, rows, rows, short)
+        levels.once(_whole, short)
+    else:
+        levels.once(_first, short, choose=first)
+
+
+def _whole(levels: Levels, short: bool) -> Array:
+    rows = np.arange(levels.n)
+    return kernel_block(levels, rows, rows, short)
+
+
+def _first(levels: Levels, short: bool, choose: Callable[[], Index]) -> tuple[Index, Array] | None:
+    rows = choose()
+    if len(rows) % LANES:  # a block has whole lanes
+        return None
+    return rows, kernel_block(levels, rows, rows, short)
+
+
+def first_block(levels: Levels, short: bool) -> tuple[Index, Array] | None:
+    """The first working set and its block, where ``share_blocks`` has made them."""
+    return levels.once(_first, short, choose=_none) if levels.knows(_first, short) else None
+
+
+def _none() -> Index:
+    return np.zeros(0, np.int64)
 
 
 # -- entries --------------------------------------------------------------------------------------
@@ -100,10 +114,11 @@ def share_blocks(levels: Levels, short: bool, first: Callable[[], Index]) -> Non
 
 def _entries(levels: Levels, short: bool) -> tuple[Array, float]:
     """Values of all entries, and the unit they are in; made once and kept with the levels."""
-    kept: dict[bool, tuple[Array, float]] = levels.__dict__.setdefault("_entries", {})
-    if short not in kept:
-        kept[short] = _short(levels) if short else (levels.values[levels.slot], 1.0)
-    return kept[short]
+    return levels.once(_entry_values, short)
+
+
+def _entry_values(levels: Levels, short: bool) -> tuple[Array, float]:
+    return _short(levels) if short else (levels.values[levels.slot], 1.0)
 
 
 def _short(levels: Levels) -> tuple[Array, float]:
@@ -223,7 +238,7 @@ def block_by_rank(levels: Levels, new: Index, rows: Index) -> Array:
     """A product of two matrices."""
     if levels.nodes is None and levels.power != 0.0:
         return _one_by_one(levels, new, rows)
-    factor = _factor(levels)
+    factor = levels.once(_factor)
     out = np.zeros((len(new), len(rows)))
     r = factor.shape[1]
     step = max(1, (1 << 22) // (r * max(len(rows), 1)))
@@ -237,17 +252,12 @@ def block_by_rank(levels: Levels, new: Index, rows: Index) -> Array:
 
 
 def _factor(levels: Levels) -> Array:
-    """F with F F' the table of the nodes; kept with the levels."""
-    kept: Array | None = levels.__dict__.get("_factor")
-    if kept is None:
-        if levels.power == 0.0:
-            kept = np.ones((1, 1))
-        else:
-            value, vector = np.linalg.eigh(levels.table)
-            large = value > _RANK * value[-1]
-            kept = vector[:, large] * np.sqrt(value[large])
-        levels.__dict__["_factor"] = kept
-    return kept
+    """F with F F' the table of the nodes."""
+    if levels.power == 0.0:
+        return np.ones((1, 1))
+    value, vector = np.linalg.eigh(levels.table)
+    large = value > _RANK * value[-1]
+    return np.asarray(vector[:, large] * np.sqrt(value[large]))
 
 
 def _features(levels: Levels, entries: Any, n: int, lo: int, hi: int, factor: Array) -> Array:

@@ -11,7 +11,6 @@ import threading
 import weakref
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,27 +18,12 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
-from linsep.kernels.blocks import KernelValues
+from linsep.kernels.blocks import Duel, KernelValues, Runs, duels_of
 from linsep.kernels.sums import add_rows, scratch, signed_sums
 from linsep.solvers.kernel.pairs import square_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
-Runs = tuple[tuple[int, int, int], ...]
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two classes: the places of their rows in the sorted order, signs and costs."""
-
-    classes: tuple[int, int]
-    ids: Index
-    y: Array
-    weight: Array
-    root: Array
-    """sqrt(K_ii)."""
-    runs: Runs
-    """(first, end, place): rows first ... end of the pair stand from ``place`` on."""
 
 
 @dataclass
@@ -48,7 +32,7 @@ class Pairs:
 
     values: KernelValues
     order: Index
-    pairs: list[Pair]
+    pairs: list[Duel]
     G: NDArray[Any] | None = None
     """The Gram matrix of all rows, once it is made."""
     lazy: LazyRows | None = None
@@ -61,40 +45,20 @@ class Pairs:
 
 def pairs_of(problem: Problem, kernel: Any) -> Pairs:
     """The pairs of a problem, made once; rows are sorted by class, those of a Gram matrix not."""
-    stored = problem.__dict__.get("_kernel_pairs")
-    if stored is not None and stored[0] is kernel:
-        pairs: Pairs = stored[1]
-        return pairs
-    given = kernel is None and problem.binary  # a Gram matrix is used where it is
-    order = np.arange(problem.n) if given else np.argsort(problem.label, kind="stable")
-    order = order.astype(np.int64)
-    label = problem.label[order]
-    values, weight = KernelValues(problem, kernel, order), problem.weight[order]
-    root = np.sqrt(np.maximum(values.diagonal(), 0.0))
-    out = Pairs(values, order, [])
-    if given:
-        y = np.where(label > 0, 1.0, -1.0)
-        runs: Runs = ((0, problem.n, 0),)
-        out.pairs = [Pair((0, 1), order, y, weight, root, runs)]
-        out.G = values.given()
-    else:
-        edges = np.searchsorted(label, np.arange(problem.K + 1))
-        out.pairs = [
-            _pair(first, second, edges, weight, root)
-            for first, second in combinations(range(problem.K), 2)
-        ]
-        out.edges = edges if problem.K > 2 else None
-    problem.__dict__["_kernel_pairs"] = (kernel, out)
+    return problem.once(_pairs, kernel)
+
+
+def forget_pairs(problem: Problem) -> None:
+    """Give the memory of the Gram matrix back."""
+    problem.forget(_pairs)
+
+
+def _pairs(problem: Problem, kernel: Any) -> Pairs:
+    duels = duels_of(problem, kernel)
+    out = Pairs(duels.values, duels.order, duels.pairs, edges=duels.edges)
+    if duels.as_given:
+        out.G = duels.values.given()
     return out
-
-
-def _pair(first: int, second: int, edges: Index, weight: Array, root: Array) -> Pair:
-    """Two classes of rows that are sorted by class."""
-    a, b, c, d = (int(edges[k]) for k in (first, first + 1, second, second + 1))
-    ids = np.concatenate([np.arange(a, b), np.arange(c, d)]).astype(np.int64)
-    y = np.where(np.arange(len(ids)) < b - a, -1.0, 1.0)
-    runs = ((0, b - a, a), (b - a, len(ids), c))
-    return Pair((first, second), ids, y, weight[ids], root[ids], runs)
 
 
 # -- Rows of a Gram matrix that are computed when they are asked for ------------------------------

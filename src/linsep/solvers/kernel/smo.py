@@ -28,10 +28,10 @@ from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
+from linsep.kernels.blocks import Duel
 from linsep.solvers.kernel.gram import (
     Desk,
     LazyRows,
-    Pair,
     Pairs,
     PassingDesk,
     large_array,
@@ -71,7 +71,7 @@ class Judging:
     fine: float
     convex: bool
 
-    def _judge(self, problem: Problem, pair: Pair, part: PairState) -> Facts | None:
+    def _judge(self, problem: Problem, pair: Duel, part: PairState) -> Facts | None:
         """Bounds over all rows of the pair, and whether they are good enough."""
         cost = self.C * pair.weight
         part.status = Status.RUNNING
@@ -102,7 +102,7 @@ class Judging:
             part.status = Status.STALLED
         return facts
 
-    def _better_offset(self, pair: Pair, cost: Array, facts: Facts, part: PairState) -> None:
+    def _better_offset(self, pair: Duel, cost: Array, facts: Facts, part: PairState) -> None:
         """The least losses that an offset can have; one row alone can shift the middle.
 
         It is taken if it ends the search, so that the search itself does not depend on it.
@@ -126,7 +126,7 @@ class Judging:
     def _quiet(self, f: Array) -> float:
         return _QUIET * (1.0 + float(np.abs(f).max(initial=0.0)))
 
-    def _noise(self, pair: Pair, part: PairState) -> float:
+    def _noise(self, pair: Duel, part: PairState) -> float:
         """Violation that rounding alone can make: f is a sum of products alpha K."""
         top = float(pair.root.max(initial=0.0))
         return max(self._quiet(part.f), 2e-16 * top * float(part.alpha @ pair.root))
@@ -138,7 +138,7 @@ class Judging:
             part.mark, part.marked = now, part.steps
         return part.steps - part.marked > (60 if part.rescued else _HALVING)
 
-    def _flat(self, part: PairState, spread: float, pair: Pair) -> bool:
+    def _flat(self, part: PairState, spread: float, pair: Duel) -> bool:
         """Whether the two hulls have no distance that rounding would show."""
         return spread <= _FLAT * float((pair.root[part.alpha > 0] ** 2).max(initial=0.0))
 
@@ -170,7 +170,7 @@ class Finishing(Judging):
         return slow and not part.rescued and part.bonus < 0 and self._small(part, RESCUE)
 
     def _rescue(
-        self, problem: Problem, pairs: Pairs, desk: Any, pair: Pair, part: PairState
+        self, problem: Problem, pairs: Pairs, desk: Any, pair: Duel, part: PairState
     ) -> None:
         """The answer of the interior point method, if it is better."""
         part.rescued = 1
@@ -190,7 +190,7 @@ class Finishing(Judging):
         self._judge(problem, pair, part)
 
     def _polish(
-        self, problem: Problem, pairs: Pairs, desk: Any, pair: Pair, part: PairState
+        self, problem: Problem, pairs: Pairs, desk: Any, pair: Duel, part: PairState
     ) -> None:
         """The last digits, where they cost little."""
         n = len(pair.y)
@@ -206,7 +206,7 @@ class Finishing(Judging):
             part.alpha, part.f = kept[0], kept[1]
             self._judge(problem, pair, part)
 
-    def _hopeful(self, part: PairState, spread: float, pair: Pair) -> bool:
+    def _hopeful(self, part: PairState, spread: float, pair: Duel) -> bool:
         """Whether the interior point method may go on where steps of two variables cannot."""
         apart = np.isfinite(self.C) or not self._flat(part, spread, pair)
         return bool(apart and not part.rescued and self._small(part, RESCUE))
@@ -229,7 +229,7 @@ class Rounds(Finishing):
     q: int
     memory: float
 
-    def _round(self, problem: Problem, pairs: Pairs, pair: Pair, part: PairState) -> None:
+    def _round(self, problem: Problem, pairs: Pairs, pair: Duel, part: PairState) -> None:
         """One working set of the active rows; then, if these are done, a look at all rows."""
         part.status = Status.RUNNING
         part.steps += 1
@@ -266,7 +266,7 @@ class Rounds(Finishing):
         self._after(problem, pairs, pair, part, facts, desk, active, a, f)
 
     def _after(
-        self, problem: Problem, pairs: Pairs, pair: Pair, part: PairState, facts: Facts, desk: Any,
+        self, problem: Problem, pairs: Pairs, pair: Duel, part: PairState, facts: Facts, desk: Any,
         active: Any, a: Array, f: Array,
     ) -> None:  # fmt: skip
         """What the new variables of the active rows mean for all rows."""
@@ -289,7 +289,7 @@ class Rounds(Finishing):
             pairs.kept["facts"] = part, part.steps, left
 
     def _all_at_once(
-        self, pairs: Pairs, pair: Pair, part: PairState, facts: Facts, desk: Any, c: Array,
+        self, pairs: Pairs, pair: Duel, part: PairState, facts: Facts, desk: Any, c: Array,
         free: bool,
     ) -> None:  # fmt: skip
         """A working set of all rows; f follows from the sum of all steps, as it is more exact."""
@@ -335,7 +335,7 @@ class Rounds(Finishing):
         """Rows whose Gram matrix fits into the memory."""
         return max(2, int(np.sqrt(self.memory * 1e6 / (4 if self.single else 8))))
 
-    def _look(self, problem: Problem, pairs: Pairs, pair: Pair, part: PairState) -> None:
+    def _look(self, problem: Problem, pairs: Pairs, pair: Duel, part: PairState) -> None:
         """f of the rows that are not active, the bounds, and the next active rows."""
         outside = np.ones(len(pair.y), dtype=bool)
         outside[part.active] = outside[part.far] = False
@@ -366,7 +366,7 @@ class Rounds(Finishing):
             part.past = part.seen.copy() if len(part.far) else part.past
 
     def _update(
-        self, pairs: Pairs, pair: Pair, part: PairState, rows: Index, before: Array
+        self, pairs: Pairs, pair: Duel, part: PairState, rows: Index, before: Array
     ) -> None:
         """f of some rows, which belongs to the variables ``before``."""
         changed = np.flatnonzero(part.alpha != before)
@@ -517,7 +517,7 @@ class SMO(Rounds):
             claim="dual",
         )
 
-    def _offset(self, problem: Problem, pair: Pair, part: PairState) -> float:
+    def _offset(self, problem: Problem, pair: Duel, part: PairState) -> float:
         if not problem.fit_intercept or not len(pair.y) or len(set(pair.y)) < 2:
             return float(part.facts[2])
         cost = self.C * pair.weight
@@ -528,7 +528,7 @@ class SMO(Rounds):
         )
 
     def _set(
-        self, problem: Problem, pairs: Pairs, pair: Pair, part: PairState, alpha: Array
+        self, problem: Problem, pairs: Pairs, pair: Duel, part: PairState, alpha: Array
     ) -> None:
         """Start from given variables, put into their box and balanced."""
         alpha = np.clip(np.nan_to_num(np.asarray(alpha, dtype=np.float64)), 0, self.C * pair.weight)
@@ -658,7 +658,7 @@ def all_take_part(pairs: Pairs, limit: int, single: bool) -> bool:
     return n <= _BITS * limit and passing(pairs.values, np.float32 if single else np.float64)
 
 
-def desk_of(pairs: Pairs, pair: Pair, part: PairState, limit: int, single: bool) -> Any:
+def desk_of(pairs: Pairs, pair: Duel, part: PairState, limit: int, single: bool) -> Any:
     """The Gram matrix to work on: that of all rows, or that of the active ones of a pair."""
     dtype = np.float32 if single else np.float64
     n, m = pairs.values.n, len(part.active)
@@ -683,7 +683,7 @@ def desk_of(pairs: Pairs, pair: Pair, part: PairState, limit: int, single: bool)
     return Desk(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy, blocks)
 
 
-def _rows_of(pairs: Pairs, pair: Pair, ids: Index, limit: int, dtype: Any) -> LazyRows:
+def _rows_of(pairs: Pairs, pair: Duel, ids: Index, limit: int, dtype: Any) -> LazyRows:
     """The rows kept from the last round, with those appended that are new, or fresh ones."""
     m, kept, most = len(ids), pairs.kept, min(limit, len(pair.y))
     lazy: LazyRows | None = kept.get("rows") if kept.get("of") == pair.classes else None
@@ -704,7 +704,7 @@ def _rows_of(pairs: Pairs, pair: Pair, ids: Index, limit: int, dtype: Any) -> La
     return lazy
 
 
-def whole_of(pairs: Pairs, desk: Any, pair: Pair) -> Array:
+def whole_of(pairs: Pairs, desk: Any, pair: Duel) -> Array:
     """The matrix of all rows of a pair, with zeros up to whole lanes; kept for its next rounds."""
     of, K, memory = pairs.kept.get("whole", (None, None, np.empty(0)))
     if of != pair.classes:

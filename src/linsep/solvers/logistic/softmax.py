@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.log import NO_LOG, Log
+from linsep.core.once import reads
 from linsep.core.order import generator
 from linsep.core.problem import Problem, moved
 from linsep.core.protocol import State, Witness
@@ -815,15 +816,16 @@ def fold(problem: Problem) -> tuple[Array, Array]:
     Weights W = V Q' have the length of V and the scores Z V'; no others are of use, since what
     is orthogonal to all rows only costs. Made once and kept with the problem.
     """
-    kept: tuple[Array, Array] | None = problem.__dict__.get("_folded")
-    if kept is None:
-        X = problem.matrix.toarray() if problem.sparse else problem.matrix
-        Q, R = scipy.linalg.qr(
-            X.T.astype(np.float64), mode="economic", overwrite_a=True, check_finite=False
-        )
-        kept = np.ascontiguousarray(R.T), np.asarray(Q)
-        problem.__dict__["_folded"] = kept
-    return kept
+    return problem.once(_folded)
+
+
+@reads("matrix")
+def _folded(problem: Problem) -> tuple[Array, Array]:
+    X = problem.matrix.toarray() if problem.sparse else problem.matrix
+    Q, R = scipy.linalg.qr(
+        X.T.astype(np.float64), mode="economic", overwrite_a=True, check_finite=False
+    )
+    return np.ascontiguousarray(R.T), np.asarray(Q)
 
 
 def means(problem: Problem) -> Array:
@@ -841,28 +843,29 @@ def influence(problem: Problem) -> Array:
     A row that alone holds a rare feature has a large one, whatever the units of the columns.
     Made once and kept with the problem.
     """
-    kept: Array | None = problem.__dict__.get("_influence")
-    if kept is None:
-        columns = survey(problem).columns
-        usable = (columns > 0) & np.isfinite(columns)
-        share = np.where(usable, 1.0 / np.where(usable, columns, 1.0), 0.0)
-        lanes = Lanes(problem.matrix, wide=True)
-        kept = np.empty(problem.n)
-        if problem.sparse:
-            squares = problem.matrix.copy()
-            squares.data = np.square(squares.data, dtype=np.float64)
-            kept[:] = squares @ share
-        else:
-            out = kept
+    return problem.once(_influence)
 
-            def lane_sums(lane: int) -> None:
-                for lo, hi, block in lanes.blocks(lane):
-                    out[lo:hi] = (block * block) @ share
 
-            lanes.each(lane_sums)
-        kept *= problem.n / max(1, problem.d)
-        problem.__dict__["_influence"] = kept
-    return kept
+@reads("matrix")
+def _influence(problem: Problem) -> Array:
+    columns = survey(problem).columns
+    usable = (columns > 0) & np.isfinite(columns)
+    share = np.where(usable, 1.0 / np.where(usable, columns, 1.0), 0.0)
+    lanes = Lanes(problem.matrix, wide=True)
+    out = np.empty(problem.n)
+
+    def lane_sums(lane: int) -> None:
+        for lo, hi, block in lanes.blocks(lane):
+            out[lo:hi] = (block * block) @ share
+
+    if problem.sparse:
+        squares = problem.matrix.copy()
+        squares.data = np.square(squares.data, dtype=np.float64)
+        out[:] = squares @ share
+    else:
+        lanes.each(lane_sums)
+    out *= problem.n / max(1, problem.d)
+    return out
 
 
 def all_rows(problem: Problem, C: float, *, wide: bool, threads: int | None) -> SoftmaxRows:

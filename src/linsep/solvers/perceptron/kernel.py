@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Event, Log
+from linsep.core.once import reads
 from linsep.core.order import in_turn, permutation, with_replacement
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
@@ -74,11 +75,17 @@ class _Rows:
 
 def kernel_rows(problem: Problem, kernel: Any, memory: float) -> _Rows:
     """Kernel values kept with the problem, and so shared by its parts."""
-    stored = problem.__dict__.get("_kernel_rows")
-    if stored is None or stored[0] is not kernel:
-        stored = problem.__dict__["_kernel_rows"] = (kernel, _Rows(problem, kernel, memory))
-    rows: _Rows = stored[1]
-    return rows
+    return problem.once(_rows, kernel, memory=memory)
+
+
+def forget_rows(problem: Problem) -> None:
+    """Give the memory of the kernel values back."""
+    problem.forget(_rows)
+
+
+@reads("matrix")
+def _rows(problem: Problem, kernel: Any, memory: float) -> _Rows:
+    return _Rows(problem, kernel, memory)
 
 
 @dataclass(frozen=True)

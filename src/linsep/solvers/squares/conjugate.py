@@ -228,7 +228,7 @@ class ConjugateSquares:
             0,
         )
         state.n_updates = 0
-        problem.__dict__.pop("_row_factor", None)
+        problem.forget(RowFactor)
 
     def _small(self, problem: Problem, A: Array, slope: Array, residual: Array) -> bool:
         """Whether the costs or the slopes are so small that no weights are better by tol."""
@@ -271,10 +271,7 @@ def rows_fit(problem: Problem) -> bool:
 
 def row_factor(problem: Problem) -> RowFactor:
     """The factor of a problem, as far as it has been made; kept with it."""
-    kept: RowFactor | None = problem.__dict__.get("_row_factor")
-    if kept is None:
-        kept = problem.__dict__["_row_factor"] = RowFactor(problem)
-    return kept
+    return problem.once(RowFactor)
 
 
 class RowFactor:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Event, Log
+from linsep.core.once import reads
 from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
@@ -54,12 +55,10 @@ class Spectrum:
 
 def spectrum(problem: Problem) -> Spectrum:
     """Of the reflected rows of a problem; computed once and kept with it."""
-    found: Spectrum | None = problem.__dict__.get("_spectrum")
-    if found is None:
-        found = problem.__dict__["_spectrum"] = _spectrum(problem)
-    return found
+    return problem.once(_spectrum)
 
 
+@reads("matrix", "weight", "fit_intercept")
 def _spectrum(problem: Problem) -> Spectrum:
     if gram_fits(problem):
         G = gram(problem).matrix

@@ -23,6 +23,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread
+from linsep.core.once import reads
 from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.core.words import count
@@ -90,12 +91,13 @@ def fits(problem: Problem) -> bool:
 
 def pseudo_inverse(problem: Problem) -> PseudoInverse:
     """Of the rows of the problem; computed once and kept with it."""
-    found: PseudoInverse | None = problem.__dict__.get("_pseudo_inverse")
-    if found is None:
-        with one_blas_thread():
-            found = _by_columns(problem) if problem.n >= problem.width else _by_rows(problem)
-        problem.__dict__["_pseudo_inverse"] = found
-    return found
+    return problem.once(_made)
+
+
+@reads("matrix", "weight", "fit_intercept")
+def _made(problem: Problem) -> PseudoInverse:
+    with one_blas_thread():
+        return _by_columns(problem) if problem.n >= problem.width else _by_rows(problem)
 
 
 # -- tall -----------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ from sklearn.datasets import load_breast_cancer
 
 import linsep
 from linsep.core.problem import Problem
+from linsep.kernels.blocks import Duel as Pair
 from linsep.solvers.kernel import smo as smo_round
-from linsep.solvers.kernel.gram import Pair, pairs_of
+from linsep.solvers.kernel.gram import pairs_of
 from linsep.solvers.kernel.pairs import best_offset, take_facts
 from linsep.solvers.kernel.smo import SMO, PairState, desk_of, whole_of
 
