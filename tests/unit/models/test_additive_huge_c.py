@@ -13,7 +13,7 @@ from linsep.core.problem import Problem
 from linsep.errors import GapWarning
 from linsep.kernels import PowerMean
 from linsep.kernels.additive import Levels
-from linsep.solvers.kernel.additive import AdditiveSMO, _on_a_face
+from linsep.solvers.kernel.additive import AdditiveSMO
 from linsep.solvers.kernel.additive_rows import assembled, kernel_block
 
 
@@ -59,30 +59,6 @@ def test_noise_ends_with_what_rounding_allows():
 
 
 # -- parts ----------------------------------------------------------------------------------------
-
-
-def test_the_minimum_on_a_face_satisfies_its_conditions():
-    """Against the conditions of optimality: held ones at their bounds, the others level."""
-    rng = np.random.default_rng(3)
-    A = rng.standard_normal((12, 12))
-    K = A @ A.T + np.eye(12)
-    f, beta = 3 * rng.standard_normal(12), rng.uniform(0.1, 0.9, 12)
-    low, high = np.zeros(12), np.ones(12)
-
-    def solve(right):
-        return np.linalg.solve(K, right)
-
-    found = solve(np.column_stack([f.mean() - f, np.ones(12)]))
-    change = _on_a_face(solve, found, beta, low, high)
-    if change is None:  # too many pass: nothing is claimed
-        change = np.zeros(12)
-    point, new = beta + change, f + K @ change
-    assert abs(change.sum()) < 1e-9
-    assert ((point >= low - 1e-9) & (point <= high + 1e-9)).all()
-    inside = (point > low + 1e-9) & (point < high - 1e-9)
-    if change.any():
-        assert np.ptp(new[inside]) < 1e-8
-        assert change @ f + 0.5 * change @ K @ change < 0
 
 
 def test_blocks_are_put_together():

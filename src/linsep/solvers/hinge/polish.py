@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import Witness
+from linsep.numerics.box import free_values
 from linsep.solvers.hinge.dual_cd import DualCD
 from linsep.solvers.hinge.dual_point import best_offset, dual_value
 
@@ -102,17 +103,12 @@ def _hinge(problem: Problem, Z: Array, cost: Array, values: Array, edge: float) 
         return None
     if k == 0:
         return alpha
-    E, y = Z[on], problem.sign[on]
-    w = alpha @ Z
-    right = 1.0 - E @ w
-    if problem.fit_intercept:
-        matrix = np.block([[E @ E.T, y[:, None]], [y[None, :], np.zeros((1, 1))]])
-        right = np.append(right, -float(alpha @ problem.sign))
-    else:
-        matrix = E @ E.T
-    scale = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1), 1e-300))
-    solved = np.linalg.lstsq(matrix * scale[:, None] * scale, right * scale, rcond=1e-13)[0]
-    alpha[on] = (solved * scale)[:k]
+    E, sign = Z[on], problem.sign[on] if problem.fit_intercept else None
+    right, total = 1.0 - E @ (alpha @ Z), -float(alpha @ problem.sign)
+    found = free_values(E @ E.T, right, sign, total)
+    if found is None:
+        return None
+    alpha[on] = found
     return alpha
 
 
@@ -122,12 +118,10 @@ def _squared(problem: Problem, Z: Array, cost: Array, values: Array) -> Array | 
     k = int(inside.sum())
     if k == 0 or k > _LARGEST:
         return None
-    E, y = Z[inside], problem.sign[inside]
-    matrix = E @ E.T + np.diag(0.5 / cost[inside])
-    right = np.ones(k)
-    if problem.fit_intercept:
-        matrix = np.block([[matrix, y[:, None]], [y[None, :], np.zeros((1, 1))]])
-        right = np.append(right, 0.0)
+    E, sign = Z[inside], problem.sign[inside] if problem.fit_intercept else None
+    found = free_values(E @ E.T + np.diag(0.5 / cost[inside]), np.ones(k), sign)
+    if found is None:
+        return None
     alpha = np.zeros(problem.n)
-    alpha[inside] = np.linalg.lstsq(matrix, right, rcond=1e-15)[0][:k]
+    alpha[inside] = found
     return alpha

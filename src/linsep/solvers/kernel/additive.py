@@ -12,14 +12,12 @@ Papers:  Joachims 1999 (working sets), Maji, Berg, Malik 2008 (intersection kern
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from linsep.core.compile import inner, routine
 from linsep.core.log import NO_LOG, Log
@@ -28,6 +26,8 @@ from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.kernels.additive import Levels, levels_of
 from linsep.kernels.sums import add_some_rows
+from linsep.numerics.box import balanced, newton_change, project
+from linsep.numerics.conjugate import conjugate_gradients
 from linsep.solvers.kernel.additive_rows import (
     assembled,
     first_block,
@@ -90,7 +90,7 @@ class AdditiveSMO:
             block=np.zeros((0, 0), dtype=np.float32 if self.short(levels) else np.float64),
         )
         if start is not None:
-            state.alpha = feasible(problem, np.asarray(start, dtype=np.float64), self.C)
+            state.alpha = self._feasible(problem, np.asarray(start, dtype=np.float64))
         refresh(self, problem, state)
         measure(self, problem, state)
         return state
@@ -123,6 +123,9 @@ class AdditiveSMO:
         return Witness(
             a=np.array([state.offset]), rows=rows, multipliers=state.alpha[rows], claim="dual"
         )
+
+    def _feasible(self, problem: Problem, alpha: Array) -> Array:
+        return balanced(alpha, problem.sign, self.C * problem.weight)
 
     # -- one step ---------------------------------------------------------------------------
 
@@ -224,7 +227,7 @@ class AdditiveSMO:
         best, gap = state.alpha, state.primal - state.dual
         K = kernel_block(levels, rows, rows)
         for alpha in interior_point(K, y, self.C * problem.weight, True):
-            self._judge(problem, state, feasible(problem, alpha, self.C))
+            self._judge(problem, state, self._feasible(problem, alpha))
             if state.primal - state.dual < gap:
                 best, gap = state.alpha, state.primal - state.dual
             if state.status is Status.CERTIFIED:
@@ -386,35 +389,6 @@ def edges(y: Array, top: Array, a: Array, score: Array) -> tuple[float, float]:
     return float(f[up].min()), float(f[low].max())
 
 
-def feasible(problem: Problem, alpha: Array, C: float) -> Array:
-    """In the box, and balanced by scaling the heavier class down."""
-    alpha = np.clip(alpha, 0.0, C * problem.weight)
-    positive = problem.sign > 0
-    plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
-    if min(plus, minus) == 0.0:
-        return np.zeros_like(alpha)
-    alpha[positive if plus > minus else ~positive] *= min(plus, minus) / max(plus, minus)
-    return alpha
-
-
-def project(point: Array, low: Array, high: Array, total: float) -> Array:
-    """The nearest point of the box whose entries have the given sum."""
-    span = float(np.abs(point).max() + np.abs(high).max() + np.abs(low).max()) + 1e-300
-    left, right = -span, span
-    for _ in range(100):
-        shift = 0.5 * (left + right)
-        if float(np.clip(point - shift, low, high).sum()) > total:
-            left = shift
-        else:
-            right = shift
-    out: Any = np.clip(point - right, low, high)
-    inside = (out > low) & (out < high)
-    if inside.any():  # what the bisection leaves
-        out[inside] += (total - float(out.sum())) / int(inside.sum())
-        np.clip(out, low, high, out=out)
-    return np.asarray(out)
-
-
 # -- What a dual point of an additive machine is worth: scores, objective, bound and status -------
 
 
@@ -494,15 +468,7 @@ def creeps(problem: Problem, state: AdditiveState) -> bool:
 # -- Newton steps on the free variables of a working set ------------------------------------------
 #
 # Pairs of variables converge slowly where many variables are free. The variables strictly inside
-# their box have a linear system instead: K d + mu = -f, sum d = 0. Those that its solution puts
-# outside of the box are held at the bound they pass, by one more condition each on the same
-# factor of K, until all others stay inside. Where too many pass, the solution is projected onto
-# the box. A step goes as far as the dual objective grows; it never falls.
-
-
-_RIDGES = {8: 1e-14, 4: 1e-6}  # share of the diagonal that rounding may take from the matrix
-_HELD = 0.25  # share of the free variables that may be held
-_TRIES = 8
+# their box have a linear system instead (numerics/box.py).
 
 
 def newton_rounds(K: Any, y: Array, top: Array, a: Array, f: Array, eps: float, rounds: int) -> int:
@@ -515,93 +481,14 @@ def newton_rounds(K: Any, y: Array, top: Array, a: Array, f: Array, eps: float, 
         if len(free) < 2 or float(np.ptp(f[free])) <= eps:
             return taken
         beta, bound = a[free] * y[free], top[free] * y[free]
-        change = _change(
-            taken_from(K, free, free), f[free], beta,
-            np.minimum(0.0, bound), np.maximum(0.0, bound),
-        )  # fmt: skip
-        slope = 0.0 if change is None else float(change @ f[free])
-        if change is None or not slope < 0:
+        low, high = np.minimum(0.0, bound) - beta, np.maximum(0.0, bound) - beta
+        own = taken_from(K, free, free)
+        change = newton_change(own, f[free], low, high, True, projected=True)
+        if change is None:
             return taken
-        image = change.astype(K.dtype) @ K[free]
-        curvature = float(change @ image[free])
-        t = 1.0 if curvature <= 0 else min(1.0, -slope / curvature)
-        a[free] = np.clip((beta + t * change) * y[free], 0.0, top[free])
-        f += t * image[: len(f)]
+        a[free] = np.clip((beta + change) * y[free], 0.0, top[free])
+        f += (change.astype(K.dtype) @ K[free])[: len(f)]
     return rounds
-
-
-def _change(K: Any, f: Array, beta: Array, low: Array, high: Array) -> Array | None:
-    """Where to go from beta, or None where rounding spoils the system."""
-    solve = _factored(K)
-    if solve is None:
-        return None
-    found = solve(np.column_stack([f.mean() - f, np.ones(len(f))]))
-    if not np.isfinite(found).all():
-        return None
-    change = _on_a_face(solve, found, beta, low, high)
-    if change is None:
-        step = found[:, 0] - found[:, 1] * (found[:, 0].sum() / found[:, 1].sum())
-        change = project(beta + step, low, high, float(beta.sum())) - beta
-    return change if np.isfinite(change).all() else None
-
-
-def _on_a_face(
-    solve: Callable[[Array], Array], found: Array, beta: Array, low: Array, high: Array
-) -> Array | None:
-    """The minimum with some variables held at bounds and the others inside; None if not found.
-
-    With Z = K^-1 [1, e_h ...] it is d = z - Z m, where m makes the sum zero and d_h what it must
-    be for the variables h that are held.
-    """
-    z, Z = found[:, 0], found[:, 1:]
-    held = np.zeros(0, dtype=np.int64)
-    goal = np.zeros(0)
-    for _ in range(_TRIES):
-        system = np.vstack([Z.sum(axis=0), Z[held]])
-        right = np.append(z.sum(), z[held] - goal)
-        try:
-            change = z - Z @ np.linalg.solve(system, right)
-        except np.linalg.LinAlgError:
-            return None
-        change[held] = goal
-        point = beta + change
-        out = np.flatnonzero((point < low) | (point > high))
-        out = out[~np.isin(out, held)]
-        if not len(out):
-            return np.asarray(change)
-        if not len(held) + len(out) <= _HELD * len(beta):
-            return None
-        unit = np.zeros((len(beta), len(out)))
-        unit[out, np.arange(len(out))] = 1.0
-        Z = np.hstack([Z, solve(unit)])
-        goal = np.append(goal, np.where(point[out] < low[out], low[out], high[out]) - beta[out])
-        held = np.append(held, out)
-    return None
-
-
-def _factored(K: Any) -> Callable[[Array], Array] | None:
-    """What multiplies by the inverse of K, nearly; None where rounding spoils it."""
-    scale = float(K.diagonal().max())
-    if not scale > 0:
-        return None
-    own = np.arange(len(K))
-    short = K.dtype == np.float32
-    factorise, solve = (lapack.spotrf, lapack.spotrs) if short else (lapack.dpotrf, lapack.dpotrs)
-    ridge = _RIDGES[K.dtype.itemsize]
-    while ridge < 1e-2:
-        system = K.copy().T  # by columns, as LAPACK wants it
-        system[own, own] += ridge * scale
-        factor, info = factorise(system, lower=1, overwrite_a=1)
-        if info == 0:
-            break
-        ridge *= 100.0
-    else:
-        return None
-
-    def inverse(right: Array) -> Array:
-        return np.asarray(solve(factor, right.astype(K.dtype), lower=1)[0], dtype=np.float64)
-
-    return inverse
 
 
 # -- A step of all free variables at once, where they are more than a working set holds -----------
@@ -620,43 +507,38 @@ def subspace_step(
     """Rows, their change of y alpha, and the number of products with K."""
     rows = np.flatnonzero((alpha > 0) & (alpha < top))
     f = score[rows] - y[rows]
-    beta = alpha[rows] * y[rows]
-    low, high = np.minimum(0.0, top[rows] * y[rows]), np.maximum(0.0, top[rows] * y[rows])
-    step, products = _conjugate(levels, rows, f, iterations)
-    goal = project(beta + step, low, high, float(beta.sum()))
-    change = goal - beta
+    beta, bound = alpha[rows] * y[rows], top[rows] * y[rows]
+    low, high = np.minimum(0.0, bound) - beta, np.maximum(0.0, bound) - beta
+    system = _FreeRows(levels, rows)
+    step, products = conjugate_gradients(system, f.mean() - f, _REDUCTION, iterations)
+    change = project(step, low, high, 0.0)
     slope = float(change @ f)
     if not slope < 0:
-        return rows, np.zeros(len(rows)), products
+        return rows, np.zeros(len(rows)), int(products)
     curvature = float(change @ levels.product_at(rows, change))
     t = 1.0 if curvature <= 0 else min(1.0, -slope / curvature)
-    return rows, t * change if t < 1.0 else change, products + 1
+    return rows, t * change if t < 1.0 else change, int(products) + 1
 
 
-def _conjugate(
-    levels: Levels, rows: NDArray[np.int64], f: Array, iterations: int
-) -> tuple[Array, int]:
-    """Conjugate gradients on the vectors of sum zero."""
-    step = np.zeros(len(rows))
-    rest = f.mean() - f
-    p, size = rest.copy(), float(rest @ rest)
-    goal = _REDUCTION**2 * size
-    for k in range(iterations):
-        q = levels.product_at(rows, p)
-        q -= q.mean()
-        curvature = float(p @ q)
-        if not curvature > 1e-14 * float(p @ p):
-            return step, k + 1
-        t = size / curvature
-        step += t * p
-        rest -= t * q
-        new = float(rest @ rest)
-        if new <= goal:
-            return step, k + 1
-        p *= new / size
-        p += rest
-        size = new
-    return step, iterations
+@dataclass(frozen=True)
+class _FreeRows:
+    """The kernel matrix of some rows, on the vectors of sum zero."""
+
+    levels: Levels
+    rows: NDArray[np.int64]
+    share: ClassVar[float] = 1.0
+
+    @property
+    def size(self) -> int:
+        return self.levels.nnz
+
+    def product(self, p: Array, out: Array) -> float:
+        out[:] = self.levels.product_at(self.rows, p)
+        out -= out.mean()
+        return float(p @ out)
+
+    def scaling(self) -> tuple[Array, None]:
+        return np.ones(len(self.rows)), None
 
 
 # -- The problem of a working set: pairs of variables, in smaller sets where it is large ----------
