@@ -4,7 +4,7 @@
     version      1
     linsep       version of the library that wrote it
     estimator    name of the class, one of a fixed list
-    ...          what the class's ``to_model`` gives, see ``linear.py`` for linear models
+    ...          what the class's ``to_model`` gives, see models/model_file.py
 
 An estimator takes part with two hooks: ``to_model() -> dict`` of plain values and arrays, and the
 class method ``from_model(dict)``.
@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from linsep._version import __version__
 from linsep.errors import DataError, ModelError
-from linsep.formats.linear import _classes_in, _classes_out
 from linsep.kernels import Kernel, from_dict
 
 FORMAT, VERSION = "linsep-model", 1
@@ -306,6 +305,53 @@ def _from_list(values: Any, name: str) -> NDArray[Any]:
     return np.array(values, dtype=np.str_ if name == "str" else np.dtype(name))
 
 
+# -- Labels of classes, of the type that they had --------------------------------------------------
+
+
+_CLASS_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
+_CLASS_TYPES = {"bool": "?", "int": "i8", "float": "f8", "str": "U"}  # where nothing else is said
+_CLASS_DTYPES = {
+    "int": ("i1", "i2", "i4", "u1", "u2", "u4", "u8"), "float": ("f2", "f4"), "str": ("O",),
+}  # fmt: skip
+
+
+def classes_out(classes: NDArray[Any]) -> dict[str, Any]:
+    """Labels by their type and values; ModelError for types that JSON cannot tell."""
+    objects = classes.dtype == object and all(isinstance(c, str) for c in classes)
+    kind = "str" if objects else _CLASS_KINDS.get(classes.dtype.kind)
+    if kind is None:
+        raise ModelError(f"classes of type {classes.dtype} cannot be stored; use text or numbers.")
+    if kind == "float" and classes.dtype.itemsize > 8:
+        if not np.array_equal(classes.astype(float), classes):
+            raise ModelError(f"classes of type {classes.dtype} are no float64; use text.")
+        classes = classes.astype(float)
+    stored: dict[str, Any] = {"type": kind, "values": classes.tolist()}
+    if objects:
+        stored["values"] = [str(c) for c in classes]  # numpy's own text among them
+    exact = "O" if objects else classes.dtype.str[1:]
+    if exact in _CLASS_DTYPES.get(kind, ()):
+        stored["dtype"] = exact
+    return stored
+
+
+def classes_in(stored: Any) -> NDArray[Any]:
+    """The labels behind ``classes_out``."""
+    kinds = {"bool": bool, "int": int, "float": float, "str": str}
+    try:
+        name = stored["type"]
+        kind, values, exact = kinds[name], stored["values"], stored.get("dtype", _CLASS_TYPES[name])
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ModelError("classes has no known type and values") from error
+    if not isinstance(values, list) or not all(type(value) is kind for value in values):
+        raise ModelError(f"classes are not a list of {name}")
+    if exact not in (_CLASS_TYPES[name], *_CLASS_DTYPES.get(name, ())):
+        raise ModelError(f"classes of type {name} cannot have the dtype {exact!r:.20}")
+    try:
+        return np.array(values, dtype=exact)
+    except OverflowError as error:
+        raise ModelError(f"classes do not fit in the dtype {exact!r}") from error
+
+
 # -- scikit-learn's linear classifiers and scalers in model files: settings and numbers, no pickle
 #
 # Only the classes of the table below are ever made, whatever a file asks for. Their names carry
@@ -358,7 +404,7 @@ def foreign_to_model(model: Any) -> dict[str, Any]:
         "params": dict(model.get_params(deep=False)),
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(n) for n in names],
-        "classes": None if classes is None else _classes_out(np.asarray(classes)),
+        "classes": None if classes is None else classes_out(np.asarray(classes)),
         "arrays": {key: _dense(value) for key, value in arrays.items()},
     }
 
@@ -378,7 +424,7 @@ def foreign_from_model(name: str, fields: Mapping[str, Any]) -> Any:
             raise ModelError(f"{key} of {name} is no array of finite numbers for {d} features")
         setattr(model, key, array)
     if fields["classes"] is not None:
-        _give_classes(model, _classes_in(fields["classes"]))
+        _give_classes(model, classes_in(fields["classes"]))
     if fields.get("feature_names") is not None:
         model.feature_names_in_ = np.array(fields["feature_names"], dtype=object)
     return model

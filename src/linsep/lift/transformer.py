@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement
 from typing import Any, Protocol, Self
 
@@ -17,6 +17,7 @@ from linsep.core.validate import require_finite
 from linsep.errors import DataError, ModelError, SettingError
 from linsep.lift.polynomial import Monomial, NotPolynomialError, Polynomial, monomial_text
 from linsep.lift.syntax import FUNCTIONS, Expression, Powers, parse, run
+from linsep.models.model_file import FEATURES, NAMES, Field, Fields, Table, array
 
 Array = NDArray[Any]
 
@@ -190,13 +191,12 @@ class Lift(TransformerMixin, BaseEstimator):
     def to_model(self) -> dict[str, Any]:
         """Fields of the model file; see ``linsep.save``."""
         check_is_fitted(self)
-        return lift_to_model(self)
+        return LIFT.write(self)
 
     @classmethod
     def from_model(cls, fields: dict[str, Any]) -> Self:
         """The lift of a model file; see ``linsep.load``."""
-        lift = cls(text_of_model(fields))
-        restore(lift, fields)
+        lift: Self = LIFT.read(cls, fields)
         lift._compile()
         lift._name([0] * len(lift._parts))  # texts know how many outputs they make
         lift.n_features_out_ = len(lift._names_out)
@@ -430,43 +430,34 @@ def finder(names: Sequence[str] | None, n_columns: int) -> Callable[[str], int |
     return find
 
 
-# -- What a lift puts into a model file, and how it comes back ------------------------------------
+# -- Fields of a model file -----------------------------------------------------------------------
 
 
-def lift_to_model(lift: Any) -> dict[str, Any]:
-    """Fields of a fitted lift; functions are refused."""
+def _text(lift: Lift) -> str:
+    """The lift as one text; functions are refused."""
     items = lift.phi if isinstance(lift.phi, list | tuple) else [lift.phi]
     if not all(isinstance(item, str) for item in items):
         raise ModelError(
             "a lift made of functions cannot be saved, for a model file holds no code; write "
             "it as a text such as 'x1, x2, (x1 - x2)**2'."
         )
-    names = getattr(lift, "feature_names_in_", None)
-    return {
-        "phi": ", ".join(items),
-        "n_features": int(lift.n_features_in_),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "data_low": lift.data_low_,
-        "data_high": lift.data_high_,
-    }
+    return ", ".join(items)
 
 
-def text_of_model(fields: Mapping[str, Any]) -> str:
-    """The text of the lift."""
+def _settings(fields: Fields) -> dict[str, Any]:
     if not isinstance(fields["phi"], str):
         raise ModelError("phi is not a text")
-    return fields["phi"]
+    return {"phi": fields["phi"]}
 
 
-def restore(lift: Any, fields: Mapping[str, Any]) -> None:
-    """Set what fit learned."""
-    n, names = fields["n_features"], fields["feature_names"]
-    if type(n) is not int or n < 1 or (names is not None and len(names) != n):
-        raise ModelError(f"n_features is {n!r}, which does not fit the feature names")
-    lift.n_features_in_ = n
-    if names is not None:
-        lift.feature_names_in_ = np.array(names, dtype=object)
-    lift.data_low_ = np.asarray(fields["data_low"], dtype=np.float64)
-    lift.data_high_ = np.asarray(fields["data_high"], dtype=np.float64)
-    if lift.data_low_.shape != (n,) or lift.data_high_.shape != (n,):
-        raise ModelError(f"data_low and data_high are not ranges of {n} features")
+LIFT: Table[Any] = Table(
+    "data_low_",
+    (
+        Field("phi", _text),
+        FEATURES,
+        NAMES,
+        array("data_low", lambda lift: (lift.n_features_in_,)),
+        array("data_high", lambda lift: (lift.n_features_in_,)),
+    ),
+    _settings,
+)

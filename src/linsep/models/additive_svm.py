@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +19,6 @@ from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.errors import DataError, GapWarning, ModelError, SettingError
-from linsep.formats.linear import _classes_in, _classes_out
 from linsep.kernels import Additive
 from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
 from linsep.kernels.tiles import negative_entry
@@ -43,6 +41,24 @@ from linsep.models.fit import (
     warn,
 )
 from linsep.models.linear_svm import LinearSVM
+from linsep.models.model_file import (
+    CALIBRATION,
+    CLASSES,
+    FEATURES,
+    NAMES,
+    OF_A_RUN,
+    STATUS,
+    Field,
+    Fields,
+    Table,
+    array,
+    extra,
+    finite,
+    n_planes,
+    places,
+    settings,
+    stored,
+)
 from linsep.proofs.additive import additive_gap, belong, scores_and_errors, squared_lengths
 from linsep.proofs.gap import Gap
 from linsep.solvers.kernel.additive import AdditiveSMO
@@ -520,15 +536,9 @@ class AdditiveSVM(Classifier):
         words = [f"{f'x{k + 1}' if names is None else names[k]} {ranges[k]:.4g}" for k in order]
         return [f"  features    {', '.join(words)} (largest change of the score)"] if words else []
 
-    def to_model(self) -> dict[str, Any]:
-        """Fields of the model file; see ``linsep.save``."""
-        return self._calibration_out(additive_to_model(self))
-
     @classmethod
-    def from_model(cls, fields: dict[str, Any]) -> Self:
-        """The estimator of a model file; see ``linsep.load``."""
-        model: Self = additive_from_model(cls, fields)
-        return model._calibration_in(fields)
+    def _file(cls) -> Table[Any]:
+        return ADDITIVE
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -609,7 +619,7 @@ def rounding_of(problem: Problem, fitted: Fitted, C: float) -> float:
     return total
 
 
-# -- What an additive machine puts into a model file, and how it comes back -----------------------
+# -- Fields of a model file -----------------------------------------------------------------------
 
 
 _MORE = {
@@ -617,81 +627,43 @@ _MORE = {
         none, one_of("balanced"), Check(lambda v: isinstance(v, dict), "weights by class")
     )
 }
-_OF_A_RUN = ("callbacks", "verbose")
-_EXTRA = ("n_iter_", "n_updates_", "solver_used_", "preprocessing_", "_n_fitted", "_C_fitted")
 
 
-def additive_to_model(model: AdditiveSVM) -> dict[str, Any]:
-    """Fields of a fitted machine."""
-    if not hasattr(model, "function_"):
-        raise ModelError("AdditiveSVM is not fitted; call fit before saving it.")
-    params = {k: v for k, v in model.get_params(deep=False).items() if k not in _OF_A_RUN}
-    params["kernel"] = plain_kernel(model.kernel)
-    names = getattr(model, "feature_names_in_", None)
-    function = model.function_
-    return {
-        "params": params,
-        "classes": _classes_out(np.asarray(model.classes_)),
-        "n_features": int(model.n_features_in_),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "start": function.start,
-        "values": function.values,
-        "coef": function.coef,
-        "intercept": model.intercept_,
-        "support": model.support_,
-        "dual_coef": model.dual_coef_,
-        "status": {"name": model.status_.name, "sentence": model.status_.value},
-        "certificate": model.certificate_.to_dict(),
-        "extra": {key: getattr(model, key) for key in _EXTRA if hasattr(model, key)},
-    }
+def _params(model: AdditiveSVM) -> dict[str, Any]:
+    told: dict[str, Any] = settings(*OF_A_RUN).out(model)
+    return told | {"kernel": plain_kernel(model.kernel)}
 
 
-def additive_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
-    """Give a fitted machine of class ``cls``."""
-    model = cls(**fields["params"])
-    _refuse_settings(model)
-    model.classes_ = _classes_in(fields["classes"])
-    d, K = fields["n_features"], len(model.classes_)
-    if type(d) is not int or d < 1 or K < 2:
-        raise ModelError(f"n_features is {d!r} and there are {K} classes")
-    m = 1 if K == 2 else K
-    model.n_features_in_ = d
-    model.function_ = _read_function(fields, power_of(model.kernel), d, m)
-    model.intercept_ = _numbers(fields, "intercept", (m,))
-    support = np.asarray(fields["support"])
-    if support.ndim != 1 or support.dtype.kind not in "iu" or (support < 0).any():
-        raise ModelError("support is not a list of row numbers")
-    model.support_ = support.astype(np.int64)
-    model.dual_coef_ = _numbers(fields, "dual_coef", (m, len(support)))
-    names = fields.get("feature_names")
-    if names is not None:
-        if len(names) != d:
-            raise ModelError(f"feature_names has {len(names)} names for {d} features")
-        model.feature_names_in_ = np.array(names, dtype=object)
-    for key, value in (fields.get("extra") or {}).items():
-        if key not in _EXTRA:
-            raise ModelError(f"extra has the unknown entry {key!r}")
-        setattr(model, key, value)
-    _check_extra(model)
-    try:
-        model.status_ = Status[fields["status"]["name"]]
-    except KeyError as error:
-        raise ModelError(f"status {error} is not known") from error
-    model.certificate_ = Gap.from_dict(fields["certificate"])
-    return model
-
-
-def _refuse_settings(model: AdditiveSVM) -> None:
+def _check_params(model: AdditiveSVM, fields: Fields) -> None:
     """Parameters that fit would refuse are refused here."""
     try:
-        check_params(
-            model, model._common_checks | model._checks | model._calibration_check() | _MORE
-        )
+        checks = model._common_checks | model._checks | model._calibration_check()
+        check_params(model, checks | _MORE)
     except SettingError as error:
         raise ModelError(f"params: {error}") from error
 
 
-def _check_extra(model: AdditiveSVM) -> None:
+def _read_function(model: AdditiveSVM, fields: Fields) -> None:
+    """From start, values and coef."""
+    d = model.n_features_in_
+    values = np.asarray(fields["values"], dtype=np.float64)
+    start = np.asarray(fields["start"])
+    wrong = start.shape != (d + 1,) or start.dtype.kind not in "iu" or (np.diff(start) < 0).any()
+    if wrong or start[0] != 0 or values.shape != (int(start[-1]),):
+        raise ModelError(f"start does not cut {values.size} values into {d} features")
+    rising = np.diff(values) > 0
+    edges = start[1:-1]
+    rising[edges[(edges > 0) & (edges < len(values))] - 1] = True
+    if not (np.isfinite(values).all() and (values > 0).all() and rising.all()):
+        raise ModelError("values are not positive numbers in rising order")
+    coef = finite(fields, "coef", (len(values), n_planes(model)))
+    power = power_of(model.kernel)
+    model.function_ = AdditiveFunction(power, start.astype(np.int64), values, coef)
+
+
+def _check_extra(model: AdditiveSVM, fields: Fields) -> None:
+    if extra_of_additive.back is not None:
+        extra_of_additive.back(model, fields)
     for name in ("n_iter_", "n_updates_", "_n_fitted"):
         value = getattr(model, name, 0)
         if type(value) is not int or value < 0:
@@ -703,23 +675,25 @@ def _check_extra(model: AdditiveSVM) -> None:
         raise ModelError(f"_C_fitted is {model._C_fitted!r}, not a number > 0")
 
 
-def _read_function(fields: Mapping[str, Any], power: float, d: int, m: int) -> AdditiveFunction:
-    values = np.asarray(fields["values"], dtype=np.float64)
-    start = np.asarray(fields["start"])
-    wrong = start.shape != (d + 1,) or start.dtype.kind not in "iu" or (np.diff(start) < 0).any()
-    if wrong or start[0] != 0 or values.shape != (int(start[-1]),):
-        raise ModelError(f"start does not cut {values.size} values into {d} features")
-    rising = np.diff(values) > 0
-    edges = start[1:-1]
-    rising[edges[(edges > 0) & (edges < len(values))] - 1] = True
-    if not (np.isfinite(values).all() and (values > 0).all() and rising.all()):
-        raise ModelError("values are not positive numbers in rising order")
-    coef = _numbers(fields, "coef", (len(values), m))
-    return AdditiveFunction(power, start.astype(np.int64), values, coef)
-
-
-def _numbers(fields: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Any:
-    array = np.ascontiguousarray(fields[name], dtype=np.float64)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise ModelError(f"{name} is not an array of finite numbers of shape {shape}")
-    return array
+extra_of_additive = extra(
+    "n_iter_", "n_updates_", "solver_used_", "preprocessing_", "_n_fitted", "_C_fitted"
+)
+ADDITIVE: Table[AdditiveSVM] = Table(
+    "function_",
+    (
+        Field("params", _params, _check_params),
+        CLASSES,
+        FEATURES,
+        NAMES,
+        Field("start", lambda model: model.function_.start, _read_function),
+        Field("values", lambda model: model.function_.values),
+        Field("coef", lambda model: model.function_.coef),
+        array("intercept", lambda model: (n_planes(model),)),
+        places("support"),
+        array("dual_coef", lambda model: (n_planes(model), len(model.support_))),
+        STATUS,
+        stored("certificate", Gap.from_dict),
+        replace(extra_of_additive, back=_check_extra),
+        CALIBRATION,
+    ),
+)

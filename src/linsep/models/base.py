@@ -24,7 +24,6 @@ from linsep.core.protocol import Solver
 from linsep.core.status import Status
 from linsep.core.words import count
 from linsep.errors import DataError, NotSeparatedWarning
-from linsep.formats.linear import linear_from_model, linear_to_model
 from linsep.models.calibration import Calibrated
 from linsep.models.fit import (
     Answer,
@@ -42,6 +41,7 @@ from linsep.models.fit import (
     warn,
     with_callbacks,
 )
+from linsep.models.model_file import LINEAR, Table
 from linsep.proofs.certificate import Certificate, judge
 from linsep.separating.verdict import decide
 
@@ -205,6 +205,21 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """Scores that are good enough to predict: the classes are those of ``_scores``."""
         return self._scores(X)
 
+    @classmethod
+    def _file(cls) -> Table[Any]:
+        """The fields of its model file."""
+        return LINEAR
+
+    def to_model(self) -> dict[str, Any]:
+        """Fields of the model file; see ``linsep.save``."""
+        return self._file().write(self)
+
+    @classmethod
+    def from_model(cls, fields: dict[str, Any]) -> Self:
+        """The estimator of a model file; see ``linsep.load``."""
+        model: Self = cls._file().read(cls, fields)
+        return model
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -301,18 +316,6 @@ class LinearClassifier(Classifier):
 
         check_is_fitted(self)
         return summary(self)
-
-    # -- model files ------------------------------------------------------------------------
-
-    def to_model(self) -> dict[str, Any]:
-        """Fields of the model file; see ``linsep.save``."""
-        return self._calibration_out(linear_to_model(self))
-
-    @classmethod
-    def from_model(cls, fields: dict[str, Any]) -> Self:
-        """The estimator of a model file; see ``linsep.load``."""
-        model: Self = linear_from_model(cls, fields)
-        return model._calibration_in(fields)
 
 
 def refuse_overflow(problem: Problem) -> None:

@@ -190,22 +190,6 @@ class Calibrated:
     def _calibration_seed(self) -> int:
         return self._seed() if hasattr(self, "random_state") else 0  # type: ignore[attr-defined]
 
-    def _calibration_out(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Fields of a model file with the calibration."""
-        cv = fields["params"].get("calibrate_cv")
-        if cv is not None and not isinstance(cv, Integral):  # how rows were held out is no number
-            fields["params"] = {k: v for k, v in fields["params"].items() if k != "calibrate_cv"}
-        if hasattr(self, "calibration_"):
-            fields["calibration"] = self.calibration_.to_dict()
-        return fields
-
-    def _calibration_in(self, fields: dict[str, Any]) -> Self:
-        """The calibration of a model file."""
-        stored = fields.get("calibration")
-        if stored is not None:
-            self.calibration_ = Calibration.from_dict(stored, len(self.classes_))
-        return self
-
 
 def _part(X: Any, rows: NDArray[np.intp], train: NDArray[np.intp], model: Any) -> Any:
     """Some rows; of a Gram matrix with the columns of those trained on."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,11 +18,23 @@ from linsep.core.labels import plain_labels
 from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
-from linsep.core.status import Status
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, DegenerateWarning, LabelError, ModelError
-from linsep.formats.linear import _classes_in, _classes_out
 from linsep.models.fit import Check, check_params, either, none, number, one_of, read_problem, warn
+from linsep.models.model_file import (
+    CLASSES,
+    FEATURES,
+    NAMES,
+    STATUS,
+    Field,
+    Fields,
+    Table,
+    array,
+    extra,
+    places,
+    settings,
+    stored,
+)
 from linsep.models.summary import rule_text
 from linsep.proofs.certificate import judge
 from linsep.proofs.gaussian import GaussianCertificate, Whitener, judge_gaussian, whitener
@@ -423,12 +434,13 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     def to_model(self) -> dict[str, Any]:
         """Fields of the model file; see ``linsep.save``."""
-        return gaussian_to_model(self)
+        return GAUSSIAN.write(self)
 
     @classmethod
     def from_model(cls, fields: dict[str, Any]) -> Self:
         """The estimator of a model file; see ``linsep.load``."""
-        return gaussian_from_model(cls, fields)  # type: ignore[no-any-return]
+        model: Self = GAUSSIAN.read(cls, fields)
+        return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -735,87 +747,49 @@ class Densities:
         return Quadratic(A, b, c)
 
 
-# -- What a Gaussian classifier puts into a model file, and how it comes back ---------------------
+# -- Fields of a model file -----------------------------------------------------------------------
 
 
-_EXTRA = ("n_iter_", "n_updates_", "solver_used_", "preprocessing_")
-
-
-def gaussian_to_model(model: GaussianClassifier) -> dict[str, Any]:
-    """Fields of a fitted classifier."""
-    if not hasattr(model, "means_"):
-        raise ModelError("GaussianClassifier is not fitted; call fit before saving it.")
-    names = getattr(model, "feature_names_in_", None)
-    return {
-        "params": model.get_params(deep=False),
-        "classes": _classes_out(np.asarray(model.classes_)),
-        "n_features": int(model.n_features_in_),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "priors": model.priors_,
-        "means": model.means_,
-        "covariance": model.covariance_,
-        "ridge": model.ridge_,
-        "ignored": model.ignored_.astype(np.int64),
-        "degenerate": model.degenerate_,
-        "status": {"name": model.status_.name, "sentence": model.status_.value},
-        "certificate": model.certificate_.to_dict(),
-        "extra": {key: getattr(model, key) for key in _EXTRA if hasattr(model, key)},
-    }
-
-
-def gaussian_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
-    """Give a fitted classifier of class ``cls``."""
-    model = cls(**fields["params"])
-    model.classes_ = _classes_in(fields["classes"])
-    K, d = len(model.classes_), fields["n_features"]
-    if type(d) is not int or K < 2:
-        raise ModelError(f"n_features is {d!r} and there are {K} classes")
+def _shape(model: GaussianClassifier) -> tuple[int, ...]:
+    """Of the covariances."""
+    K, d = len(model.classes_), model.n_features_in_
     shapes = {"full": (K, d, d), "shared": (d, d), "diagonal": (K, d), "shared-diagonal": (d,)}
     if model.covariance not in shapes:
         raise ModelError(f"covariance is {model.covariance!r}, which is no structure")
-    shape = shapes[model.covariance]
-    model.n_features_in_ = d
-    for name, wanted in (
-        ("priors", (K,)),
-        ("means", (K, d)),
-        ("covariance", shape),
-        ("ridge", (d,)),
-    ):
-        array = np.asarray(fields[name], dtype=np.float64)
-        if array.shape != wanted:
-            raise ModelError(f"{name} has shape {array.shape} where {wanted} is needed")
-        if not np.isfinite(array).all():
-            raise ModelError(f"{name} holds a number that is not finite")
-        setattr(model, f"{name}_", array)
-    ignored = np.asarray(fields["ignored"])
-    if ignored.ndim != 1 or (ignored.size and not (0 <= ignored.min() <= ignored.max() < d)):
-        raise ModelError(f"ignored names columns outside 0 ... {d - 1}")
-    model.ignored_ = ignored.astype(np.intp)
-    model.degenerate_ = str(fields["degenerate"])
+    return shapes[model.covariance]
+
+
+def _read_rest(model: GaussianClassifier, fields: Fields) -> None:
+    """The last of the numbers, and the rule of all of them."""
+    if (model.ignored_ >= model.n_features_in_).any():
+        raise ModelError(f"ignored names columns outside 0 ... {model.n_features_in_ - 1}")
     if not (model.priors_ > 0).all():
         raise ModelError("priors are not all above 0")
+    model.degenerate_ = str(fields["degenerate"])
     try:
         model._set_rule()
     except np.linalg.LinAlgError as error:
         raise ModelError("covariance is not positive definite") from error
-    if fields.get("feature_names") is not None:
-        if len(fields["feature_names"]) != d:
-            raise ModelError(f"feature_names has {len(fields['feature_names'])} names, not {d}")
-        model.feature_names_in_ = np.array(fields["feature_names"], dtype=object)
-    _restore_words(model, fields)
-    return model
 
 
-def _restore_words(model: GaussianClassifier, fields: Mapping[str, Any]) -> None:
-    for key, value in (fields.get("extra") or {}).items():
-        if key not in _EXTRA:
-            raise ModelError(f"extra has the unknown entry {key!r}")
-        setattr(model, key, value)
-    try:
-        model.status_ = Status[fields["status"]["name"]]
-    except KeyError as error:
-        raise ModelError(f"status {error} is not known") from error
-    model.certificate_ = GaussianCertificate.from_dict(fields["certificate"])
+GAUSSIAN: Table[Any] = Table(
+    "means_",
+    (
+        settings(),
+        CLASSES,
+        FEATURES,
+        NAMES,
+        array("priors", lambda model: (len(model.classes_),)),
+        array("means", lambda model: (len(model.classes_), model.n_features_in_)),
+        array("covariance", _shape),
+        array("ridge", lambda model: (model.n_features_in_,)),
+        places("ignored", np.intp),
+        Field("degenerate", lambda model: model.degenerate_, _read_rest),
+        STATUS,
+        stored("certificate", GaussianCertificate.from_dict),
+        extra("n_iter_", "n_updates_", "solver_used_", "preprocessing_"),
+    ),
+)
 
 
 # -- A fitted Gaussian classifier in words --------------------------------------------------------

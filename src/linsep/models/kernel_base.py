@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.problem import Problem
-from linsep.core.status import Status
 from linsep.errors import DataError, ModelError, SettingError
-from linsep.formats.linear import _classes_in, _classes_out
 from linsep.kernels import Kernel, as_kernel, from_dict
 from linsep.kernels.rows import Rows
 from linsep.kernels.spec import is_given, is_nonnegative
@@ -21,6 +19,22 @@ from linsep.kernels.sums import short_rows, weighted_sums
 from linsep.models.base import Classifier
 from linsep.models.fit import read_problem
 from linsep.models.kernel_proof import sure_winners
+from linsep.models.model_file import (
+    CALIBRATION,
+    CLASSES,
+    FEATURES,
+    NAMES,
+    OF_A_RUN,
+    STATUS,
+    Field,
+    Fields,
+    Table,
+    array,
+    extra,
+    places,
+    settings,
+    stored,
+)
 from linsep.proofs.kernel import WORTH, KernelGap, single_sums
 
 _SHORT = ("gamma", "sigma", "degree", "coef0")
@@ -90,6 +104,12 @@ class KernelClassifier(Classifier):
             )
         kernel = as_kernel(self.kernel, warn=False)
         return kernel.set_params(**{kernel.renamed.get(k, k): v for k, v in given.items()})
+
+    def _n_machines(self) -> int:
+        raise NotImplementedError
+
+    def _n_rows_of_dual(self) -> int:
+        raise NotImplementedError
 
     # -- after it ---------------------------------------------------------------------------
 
@@ -201,50 +221,41 @@ def _rows(kernel: Any, matrix: Any, dtype: Any, like: Rows | None = None) -> Row
     return rows
 
 
-# -- What a classifier with a kernel puts into a model file, and how it comes back ----------------
+# -- Fields of a model file: support vectors, coefficients, the kernel by its numbers --------------
 
 
-_OF_A_RUN = ("callbacks", "verbose", "kernel")
-_EXTRA = ("n_iter_", "n_updates_", "solver_used_", "preprocessing_", "conflict_", "errors_")
+def kernel_table(*more: Field[Any]) -> Table[Any]:
+    """The fields of classifiers with a kernel, and more of them."""
+    fields: tuple[Field[Any], ...] = (
+        settings(*OF_A_RUN, "kernel"),
+        Field("kernel_given", _kernel_given),
+        Field("kernel", lambda model: model.kernel_.to_dict(), _read_kernel),
+        CLASSES,
+        FEATURES,
+        NAMES,
+        places("support"),
+        replace(places("n_support", np.int32), back=_read_counts),
+        Field("support_vectors", _vectors_out, _read_vectors),
+        array("dual_coef", lambda model: (model._n_rows_of_dual(), len(model.support_))),
+        array("intercept", lambda model: (model._n_machines(),)),
+        STATUS,
+        stored("certificate", KernelGap.from_dict),
+        extra("n_iter_", "n_updates_", "solver_used_", "preprocessing_", "conflict_", "errors_"),
+        *more,
+        CALIBRATION,
+    )
+    return Table("dual_coef_", fields, _settings)
 
 
-def kernel_to_model(model: Any) -> dict[str, Any]:
-    """Fields of a fitted classifier: support vectors, coefficients, the kernel by its numbers."""
-    if not hasattr(model, "dual_coef_"):
-        raise ModelError(f"{type(model).__name__} is not fitted; call fit before saving it.")
-    names = getattr(model, "feature_names_in_", None)
-    vectors = model.support_vectors_
-    if scipy.sparse.issparse(vectors):
-        stored: Any = {
-            "data": vectors.data,
-            "indices": vectors.indices.astype(np.int64),
-            "indptr": vectors.indptr.astype(np.int64),
-            "shape": [int(k) for k in vectors.shape],
-        }
-    else:
-        stored = np.asarray(vectors)
-    params = model.get_params(deep=False)
-    kernel = params["kernel"]
-    certificate: Any = model.certificate_
-    return {
-        "params": {key: value for key, value in params.items() if key not in _OF_A_RUN},
-        "kernel_given": kernel.to_dict() if isinstance(kernel, Kernel) else _name(kernel),
-        "kernel": model.kernel_.to_dict(),
-        "classes": _classes_out(np.asarray(model.classes_)),
-        "n_features": int(model.n_features_in_),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "support": np.asarray(model.support_, dtype=np.int64),
-        "n_support": np.asarray(model.n_support_, dtype=np.int64),
-        "support_vectors": stored,
-        "dual_coef": model.dual_coef_,
-        "intercept": model.intercept_,
-        "status": {"name": model.status_.name, "sentence": model.status_.value},
-        "certificate": certificate.to_dict() if certificate is not None else None,
-        "extra": {key: getattr(model, key) for key in _EXTRA if hasattr(model, key)},
-    }
+def _settings(fields: Fields) -> dict[str, Any]:
+    given = fields["kernel_given"]
+    return {**fields["params"], "kernel": from_dict(given) if isinstance(given, dict) else given}
 
 
-def _name(kernel: Any) -> str:
+def _kernel_given(model: KernelClassifier) -> Any:
+    kernel = model.kernel
+    if isinstance(kernel, Kernel):
+        return kernel.to_dict()
     if not isinstance(kernel, str):
         raise ModelError(
             f"kernel is {kernel!r:.60}, a function, which a model file cannot hold; use a kernel "
@@ -253,57 +264,41 @@ def _name(kernel: Any) -> str:
     return kernel
 
 
-def kernel_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
-    """Give a fitted classifier of class ``cls``."""
-    given = fields["kernel_given"]
-    kernel = from_dict(given) if isinstance(given, dict) else given
-    model = cls(**fields["params"], kernel=kernel)
+def _read_kernel(model: KernelClassifier, fields: Fields) -> None:
     model._kernel = model.kernel_ = from_dict(fields["kernel"])
-    model.classes_ = _classes_in(fields["classes"])
-    model.n_features_in_ = fields["n_features"]
-    if type(model.n_features_in_) is not int or len(model.classes_) < 2:
-        raise ModelError(f"n_features is {model.n_features_in_!r}")
-    _numbers(model, fields)
-    if fields.get("feature_names") is not None:
-        if len(fields["feature_names"]) != model.n_features_in_:
-            raise ModelError("feature_names has another length than n_features")
-        model.feature_names_in_ = np.array(fields["feature_names"], dtype=object)
-    for key, value in (fields.get("extra") or {}).items():
-        if key not in _EXTRA:
-            raise ModelError(f"extra has the unknown entry {key!r}")
-        setattr(model, key, value)
-    try:
-        model.status_ = Status[fields["status"]["name"]]
-    except KeyError as error:
-        raise ModelError(f"status {error} is not known") from error
-    model.certificate_ = cls._certificate_class().from_dict(fields["certificate"])
-    return model
 
 
-def _numbers(model: Any, fields: Mapping[str, Any]) -> None:
-    """Arrays of fitting shapes, all of them finite."""
-    support = np.asarray(fields["support"], dtype=np.int64)
-    dual = np.asarray(fields["dual_coef"], dtype=np.float64)
+def _read_counts(model: KernelClassifier, fields: Fields) -> None:
     counts = np.asarray(fields["n_support"], dtype=np.int32)
-    intercept = np.asarray(fields["intercept"], dtype=np.float64)
-    stored = fields["support_vectors"]
-    if isinstance(stored, dict):
-        parts = (stored["data"], stored["indices"], stored["indptr"])
-        vectors: Any = scipy.sparse.csr_array(parts, shape=tuple(stored["shape"]))
-        finite = np.isfinite(vectors.data).all()
+    vectors, K = len(model.support_), len(model.classes_)
+    if counts.shape != (K,) or counts.sum() != vectors:
+        raise ModelError(f"n_support does not share out {vectors} support vectors to {K} classes")
+    model.n_support_ = counts
+
+
+def _vectors_out(model: KernelClassifier) -> Any:
+    vectors = model.support_vectors_
+    if not scipy.sparse.issparse(vectors):
+        return np.asarray(vectors)
+    return {
+        "data": vectors.data,
+        "indices": vectors.indices.astype(np.int64),
+        "indptr": vectors.indptr.astype(np.int64),
+        "shape": [int(k) for k in vectors.shape],
+    }
+
+
+def _read_vectors(model: KernelClassifier, fields: Fields) -> None:
+    told = fields["support_vectors"]
+    if isinstance(told, dict):
+        parts = (told["data"], told["indices"], told["indptr"])
+        vectors: Any = scipy.sparse.csr_array(parts, shape=tuple(told["shape"]))
+        numbers = vectors.data
     else:
-        vectors = np.asarray(stored)
-        finite = np.isfinite(vectors).all()
-    wide = (len(support), model.n_features_in_)
+        vectors = numbers = np.asarray(told)
+    wide = (len(model.support_), model.n_features_in_)
     if not model._precomputed and vectors.shape != wide:
         raise ModelError(f"support_vectors has shape {vectors.shape} where {wide} is needed")
-    if dual.ndim != 2 or dual.shape[1] != len(support) or counts.sum() != len(support):
-        raise ModelError(f"dual_coef has shape {dual.shape} for {len(support)} support vectors")
-    if len(counts) != len(model.classes_) or dual.shape[0] != model._n_rows_of_dual():
-        raise ModelError(f"dual_coef has {dual.shape[0]} rows for {len(model.classes_)} classes")
-    if intercept.shape != (model._n_machines(),):
-        raise ModelError(f"intercept has shape {intercept.shape}")
-    if not (finite and np.isfinite(dual).all() and np.isfinite(intercept).all()):
-        raise ModelError("an array holds a number that is not finite")
-    model.support_, model.dual_coef_, model.n_support_ = support, dual, counts
-    model.support_vectors_, model.intercept_ = vectors, intercept
+    if not np.isfinite(numbers).all():
+        raise ModelError("support_vectors holds a number that is not finite")
+    model.support_vectors_ = vectors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from linsep.core.words import count, misplaced
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.kernels.blocks import KernelValues
 from linsep.models.fit import Answer, Check, Run, number, one_of, warn
-from linsep.models.kernel_base import KernelClassifier, kernel_from_model, kernel_to_model
+from linsep.models.kernel_base import KernelClassifier, kernel_table
 from linsep.models.kernel_proof import places_of, problem_for
+from linsep.models.model_file import Table
 from linsep.proofs.kernel import KernelGap, criterion
 from linsep.solvers.one_vs_rest import OneVsRest
 from linsep.solvers.perceptron.kernel import KernelMistakes, kernel_rows
@@ -262,25 +263,15 @@ class KernelPerceptron(KernelClassifier):
             lines.append(f"  margin      {gap.margin:.6g} in the feature space (one side)")
         return "\n".join(lines)
 
-    def to_model(self) -> dict[str, Any]:
-        """Fields of the model file; see ``linsep.save``."""
-        return self._calibration_out(kernel_to_model(self))
-
     @classmethod
-    def from_model(cls, fields: dict[str, Any]) -> Self:
-        """The estimator of a model file; see ``linsep.load``."""
-        model: Self = kernel_from_model(cls, fields)
-        return model._calibration_in(fields)
+    def _file(cls) -> Table[Any]:
+        return kernel_table()
 
     def _n_machines(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
     def _n_rows_of_dual(self) -> int:
         return self._n_machines()
-
-    @staticmethod
-    def _certificate_class() -> type[KernelGap]:
-        return KernelGap
 
 
 def _counts_of(problem: Problem, witness: Any) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ from linsep.kernels.blocks import Duels, duels_of
 from linsep.models.fit import Answer, Check, Run, boolean, number, one_of, warn
 from linsep.models.kernel_base import (
     KernelClassifier,
-    kernel_from_model,
-    kernel_to_model,
+    kernel_table,
     sure_sums,
 )
 from linsep.models.kernel_proof import (
@@ -40,6 +39,7 @@ from linsep.models.kernel_proof import (
     widen_pairs,
     words_of,
 )
+from linsep.models.model_file import Field, Fields, Table
 from linsep.proofs.kernel import KernelGap
 from linsep.proofs.overlap import Overlap
 from linsep.solvers.kernel.overlap import find_overlap
@@ -427,25 +427,21 @@ class KernelSVM(KernelClassifier):
     def _n_rows_of_dual(self) -> int:
         return len(self.classes_) - 1
 
-    @staticmethod
-    def _certificate_class() -> type[KernelGap]:
-        return KernelGap
-
-    def to_model(self) -> dict[str, Any]:
-        """Fields of the model file; see ``linsep.save``."""
-        overlap = getattr(self, "overlap_", None)
-        fields = kernel_to_model(self) | {"overlap": overlap and overlap.to_dict()}
-        return self._calibration_out(fields)
-
     @classmethod
-    def from_model(cls, fields: dict[str, Any]) -> Self:
-        """The estimator of a model file; see ``linsep.load``."""
-        model: Self = kernel_from_model(cls, fields)
-        told = fields.get("overlap")
-        model.overlap_ = None if told is None else Overlap.from_dict(told)
-        equal = getattr(model, "conflict_", None) is not None and model.overlap_ is not None
-        model.conflict_ = model.overlap_.rows if equal and model.overlap_ is not None else None
-        return model._calibration_in(fields)
+    def _file(cls) -> Table[Any]:
+        return kernel_table(Field("overlap", _overlap_out, _read_overlap))
+
+
+def _overlap_out(model: KernelSVM) -> dict[str, Any] | None:
+    overlap = getattr(model, "overlap_", None)
+    return None if overlap is None else overlap.to_dict()
+
+
+def _read_overlap(model: KernelSVM, fields: Fields) -> None:
+    told = fields.get("overlap")
+    model.overlap_ = overlap = None if told is None else Overlap.from_dict(told)
+    equal = getattr(model, "conflict_", None) is not None and overlap is not None
+    model.conflict_ = overlap.rows if equal and overlap is not None else None
 
 
 # -- Warnings and a fitted kernel machine in words ------------------------------------------------

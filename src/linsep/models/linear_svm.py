@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from linsep.models.fit import (
     threads_of,
     warn,
 )
+from linsep.models.model_file import LINEAR, Table, stored
 from linsep.models.summary import rule_text
 from linsep.models.svm_choice import (
     SOLVERS,
@@ -550,18 +551,9 @@ class LinearSVM(LinearClassifier):
         check_is_fitted(self)
         return svm_summary(self)
 
-    def to_model(self) -> dict[str, Any]:
-        """Fields of the model file; see ``linsep.save``."""
-        proof = getattr(self, "proof_", None)
-        return super().to_model() | ({} if proof is None else {"proof": proof.to_dict()})
-
     @classmethod
-    def from_model(cls, fields: dict[str, Any]) -> Self:
-        """The estimator of a model file; see ``linsep.load``."""
-        model = super().from_model(fields)
-        if fields.get("proof") is not None:
-            model.proof_ = Proof.from_dict(fields["proof"])
-        return model
+    def _file(cls) -> Table[Any]:
+        return LINEAR.and_also(stored("proof", Proof.from_dict, sparing=True))
 
 
 def _is(solver: Solver[Any], kind: type) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,9 +15,19 @@ from linsep.core.labels import as_labels
 from linsep.core.status import Status
 from linsep.core.validate import as_weights
 from linsep.errors import DataError, LabelError, ModelError
-from linsep.formats.linear import _classes_in, _classes_out, certificate_of
 from linsep.models.calibration import Calibrated
 from linsep.models.fit import Check, check_params, either, jobs, none, number, read_labels
+from linsep.models.model_file import (
+    CALIBRATION,
+    CLASSES,
+    FEATURES,
+    NAMES,
+    Field,
+    Fields,
+    Table,
+    certificate_of,
+    settings,
+)
 from linsep.multiclass.certificates import Runs, put_together, renumbered, worst
 from linsep.multiclass.machines import (
     certified,
@@ -67,14 +77,6 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         from linsep.models.linear_svm import LinearSVM
 
         return LinearSVM()
-
-    def _more_to_model(self) -> dict[str, Any]:
-        """Fields of the model file beyond the machines."""
-        return {}
-
-    def _more_from_model(self, fields: dict[str, Any]) -> None:
-        """Take these fields back and check that the machines fit the classes."""
-        raise NotImplementedError
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores; the largest is the class predicted."""
@@ -225,15 +227,20 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
 
     # -- model files ------------------------------------------------------------------------
 
+    @classmethod
+    def _file(cls) -> Table[Any]:
+        """The fields of its model file; they check that the machines fit the classes."""
+        raise NotImplementedError
+
     def to_model(self) -> dict[str, Any]:
         """Fields of the model file; see ``linsep.save``."""
-        return self._calibration_out(machines_to_model(self))
+        return self._file().write(self)
 
     @classmethod
     def from_model(cls, fields: dict[str, Any]) -> Self:
         """The estimator of a model file; see ``linsep.load``."""
-        model: Self = machines_from_model(cls, fields)
-        return model._calibration_in(fields)
+        model: Self = cls._file().read(cls, fields)
+        return model
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import get_tags
@@ -258,61 +265,63 @@ def _is_numbers(X: Any) -> bool:
         return False
 
 
-# -- Schemes for many classes in model files: the settings and every fitted machine ---------------
+# -- Fields of a model file: the settings and every fitted machine ---------------------------------
 
 
-def machines_to_model(model: Any) -> dict[str, Any]:
-    """Fields of a fitted scheme; the machines are models inside the model."""
-    name = type(model).__name__
-    if not hasattr(model, "estimators_"):
-        raise ModelError(f"{name} is not fitted; call fit before saving it.")
-    params = model.get_params(deep=False)
-    names = getattr(model, "feature_names_in_", None)
-    return {
-        "params": {key: value for key, value in params.items() if key != "estimator"},
-        "default_estimator": model.estimator is None,
-        "certificates": [_certificate_out(c) for c in model.certificates_],
-        "classes": _classes_out(np.asarray(model.classes_)),
-        "n_features": int(model.n_features_in_),
-        "feature_names": None if names is None else [str(n) for n in names],
-        "machines": list(model.estimators_),
-        "solver_used": str(model.solver_used_),
-        **model._more_to_model(),
-    }
+def scheme_table(
+    wanted: Callable[[Any], int], of: str = "classes", *more: Field[Any]
+) -> Table[Any]:
+    """The fields of a scheme with so many machines, and more of them."""
+
+    def read(model: ManyClasses, fields: Fields) -> None:
+        _read_machines(model, fields)
+        there, many = len(model.estimators_), wanted(model)
+        if there != many:
+            raise ModelError(f"there are {there} machines for {many} {of}")
+
+    fields: tuple[Field[Any], ...] = (
+        settings("estimator"),
+        Field("default_estimator", lambda model: model.estimator is None),
+        Field("certificates", lambda model: [_told(c) for c in model.certificates_]),
+        CLASSES,
+        FEATURES,
+        NAMES,
+        Field("machines", lambda model: list(model.estimators_), read),
+        Field("solver_used", lambda model: str(model.solver_used_), _read_reason),
+        *more,
+        CALIBRATION,
+    )
+    return Table("estimators_", fields, _settings)
 
 
-def _certificate_out(certificate: Any) -> dict[str, Any] | None:
+def _settings(fields: Fields) -> dict[str, Any]:
+    """The learner is that of the machines, if it is not the default."""
+    machines = fields["machines"]
+    known = isinstance(machines, list) and machines
+    if not known or not all(hasattr(m, "predict") for m in machines):
+        raise ModelError("machines is not a list of models")
+    trained = [machine for machine in machines if not getattr(machine, "untrained", False)]
+    inner = None if fields["default_estimator"] or not trained else clone(trained[0])
+    return {"estimator": inner, **fields["params"]}
+
+
+def _told(certificate: Any) -> dict[str, Any] | None:
     """Numbers of the kinds that are read again; other machines keep their own."""
     known = isinstance(certificate, Certificate | Gap | Squares)
     return certificate.to_dict() if known else None
 
 
-def machines_from_model(cls: Any, fields: Mapping[str, Any]) -> Any:
-    """The scheme of a model file."""
-    machines, classes = fields["machines"], _classes_in(fields["classes"])
-    if not isinstance(machines, list) or not all(hasattr(m, "predict") for m in machines):
-        raise ModelError("machines is not a list of models")
-    if not machines or len(classes) < 2:
-        raise ModelError(f"there are {len(machines)} machines for {len(classes)} classes")
-    trained = [machine for machine in machines if not getattr(machine, "untrained", False)]
-    inner = None if fields["default_estimator"] or not trained else clone(trained[0])
-    model = cls(inner, **fields["params"])
-    model._ended = next((m.status_ for m in machines if m not in trained), None)
-    model.classes_ = classes
-    model.n_features_in_ = fields["n_features"]
-    if type(model.n_features_in_) is not int:
-        raise ModelError(f"n_features is {model.n_features_in_!r:.40}")
-    names = fields.get("feature_names")
-    if names is not None:
-        if len(names) != model.n_features_in_:
-            raise ModelError(f"feature_names has {len(names)} names")
-        model.feature_names_in_ = np.array(names, dtype=object)
+def _read_machines(model: ManyClasses, fields: Fields) -> None:
+    machines = fields["machines"]
+    left_out = [m for m in machines if getattr(m, "untrained", False)]
+    model._ended = left_out[0].status_ if left_out else None
     own = [getattr(last_step(machine), "certificate_", None) for machine in machines]
     told = fields.get("certificates", [None] * len(machines))
     if not isinstance(told, list) or len(told) != len(machines):
         raise ModelError("certificates is not a list with one entry for each machine")
     found = [mine if c is None else certificate_of(c) for c, mine in zip(told, own)]
     model._keep(list(zip(machines, found)))
+
+
+def _read_reason(model: ManyClasses, fields: Fields) -> None:
     model.solver_used_ = str(fields["solver_used"])
-    model._more_from_model(fields)
-    return model

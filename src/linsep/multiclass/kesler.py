@@ -14,11 +14,12 @@ from linsep.core.labels import as_labels
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.validate import as_matrix, require_finite
-from linsep.errors import CapabilityError, ModelError
+from linsep.errors import CapabilityError
 from linsep.models.fit import Check, boolean
 from linsep.models.kozinec import Kozinec
+from linsep.models.model_file import Field, Fields, Table, array, n_planes, stored
 from linsep.models.perceptron import Perceptron
-from linsep.multiclass.base import ManyClasses
+from linsep.multiclass.base import ManyClasses, scheme_table
 from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, not_through_origin, refuse_learner
 from linsep.proofs.certificate import Certificate, judge
@@ -210,28 +211,27 @@ class Kesler(ManyClasses):
 
     # -- model files ------------------------------------------------------------------------
 
-    def _more_to_model(self) -> dict[str, Any]:
-        inner = None if self.estimator is None else self.estimator.get_params(deep=False)
-        return {
-            "learner_fit_intercept": None if inner is None else inner.get("fit_intercept"),
-            "coef": np.asarray(self.coef_),
-            "intercept": np.asarray(self.intercept_),
-            "certificate": self.certificate_.to_dict(),
-        }
+    @classmethod
+    def _file(cls) -> Table[Any]:
+        return scheme_table(
+            lambda model: len(model.estimators_),
+            "classes",
+            Field("learner_fit_intercept", _learner_intercept, _read_learner),
+            array("coef", lambda model: (n_planes(model), model.n_features_in_)),
+            array("intercept", lambda model: (n_planes(model),)),
+            stored("certificate", Certificate.from_dict),
+        )
 
-    def _more_from_model(self, fields: dict[str, Any]) -> None:
-        K = len(self.classes_)
-        coef, offset = np.asarray(fields["coef"], float), np.asarray(fields["intercept"], float)
-        wanted = (1 if K == 2 else K, self.n_features_in_)
-        if coef.shape != wanted or offset.shape != wanted[:1]:
-            raise ModelError(f"coef has shape {coef.shape} for {K} classes")
-        if not (np.isfinite(coef).all() and np.isfinite(offset).all()):
-            raise ModelError("coef or intercept is not finite")
-        self.coef_, self.intercept_ = coef, offset
-        self.certificate_ = Certificate.from_dict(fields["certificate"])
-        asked = fields.get("learner_fit_intercept")
-        if self.estimator is not None and asked is not None:
-            self.estimator.set_params(fit_intercept=asked)  # the learner itself went without
+
+def _learner_intercept(model: Kesler) -> Any:
+    learner = model.estimator
+    return None if learner is None else learner.get_params(deep=False).get("fit_intercept")
+
+
+def _read_learner(model: Kesler, fields: Fields) -> None:
+    asked = fields.get("learner_fit_intercept")
+    if model.estimator is not None and asked is not None:
+        model.estimator.set_params(fit_intercept=asked)  # the learner itself went without
 
 
 # -- Kesler's vectors: a problem of K classes as one homogeneous problem of two -------------------

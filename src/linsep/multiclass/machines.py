@@ -17,11 +17,11 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.errors import CapabilityError, LinsepError, LinsepWarning, ModelError, SettingError
-from linsep.formats.linear import linear_from_model, linear_to_model
 from linsep.models.base import LinearClassifier
 from linsep.models.fit import Effort, with_effort
 from linsep.models.foreign.certify import certify
 from linsep.models.linear_svm import LinearSVM
+from linsep.models.model_file import LINEAR
 from linsep.proofs.certificate import judge
 
 _CERTIFIED = 200_000  # entries up to which machines of other libraries are certified in fit
@@ -183,12 +183,12 @@ class Untrained(ClassifierMixin, BaseEstimator):
 
     def to_model(self) -> dict[str, Any]:
         """Fields of the model file."""
-        return linear_to_model(self)
+        return LINEAR.write(self)
 
     @classmethod
     def from_model(cls, fields: dict[str, Any]) -> Self:
         """The machine of a model file."""
-        found: Self = linear_from_model(cls, fields)
+        found: Self = LINEAR.read(cls, fields)
         return found
 
 

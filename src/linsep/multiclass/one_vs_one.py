@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import ModelError
-from linsep.multiclass.base import ManyClasses
+from linsep.models.model_file import Table
+from linsep.multiclass.base import ManyClasses, scheme_table
 from linsep.multiclass.certificates import Certificates
 from linsep.multiclass.machines import is_pairwise, values
 from linsep.multiclass.work import Job, entries
@@ -162,12 +162,14 @@ class OneVsOne(ManyClasses):
 
     # -- model files ------------------------------------------------------------------------
 
-    def _more_from_model(self, fields: dict[str, Any]) -> None:
-        self.pairs_ = list(combinations(range(len(self.classes_)), 2))
-        if len(self.estimators_) != len(self.pairs_):
-            raise ModelError(
-                f"there are {len(self.estimators_)} machines for {len(self.pairs_)} pairs"
-            )
+    @classmethod
+    def _file(cls) -> Table[Any]:
+        return scheme_table(_n_pairs, "pairs")
+
+
+def _n_pairs(model: OneVsOne) -> int:
+    model.pairs_ = list(combinations(range(len(model.classes_)), 2))
+    return len(model.pairs_)
 
 
 def count_votes(raw: NDArray[np.float64], pairs: list[tuple[int, int]]) -> NDArray[np.int64]:

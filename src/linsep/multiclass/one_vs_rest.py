@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.labels import plain_labels
 from linsep.core.lanes import run_all
-from linsep.errors import ModelError, SettingError
+from linsep.errors import SettingError
 from linsep.models.fit import Check, one_of
-from linsep.multiclass.base import ManyClasses
+from linsep.models.model_file import Table, n_planes
+from linsep.multiclass.base import ManyClasses, scheme_table
 from linsep.multiclass.certificates import Certificates
 from linsep.multiclass.machines import values
 from linsep.multiclass.work import Job, entries, table_of
@@ -221,12 +222,9 @@ class OneVsRest(ManyClasses):
 
     # -- model files ------------------------------------------------------------------------
 
-    def _more_from_model(self, fields: dict[str, Any]) -> None:
-        wanted = 1 if len(self.classes_) == 2 else len(self.classes_)
-        if len(self.estimators_) != wanted:
-            raise ModelError(
-                f"there are {len(self.estimators_)} machines for {len(self.classes_)} classes"
-            )
+    @classmethod
+    def _file(cls) -> Table[Any]:
+        return scheme_table(n_planes)
 
 
 _DEFAULTS = {"U": "reject", "i": -1, "u": -1, "f": float("nan")}

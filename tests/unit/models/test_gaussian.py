@@ -414,14 +414,14 @@ def test_save_and_load(structure, loss, tmp_path):
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("priors", [0.5], "priors has shape"),
+        ("priors", [0.5], "priors is not an array of finite numbers"),
         ("priors", [1.0, 0.0], "above 0"),
         ("ignored", [7], "outside 0"),
-        ("n_features", 3, "means has shape"),
+        ("n_features", 3, "feature_names has 2 names for 3 features|means is not an array"),
         ("covariance", [[[1.0, 2.0], [2.0, 1.0]]] * 2, "positive definite"),
         ("status", {"name": "GREAT"}, "not known"),
         ("extra", {"evil": 1}, "unknown entry"),
-        ("feature_names", ["a"], "1 names, not 2"),
+        ("feature_names", ["a"], "feature_names has 1 names for 2 features"),
     ],
 )
 def test_damaged_files_are_refused(field, value, words, tmp_path):

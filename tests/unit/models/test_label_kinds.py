@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 
 import linsep
 from linsep.errors import LabelError, ModelError
-from linsep.formats.linear import _classes_in, _classes_out
+from linsep.formats.json_model import classes_in, classes_out
 
 X, NUMBER = load_iris(return_X_y=True)
 X, NUMBER = X[::3], NUMBER[::3]
@@ -88,17 +88,17 @@ def test_the_type_of_the_classes_survives_a_file(model, tmp_path):
 def test_classes_of_every_type_come_back(kind):
     values = ["a", "bb"] if kind in ("U3", "O") else [0, 1]
     classes = np.array(values, dtype=kind)
-    back = _classes_in(_classes_out(classes))
+    back = classes_in(classes_out(classes))
     assert back.tolist() == classes.tolist()
     assert back.dtype == (np.dtype("U2") if kind == "U3" else classes.dtype)
 
 
 def test_large_and_long_numbers_come_back():
     large = np.array([5, 2**63, 2**64 - 1], dtype=np.uint64)
-    assert _classes_in(_classes_out(large)).tolist() == large.tolist()
-    assert _classes_in(_classes_out(np.array([0, 1], dtype=np.longdouble))).tolist() == [0.0, 1.0]
+    assert classes_in(classes_out(large)).tolist() == large.tolist()
+    assert classes_in(classes_out(np.array([0, 1], dtype=np.longdouble))).tolist() == [0.0, 1.0]
     with pytest.raises(ModelError, match="datetime64"):
-        _classes_out(np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"))
+        classes_out(np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_large_and_long_numbers_come_back():
 )
 def test_damaged_classes_are_refused(stored):
     with pytest.raises(ModelError):
-        _classes_in(stored)
+        classes_in(stored)
 
 
 @pytest.mark.parametrize(

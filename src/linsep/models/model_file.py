@@ -1,0 +1,250 @@
+"""What estimators put into a model file, and how they come back: tables of fields.
+
+A field has a name, a way out of the model and a way back, which checks what it is given: a file
+may be damaged or forged. Each kind of estimator has one table beside its class, in the order of
+the file; ``Table.write`` and ``Table.read`` are all there is to do. What JSON makes of the values
+is the matter of formats/json_model.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from linsep.core.status import Status
+from linsep.errors import ModelError
+from linsep.formats.json_model import classes_in, classes_out
+from linsep.models.calibration import Calibration
+from linsep.proofs.certificate import Certificate
+from linsep.proofs.gap import Gap
+from linsep.proofs.squares import Squares
+
+M = TypeVar("M")
+Fields = Mapping[str, Any]
+
+OF_A_RUN = ("callbacks", "verbose")  # say how to watch a fit, nothing about its result
+
+
+@dataclass(frozen=True)
+class Field(Generic[M]):
+    """One entry of a file."""
+
+    name: str
+    out: Callable[[M], Any]
+    """What is written."""
+    back: Callable[[M, Fields], None] | None = None
+    """Checks the entry and sets what it stands for; those above it in the table are set."""
+    optional: bool = False
+    """Whether None is nothing to take back."""
+    sparing: bool = False
+    """Whether None is not written at all."""
+
+
+@dataclass(frozen=True)
+class Table(Generic[M]):
+    """The entries of a file in their order."""
+
+    fitted: str
+    """An attribute that only fitted models have."""
+    fields: tuple[Field[M], ...]
+    settings: Callable[[Fields], dict[str, Any]] = lambda fields: dict(fields["params"])
+    """What the constructor is given."""
+
+    def write(self, model: M) -> dict[str, Any]:
+        """The fields of a fitted model."""
+        if not hasattr(model, self.fitted):
+            raise ModelError(f"{type(model).__name__} is not fitted; call fit before saving it.")
+        told = {field.name: field.out(model) for field in self.fields}
+        spared = {field.name for field in self.fields if field.sparing and told[field.name] is None}
+        return {name: value for name, value in told.items() if name not in spared}
+
+    def read(self, make: Callable[..., M], fields: Fields) -> M:
+        """A fitted model; KeyError names a field that is missing."""
+        model = make(**self.settings(fields))
+        for field in self.fields:
+            empty = field.optional and fields.get(field.name) is None
+            if field.back is not None and not empty:
+                field.back(model, fields)
+        return model
+
+    def and_also(self, *more: Field[M]) -> Table[M]:
+        """The same with further fields."""
+        return replace(self, fields=(*self.fields, *more))
+
+
+# -- kinds of fields ------------------------------------------------------------------------------
+
+
+def settings(*without: str) -> Field[Any]:
+    """The parameters of the constructor, but for those named."""
+
+    def out(model: Any) -> dict[str, Any]:
+        params = model.get_params(deep=False)
+        cv = params.get("calibrate_cv")
+        splits = cv is not None and not isinstance(cv, Integral)  # no number, and of no use later
+        left_out = {*without, "calibrate_cv"} if splits else without
+        return {key: value for key, value in params.items() if key not in left_out}
+
+    return Field("params", out)
+
+
+def constant(name: str, value: Any) -> Field[Any]:
+    """Always the same, for people who read the file."""
+    return Field(name, lambda model: value)
+
+
+def array(
+    name: str, shape: Callable[[Any], tuple[int, ...]], dtype: DTypeLike = np.float64
+) -> Field[Any]:
+    """Finite numbers of the shape that the model asks for; the attribute has an underscore."""
+
+    def back(model: Any, fields: Fields) -> None:
+        setattr(model, f"{name}_", finite(fields, name, shape(model)))
+
+    return Field(name, lambda model: np.asarray(getattr(model, f"{name}_"), dtype=dtype), back)
+
+
+def places(name: str, dtype: DTypeLike = np.int64) -> Field[Any]:
+    """Numbers of rows or columns."""
+
+    def back(model: Any, fields: Fields) -> None:
+        found = np.asarray(fields[name])
+        if found.ndim != 1 or found.dtype.kind not in "iu" or (found < 0).any():
+            raise ModelError(f"{name} is not a list of numbers from 0 on")
+        setattr(model, f"{name}_", found.astype(dtype))
+
+    return Field(name, lambda model: np.asarray(getattr(model, f"{name}_"), np.int64), back)
+
+
+def stored(name: str, read: Callable[[Any], Any], *, sparing: bool = False) -> Field[Any]:
+    """An object with ``to_dict``, or None; the attribute has an underscore."""
+
+    def out(model: Any) -> Any:
+        value: Any = getattr(model, f"{name}_", None)
+        return value.to_dict() if hasattr(value, "to_dict") else value
+
+    def back(model: Any, fields: Fields) -> None:
+        setattr(model, f"{name}_", read(fields[name]))
+
+    return Field(name, out, back, optional=sparing, sparing=sparing)
+
+
+def extra(*names: str) -> Field[Any]:
+    """Attributes that a model may have, all in one entry."""
+
+    def out(model: Any) -> dict[str, Any]:
+        return {key: getattr(model, key) for key in names if hasattr(model, key)}
+
+    def back(model: Any, fields: Fields) -> None:
+        for key, value in fields["extra"].items():
+            if key not in names:
+                raise ModelError(f"extra has the unknown entry {key!r}")
+            setattr(model, key, value)
+
+    return Field("extra", out, back, optional=True)
+
+
+def finite(fields: Fields, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """The numbers of a field, of this shape."""
+    found = np.ascontiguousarray(fields[name], dtype=np.float64)
+    if found.shape != shape or not np.isfinite(found).all():
+        raise ModelError(f"{name} is not an array of finite numbers of shape {shape}")
+    return found
+
+
+def _read_classes(model: Any, fields: Fields) -> None:
+    model.classes_ = classes_in(fields["classes"])
+    if len(model.classes_) < 2:
+        raise ModelError(f"there are {len(model.classes_)} classes; two are the least")
+
+
+def _read_features(model: Any, fields: Fields) -> None:
+    model.n_features_in_ = fields["n_features"]
+    if type(model.n_features_in_) is not int or model.n_features_in_ < 0:
+        raise ModelError(f"n_features is {model.n_features_in_!r:.40}")
+
+
+def _names(model: Any) -> list[str] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _read_names(model: Any, fields: Fields) -> None:
+    names, d = fields["feature_names"], model.n_features_in_
+    if len(names) != d:
+        raise ModelError(f"feature_names has {len(names)} names for {d} features")
+    model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _status(model: Any) -> dict[str, str] | None:
+    status = getattr(model, "status_", None)
+    return None if status is None else {"name": status.name, "sentence": status.value}
+
+
+def _read_status(model: Any, fields: Fields) -> None:
+    try:
+        model.status_ = Status[fields["status"]["name"]]
+    except KeyError as error:
+        raise ModelError(f"status {error} is not known") from error
+
+
+def _calibration(model: Any) -> dict[str, Any] | None:
+    return model.calibration_.to_dict() if hasattr(model, "calibration_") else None
+
+
+def _read_calibration(model: Any, fields: Fields) -> None:
+    model.calibration_ = Calibration.from_dict(fields["calibration"], len(model.classes_))
+
+
+CLASSES: Field[Any] = Field(
+    "classes", lambda model: classes_out(np.asarray(model.classes_)), _read_classes
+)
+FEATURES: Field[Any] = Field("n_features", lambda model: int(model.n_features_in_), _read_features)
+NAMES: Field[Any] = Field("feature_names", _names, _read_names, optional=True)
+STATUS: Field[Any] = Field("status", _status, _read_status)
+CALIBRATION: Field[Any] = Field(
+    "calibration", _calibration, _read_calibration, optional=True, sparing=True
+)
+
+
+# -- the table of all that have a plane for each class --------------------------------------------
+
+
+def n_planes(model: Any) -> int:
+    """One for two classes, one for each of more."""
+    K = len(model.classes_)
+    return 1 if K == 2 else K
+
+
+def certificate_of(told: dict[str, Any]) -> Certificate | Gap | Squares:
+    """The certificate of a model file, by the fields that it has."""
+    if "reach" in told:
+        return Squares.from_dict(told)
+    return Gap.from_dict(told) if "lower_bound" in told else Certificate.from_dict(told)
+
+
+LINEAR: Table[Any] = Table(
+    "coef_",
+    (
+        settings(*OF_A_RUN),
+        CLASSES,
+        FEATURES,
+        NAMES,
+        array("coef", lambda model: (n_planes(model), model.n_features_in_)),
+        array("intercept", lambda model: (n_planes(model),)),
+        constant("zero_rule", "a score of exactly 0 is the last class"),
+        replace(STATUS, optional=True),
+        replace(stored("certificate", certificate_of), optional=True),
+        extra(
+            "n_iter_", "n_updates_", "solver_used_", "fingerprint_", "preprocessing_",
+            "objective_", "support_", "dual_coef_", "margin_width_", "leave_one_out_bound_",
+            "log_likelihood_", "null_log_likelihood_", "separation_",
+        ),
+        CALIBRATION,
+    ),
+)  # fmt: skip
