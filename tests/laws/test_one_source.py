@@ -1,61 +1,110 @@
-"""A routine computes the same bits as Python and as machine code."""
+"""A routine computes the same bits as Python and as machine code, with any number of threads."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import scipy.sparse
-from tests.tables import PROBLEMS, SOLVERS
+from tests.laws.test_laws import run, same
+from tests.tables import HINGE, KERNEL, KERNEL_MACHINES, MACHINES, PLANES, PROBLEMS, SQUARES
 
+import linsep
 from linsep.core import compile as compiling
+from linsep.core import drive
 from linsep.core.log import new_log
 from linsep.core.problem import Problem
+from linsep.core.status import Status
 from linsep.solvers.hulls.nearest import NearestHulls
-
-NAMES = [
-    "cyclic", "shuffle, pocket", "random, average", "restart", "inverse rate", "batch", "worst",
-    "kozinec", "kozinec, plain, eps", "nearest hulls", "nearest hulls, tol",
-]  # fmt: skip
+from linsep.solvers.logistic import softmax as softmax_system
+from linsep.solvers.logistic.conjugate import LogisticCG
+from linsep.solvers.logistic.newton import NewtonLogistic
 
 
-def end(solver, data, compiled, monkeypatch, log=None):
-    """The state after 200 steps, all of them in one of the two forms."""
+def routines() -> list[compiling.Routine]:
+    """All that there are, found in the modules that hold loops."""
+    found = {}
+    for layer in ("rows", "numerics", "kernels", "solvers"):
+        package = importlib.import_module(f"linsep.{layer}")
+        for entry in pkgutil.walk_packages(package.__path__, f"linsep.{layer}."):
+            for value in vars(importlib.import_module(entry.name)).values():
+                if isinstance(value, compiling.Routine):
+                    found[id(value)] = value
+    return list(found.values())
+
+
+ROUTINES = routines()
+
+
+def end(solver, data, compiled, monkeypatch, log=None, steps=200):
+    """The state after some steps, all of them in one of the two forms."""
     with monkeypatch.context() as patch:
         patch.setattr(compiling, "_LARGE", 0 if compiled else 2**62)
         patch.setattr(compiling, "_PATIENCE", 0 if compiled else 2**62)
         for routine in ROUTINES:
             patch.setattr(routine, "_ready", set())
         state = solver.init(data)
-        solver.advance(data, state, 200, *([] if log is None else [log]))
+        solver.advance(data, state, steps, *([] if log is None else [log]))
     return state
 
 
-def routines():
-    from linsep.solvers.hulls import kozinec
-    from linsep.solvers.hulls import loops as corral
-    from linsep.solvers.hulls import loops as hulls
-    from linsep.solvers.perceptron import single as perceptron
+# -- Python and machine code ------------------------------------------------------------------
 
-    modules = (corral, hulls, kozinec, perceptron)
-    return [v for m in modules for v in vars(m).values() if isinstance(v, compiling.Routine)]
+STEPWISE = {
+    name: (PLANES | SQUARES)[name]
+    for name in (
+        "cyclic", "shuffle, pocket", "random, average", "restart", "inverse rate", "batch", "worst",
+        "kozinec", "kozinec, plain, eps", "nearest hulls", "nearest hulls, tol",
+        "widrow-hoff, shuffle",
+    )
+}  # fmt: skip
 
 
-ROUTINES = routines()
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", list(STEPWISE))
 @pytest.mark.parametrize("kind", ["dense", "CSR", "three classes", "float32"])
 def test_python_and_machine_code_agree_in_every_bit(name, kind, monkeypatch):
     X, y = PROBLEMS["three classes" if kind == "three classes" else "overlapping"]()
     X = scipy.sparse.csr_array(X) if kind == "CSR" else X
     data = Problem(X.astype(np.float32) if kind == "float32" else X, y)
-    slow = end(SOLVERS[name], data, False, monkeypatch)
-    fast = end(SOLVERS[name], data, True, monkeypatch)
-    for field in dataclasses.fields(slow):
-        a, b = getattr(slow, field.name), getattr(fast, field.name)
-        np.testing.assert_array_equal(a, b, err_msg=field.name)
+    same(*(end(STEPWISE[name], data, fast, monkeypatch) for fast in (False, True)))
+
+
+def noisy(n, d, classes=2, noise=1.5):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % classes
+    return 2.0 * rng.normal(size=(classes, d))[y] + noise * rng.normal(size=(n, d)), y
+
+
+@pytest.mark.parametrize("name", ["newton", "dual-cd", "proximal", "newton, squared", "softmax"])
+def test_python_and_machine_code_agree_in_every_bit_of_float32(name, monkeypatch):
+    X, y = noisy(200, 3, 3 if name == "softmax" else 2)
+    X = X.astype(np.float32)
+    if name == "softmax":
+        X[np.abs(X) < 1.0] = 0.0
+        X = scipy.sparse.csr_array(X)
+    data, solver = Problem(X, y), (HINGE | MACHINES)[name]
+    slow = run(solver, data, 8)
+    monkeypatch.setattr(compiling, "_LARGE", 1)
+    same(slow, run(solver, data, 8))
+
+
+@pytest.mark.parametrize("name", ["smo", "smo, pairs", "smo, float32"])
+@pytest.mark.parametrize("free", [True, False])
+def test_python_and_machine_code_agree_in_every_bit_of_a_kernel(name, free, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % (3 if name == "smo, pairs" else 2)
+    X = rng.normal(size=(40, 3)) + 1.5 * y[:, None]
+    solver, ends = (KERNEL | KERNEL_MACHINES)[name], []
+    for fast in (False, True):
+        data = Problem(X, y, fit_intercept=free)
+        ends.append(end(solver, data, fast, monkeypatch, steps=8))
+    same(*ends)
 
 
 @pytest.mark.parametrize("tol", [None, 1e-6])
@@ -67,8 +116,7 @@ def test_few_wide_rows_agree_in_every_bit(tol, intercept, monkeypatch):
     logs = [new_log(64), new_log(64)]
     solver = NearestHulls(tol=tol)
     ends = [end(solver, data, fast, monkeypatch, log) for fast, log in zip((False, True), logs)]
-    for field in dataclasses.fields(ends[0]):
-        np.testing.assert_array_equal(*(getattr(state, field.name) for state in ends))
+    same(*ends)
     assert list(logs[0].events()) == list(logs[1].events())
     assert ends[0].n_updates == len(list(logs[0].events())) > 2
     assert tol is None or ends[0].size > 48
@@ -78,19 +126,60 @@ def test_a_log_agrees_too(monkeypatch):
     data = Problem(*PROBLEMS["overlapping"]())
     logs = [new_log(64), new_log(64)]
     for log, compiled in zip(logs, (False, True)):
-        end(SOLVERS["cyclic"], data, compiled, monkeypatch, log)
+        end(PLANES["cyclic"], data, compiled, monkeypatch, log)
     assert list(logs[0].events()) == list(logs[1].events())
     assert len(list(logs[0].events())) > 10
 
 
-@pytest.mark.timeout(120)
-def test_tiny_problems_do_not_load_numba(tmp_path):
-    import subprocess
-    import sys
+# -- threads --------------------------------------------------------------------------------
 
-    code = (
-        "import sys, linsep; t = linsep.data.load('students'); "
-        "linsep.Perceptron().fit(t.X, t.y); linsep.Kozinec().fit(t.X, t.y); "
-        "linsep.separability(t.X, t.y); sys.exit('numba' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+@pytest.mark.parametrize("name", ["newton", "newton, tight", "newton, squared", "proximal"])
+def test_threads_do_not_change_a_bit(name):
+    data = Problem(*noisy(60_000, 8, noise=4.0))
+    ones = (dataclasses.replace(HINGE[name], threads=threads) for threads in (1, 2))
+    same(*(run(solver, data, 6) for solver in ones))
+
+
+@pytest.mark.parametrize("corrections", [False, True])
+def test_threads_do_not_change_a_bit_of_softmax(corrections, monkeypatch):
+    if corrections:  # as with many columns
+        monkeypatch.setattr(softmax_system, "_SMALL", 5)
+    X, y = noisy(60_000, 8, 3)
+    data = Problem(X.astype(np.float32), y)
+    ones = (dataclasses.replace(MACHINES["softmax"], tol=1e-5, threads=k) for k in (1, 2))
+    same(*(run(solver, data, 14) for solver in ones))
+
+
+def test_threads_do_not_change_a_bit_and_samples_lead_to_the_same_end():
+    data = Problem(*noisy(200_000, 4, noise=6.0))
+    solver = NewtonLogistic(C=1.0, tol=1e-9)
+    ends = [drive(data, dataclasses.replace(solver, threads=k)) for k in (1, 2)]
+    same(ends[0].state, ends[1].state)
+    assert ends[0].state.level == 2  # all rows, after two samples
+    other = drive(data, LogisticCG(C=1.0, tol=1e-9))
+    assert ends[0].witness.a == pytest.approx(other.witness.a, abs=1e-5)
+    loose = drive(data, NewtonLogistic(C=1.0))
+    assert loose.status is Status.CERTIFIED and not loose.state.fresh  # no second matrix needed
+
+
+# -- what is too small to be compiled ----------------------------------------------------------
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    "code",
+    [
+        "t = linsep.data.load('students'); linsep.Perceptron().fit(t.X, t.y); "
+        "linsep.Kozinec().fit(t.X, t.y); linsep.separability(t.X, t.y)",
+        "t = linsep.data.load('mse-1'); linsep.LeastSquares().fit(t.X, t.y); "
+        "linsep.HoKashyap().fit(t.X, t.y); "
+        "linsep.LeastSquares(solver='widrow-hoff', tol=10).fit(t.X, t.y)",
+    ],
+    ids=["planes", "squares"],
+)
+def test_tiny_problems_do_not_load_numba(code, tmp_path):
+    fresh = {**os.environ, "LINSEP_CACHE_DIR": str(tmp_path)}  # no machine code of earlier runs
+    code = f"import sys, linsep; {code}; sys.exit('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False, env=fresh)
+    assert done.returncode == 0, linsep.__file__
