@@ -111,7 +111,8 @@ def _drive(
     observers: Sequence[Observer],
     certifier: Callable[[Problem, Witness], Any] | None,
 ) -> Outcome[S]:
-    judged, problem = problem, problem.lent  # a proof reads nothing that a solver has made
+    judged = problem  # a proof reads nothing that a solver has made
+    problem = problem.lent if isinstance(problem, Problem) else problem  # functions have no rows
     state = solver.init(problem) if state is None else state
     capacity = min((o.capacity for o in observers if o.capacity), default=0)
     log = new_log(capacity) if capacity else NO_LOG

@@ -144,6 +144,8 @@ class Gram:
 
     matrix: Array
     terms: int
+    n: int
+    """Rows that were added up."""
 
     @property
     def lengths(self) -> Array:
@@ -208,7 +210,7 @@ def _gram(problem: Problem) -> Gram:
     right = sum((p[2] for p in parts[1:]), start=parts[0][2])
     problem.keep(_right_side, _with_offset(problem, right, aim.sum(axis=0)))
     terms = lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 8
-    return Gram(out, terms)
+    return Gram(out, terms, problem.n)
 
 
 def small_slope(problem: Problem, A: Array, gradient: Array, T: Array, tol: float) -> bool:
