@@ -28,7 +28,7 @@ def test_rows_that_are_asked_for_are_there_and_few_of_the_others():
     lazy, K = rows_of()
     wish = np.zeros(N)
     wish[[7, 9]] = 1.0
-    lazy.need(np.arange(N), np.array([5, 3]), (0,), lambda: wish)
+    lazy.make_ready(np.arange(N), np.array([5, 3]), (0,), lambda: wish)
     assert np.flatnonzero(lazy.ready[:, 0]).tolist() == [3, 5, 7, 9]
     assert np.allclose(lazy.G[lazy.slot[[3, 5, 7, 9]]], K[[3, 5, 7, 9]], atol=1e-12)
     assert (lazy.G[4:] == -1).all()  # no more memory than these take
@@ -36,7 +36,7 @@ def test_rows_that_are_asked_for_are_there_and_few_of_the_others():
 
 def test_once_many_rows_are_asked_for_all_are_made():
     lazy, K = rows_of()
-    lazy.need(np.arange(N), np.arange(0, N, 4), (0,), lambda: np.zeros(N))
+    lazy.make_ready(np.arange(N), np.arange(0, N, 4), (0,), lambda: np.zeros(N))
     assert lazy.ready.all()
     assert np.allclose(lazy.G[lazy.slot], K, atol=1e-12)
 
@@ -46,7 +46,7 @@ def test_blocks_of_columns_are_made_for_the_classes_of_a_pair():
     lazy, K = rows_of(edges)
     place = np.concatenate([np.arange(200), np.arange(400, N)])  # the first and the last class
     some = np.array([10, 250])  # rows 10 and 450
-    lazy.need(place, some, (0, 2), lambda: np.zeros(len(place)))
+    lazy.make_ready(place, some, (0, 2), lambda: np.zeros(len(place)))
     assert lazy.ready[[10, 450]].tolist() == [[True, False, True]] * 2
     for row in (10, 450):
         at = lazy.slot[row]

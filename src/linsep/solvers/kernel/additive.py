@@ -36,8 +36,8 @@ from linsep.solvers.kernel.additive_rows import (
     share_blocks,
     taken_from,
 )
-from linsep.solvers.kernel.interior import interior_point
 from linsep.solvers.kernel.pairs import LANES, best_offset, movable, pairs_of_block, solve_block
+from linsep.solvers.kernel.rescue import interior_point
 
 Array = NDArray[np.float64]
 

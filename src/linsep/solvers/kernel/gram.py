@@ -1,7 +1,12 @@
-"""The binary problems of a kernel machine, and the Gram matrices they are solved on.
+"""The binary problems of a kernel machine, and the sources of the kernel values they need.
 
-Rows are sorted by class, so a pair of classes is two runs of rows. One Gram matrix serves all
-pairs if it fits into the memory allowed; otherwise each pair has that of its active rows.
+Rows are sorted by class, so a pair of classes is two runs of rows. A solver asks its source for
+two things: the kernel matrix of a few rows (``square``), and f += K[:, some] coef for all rows
+(``add``). Which source is right depends on the rows and the memory allowed (``source_of``):
+
+    StoredRows    a Gram matrix that is kept: of all rows, or of the active rows of one pair;
+                  of a large one a row is computed when it is first asked for (``LazyRows``)
+    PassingRows   none is kept, as values of rows of bits are cheaper to make than to read
 """
 
 from __future__ import annotations
@@ -9,9 +14,10 @@ from __future__ import annotations
 import mmap
 import threading
 import weakref
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +26,12 @@ from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.kernels.blocks import Duel, KernelValues, Runs, duels_of
 from linsep.kernels.sums import add_rows, scratch, signed_sums
-from linsep.solvers.kernel.pairs import square_of
+from linsep.solvers.kernel.pairs import LANES, square_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+Wish = Callable[[], Array]
+"""How much each row asks to be in a working set soon: not at all from 0 down."""
 
 
 @dataclass
@@ -39,8 +47,16 @@ class Pairs:
     """The same row by row, where it is large."""
     edges: Index | None = None
     """Where the classes begin, if there are more than two."""
-    kept: dict[str, Any] = field(default_factory=dict)
-    """The last desk that was made for one pair alone."""
+    own: LazyRows | None = None
+    """Those of the active rows of the pair ``owner``, where the matrix of all is too large."""
+    owner: tuple[int, int] | None = None
+    memory: NDArray[Any] | None = None
+    """Where they are."""
+    whole: Array | None = None
+    """The matrix of all rows of the pair ``of``, which is small."""
+    of: tuple[int, int] | None = None
+    last: Any = None
+    """The state of a pair, its steps, and what was known of it at the end of a round."""
 
 
 def pairs_of(problem: Problem, kernel: Any) -> Pairs:
@@ -114,26 +130,23 @@ class LazyRows:
         if len(old):
             self.values.rows_into(self.G, old, self.picked, m, len(ids), self.slot[old])
 
-    def need(self, place: Index, some: Index, blocks: tuple[int, ...], urgent: Any) -> None:
-        """Have rows ``some`` of those at ``place`` computed, and if few, others worth it.
-
-        urgent() says of every row at ``place`` how much it asks for it: not at all from 0 down.
-        """
+    def make_ready(self, place: Index, some: Index, blocks: tuple[int, ...], wish: Wish) -> None:
+        """Have rows ``some`` of those at ``place`` computed, and if few, others that ask for it."""
         ready = np.asarray(self.ready[:, list(blocks)].all(axis=1))[place]
         new = some[~ready[some]]
         if not len(new):
             return
         ready[new] = True
-        wish = np.where(ready, 0.0, urgent())
-        if self._all_at_once(int(ready.sum()), int((wish > 0).sum()), len(new)):
+        asked = np.where(ready, 0.0, wish())
+        if self._all_at_once(int(ready.sum()), int((asked > 0).sum()), len(new)):
             self.values.fill(self.G, self.ids)
             self.made = len(self.ids)
             self.slot[: self.made], self.ready[: self.made] = np.arange(self.made), True
             return
-        count = min(_BATCH - len(new), len(wish) - 1)
+        count = min(_BATCH - len(new), len(asked) - 1)
         if count > 0:
-            most = np.argpartition(-wish, count)[:count]
-            new = np.concatenate([new, most[wish[most] > 0]])
+            most = np.argpartition(-asked, count)[:count]
+            new = np.concatenate([new, most[asked[most] > 0]])
         self.make(np.sort(place[new]), blocks)
 
     def _all_at_once(self, asked: int, wanted: int, new: int) -> bool:
@@ -157,12 +170,28 @@ class LazyRows:
                 self.ready[left, k] = True
 
 
-# -- The two things that a round of a kernel machine does with a Gram matrix, however it is kept
+# -- Sources of kernel values ----------------------------------------------------------------------
 
 
 _SMALL = 100_000  # entries of rows up to which a product by numpy is fast
 _HALVES = 500_000  # entries of rows from which two threads share them
 _LARGE = 4_000_000  # entries of a Gram matrix beyond the cache, where machine code reads faster
+
+
+class Source(Protocol):
+    """Where the kernel values of some rows of a pair come from."""
+
+    def square(self, some: Index, wish: Wish | None = None) -> Array:
+        """The matrix of a working set; wish() is how much each row asks to be in one soon.
+
+        It is valid until the thread makes the next one, or a tile of values.
+        """
+
+    def whole(self, out: Array) -> None:
+        """The matrix of all rows."""
+
+    def add(self, f: Array, some: Index, coef: Array) -> None:
+        """f += K[:, some] coef, over all rows; ``some`` have been in the last square."""
 
 
 def passing(values: KernelValues, dtype: Any) -> bool:
@@ -172,11 +201,8 @@ def passing(values: KernelValues, dtype: Any) -> bool:
 
 
 @dataclass
-class Desk:
-    """A Gram matrix of some rows of a pair, and where they are in it.
-
-    Of a large one a row is computed when it first enters a working set.
-    """
+class StoredRows:
+    """A Gram matrix, and where the rows of a pair are in it."""
 
     G: NDArray[Any]
     place: Index
@@ -185,15 +211,12 @@ class Desk:
     blocks: tuple[int, ...] = (0,)
     """Those of its columns."""
 
-    def square(self, some: Index, urgent: Any = None) -> Array:
-        """The matrix of a working set; urgent() is how much each row asks to be in one soon.
-
-        It is valid until the thread makes the next one, or a tile of values.
-        """
+    def square(self, some: Index, wish: Wish | None = None) -> Array:
+        """The matrix of a working set, in memory of the thread where it is large."""
         at = rows = self.place[some]
         if self.lazy is not None:
             none = partial(np.zeros, len(self.place))
-            self.lazy.need(self.place, some, self.blocks, urgent or none)
+            self.lazy.make_ready(self.place, some, self.blocks, wish or none)
             rows = self.lazy.slot[at]
         if self.G.size < _LARGE:
             return np.asarray(self.G[rows[:, None], at[None, :]], dtype=np.float64)
@@ -205,7 +228,7 @@ class Desk:
         """The matrix of all rows, by runs of it, not by single entries."""
         m = len(self.place)
         if self.lazy is not None:
-            self.lazy.need(self.place, np.arange(m), self.blocks, partial(np.zeros, m))
+            self.lazy.make_ready(self.place, np.arange(m), self.blocks, partial(np.zeros, m))
         for lo, hi, place in self.runs:
             rows: Any = slice(place, place + hi - lo)
             if self.lazy is not None:
@@ -214,7 +237,7 @@ class Desk:
                 out[lo:hi, left:right] = self.G[rows, at : at + right - left]
 
     def add(self, f: Array, some: Index, coef: Array) -> None:
-        """f += K[:, some] coef, over all rows of the desk; they have been in the last square."""
+        """f += K[:, some] coef, over all rows."""
         at = self.place[some]
         at = at if self.lazy is None else self.lazy.slot[at]
         size = len(at) * len(f)
@@ -233,7 +256,7 @@ class Desk:
 
 
 @dataclass
-class PassingDesk:
+class PassingRows:
     """The same without a matrix: values are made each time and forgotten."""
 
     values: KernelValues
@@ -241,9 +264,9 @@ class PassingDesk:
     runs: Runs
     dtype: Any
 
-    def square(self, some: Index, urgent: Any = None) -> Array:
+    def square(self, some: Index, wish: Wish | None = None) -> Array:
         """The matrix of a working set."""
-        del urgent
+        del wish
         return self.values.block(self.ids[some], self.ids[some], self.dtype).astype(np.float64)
 
     def whole(self, out: Array) -> None:
@@ -252,12 +275,86 @@ class PassingDesk:
         out[:m, :m] = self.square(np.arange(m))
 
     def add(self, f: Array, some: Index, coef: Array) -> None:
-        """f += K[:, some] coef, over all rows of the desk."""
+        """f += K[:, some] coef, over all rows."""
         rows = self.values.picked(self.ids[some], self.dtype)
         for lo, hi, _ in self.runs:
             columns = self.values.picked(self.ids[lo:hi], self.dtype)
             plus, minus = signed_sums(self.values.kernel, columns, rows, coef, merge=False)
             f[lo:hi] += plus - minus
+
+
+# -- Which source serves a pair -------------------------------------------------------------------
+
+
+_BITS = 16  # times more rows may all take part where their values need no memory
+_LAZY = 2000  # rows beyond which a Gram matrix is made row by row, as they are needed
+
+
+def all_take_part(pairs: Pairs, limit: int, single: bool) -> bool:
+    """Whether all rows are active from the beginning; limit is where all their values fit."""
+    n = pairs.values.n
+    if n <= limit or (pairs.G is not None and pairs.values.kernel is None):
+        return True
+    return n <= _BITS * limit and passing(pairs.values, np.float32 if single else np.float64)
+
+
+def source_of(pairs: Pairs, pair: Duel, active: Index, limit: int, single: bool) -> Source:
+    """What to work on: the Gram matrix of all rows, that of the active ones of a pair, or none."""
+    dtype = np.float32 if single else np.float64
+    n, m = pairs.values.n, len(active)
+    if pairs.G is not None and pairs.values.kernel is None:  # as it was given
+        return StoredRows(pairs.G, pair.ids, pair.runs)
+    alone = not all_take_part(pairs, limit, single)
+    if passing(pairs.values, dtype) and n > _LAZY:
+        if alone:
+            return PassingRows(pairs.values, pair.ids[active], ((0, m, 0),), dtype)
+        return PassingRows(pairs.values, pair.ids, pair.runs, dtype)
+    if alone:
+        lazy = _rows_of(pairs, pair, pair.ids[active], limit, dtype)
+        return StoredRows(lazy.G, np.arange(m), ((0, m, 0),), lazy)
+    if n <= _LAZY:
+        if pairs.G is None or pairs.G.dtype != dtype:
+            pairs.G = np.empty((n, n), dtype)
+            pairs.values.fill(pairs.G, np.arange(n))
+        return StoredRows(pairs.G, pair.ids, pair.runs)
+    if pairs.lazy is None or pairs.lazy.G.dtype != dtype:
+        pairs.lazy = LazyRows(pairs.values, np.arange(n), large_array(n * n, dtype), n, pairs.edges)
+    blocks = (0,) if pairs.edges is None else pair.classes
+    return StoredRows(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy, blocks)
+
+
+def _rows_of(pairs: Pairs, pair: Duel, ids: Index, limit: int, dtype: Any) -> LazyRows:
+    """The rows kept from the last round, with those appended that are new, or fresh ones."""
+    m, most = len(ids), min(limit, len(pair.y))
+    own = pairs.own if pairs.owner == pair.classes else None
+    if own is not None and own.G.dtype == dtype and m <= len(own.G):
+        have = len(own.ids)
+        if have <= m and np.array_equal(ids[:have], own.ids):
+            if m > have:
+                own.append(ids)
+            return own
+    memory = pairs.memory  # touching fresh memory costs more than filling it
+    if memory is None or memory.dtype != dtype or len(memory) < m * m:
+        own = memory = pairs.own = pairs.memory = None
+        memory = pairs.memory = large_array(max(most * most, m * m), dtype)
+    room = max(m, min(most, int(1.25 * m) + 512))
+    pairs.own, pairs.owner = LazyRows(pairs.values, ids, memory, room), pair.classes
+    return pairs.own
+
+
+def whole_of(pairs: Pairs, source: Source, pair: Duel) -> Array:
+    """The matrix of all rows of a pair, with zeros up to whole lanes; kept for its next rounds."""
+    if pairs.whole is None or pairs.of != pair.classes:
+        m = len(pair.y)
+        size = -(-m // LANES) * LANES
+        memory = np.empty(0) if pairs.whole is None else np.asarray(pairs.whole.base)
+        if len(memory) < size * size:  # touching fresh memory costs more than filling it
+            memory = np.empty(size * size)
+        K = memory[: size * size].reshape(size, size)
+        source.whole(K)
+        K[m:], K[:m, m:] = 0.0, 0.0
+        pairs.whole, pairs.of = K, pair.classes
+    return pairs.whole
 
 
 # -- Memory for large matrices that the next fit finds again --------------------------------------

@@ -14,8 +14,9 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Facts:
-    """up and low hold f where y alpha may grow or fall, and infinity elsewhere."""
+class Optimality:
+    """How far a dual point is from the best one; up and low hold f where y alpha may grow or fall,
+    and infinity elsewhere."""
 
     up: Array
     low: Array
@@ -51,7 +52,7 @@ def _middle(least: float, most: float) -> float:
     return -least if np.isfinite(least) else -most if np.isfinite(most) else 0.0
 
 
-def take_facts(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Facts:
+def optimality(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Optimality:
     """Objective, lower bound and violation of a dual point."""
     grows, falls = movable(y, cost, alpha)
     quad = float((alpha * y) @ (f + y))
@@ -78,7 +79,7 @@ def take_facts(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Fac
         primal = 0.5 * quad + float(cost @ np.maximum(0.0, 1.0 - margin))
         dual = max(total - 0.5 * quad, 0.0)
     gap = primal - total + 0.5 * quad + offset * float(alpha @ y)
-    return Facts(up, low, primal, dual, offset, violation, gap, spread)
+    return Optimality(up, low, primal, dual, offset, violation, gap, spread)
 
 
 def best_offset(y: Array, cost: Array, f: Array, reach: tuple[float, float] | None = None) -> float:

@@ -8,11 +8,11 @@ from sklearn.datasets import load_breast_cancer
 
 import linsep
 from linsep.core.problem import Problem
-from linsep.kernels.blocks import Duel as Pair
-from linsep.solvers.kernel import smo as smo_round
-from linsep.solvers.kernel.gram import pairs_of
-from linsep.solvers.kernel.pairs import best_offset, take_facts
-from linsep.solvers.kernel.smo import SMO, PairState, desk_of, whole_of
+from linsep.kernels.blocks import Duel
+from linsep.solvers.kernel import smo
+from linsep.solvers.kernel.gram import pairs_of, source_of, whole_of
+from linsep.solvers.kernel.pairs import best_offset, optimality
+from linsep.solvers.kernel.smo import SMO, PairState, Work
 
 
 def table(n: int, classes: int, seed: int = 0):
@@ -29,12 +29,12 @@ def test_the_matrix_of_all_rows_of_a_pair(n, memory):
     state, pairs = solver.init(problem), pairs_of(problem, solver.kernel)
     for pair, part in zip(pairs.pairs, state.parts):
         part.active = np.arange(len(pair.y))
-        desk = desk_of(pairs, pair, part, solver._limit(), False)
-        K, m = whole_of(pairs, desk, pair), len(pair.y)
+        source = source_of(pairs, pair, part.active, solver._limit(), False)
+        K, m = whole_of(pairs, source, pair), len(pair.y)
         rows = X[pairs.order[pair.ids]]
         np.testing.assert_allclose(K[:m, :m], solver.kernel.gram(rows), atol=1e-12)
         assert not K[m:].any() and not K[:, m:].any() and len(K) % 32 == 0
-        assert whole_of(pairs, desk, pair) is K
+        assert whole_of(pairs, source, pair) is K
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -42,7 +42,7 @@ def test_one_working_set_or_many_give_the_same_machine(monkeypatch, fit_intercep
     X, label = table(240, 3)
     settings = {"C": 3.0, "tol": 1e-8, "fit_intercept": fit_intercept}
     one = linsep.KernelSVM(**settings).fit(X, label)
-    monkeypatch.setattr(smo_round, "WHOLE", 0)
+    monkeypatch.setattr(smo, "WHOLE", 0)
     many = linsep.KernelSVM(**settings).fit(X, label)
     assert one.certificate_.relative_gap <= 1e-8 >= many.certificate_.relative_gap
     assert one.n_iter_ < many.n_iter_
@@ -82,11 +82,12 @@ def test_one_row_that_shifts_the_middle_does_not_keep_a_machine_from_its_end():
     part = PairState(
         alpha=alpha, f=f, seen=alpha, active=np.arange(100), working=np.arange(0), facts=np.zeros(4)
     )
-    pair = Pair((0, 1), np.arange(100), y, cost, np.ones(100), ((0, 100, 0),))
-    problem = Problem(np.zeros((100, 1)), (y > 0).astype(int))
-    facts = take_facts(y, cost, alpha, f, True)
-    assert facts.primal - facts.dual > 5e-3 * facts.primal
-    SMO(None, tol=5e-3, fine=5e-3)._judge(problem, pair, part)
+    pair = Duel((0, 1), np.arange(100), y, cost, np.ones(100), ((0, 100, 0),))
+    problem = Problem(np.zeros((100, 100)), (y > 0).astype(int))
+    before = optimality(y, cost, alpha, f, True)
+    assert before.primal - before.dual > 5e-3 * before.primal
+    work = Work(pairs_of(problem, None), pair, part, cost, True, 100, False)
+    SMO(None, tol=5e-3, fine=5e-3)._judge(work)
     assert part.status is linsep.Status.CERTIFIED
     assert part.facts[2] == 0.0
     exact = 0.5 * float((alpha * y) @ (f + y)) + float(np.maximum(0.0, -y * f).sum())

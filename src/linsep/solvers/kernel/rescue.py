@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.numerics.interior import box_minimum
+from linsep.solvers.kernel.pairs import optimality
 
 Array = NDArray[np.float64]
 
@@ -38,6 +39,27 @@ def interior_point(K: Array, y: Array, cost: Array, free: bool) -> Iterator[Arra
             if cap < float(cost.max(initial=0.0)):
                 least = np.minimum(cost, cap)
                 yield _snapped(_path(K, y, least, free), y, least, free, _SNAPS[0])
+
+
+def best_interior(
+    K: Array, y: Array, cost: Array, free: bool, start: tuple[Array, Array], tol: float
+) -> tuple[Array, Array]:
+    """The (alpha, f) of least gap: that of the start, or of an answer of the interior points."""
+    alpha, f = start
+    least = _gap(y, cost, alpha, f, free)[0]
+    for new in interior_point(K, y, cost, free):
+        of_new = K @ (new * y) - y
+        gap, primal = _gap(y, cost, new, of_new, free)
+        if np.isfinite(of_new).all() and gap < least:
+            alpha, f, least = new, of_new, gap
+        if gap <= tol * primal:
+            break
+    return alpha, f
+
+
+def _gap(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> tuple[float, float]:
+    at = optimality(y, cost, alpha, f, free)
+    return at.primal - at.dual, at.primal
 
 
 def _centred(K: Array) -> Array:
