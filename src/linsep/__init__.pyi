@@ -69,4 +69,7 @@ from linsep import losses as losses
 from linsep import multiclass as multiclass
 from linsep import risk as risk
 
+import linsep._public
+
+PUBLIC: linsep._public.PublicNames
 __version__: str

@@ -188,7 +188,7 @@ def test_json_everywhere(argv, capsys):
         (("fit", "students", "-o", "nowhere/model.json"), "there is no such folder"),
         (("algorithms", "magic"), "there is no algorithm 'magic'"),
         (("verify", "nowhere.json", "xor"), "linsep: nowhere.json: there is no such file"),
-        (("algorithms", "svm"), "did you mean kernel-svm or linear-svm or additive-svm?"),
+        (("algorithms", "svm"), "did you mean linear-svm or kernel-svm or additive-svm?"),
     ],
 )
 def test_errors_are_one_line_with_the_way_out(grades, argv, words, capsys):

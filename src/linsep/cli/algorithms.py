@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from argparse import Namespace
 
-from linsep.cli.common import ALGORITHMS, algorithm_name, emit
+from linsep.cli.common import ALGORITHMS, algorithm_name, emit, what_it_is
 
 
 def run(args: Namespace) -> int:
@@ -14,15 +14,17 @@ def run(args: Namespace) -> int:
 
     if args.name is None:
         if args.json:
-            emit({name: {"class": c, "what": what} for name, (c, what) in ALGORITHMS.items()}, True)
+            emit(
+                {name: {"class": c, "what": what_it_is(c)} for name, c in ALGORITHMS.items()}, True
+            )
             return 0
         wide = max(map(len, ALGORITHMS)) + 2
-        lines = [f"{name:<{wide}}{what}" for name, (_, what) in ALGORITHMS.items()]
+        lines = [f"{name:<{wide}}{what_it_is(cls)}" for name, cls in ALGORITHMS.items()]
         lines += ["", "linsep algorithms NAME shows the settings for --set."]
         emit("\n".join(lines), False)
         return 0
     name = algorithm_name(args.name)
-    cls = getattr(linsep, ALGORITHMS[name][0])
+    cls = getattr(linsep, ALGORITHMS[name])
     if args.json:
         emit({"algorithm": name, "settings": cls().get_params()}, True)
         return 0

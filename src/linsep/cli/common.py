@@ -6,6 +6,7 @@ import ast
 import difflib
 import json
 import math
+import re
 import shutil
 import sys
 import textwrap
@@ -16,27 +17,35 @@ from typing import Any, TextIO
 
 import numpy as np
 
+import linsep
+from linsep import PUBLIC
 from linsep.core.words import count
 from linsep.data import available, load, read
 from linsep.data.table import Table
 from linsep.errors import DataError, ModelError, SettingError
 
-# Name on the command line, class, one line of what it is.
-ALGORITHMS = {
-    "perceptron": ("Perceptron", "correct the weights on every mistake"),
-    "least-squares": ("LeastSquares", "minimum squared error, exact or by steps, with outliers"),
-    "ho-kashyap": ("HoKashyap", "squares with adapting targets: a separator, or a proof of none"),
-    "kozinec": ("Kozinec", "nearest points of the hulls: the maximum margin, with bounds"),
-    "gaussian": ("GaussianClassifier", "Bayes rule of Gaussian classes, linear or quadratic"),
-    "kernel-perceptron": ("KernelPerceptron", "the perceptron in the feature space of a kernel"),
-    "kernel-svm": ("KernelSVM", "soft or hard margin with any kernel, with a proved gap"),
-    "linear-svm": ("LinearSVM", "soft or hard margin, with a proved duality gap"),
-    "one-vs-rest": ("OneVsRest", "a machine for each class, with rejection if asked for"),
-    "one-vs-one": ("OneVsOne", "a machine for each pair of classes, which vote"),
-    "kesler": ("Kesler", "one linear machine by a perceptron on Kesler's vectors"),
-    "additive-svm": ("AdditiveSVM", "kernels of histograms at linear cost, with a proved gap"),
-    "logistic-regression": ("LogisticRegression", "probabilities, with a proved duality gap"),
-}
+
+def command_name(estimator: str) -> str:
+    """The name of a class on the command line.
+
+    >>> command_name("LinearSVM"), command_name("OneVsRest"), command_name("GaussianClassifier")
+    ('linear-svm', 'one-vs-rest', 'gaussian')
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", estimator.removesuffix("Classifier"))
+    return words.lower()
+
+
+ALGORITHMS = {command_name(name): name for name in PUBLIC.kinds["Estimators"]}
+"""Names on the command line, and the classes."""
+
+
+def what_it_is(estimator: str) -> str:
+    """The first sentence of a class, read from its file: importing all of them takes seconds."""
+    home = Path(linsep.__file__).parents[1].joinpath(*PUBLIC.homes[estimator].split("."))
+    text = home.with_suffix(".py").read_text(encoding="utf-8")
+    found = re.search(rf'^class {estimator}\b.*?"""(.*?)\.?$', text, re.MULTILINE | re.DOTALL)
+    words = found[1].removeprefix(f"{estimator}: ") if found else ""
+    return words[:1].upper() + words[1:]
 
 
 def table(args: Namespace, **options: Any) -> Table:
@@ -59,7 +68,7 @@ def table(args: Namespace, **options: Any) -> Table:
 def algorithm_name(asked: str) -> str:
     """The name as the table has it, or an error with the names that are near."""
     name = asked.lower()
-    classes = {cls.lower(): known for known, (cls, _) in ALGORITHMS.items()}
+    classes = {cls.lower(): known for known, cls in ALGORITHMS.items()}
     if name in ALGORITHMS or name in classes:  # LinearSVM is linear-svm
         return classes.get(name, name)
     near = [known for known in ALGORITHMS if name in known.split("-")]
@@ -70,10 +79,8 @@ def algorithm_name(asked: str) -> str:
 
 def estimator(args: Namespace, **settings: Any) -> Any:
     """An estimator of the algorithm and the settings named on the command line."""
-    import linsep
-
     name = algorithm_name(args.algorithm)
-    cls = getattr(linsep, ALGORITHMS[name][0])
+    cls = getattr(linsep, ALGORITHMS[name])
     known = cls().get_params()
     inside: dict[str, Any] = {}
     for item in args.set:
@@ -100,8 +107,6 @@ def _scheme(
     cls: Any, known: dict[str, Any], settings: dict[str, Any], inside: dict[str, Any], bare: bool
 ) -> Any:
     """A scheme for many classes around the algorithm that --set estimator=NAME names."""
-    import linsep
-
     inner = settings.pop("estimator", None)
     if inner is not None and inner not in ALGORITHMS:
         raise SettingError(f"--set estimator={inner}: known are {', '.join(ALGORITHMS)}.")
@@ -110,7 +115,7 @@ def _scheme(
     settings.pop("verbose", None)
     own = {key: value for key, value in settings.items() if key in known}
     made = cls(**own)
-    made.estimator = made._default() if inner is None else getattr(linsep, ALGORITHMS[inner][0])()
+    made.estimator = made._default() if inner is None else getattr(linsep, ALGORITHMS[inner])()
     if "time_limit" in settings:
         inside["estimator__time_limit"] = settings["time_limit"]
     if bare:

@@ -119,7 +119,7 @@ def _data(parser: argparse.ArgumentParser, labels: bool = True) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
-        help=".csv, .tsv, .svm, .libsvm, .parquet, .arrow, .npz, also .gz and .bz2; "
+        help=".csv, .tsv, .svm, .libsvm, .svmlight, .parquet, .arrow, .npz, also .gz and .bz2; "
         "or the name of a bundled set such as students",
     )
     parser.add_argument("--target", metavar="COLUMN", help="name or number (from 0) of the labels")

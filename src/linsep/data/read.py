@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ def read(
 ) -> Table:
     """Read a data file; what was found and chosen stands in the notes of the table.
 
-    The format is told by the content: comma, semicolon, tab or blanks between cells, svmlight
-    (LIBSVM) text, Parquet, Arrow, npz; plain or packed with gzip, bzip2 or xz.
+    The format is told by the content: CSV with comma, semicolon, tab or blanks between cells,
+    svmlight (LIBSVM) text, Parquet, Arrow, npz; plain or packed with gzip, bzip2 or xz.
 
     Parameters
     ----------
@@ -84,10 +85,9 @@ def read(
     data = fetch(path)
     source = os.fspath(path)
     name, ending = plain_name(path)
-    parts = _parts(
-        source, data, ending, target=target, names=names, header=header, encode=encode,
-        missing=missing, n_features=n_features,
-    )  # fmt: skip
+    asked = Asked(target, names, header, encode, missing, n_features)
+    form = next(form for form in FORMATS if form.holds(data, ending))
+    parts = form.read(source, data, ending, asked)
     if n_features is not None and parts.X.shape[1] != n_features:
         features = count(parts.X.shape[1], "feature")
         raise DataError(f"{source} has {features} but n_features={n_features}.")
@@ -106,42 +106,60 @@ def read(
     )
 
 
-def _parts(
-    source: str,
-    data: bytes,
-    ending: str,
-    *,
-    target: Choice,
-    names: Choice,
-    header: bool | None,
-    encode: Encode,
-    missing: str,
-    n_features: int | None,
-) -> Parts:
-    if data.startswith(b"PK\x03\x04"):
-        from linsep.data.binary import read_npz
+# -- formats --------------------------------------------------------------------------------
 
-        return read_npz(source, data)
-    if data.startswith((b"PAR1", b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")):
-        from linsep.data.binary import read_arrow
 
-        columns, layout, place = read_arrow(
-            source, data, target=target, names=names, features=_known_features(encode)
-        )
-        return assemble(columns, layout, place, encode=encode, missing=missing)
-    data = check_text(source, data)
-    if ending not in (".csv", ".tsv"):
-        from linsep.data.svmlight import looks_like_svmlight, read_svmlight
+@dataclass(frozen=True)
+class Asked:
+    """The choices of a caller, as ``read`` takes them."""
 
-        if ending in (".svm", ".libsvm", ".svmlight") or looks_like_svmlight(data):
-            X, y, notes = read_svmlight(source, data, n_features)
-            return Parts(X, y, None, None, "y", notes)
+    target: Choice
+    names: Choice
+    header: bool | None
+    encode: Encode
+    missing: str
+    n_features: int | None
+
+
+def _npz(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
+    from linsep.data.binary import read_npz
+
+    return read_npz(source, data)
+
+
+def _arrow(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
+    from linsep.data.binary import read_arrow
+
+    features = _known_features(asked.encode)
+    columns, layout, place = read_arrow(
+        source, data, target=asked.target, names=asked.names, features=features
+    )
+    return assemble(columns, layout, place, encode=asked.encode, missing=asked.missing)
+
+
+def _is_svmlight(data: bytes, ending: str) -> bool:
+    from linsep.data.svmlight import looks_like_svmlight
+
+    if ending in _SEPARATED:
+        return False
+    return ending in _SVMLIGHT or looks_like_svmlight(data.removeprefix(b"\xef\xbb\xbf"))
+
+
+def _svmlight(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
+    from linsep.data.svmlight import read_svmlight
+
+    X, y, notes = read_svmlight(source, check_text(source, data), asked.n_features)
+    return Parts(X, y, None, None, "y", notes)
+
+
+def _delimited(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
     from linsep.data.delimited import read_columns, read_numbers
     from linsep.data.layout import check_columns, check_features, find_layout
 
+    data, encode = check_text(source, data), asked.encode
     layout = find_layout(
-        source, data, ending,
-        header=header, target=target, names=names, features=_known_features(encode),
+        source, data, ending, header=asked.header, target=asked.target, names=asked.names,
+        features=_known_features(encode),
     )  # fmt: skip
     if encode is None or encode == "onehot":
         found = read_numbers(data, layout)
@@ -150,7 +168,30 @@ def _parts(
             return plain_parts(*found, layout)
     columns, place = read_columns(data, layout)
     check_columns(columns, data, layout)
-    return assemble(columns, layout, place, encode=encode, missing=missing)
+    return assemble(columns, layout, place, encode=encode, missing=asked.missing)
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of data file."""
+
+    name: str
+    endings: tuple[str, ...]
+    """As files of it are called; ``linsep fit --help`` names them."""
+    holds: Callable[[bytes, str], bool]
+    """Whether a file is of this kind, by its bytes and its ending."""
+    read: Callable[[str, bytes, str, Asked], Parts]
+
+
+_SVMLIGHT, _SEPARATED = (".svm", ".libsvm", ".svmlight"), (".csv", ".tsv")
+_ARROW = (b"PAR1", b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")
+# The first that holds a file reads it.
+FORMATS = (
+    Format("npz", (".npz",), lambda data, _: data.startswith(b"PK\x03\x04"), _npz),
+    Format("Parquet", (".parquet", ".arrow"), lambda data, _: data.startswith(_ARROW), _arrow),
+    Format("svmlight", _SVMLIGHT, _is_svmlight, _svmlight),
+    Format("CSV", _SEPARATED, lambda data, ending: True, _delimited),
+)
 
 
 def _known_features(encode: Encode) -> list[str]:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep import PUBLIC
 from linsep._version import __version__
 from linsep.errors import DataError, ModelError
 from linsep.kernels import Kernel, from_dict
@@ -34,26 +35,8 @@ FORMAT, VERSION = "linsep-model", 1
 PIPELINE = "Pipeline"  # of scikit-learn, with steps from the list below
 
 # Only these names are ever looked up, whatever a file asks for; name -> module.
-CLASSES = {"Untrained": "linsep.multiclass.machines"} | dict.fromkeys(
-    (
-        "AdditiveSVM",
-        "GaussianClassifier",
-        "HoKashyap",
-        "KernelPerceptron",
-        "KernelSVM",
-        "Kesler",
-        "Kozinec",
-        "LeastSquares",
-        "Lift",
-        "Linear",
-        "LinearSVM",
-        "LogisticRegression",
-        "OneVsOne",
-        "OneVsRest",
-        "Perceptron",
-    ),
-    "linsep",
-)
+_STORED = (*PUBLIC.kinds["Estimators"], "Lift", "Linear")
+CLASSES = {"Untrained": "linsep.multiclass.machines"} | dict.fromkeys(_STORED, "linsep")
 
 
 def save_json(model: Any, path: str | os.PathLike[str]) -> None:

@@ -225,6 +225,8 @@ class AdditiveSVM(Classifier):
     (['a', 'b'], 'CERTIFIED')
     """
 
+    certificate_: Gap
+
     _checks: ClassVar[dict[str, Check]] = {
         "kernel": kernel_of,
         "C": Check(lambda v: number(0, above=True).test(v) and v < np.inf, "a finite number > 0"),

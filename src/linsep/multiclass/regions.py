@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, EmptyRegionWarning, SettingError
-from linsep.models.fit import number
+from linsep.models.fit import number, warn
 from linsep.models.linear import Linear
 from linsep.multiclass.one_vs_one import OneVsOne, count_votes
 from linsep.multiclass.one_vs_rest import OneVsRest
@@ -268,11 +267,10 @@ def _linear_facts(model: Any, scheme: str, box: Array | None) -> dict[str, Any]:
     names = np.asarray(model.classes_).tolist()
     empty = [names[k] for k in empty_classes(coef, offset)]
     if empty:
-        warnings.warn(
+        warn(
             f"no point belongs to {', '.join(map(repr, empty))}: the score is nowhere the largest, "
             "so the class is never predicted.",
             EmptyRegionWarning,
-            stacklevel=4,
         )
     pairs = touching(coef, offset)
     ends = {(i, j): interval(coef, offset, i, j, box) for i, j in pairs} if box is not None else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +21,7 @@ from linsep.core.problem import Problem, against_rest
 from linsep.core.status import Status
 from linsep.errors import GapWarning
 from linsep.models.base import LinearClassifier
+from linsep.models.fit import warn
 from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, is_ours, is_pairwise, untrained
 from linsep.rows.survey import survey
@@ -128,11 +128,10 @@ def run_jobs(
         return found, Status.STOPPED
     if ended is Status.TIME_LIMIT:
         missing = sum(getattr(machine, "untrained", False) for machine, _ in found)
-        warnings.warn(
+        warn(
             f"{missing} of {len(jobs)} machines were not trained: {ended.value}. They always give "
             "the side with more rows; raise time_limit.",
             GapWarning,
-            stacklevel=5,
         )
         return found, ended
     return found, None

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import linsep
-from linsep.display import (
+from linsep import (
     CostDisplay,
     DecisionDisplay,
     HullDisplay,
