@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.compile import routine
+from linsep.core.compile import inner, routine
 
 _CHUNK = 1 << 20
 _MANY = 1000  # numbers from which pyarrow converts them faster than Python
@@ -179,6 +179,38 @@ def _by_arrow(
 POWERS = np.array([float(10**k) for k in range(23)])
 
 
+@inner
+def times_power(mantissa, scale, power):
+    """mantissa * 10^scale as a double, and whether it is certainly rounded correctly.
+
+    ``power`` is 10^|scale| with |scale| <= 22, so it is a double without an error. Numbers only
+    come in: an array would be counted as in use, see below.
+    """
+    number = float(mantissa)
+    high = number * power if scale > 0 else number / power
+    if mantissa <= 9007199254740992:
+        return high, True
+    # mantissa = number + low; the result is high + rest to 100 bits, by the exact product of two
+    # halves each (Dekker 1971)
+    low = float(mantissa - np.int64(number))
+    factor = number if scale > 0 else high
+    product = factor * power
+    t = 134217729.0 * factor
+    f1 = t - (t - factor)
+    f2 = factor - f1
+    t = 134217729.0 * power
+    p1 = t - (t - power)
+    p2 = power - p1
+    error = ((f1 * p1 - product) + f1 * p2 + f2 * p1) + f2 * p2
+    if scale > 0:
+        rest = error + low * power
+    else:
+        rest = ((number - product) - error + low) / power
+    slack = high * 2.0**-98
+    number = high + (rest - slack)
+    return number, number == high + (rest + slack)  # both round to the same double
+
+
 @routine
 def parse(
     text, at, stop, delimiter, width, target, labels, lengths, indices, values, hard, powers, out
@@ -193,8 +225,8 @@ def parse(
     takes (place, end, entry) of numbers to be converted by the caller. Trouble is -1, or the
     start of a line that a plain reader should look at.
 
-    Longer than a routine should be: a function called for each number would make the threads
-    fight over the reference count of the text, which takes three times as long.
+    Longer than a routine should be: a function of the text, called for each number, would make
+    the threads fight over its reference count, which takes three times as long.
     """
     table = delimiter != 0
     row = 0
@@ -295,30 +327,7 @@ def parse(
                     easy = False
             number = float(mantissa)
             if easy and scale != 0 and mantissa != 0:
-                p = powers[abs(scale)]
-                if mantissa <= 9007199254740992:
-                    number = number * p if scale > 0 else number / p
-                else:
-                    # mantissa = number + low; the result is high + rest to 100 bits, by the
-                    # exact product of two halves each (Dekker 1971)
-                    low = float(mantissa - np.int64(number))
-                    high = number * p if scale > 0 else number / p
-                    factor = number if scale > 0 else high
-                    product = factor * p
-                    t = 134217729.0 * factor
-                    f1 = t - (t - factor)
-                    f2 = factor - f1
-                    t = 134217729.0 * p
-                    p1 = t - (t - p)
-                    p2 = p - p1
-                    error = ((f1 * p1 - product) + f1 * p2 + f2 * p1) + f2 * p2
-                    if scale > 0:
-                        rest = error + low * p
-                    else:
-                        rest = ((number - product) - error + low) / p
-                    slack = high * 2.0**-98
-                    number = high + (rest - slack)
-                    easy = number == high + (rest + slack)  # both round to the same double
+                number, easy = times_power(mantissa, scale, powers[abs(scale)])
             if negative:
                 number = -number
 
