@@ -17,7 +17,7 @@ from linsep.core.drive import Moment, Outcome
 from linsep.core.problem import Problem, each_against_rest
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
-from linsep.core.words import count, misplaced, percent
+from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, ModelError, SettingError
 from linsep.kernels import Additive
 from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
@@ -59,6 +59,7 @@ from linsep.models.model_file import (
     settings,
     stored,
 )
+from linsep.models.summary import Line, bounds, street, work
 from linsep.proofs.additive import additive_gap, belong, scores_and_errors, squared_lengths
 from linsep.proofs.gap import Gap
 from linsep.solvers.kernel.additive import AdditiveSMO
@@ -509,34 +510,26 @@ class AdditiveSVM(Classifier):
 
     # -- files and words ----------------------------------------------------------------------
 
-    def summary(self) -> str:
-        """What was fitted, why it stopped, and what is proved about it, in words."""
-        check_is_fitted(self)
-        gap, outcome = self.certificate_, getattr(self, "outcome_", None)
-        lines = [
-            f"{type(self).__name__}: {self.status_.value}",
-            f"  algorithm   {self.solver_used_}",
-            f"  minimised   {gap.words}",
-            f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
-            f"  proved      within {percent(gap.relative_gap)} of the best possible",
-            f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
-            f"  support     {count(len(self.support_), 'vector')}, "
-            f"{count(len(self.function_.values), 'value')} in {count(self.function_.d, 'feature')}",
+    def _told(self) -> list[Line]:
+        gap, function = self.certificate_, self.function_
+        vectors, values = count(len(self.support_), "vector"), count(len(function.values), "value")
+        return [
+            ("algorithm", self.solver_used_),
+            *work(getattr(self, "outcome_", None)),
+            ("minimised", gap.words),
+            *bounds(gap),
+            street(gap),
+            ("support", f"{vectors}, {values} in {count(function.d, 'feature')}"),
             *self._strongest(),
         ]
-        if outcome is not None:
-            passes = count(outcome.passes, "pass", spec=".4g")
-            work = f"{count(outcome.steps, outcome.unit)}, {passes}"
-            lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
-        return "\n".join(lines)
 
-    def _strongest(self) -> list[str]:
+    def _strongest(self) -> list[Line]:
         """The features that move the score most."""
         ranges = np.atleast_2d(self.feature_ranges()).max(axis=0)
         names = getattr(self, "feature_names_in_", None)
         order = [int(k) for k in np.argsort(-ranges)[:_SHOWN] if ranges[k] > 0]
         words = [f"{f'x{k + 1}' if names is None else names[k]} {ranges[k]:.4g}" for k in order]
-        return [f"  features    {', '.join(words)} (largest change of the score)"] if words else []
+        return [("features", f"{', '.join(words)} (largest change of the score)")] if words else []
 
     @classmethod
     def _file(cls) -> Table[Any]:
@@ -616,7 +609,7 @@ def rounding_of(problem: Problem, fitted: Fitted, C: float) -> float:
     scores, off = scores_and_errors(problem, fitted.function, fitted.offsets)
     cost, total = C * problem.weight, 0.0
     for k, part in enumerate([problem] if problem.binary else each_against_rest(problem)):
-        near = part.sign * scores[:, k] < 1.0 + off[:, k]
+        near = part.sign * scores[:, k] < 1.0 + 2.0 * off[:, k]  # a stretched row is just outside
         total += float((cost * off[:, k])[near].sum())
     return total
 

@@ -42,6 +42,7 @@ from linsep.models.fit import (
     with_callbacks,
 )
 from linsep.models.model_file import LINEAR, Table
+from linsep.models.summary import Line, rule, sides, written
 from linsep.proofs.certificate import Certificate, judge
 from linsep.separating.verdict import decide
 
@@ -205,6 +206,15 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """Scores that are good enough to predict: the classes are those of ``_scores``."""
         return self._scores(X)
 
+    def summary(self) -> str:
+        """What was fitted, why it stopped, and what is proved about it, in words."""
+        check_is_fitted(self, "classes_")
+        return written(f"{type(self).__name__}: {self.status_.value}", self._told())
+
+    def _told(self) -> list[Line]:
+        """The lines of the summary."""
+        raise NotImplementedError
+
     @classmethod
     def _file(cls) -> Table[Any]:
         """The fields of its model file."""
@@ -310,12 +320,23 @@ class LinearClassifier(Classifier):
             return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
         return np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
 
-    def summary(self) -> str:
-        """What was fitted, why it stopped, and what is proved about it, in words."""
-        from linsep.models.summary import summary
+    def _told(self) -> list[Line]:
+        return [
+            ("algorithm", self.solver_used_),
+            ("work", self._work()),
+            *sides(self.certificate_),
+            rule(self),
+        ]
 
-        check_is_fitted(self)
-        return summary(self)
+    def _work(self) -> str:
+        """What the fit took; a model read from a file knows less."""
+        outcome = getattr(self, "outcome_", None)
+        updates = count(self.n_updates_, "update")
+        if outcome is None:
+            return f"{updates}, {count(self.n_iter_, 'pass', 'passes')}"
+        visits = count(getattr(outcome.state, "n_visits", outcome.steps), "visit")
+        passes = count(outcome.passes, "pass", spec=".4g")
+        return f"{updates}, {visits}, {passes}, {outcome.seconds:.3g} s"
 
 
 def refuse_overflow(problem: Problem) -> None:

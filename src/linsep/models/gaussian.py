@@ -35,7 +35,7 @@ from linsep.models.model_file import (
     settings,
     stored,
 )
-from linsep.models.summary import rule_text
+from linsep.models.summary import Line, rule, written
 from linsep.proofs.certificate import judge
 from linsep.proofs.gaussian import GaussianCertificate, Whitener, judge_gaussian, whitener
 from linsep.risk.decision import Decisions, decisions
@@ -430,7 +430,32 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     def summary(self) -> str:
         """What was fitted and what is proved about it, in words."""
-        return gaussian_summary(self._fitted())
+        title = f"GaussianClassifier: {self._fitted().status_.value}"
+        return written(title, self._told())
+
+    def _told(self) -> list[Line]:
+        facts, with_ridge = self.certificate_, " with the ridge" if self.ridge_.any() else ""
+        gain = f"gain more than {max(facts.gap, 0.0):.2g}{with_ridge}"
+        lines = [
+            ("algorithm", f"{self.solver_used_} (maximum likelihood, divided by n)"),
+            ("priors", _priors(self)),
+            (
+                "likelihood",
+                f"{facts.log_likelihood:.6g} (log); no parameters of this structure {gain}",
+            ),
+            ("errors", f"{count(facts.errors, 'row')} not given their own class"),
+        ]
+        if self.loss is not None:
+            lines.append(("loss", _loss(self)))
+        if facts.rejected:
+            lines.append(("rejected", count(facts.rejected, "row")))
+        if facts.separable:
+            lines.append(("margin", f"{facts.margin:.6g} (one side, in the units of X)"))
+        if self.degenerate_:
+            lines.append(("degenerate", self.degenerate_))
+        if self.ridge_.any():
+            lines.append(("ridge", f"up to {self.ridge_.max():.3g} added to the variances"))
+        return [*lines, rule(self) if self.is_linear_ else ("rule", _curved(self))]
 
     def to_model(self) -> dict[str, Any]:
         """Fields of the model file; see ``linsep.save``."""
@@ -796,40 +821,6 @@ GAUSSIAN: Table[Any] = Table(
 
 
 _SHOWN = 8
-
-
-def gaussian_summary(model: GaussianClassifier) -> str:
-    """Several lines: the densities, the rule, what is proved."""
-    facts = model.certificate_
-    with_ridge = " with the ridge" if has_ridge(model) else ""
-    lines = [
-        f"GaussianClassifier: {model.status_.value}",
-        f"  algorithm   {model.solver_used_} (maximum likelihood, divided by n)",
-        f"  priors      {_priors(model)}",
-        f"  likelihood  {facts.log_likelihood:.6g} (log); no parameters of this structure "
-        f"gain more than {max(facts.gap, 0.0):.2g}{with_ridge}",
-        f"  errors      {count(facts.errors, 'row')} not given their own class",
-    ]
-    if model.loss is not None:
-        lines.append(f"  loss        {_loss(model)}")
-    if facts.rejected:
-        lines.append(f"  rejected    {count(facts.rejected, 'row')}")
-    if facts.separable:
-        lines.append(f"  margin      {facts.margin:.6g} (one side, in the units of X)")
-    if model.degenerate_:
-        lines.append(f"  degenerate  {model.degenerate_}")
-    if has_ridge(model):
-        lines.append(f"  ridge       up to {model.ridge_.max():.3g} added to the variances")
-    if model.is_linear_:
-        lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
-    else:
-        lines.append(f"  rule        {_curved(model)}")
-    return "\n".join(lines)
-
-
-def has_ridge(model: GaussianClassifier) -> bool:
-    """Whether anything was added to the variances."""
-    return bool(model.ridge_.any())
 
 
 def _curved(model: GaussianClassifier) -> str:

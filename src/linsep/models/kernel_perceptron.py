@@ -19,6 +19,7 @@ from linsep.models.fit import Answer, Check, Run, number, one_of, warn
 from linsep.models.kernel_base import KernelClassifier, kernel_table
 from linsep.models.kernel_proof import places_of, problem_for
 from linsep.models.model_file import Table
+from linsep.models.summary import Line
 from linsep.proofs.kernel import KernelGap, criterion
 from linsep.solvers.one_vs_rest import OneVsRest
 from linsep.solvers.perceptron.kernel import KernelMistakes, kernel_rows
@@ -246,22 +247,18 @@ class KernelPerceptron(KernelClassifier):
         scores = self._scores_of(rows, self.dual_coef_.T) + self.intercept_
         return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
 
-    def summary(self) -> str:
-        """What was fitted and why it stopped, in words."""
-        check_is_fitted(self, "classes_")
-        gap = self.certificate_
-        passes = count(self.n_iter_, "pass", "passes")
+    def _told(self) -> list[Line]:
+        gap, updates = self.certificate_, count(self.n_updates_, "update")
         lines = [
-            f"{type(self).__name__}: {self.status_.value}",
-            f"  algorithm   {self.solver_used_}",
-            f"  work        {count(self.n_updates_, 'update')}, {passes}",
-            f"  kernel      {self.kernel_!r}",
-            f"  errors      {misplaced(gap.errors)}",
-            f"  vectors     {count(len(self.support_), 'row')} with mistakes",
+            ("algorithm", self.solver_used_),
+            ("work", f"{updates}, {count(self.n_iter_, 'pass', 'passes')}"),
+            ("kernel", repr(self.kernel_)),
+            ("errors", misplaced(gap.errors)),
+            ("vectors", f"{count(len(self.support_), 'row')} with mistakes"),
         ]
         if gap.errors == 0 and not gap.parts:
-            lines.append(f"  margin      {gap.margin:.6g} in the feature space (one side)")
-        return "\n".join(lines)
+            lines.append(("margin", f"{gap.margin:.6g} in the feature space (one side)"))
+        return lines
 
     @classmethod
     def _file(cls) -> Table[Any]:

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.drive import Outcome
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
-from linsep.core.words import count, misplaced, percent
+from linsep.core.words import count, percent
 from linsep.errors import (
     DataError,
     GapWarning,
@@ -40,6 +39,7 @@ from linsep.models.kernel_proof import (
     words_of,
 )
 from linsep.models.model_file import Field, Fields, Table
+from linsep.models.summary import Line, bounds, street
 from linsep.proofs.kernel import KernelGap
 from linsep.proofs.overlap import Overlap
 from linsep.solvers.kernel.overlap import find_overlap
@@ -415,10 +415,19 @@ class KernelSVM(KernelClassifier):
         """The proof again, from the data and the numbers of the model; see linsep.certify."""
         return recheck(self, X, y, sample_weight)
 
-    def summary(self) -> str:
-        """What was fitted, why it stopped, and what is proved about it, in words."""
-        check_is_fitted(self, "classes_")
-        return kernel_summary(self)
+    def _told(self) -> list[Line]:
+        gap, outcome = self.certificate_, getattr(self, "outcome_", None)
+        lines = [("algorithm", self.solver_used_)]
+        if outcome is not None:  # a model read from a file has numbers and certificate only
+            sets, steps = count(outcome.steps, "working set"), count(self.n_updates_, "step")
+            lines.append(("work", f"{sets}, {steps}, {outcome.seconds:.3g} s"))
+        lines += [("minimised", gap.words), *_bounds(self, gap), street(gap)]
+        if np.isfinite(gap.width):  # |w|^2 may be negative where the kernel is not positive
+            lines.append(("street", f"{gap.width:.6g} wide in the feature space (2 / |w|)"))
+        counts = zip(self.n_support_.tolist(), self.classes_.tolist())
+        by_class = ", ".join(f"{n} of {label!r}" for n, label in counts)
+        vectors = count(len(self.support_), "vector")
+        return [*lines, ("support", f"{vectors}: {by_class}"), ("rule", _rule(self))]
 
     def _n_machines(self) -> int:
         K = len(self.classes_)
@@ -483,29 +492,6 @@ def _gap_words(model: KernelSVM, gap: KernelGap, status: Status) -> str:
     )
 
 
-def kernel_summary(model: KernelSVM) -> str:
-    """Several lines: the objective and its proof, support vectors, the rule."""
-    gap, outcome = model.certificate_, getattr(model, "outcome_", None)
-    lines = [
-        f"{type(model).__name__}: {model.status_.value}",
-        f"  algorithm   {model.solver_used_}",
-        f"  minimised   {gap.words}",
-        *_proved(model, gap),
-        f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
-    ]
-    if np.isfinite(gap.width):  # |w|^2 may be negative where the kernel is not positive
-        lines.append(f"  street      {gap.width:.6g} wide in the feature space (2 / |w|)")
-    if outcome is not None:  # a model read from a file has numbers and certificate only
-        work = f"{count(outcome.steps, 'working set')}, {count(model.n_updates_, 'step')}"
-        lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
-    by_class = ", ".join(
-        f"{n} of {label!r}" for n, label in zip(model.n_support_.tolist(), model.classes_.tolist())
-    )
-    lines.append(f"  support     {count(len(model.support_), 'vector')}: {by_class}")
-    lines.append(f"  rule        {_rule(model)}")
-    return "\n".join(lines)
-
-
 def _rule(model: KernelSVM) -> str:
     classes = model.classes_.tolist()
     if len(classes) == 2:
@@ -517,23 +503,21 @@ def _rule(model: KernelSVM) -> str:
     return f"votes of {len(model.intercept_)} machines, one for each pair of classes"
 
 
-def _proved(model: KernelSVM, gap: KernelGap) -> list[str]:
+def _bounds(model: KernelSVM, gap: KernelGap) -> list[Line]:
     overlap = getattr(model, "overlap_", None)
     if overlap is not None:
-        return [f"  proof       {overlap}; no street exists, and this is C = 1"]
+        return [("proof", f"{overlap}; no street exists, and this is C = 1")]
     if not np.isfinite(gap.objective):
         most = widest(gap)
         what = f"no street is wider than {most:.3g}" if np.isfinite(most) else "nothing yet"
-        return [f"  proved      {what}; some row is on the wrong side"]
+        return [("proved", f"{what}; some row is on the wrong side")]
     if not gap.convex:
-        return [
-            f"  objective   {gap.objective:.8g} at a stationary point (violation "
-            f"{gap.violation:.2g}); the kernel is not positive semidefinite: no lower bound",
-        ]
-    return [
-        f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
-        f"  proved      within {percent(gap.relative_gap)} of the best possible",
-    ]
+        what = (
+            f"{gap.objective:.8g} at a stationary point (violation {gap.violation:.2g}); the "
+            "kernel is not positive semidefinite: no lower bound"
+        )
+        return [("objective", what)]
+    return bounds(gap)
 
 
 # -- Hard margins that do not exist, and the proof of it ------------------------------------------

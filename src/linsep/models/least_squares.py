@@ -32,7 +32,7 @@ from linsep.models.fit import (
     row_weights,
     warn,
 )
-from linsep.models.summary import rule_text
+from linsep.models.summary import Line, rule, work
 from linsep.proofs.proof import Proof
 from linsep.proofs.squares import Squares, measure_squares, rational_squares, rounded
 from linsep.rows.loops import scatter
@@ -420,10 +420,17 @@ class LeastSquares(LinearClassifier):
             )
         return problem
 
-    def summary(self) -> str:
-        """What was fitted, why it stopped, and what is proved about it, in words."""
-        check_is_fitted(self)
-        return squares_summary(self)
+    def _told(self) -> list[Line]:
+        lines = [
+            ("algorithm", self.solver_used_),
+            *work(getattr(self, "outcome_", None)),
+            ("minimised", "sum of s (y f(x) - b)^2"),
+            ("cost", _cost(self.certificate_)),
+            ("separates", _sides(self)),
+        ]
+        if getattr(self, "rank_", None) is not None:
+            lines.append(("columns", _columns(self)))
+        return [*lines, *(("outlier", line) for line in _outliers(self)), rule(self)]
 
 
 # -- Which solver for which least-squares problem, and why ----------------------------------------
@@ -650,30 +657,8 @@ def _leverage(problem: Problem, inverse: PseudoInverse) -> Array:
 _SHOWN = 5
 
 
-def squares_summary(model: LeastSquares) -> str:
-    """Several lines: the cost and its proof, sides, outliers, the rule."""
-    found, outcome = model.certificate_, getattr(model, "outcome_", None)
-    lines = [
-        f"{type(model).__name__}: {model.status_.value}",
-        f"  algorithm   {model.solver_used_}",
-    ]
-    if outcome is not None:
-        work = f"{count(outcome.steps, outcome.unit)}, {count(outcome.passes, 'pass', spec='.4g')}"
-        lines.append(f"  work        {work}, {outcome.seconds:.3g} s")
-    lines += [
-        "  minimised   sum of s (y f(x) - b)^2",
-        f"  cost        {_cost(found)}",
-        f"  separates   {_sides(model)}",
-    ]
-    if getattr(model, "rank_", None) is not None:
-        lines.append(f"  columns     {_columns(model)}")
-    lines += [f"  outlier     {line}" for line in _outliers(model)]
-    lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
-    return "\n".join(lines)
-
-
-def _cost(found: Any) -> str:
-    if found.exact:
+def _cost(found: Squares) -> str:
+    if found.minimum is not None:
         text = str(found.minimum)
         exactly = text if len(text) <= 30 else f"{float(found.minimum):.8g}"
         if found.relative_gap > 1e-9:

@@ -11,14 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from linsep.core import drive
 from linsep.core.drive import Limits, Outcome
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
-from linsep.core.words import count, misplaced, percent
+from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, LabelError, NotSeparatedWarning, SettingError
 from linsep.models.base import LinearClassifier
 from linsep.models.fit import (
@@ -38,7 +37,7 @@ from linsep.models.fit import (
     warn,
 )
 from linsep.models.model_file import LINEAR, Table, stored
-from linsep.models.summary import rule_text
+from linsep.models.summary import Line, bounds, rule, street, work
 from linsep.models.svm_choice import (
     SOLVERS,
     choose_solver,
@@ -546,10 +545,40 @@ class LinearSVM(LinearClassifier):
 
     # -- files and words ----------------------------------------------------------------------
 
-    def summary(self) -> str:
-        """What was fitted, why it stopped, and what is proved about it, in words."""
-        check_is_fitted(self)
-        return svm_summary(self)
+    def _told(self) -> list[Line]:
+        gap, outcome = self.certificate_, getattr(self, "outcome_", None)
+        lines = [
+            ("algorithm", self.solver_used_),
+            *work(outcome),
+            ("minimised", gap.words),
+            *self._bounds(),
+            street(gap),
+            ("street", self._width()),
+        ]
+        if outcome is not None and len(self.support_):
+            vectors, bound = count(len(self.support_), "vector"), self.leave_one_out_bound_
+            lines.append(("support", f"{vectors}; leave-one-out error at most {bound:.3g}"))
+        return [*lines, rule(self)]
+
+    def _bounds(self) -> list[Line]:
+        """How good it is, or that there is nothing to find."""
+        proof = getattr(self, "proof_", None)
+        if proof is not None and proof.separable is False:
+            return [
+                ("proof", str(proof)),
+                ("plane", "that of C = 1, since a hard margin does not exist"),
+            ]
+        if not np.isfinite(self.certificate_.objective):
+            return [("proved", "nothing yet: some row is inside the street")]
+        return bounds(self.certificate_)
+
+    def _width(self) -> str:
+        lengths = np.linalg.norm(self.coef_, axis=1)
+        if not lengths.any():
+            return "none: w = 0, so every row gets the same class"
+        with np.errstate(divide="ignore"):
+            width = 2 / lengths
+        return f"{', '.join(f'{w:.6g}' for w in width[:6])} wide (2 / |w|)"
 
     @classmethod
     def _file(cls) -> Table[Any]:
@@ -740,52 +769,3 @@ def _best(problem: Problem, found: Witness, objective: Objective, ratio: float) 
             if gap < least:
                 best, least = tried, gap
     return best
-
-
-# -- A fitted support vector machine in words -----------------------------------------------------
-
-
-def svm_summary(model: LinearSVM) -> str:
-    """Several lines: the objective and its proof, support vectors, the rule."""
-    gap, outcome = model.certificate_, getattr(model, "outcome_", None)
-    lines = [
-        f"{type(model).__name__}: {model.status_.value}",
-        f"  algorithm   {model.solver_used_}",
-        f"  minimised   {gap.words}",
-        *_proved(model),
-        f"  errors      {misplaced(gap.errors)}, {gap.inside} inside the street or wrong",
-        f"  street      {_street(model)}",
-    ]
-    if outcome is not None:  # a model read from a file has weights and certificate only
-        work = f"{count(outcome.steps, outcome.unit)}, {count(outcome.passes, 'pass', spec='.4g')}"
-        lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
-        if len(model.support_):
-            vectors, bound = count(len(model.support_), "vector"), model.leave_one_out_bound_
-            lines.append(f"  support     {vectors}; leave-one-out error at most {bound:.3g}")
-    lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
-    return "\n".join(lines)
-
-
-def _proved(model: LinearSVM) -> list[str]:
-    """How good it is, or that there is nothing to find."""
-    gap, proof = model.certificate_, getattr(model, "proof_", None)
-    if proof is not None and proof.separable is False:
-        return [
-            f"  proof       {proof}",
-            "  plane       that of C = 1, since a hard margin does not exist",
-        ]
-    if not np.isfinite(gap.objective):
-        return ["  proved      nothing yet: some row is inside the street"]
-    return [
-        f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
-        f"  proved      within {percent(gap.relative_gap)} of the best possible",
-    ]
-
-
-def _street(model: LinearSVM) -> str:
-    lengths = np.linalg.norm(model.coef_, axis=1)
-    if not lengths.any():
-        return "none: w = 0, so every row gets the same class"
-    with np.errstate(divide="ignore"):
-        width = 2 / lengths
-    return f"{', '.join(f'{w:.6g}' for w in width[:6])} wide (2 / |w|)"

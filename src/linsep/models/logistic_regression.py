@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
-from sklearn.utils.validation import check_is_fitted
 
 from linsep.core import drive
 from linsep.core.drive import Limits, Outcome
@@ -40,7 +39,7 @@ from linsep.models.logistic_limit import (
     separating_words,
     separator_proof,
 )
-from linsep.models.summary import rule_text
+from linsep.models.summary import Line, bounds, rule, work
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
 from linsep.proofs.proof import Proof
@@ -442,10 +441,31 @@ class LogisticRegression(LinearClassifier):
         with np.errstate(over="ignore"):
             return np.exp(self.log_odds(X))
 
-    def summary(self) -> str:
-        """What was fitted, why it stopped, and what is proved about it, in words."""
-        check_is_fitted(self)
-        return logistic_summary(self)
+    def _told(self) -> list[Line]:
+        gap = self.certificate_
+        lines = [
+            ("algorithm", self.solver_used_),
+            *work(getattr(self, "outcome_", None)),
+            ("minimised", gap.words),
+            *bounds(gap),
+        ]
+        if self.status_ is Status.NO_MAXIMUM:
+            supremum = (
+                f"minus the log likelihood comes as near to a number between "
+                f"{gap.lower_bound:.6g} and {gap.objective:.6g} as one likes; C=1 gives small "
+                "weights"
+            )
+            lines[-1:] = [("no maximum", str(self.separation_)), ("supremum", supremum)]
+        full, null = self.log_likelihood_, self.null_log_likelihood_
+        lines += [
+            ("likelihood", f"logarithm {full:.8g}; {null:.8g} for the classes' shares alone"),
+            ("errors", misplaced(gap.errors)),
+            rule(self),
+        ]
+        if len(self.classes_) == 2:
+            name = self.classes_.tolist()[-1]
+            lines.append(("odds", f"of {name!r} are exp of the left side minus the right side"))
+        return lines
 
 
 def _gone_on(run: Run, solver: Any, outcome: Outcome[Any], limits: Limits) -> Outcome[Any]:
@@ -646,37 +666,3 @@ def _safe_rate(problem: Problem, C: float) -> float:
 
     cost, ridge = (1.0, 0.0) if np.isinf(C) else (C, 1.0)
     return 1.0 / curvature_bound(problem, cost, ridge)
-
-
-# -- A fitted logistic model in words ------------------------------------------------------------
-
-
-def logistic_summary(model: LogisticRegression) -> str:
-    """Several lines: the objective and its proof, the likelihood, the rule."""
-    gap, outcome = model.certificate_, getattr(model, "outcome_", None)
-    lines = [
-        f"{type(model).__name__}: {model.status_.value}",
-        f"  algorithm   {model.solver_used_}",
-        f"  minimised   {gap.words}",
-        f"  objective   {gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}",
-    ]
-    if model.status_.name == "NO_MAXIMUM":
-        lines.append(f"  no maximum  {model.separation_}")
-        lines.append(
-            f"  supremum    minus the log likelihood comes as near to a number between "
-            f"{gap.lower_bound:.6g} and {gap.objective:.6g} as one likes; C=1 gives small weights"
-        )
-    else:
-        lines.append(f"  proved      within {percent(gap.relative_gap)} of the best possible")
-    full, null = model.log_likelihood_, model.null_log_likelihood_
-    lines.append(f"  likelihood  logarithm {full:.8g}; {null:.8g} for the classes' shares alone")
-    lines.append(f"  errors      {misplaced(gap.errors)}")
-    if outcome is not None:  # a model read from a file has weights and certificate only
-        work = f"{count(outcome.steps, outcome.unit)}, {count(outcome.passes, 'pass', spec='.4g')}"
-        lines.insert(2, f"  work        {work}, {outcome.seconds:.3g} s")
-    lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
-    if len(model.classes_) == 2:
-        last = model.classes_[-1]
-        name = last.item() if hasattr(last, "item") else last
-        lines.append(f"  odds        of {name!r} are exp of the left side minus the right side")
-    return "\n".join(lines)

@@ -1,58 +1,78 @@
-"""A fitted model in words."""
+"""A fitted model in words: a title and lines, each a label and what is to be said under it."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from linsep.core.words import count, misplaced
+from linsep.core.drive import Outcome
+from linsep.core.words import count, misplaced, percent
+from linsep.proofs.certificate import Certificate
+from linsep.proofs.gap import Gap
 from linsep.proofs.sentences import combination
+
+Line = tuple[str, str]
 
 _SHOWN = 12  # weights printed before the rest is left out
 
 
-def summary(model: Any) -> str:
-    """Several lines: the rule, why the run stopped, and what is proved."""
-    certificate = model.certificate_
-    lines = [
-        f"{type(model).__name__}: {model.status_.value}",
-        f"  algorithm   {model.solver_used_}",
-        f"  work        {_work(model)}",
-        f"  errors      {misplaced(certificate.errors)}",
+class Ruled(Protocol):
+    """A model with a plane for each class."""
+
+    n_features_in_: int
+    classes_: NDArray[Any]
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+
+
+def written(title: str, lines: Iterable[Line]) -> str:
+    """The text: what has several rows repeats its label."""
+    rows = [f"  {label:<11} {row}" for label, text in lines for row in text.split("\n")]
+    return "\n".join([title, *rows])
+
+
+def work(outcome: Outcome[Any] | None) -> list[Line]:
+    """What the fit took; a model read from a file does not know."""
+    if outcome is None:
+        return []
+    steps, passes = count(outcome.steps, outcome.unit), count(outcome.passes, "pass", spec=".4g")
+    return [("work", f"{steps}, {passes}, {outcome.seconds:.3g} s")]
+
+
+def bounds(gap: Gap) -> list[Line]:
+    """The objective, and how far it may be from the best."""
+    return [
+        ("objective", f"{gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}"),
+        ("proved", f"within {percent(gap.relative_gap)} of the best possible"),
     ]
+
+
+def street(gap: Gap) -> Line:
+    """Rows on the wrong side, and inside the street."""
+    return "errors", f"{misplaced(gap.errors)}, {gap.inside} inside the street or wrong"
+
+
+def sides(certificate: Certificate) -> list[Line]:
+    """What is proved of a plane that is to separate."""
+    lines = [("errors", misplaced(certificate.errors))]
     if certificate.separable:
-        lines.append(f"  margin      {certificate.margin:.6g} (one side, in the units of X)")
-    if np.isfinite(certificate.margin_high) and certificate.separable is not False:
-        lines.append(
-            f"  best margin between {certificate.margin_low:.6g} and {certificate.margin_high:.6g}"
-        )
-    if np.isfinite(certificate.margin_aug_high) and certificate.separable is not False:
-        lines.append(
-            f"  augmented   best margin between {certificate.margin_aug_low:.6g} "
-            f"and {certificate.margin_aug_high:.6g}"
-        )
+        lines.append(("margin", f"{certificate.margin:.6g} (one side, in the units of X)"))
     if certificate.separable is False:
         listed = combination(certificate.rows, certificate.multipliers)
-        lines.append(f"  proof       {listed} add up to zero, so nothing separates")
-    lines += [f"  rule        {line}" for line in rule_text(model).splitlines()]
-    return "\n".join(lines)
+        return [*lines, ("proof", f"{listed} add up to zero, so nothing separates")]
+    if np.isfinite(certificate.margin_high):
+        low, high = certificate.margin_low, certificate.margin_high
+        lines.append(("best margin", f"between {low:.6g} and {high:.6g}"))
+    if np.isfinite(certificate.margin_aug_high):
+        low, high = certificate.margin_aug_low, certificate.margin_aug_high
+        lines.append(("augmented", f"best margin between {low:.6g} and {high:.6g}"))
+    return lines
 
 
-def _work(model: Any) -> str:
-    """What the fit took; a model read from a file knows less."""
-    outcome = getattr(model, "outcome_", None)
-    updates = count(model.n_updates_, "update")
-    if outcome is None:
-        return f"{updates}, {count(model.n_iter_, 'pass', 'passes')}"
-    visits = getattr(outcome.state, "n_visits", outcome.steps)
-    return (
-        f"{updates}, {count(visits, 'visit')}, {count(outcome.passes, 'pass', spec='.4g')}, "
-        f"{outcome.seconds:.3g} s"
-    )
-
-
-def rule_text(model: Any) -> str:
+def rule(model: Ruled) -> Line:
     """The decision rule in the names of the features."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -61,15 +81,15 @@ def rule_text(model: Any) -> str:
     if len(classes) == 2:
         terms = _terms(model.coef_[0], names)
         bound = -float(model.intercept_[0]) + 0.0
-        return f"{terms} >= {bound:.6g}  =>  {classes[1]!r}, otherwise {classes[0]!r}"
+        return "rule", f"{terms} >= {bound:.6g}  =>  {classes[1]!r}, otherwise {classes[0]!r}"
     lines = [
         f"score of {label!r} = {_terms(coef, names)} {offset:+.6g}"
         for label, coef, offset in zip(classes, model.coef_, model.intercept_)
     ]
-    return "\n".join([*lines, "the class of the largest score"])
+    return "rule", "\n".join([*lines, "the class of the largest score"])
 
 
-def _terms(coef: Any, names: Any) -> str:
+def _terms(coef: NDArray[np.float64], names: Sequence[str]) -> str:
     parts = [f"{value:+.6g} {name}" for value, name in zip(coef, names) if value != 0]
     if not parts:
         return "0"

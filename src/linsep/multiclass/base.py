@@ -28,6 +28,7 @@ from linsep.models.model_file import (
     certificate_of,
     settings,
 )
+from linsep.models.summary import written
 from linsep.multiclass.certificates import Runs, put_together, renumbered, worst
 from linsep.multiclass.machines import (
     certified,
@@ -196,18 +197,17 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     def summary(self) -> str:
         """What was fitted, and what is proved about each binary problem, in words."""
         check_is_fitted(self)
-        lines = [f"{type(self).__name__}: {self.certificate_}"]
-        if self.status_ is not None:
-            lines.append(f"  status      {self.status_.value}")
-        lines.append(f"  algorithm   {self.solver_used_}")
+        status = [] if self.status_ is None else [("status", self.status_.value)]
+        lines = [*status, ("algorithm", self.solver_used_)]
         if hasattr(self, "calibration_"):
-            lines.append(f"  calibrated  {self.calibration_}")
+            lines.append(("calibrated", str(self.calibration_)))
+        text = [written(f"{type(self).__name__}: {self.certificate_}", lines)]
         names = self._problem_names()
         width = max(map(len, names))
         for name, certificate in zip(names, self.certificates_):
             words = "no certificate" if certificate is None else str(certificate)
-            lines.append(f"  {name:<{width}}  {words}")
-        return "\n".join(lines)
+            text.append(f"  {name:<{width}}  {words}")
+        return "\n".join(text)
 
     def binary_problems(self, y: Any) -> list[tuple[Any, NDArray[np.intp], NDArray[np.int64]]]:
         """Machine, rows and labels 0 and 1 of each binary problem of a table."""
