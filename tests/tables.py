@@ -15,6 +15,7 @@ import scipy.sparse
 import linsep
 from linsep.core.problem import Problem
 from linsep.kernels import RBF, Linear
+from linsep.losses.hinge import SQUARED_HINGE
 from linsep.solvers.descent import GradientDescent
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD
@@ -100,16 +101,16 @@ ADAPTING: dict[str, Any] = {"ho-kashyap": HoKashyap()}
 HINGE: dict[str, Any] = {
     "newton": NewtonHinge(C=1.0),
     "newton, tight": NewtonHinge(C=10.0, tol=1e-8),
-    "newton, squared": NewtonHinge(C=1.0, loss="squared_hinge"),
+    "newton, squared": NewtonHinge(C=1.0, loss=SQUARED_HINGE),
     "dual-cd": DualCD(C=1.0, seed=3),
-    "dual-cd, squared": DualCD(C=1.0, loss="squared_hinge"),
+    "dual-cd, squared": DualCD(C=1.0, loss=SQUARED_HINGE),
     "interior": InteriorHinge(C=1.0),
     "interior, tight": InteriorHinge(C=100.0, tol=1e-8),
-    "interior, squared": InteriorHinge(C=1.0, loss="squared_hinge", tol=1e-6),
+    "interior, squared": InteriorHinge(C=1.0, loss=SQUARED_HINGE, tol=1e-6),
     "proximal": ProximalNewton(C=10.0, sweeps=3),
-    "proximal, squared": ProximalNewton(C=1.0, sweeps=2, loss="squared_hinge"),
+    "proximal, squared": ProximalNewton(C=1.0, sweeps=2, loss=SQUARED_HINGE),
     "wide": WideHinge(C=10.0, sweeps=3),
-    "wide, squared": WideHinge(C=1.0, tol=1e-6, loss="squared_hinge"),
+    "wide, squared": WideHinge(C=1.0, tol=1e-6, loss=SQUARED_HINGE),
 }
 MACHINES: dict[str, Any] = {
     "crammer-singer": CrammerSinger(C=1.0),

@@ -10,6 +10,7 @@ from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
 from linsep.core.problem import Problem
 from linsep.core.status import Status
+from linsep.losses.hinge import HINGE
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.solvers.hinge import newton as hinge_near
 from linsep.solvers.hinge.newton import NewtonHinge
@@ -42,7 +43,7 @@ def test_the_answer_is_proved_on_all_rows(rows_are_left_out, offset, C):
     solver = NewtonHinge(C=C, tol=1e-4)
     outcome = drive(problem, solver, until_near(problem, solver))
     assert outcome.status is Status.CERTIFIED and not outcome.state.near.size
-    gap = hinge_gap(problem, outcome.witness, Objective("hinge", C, "free" if offset else "none"))
+    gap = hinge_gap(problem, outcome.witness, Objective(HINGE, C, "free" if offset else "none"))
     assert gap.relative_gap <= 1.001e-4
 
 
@@ -79,9 +80,7 @@ def test_rows_that_were_left_out_wrongly_are_found(rows_are_left_out, monkeypatc
     problem = Problem(*data(3))
     outcome = drive(problem, NewtonHinge(C=10.0, tol=1e-4))
     assert outcome.status is Status.CERTIFIED
-    assert (
-        hinge_gap(problem, outcome.witness, Objective("hinge", 10.0, "free")).relative_gap <= 1e-4
-    )
+    assert hinge_gap(problem, outcome.witness, Objective(HINGE, 10.0, "free")).relative_gap <= 1e-4
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -13,6 +13,8 @@ import scipy.sparse
 
 import linsep
 from linsep.core.problem import Problem
+from linsep.losses import LOSSES
+from linsep.losses.hinge import HINGE
 from linsep.proofs.hinge import Objective
 from linsep.proofs.penalties import l1_gap
 from linsep.proofs.rivals import rivals_gap
@@ -112,7 +114,7 @@ def test_l1(intercept, loss, kind):
         X, y, weight, C, rng = table(seed, kind, 2)
         problem = Problem(X, y, sample_weight=weight, fit_intercept=intercept != "none")
         constant = float(rng.choice([1.0, 0.5, 10.0]))
-        objective = Objective("hinge", C, intercept, constant)
+        objective = Objective(HINGE, C, intercept, constant)
         size = np.abs(dense(problem)).max(axis=0)
         size = np.where(size > 0, size, 1.0)
         models = [np.zeros(problem.d + 1)]
@@ -121,7 +123,7 @@ def test_l1(intercept, loss, kind):
             models = [np.append(a[:-1], 0.0) for a in models]
         else:
             models.append(best_offset(problem, loss, C))
-        gaps = [l1_gap(problem, a, loss, objective) for a in models]
+        gaps = [l1_gap(problem, a, LOSSES[loss], objective) for a in models]
         assert_enclosed(gaps, [exact_l1(problem, a, loss, objective) for a in models])
 
 
@@ -131,7 +133,7 @@ def test_l1_bounds_are_close_where_no_weight_pays():
     problem = Problem(X, y)
     for loss in ("logistic", "squared_hinge"):
         a = best_offset(problem, loss, 1e-6)
-        gap = l1_gap(problem, a, loss, Objective("hinge", 1e-6, "free"))
+        gap = l1_gap(problem, a, LOSSES[loss], Objective(HINGE, 1e-6, "free"))
         assert 0 < gap.relative_gap <= 1e-12
 
 

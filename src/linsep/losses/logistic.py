@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import sum_of_pieces
+from linsep.losses.base import Loss
 from linsep.numerics.line import Bracket
 
 Array = NDArray[np.float64]
@@ -55,6 +56,39 @@ def entropy(q: Array) -> Array:
         left = np.where(q > 0, q * np.log(q), 0.0)
         right = np.where(q < 1, (1.0 - q) * np.log1p(-q), 0.0)
     return np.asarray(-left - right)
+
+
+class Logistic(Loss):
+    """log(1 + exp(u)), u = -y f(x).
+
+    >>> LOGISTIC.value(np.array([0.0])).round(4).tolist(), LOGISTIC.slope(np.array([0.0])).tolist()
+    ([0.6931], [0.5])
+    """
+
+    name, words = "logistic", "logistic"
+    kind = "the logistic loss"
+    corner, top = 0.0, 1.0
+
+    def value(self, u: Array) -> Array:
+        return loss(-u)
+
+    def slope(self, u: Array) -> Array:
+        return probability(-u)
+
+    def curvature(self, u: Array) -> Array:
+        return curvature(-u)
+
+    def conjugate(self, t: Array) -> Array:
+        return np.asarray(np.where((t >= 0.0) & (t <= 1.0), -entropy(np.clip(t, 0.0, 1.0)), np.inf))
+
+    def best_offset(self, scores: Array, sign: Array, cost: Array, start: float = 0.0) -> float:
+        return start + best_shift(sign * (scores + start), sign, cost)
+
+    def best_constant(self, plus: float, minus: float) -> float:
+        return float(np.log(plus / minus))
+
+
+LOGISTIC = Logistic()
 
 
 def best_shift(values: Array, sign: Array, cost: Array) -> float:

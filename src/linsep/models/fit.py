@@ -38,6 +38,7 @@ from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.validate import as_weights
 from linsep.errors import DataError, LabelError, SettingError
+from linsep.losses import LOSSES, Loss
 from linsep.rows.survey import survey
 
 # -- Settings: one table for each estimator, one sentence for errors ------------------------------
@@ -55,6 +56,15 @@ def one_of(*values: str) -> Check:
     """One of the given words."""
     return Check(
         lambda v: isinstance(v, str) and v in values, "one of " + ", ".join(map(repr, values))
+    )
+
+
+def a_loss(kind: type[Loss]) -> Check:
+    """The name of a loss of a kind, looked up when it is checked."""
+    known = [repr(name) for name, loss in LOSSES.items() if isinstance(loss, kind)]
+    return Check(
+        lambda v: isinstance(v, str) and isinstance(LOSSES.get(v), kind),
+        "one of " + ", ".join(known),
     )
 
 

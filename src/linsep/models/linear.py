@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linsep.errors import ModelError, SettingError
-from linsep.losses.hinge import LOSSES
+from linsep.losses import LOSSES
 
 
 class Linear:
@@ -58,9 +58,8 @@ class Linear:
                 f"coef has shape {self.coef_.shape} and intercept {self.intercept_.shape}; "
                 "give one intercept for each row of coef."
             )
-        known = (*LOSSES, "logistic")
-        if loss not in known:
-            raise SettingError(f"loss must be one of {', '.join(known)}. Got {loss!r} instead.")
+        if loss not in LOSSES:
+            raise SettingError(f"loss must be one of {', '.join(LOSSES)}. Got {loss!r} instead.")
         if not _positive(C):
             raise SettingError(f"C must be a number > 0. Got {C!r} instead.")
         if penalised is not None and not (_positive(penalised) and np.isfinite(penalised)):

@@ -19,12 +19,15 @@ from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, LabelError, NotSeparatedWarning, SettingError
+from linsep.losses import machine_loss
+from linsep.losses.hinge import QuadraticLoss
 from linsep.models.base import LinearClassifier
 from linsep.models.fit import (
     Answer,
     Check,
     Effort,
     Run,
+    a_loss,
     effort,
     jobs,
     number,
@@ -179,7 +182,7 @@ class LinearSVM(LinearClassifier):
 
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
-        "loss": one_of("hinge", "squared_hinge"),
+        "loss": a_loss(QuadraticLoss),
         "multi_class": one_of("one-vs-rest", "crammer-singer"),
         "tol": number(0, above=True),
         "solver": one_of("auto", *SOLVERS),
@@ -267,7 +270,7 @@ class LinearSVM(LinearClassifier):
     def _chosen(self, problem: Problem, C: float, instead: str = "") -> tuple[Solver[Any], str]:
         """The solver for this cost, and the reason in words; ``instead`` names another one."""
         machine = self._is_machine(problem)
-        if machine and self.loss != "hinge":
+        if machine and not machine_loss(self.loss).rivals:
             raise SettingError(
                 f"loss={self.loss!r} does not exist for multi_class='crammer-singer'; "
                 "use loss='hinge'."
@@ -280,7 +283,7 @@ class LinearSVM(LinearClassifier):
             problem,
             instead or ("dual-cd" if brief and problem.binary else self.solver),
             C=C,
-            loss=self.loss,
+            loss=machine_loss(self.loss),
             tol=0.999 * float(tol),
             seed=0 if self.random_state is None else self._seed(),
             threads=threads_of(self.n_jobs),
@@ -403,7 +406,8 @@ class LinearSVM(LinearClassifier):
         return is_small(problem) and effort() is Effort.LAST_DIGITS
 
     def _objective(self) -> Objective:
-        return Objective(self.loss, float(self.C), "free" if self.fit_intercept else "none")
+        intercept = "free" if self.fit_intercept else "none"
+        return Objective(machine_loss(self.loss), float(self.C), intercept)
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
         super()._keep(problem, answer)
@@ -478,10 +482,12 @@ class LinearSVM(LinearClassifier):
         if weight is not None and np.isfinite(self.C):
             top = top * weight
         slack = np.maximum(0.0, 1.0 - values)
-        if self.loss == "squared_hinge" and np.isfinite(self.C):
+        loss = machine_loss(self.loss)
+        if not loss.kinked and np.isfinite(self.C):
             with np.errstate(invalid="ignore", divide="ignore"):
-                violation = np.abs(slack - np.where(top > 0, alpha / (2.0 * top), 0.0))
-            top = np.full(len(values), np.inf)
+                bent = np.where(top > 0, alpha * (2.0 * loss.q) / top, 0.0)
+            top = loss.cap(top)
+            violation = np.abs(np.where(alpha < top, slack, np.minimum(slack, bent)) - bent)
         else:
             above, below = np.maximum(values - 1.0, 0.0), slack
             violation = np.maximum(np.where(alpha > 0, above, 0), np.where(alpha < top, below, 0))

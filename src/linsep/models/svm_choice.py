@@ -16,6 +16,7 @@ from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import percent
 from linsep.errors import SettingError
+from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.rivals import svm_gap
@@ -53,7 +54,7 @@ def choose_solver(
     name: str,
     *,
     C: float,
-    loss: str,
+    loss: QuadraticLoss,
     tol: float,
     seed: int,
     threads: int | None,
@@ -171,7 +172,7 @@ def hard_machine(
     from linsep.separating.verdict import separability
 
     outcome = drive(problem, hull_search(tol), state, limits=limits, observers=observers)
-    objective = Objective("hinge", np.inf, "free" if problem.fit_intercept else "none")
+    objective = Objective(HINGE, np.inf, "free" if problem.fit_intercept else "none")
     witness = scaled_witness(problem, outcome.witness.rows, outcome.witness.multipliers)
     gap = hinge_gap(problem, witness, objective)
     if gap.relative_gap <= tol:
@@ -212,7 +213,7 @@ def hard_machines(problem: Problem, tol: float, limits: Limits, observers: Any =
         multipliers=np.concatenate([one.witness.multipliers for one in found]),
         claim="dual",
     )
-    objective = Objective("hinge", np.inf, "free" if problem.fit_intercept else "none")
+    objective = Objective(HINGE, np.inf, "free" if problem.fit_intercept else "none")
     gap = svm_gap(problem, witness, objective, "one-vs-rest")
     slowest = max(found, key=lambda one: one.outcome.seconds)
     shown = next((one for one in found if not one.outcome.status.ok), slowest)
@@ -251,6 +252,6 @@ def _finished(problem: Problem, witness: Witness, objective: Objective) -> Witne
     if problem.n > 2000 or problem.n * problem.d > 100_000:
         return witness
     top = 100.0 * float(witness.multipliers.max()) / float(problem.weight.min())
-    done = polish(problem, witness, top, "hinge")
+    done = polish(problem, witness, top, HINGE)
     better = hinge_gap(problem, done, objective).gap <= hinge_gap(problem, witness, objective).gap
     return done if better else witness

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem, each_against_rest
 from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
+from linsep.losses.hinge import HINGE
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible
@@ -56,7 +57,7 @@ def additive_gap(
     scores, off = scores_and_errors(problem, function, offsets)
     levels = levels_of(problem, function.power)
     squared = squared_lengths(function)
-    objective = Objective("hinge", C, "free")
+    objective = Objective(HINGE, C, "free")
     words = f"{objective.words()}; {kernel} kernel"
     cost = C * problem.weight
     machines = [problem] if problem.binary else each_against_rest(problem)

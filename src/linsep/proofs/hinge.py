@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
-from linsep.losses.hinge import value
+from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.sharp import sharp_dual
@@ -39,7 +39,7 @@ class Objective:
     model has a constant feature of value ``constant`` whose weight b / constant counts in |w|.
     """
 
-    loss: str = "hinge"
+    loss: QuadraticLoss = HINGE
     C: float = 1.0
     intercept: str = "free"
     constant: float = 1.0
@@ -47,8 +47,7 @@ class Objective:
 
     def words(self, weighted: bool = False) -> str:
         """The objective as a sentence; weighted: the rows have weights."""
-        power = {"hinge": "hinge", "squared_hinge": "squared hinge"}[self.loss]
-        power = f"weighted {power}" if weighted else power
+        power = f"weighted {self.loss.words}" if weighted else self.loss.words
         b = intercept_words(self.intercept, self.constant)
         if np.isinf(self.C):
             return f"|w|^2 / 2 with y f(x) >= 1 for all rows; {b}"
@@ -89,8 +88,7 @@ def feasible(
         finite = np.isfinite(alpha.sum())
     if not finite:
         np.nan_to_num(alpha, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
-    top = cost if objective.loss == "hinge" else np.inf
-    np.clip(alpha, 0.0, top, out=alpha)
+    np.clip(alpha, 0.0, objective.loss.cap(cost), out=alpha)
     if objective.intercept != "free":
         return alpha, 0.0
     return balanced(alpha, problem.sign > 0)
@@ -106,27 +104,26 @@ def _primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> floa
     return float((half + losses_above(objective.loss, cost, a, totals)) * (1 + 8 * U))
 
 
-def losses_above(loss: str, cost: Array, a: Array, totals: Totals) -> float:
+def losses_above(loss: QuadraticLoss, cost: Array, a: Array, totals: Totals) -> float:
     """Upper bound of the sum of c_i L(u_i), u_i = 1 - y_i f(x_i).
 
     u_i is off by at most e_i = (d + 4) u (sum_j |x_ij w_j| + |b| + 2); the sum of c_i e_i is
-    bounded column by column: sum_i c_i |x_ij| <= |c| |column j|.
+    bounded column by column: sum_i c_i |x_ij| <= |c| |column j|. L changes by at most top e, and
+    where it is curved by at most L'(u) e + e^2 / (4 q).
     """
     step = (len(a) + 3) * U
     reach, offset = float(np.abs(a[:-1]) @ totals.columns), 2.0 + abs(float(a[-1]))
     worst = step * (reach + offset)
     u = 1.0 - totals.values
-    total = float((cost * value(loss, u)).sum())
+    total = float((cost * loss.value(u)).sum())
     most = float(cost.max())
     if most * worst * len(u) > 1e-9 * total:  # rows that are certainly 0 owe nothing
         live = u > -worst
         u, cost = u[live], cost[live]
-    if loss == "hinge":
-        off = step * (float(np.linalg.norm(cost)) * reach + float(cost.sum()) * offset)
-    else:
-        twice = 2 * cost * np.maximum(u, 0.0)
-        off = step * (float(np.linalg.norm(twice)) * reach + float(twice.sum()) * offset)
-        off += worst * worst * float(cost.sum())
+    steep = loss.cap(cost) if loss.kinked else cost * loss.slope(u)
+    off = step * (float(np.linalg.norm(steep)) * reach + float(steep.sum()) * offset)
+    if not loss.kinked:
+        off += worst * worst * float(cost.sum()) / (4.0 * loss.q)
     return total * (1 + SUM + 8 * U) + off * 1.001
 
 
@@ -167,10 +164,9 @@ def _dual(
 
 def _curved(objective: Objective, cost: Array, alpha: Array, slack: float) -> float:
     """At least the conjugates of the losses, alpha being in its box."""
-    if objective.loss != "squared_hinge" or np.isinf(objective.C):
+    if np.isinf(objective.C):
         return 0.0
-    quarter = float((alpha * alpha / (4.0 * cost)).sum())
-    return quarter * (1 + 2 * slack + SUM + 8 * U)
+    return objective.loss.dual_cost(alpha, cost) * (1 + 2 * slack + SUM + 8 * U)
 
 
 def _sharp(objective: Objective, cost: Array, alpha: Array, problem: Problem) -> float:

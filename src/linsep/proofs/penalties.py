@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.losses.base import Loss
+from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible, losses_above
@@ -25,15 +27,16 @@ from linsep.rows.planes import one_pass
 Array = NDArray[np.float64]
 
 
-def l1_gap(problem: Problem, a: Array, loss: str, objective: Objective) -> Gap:
-    """Bounds for the weights a; loss is "squared_hinge" or "logistic"."""
+def l1_gap(problem: Problem, a: Array, loss: Loss, objective: Objective) -> Gap:
+    """Bounds for the weights a; the loss is logistic, or quadratic without a corner."""
     cost = objective.C * problem.weight
     values = problem.sign * (problem.product(a[:-1]) + a[-1])
-    if loss == "logistic":
+    curved = loss if isinstance(loss, QuadraticLoss) else None
+    if curved is None:
         alpha = cost / (1.0 + np.exp(np.clip(values, -700.0, 700.0)))
     else:
-        alpha = 2.0 * cost * np.maximum(1.0 - values, 0.0)
-    box = Objective("hinge" if loss == "logistic" else loss, objective.C, objective.intercept)
+        alpha = cost * loss.slope(1.0 - values)
+    box = Objective(curved or HINGE, objective.C, objective.intercept)
     alpha, slack = feasible(problem, box, cost, alpha)
     totals = one_pass(problem, a, alpha)
     error = (totals.terms * U + slack) * float(np.linalg.norm(alpha)) * 1.001
@@ -46,17 +49,16 @@ def l1_gap(problem: Problem, a: Array, loss: str, objective: Objective) -> Gap:
         penalty += abs(float(a[-1]) / objective.constant)
     share = 1.0 if top <= 1.0 else (1.0 - 16 * U) / top
     alpha = alpha * share
-    if loss == "logistic":
+    if curved is None:
         high = loss_above(totals.values, cost, a, totals.columns)
         low = entropy_below(alpha, cost, slack + 2 * U)
     else:
-        high = losses_above(loss, cost, a, totals)
-        low = float((alpha - alpha * alpha / (4.0 * cost)).sum())
+        high = losses_above(curved, cost, a, totals)
+        low = float((alpha - curved.q * (alpha * alpha) / cost).sum())
         # where low > 0 the squares sum up to less than alpha does: errors of both are paid for
         low -= (4 * slack + 320 * U) * float(alpha.sum())
     high = (high + penalty * (1 + (problem.d + 8) * U)) * (1 + 8 * U)
-    name = {"logistic": "logistic", "squared_hinge": "squared hinge"}[loss]
     intercept = objective.words().split("; ")[-1]
-    words = f"|w|_1 + {objective.C:.6g} x sum of {name} losses; {intercept}"
+    words = f"|w|_1 + {objective.C:.6g} x sum of {loss.words} losses; {intercept}"
     low = max(low - 8 * U * abs(low), 0.0)
     return Gap.of(totals.values, float(np.linalg.norm(a[:-1])), high, low, words)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from linsep.core.compile import inner, routine
 from linsep.core.lanes import Lanes
 from linsep.core.layouts import CSR
+from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.rows.loops import sample_block, scatter
 
 Array = NDArray[np.float64]
@@ -33,7 +34,7 @@ class Reading:
     """sum of cost z y x over all rows, and over the rows of the positive class."""
     v_plus: Array
     sums: Array
-    """Sums over the rows; see rows/hinge.py."""
+    """Sums over the rows, at the places LOSS, ROUNDED, ... below."""
     curvature: Array
     """sum of cost [x, 1] [x, 1]' over the curved part, shape (d + 1, d + 1)."""
 
@@ -41,9 +42,17 @@ class Reading:
 class RowSet:
     """Rows with their costs: all rows of a problem, or a sample of them."""
 
-    def __init__(self, matrix: Any, sign: Array, cost: Array, *, wide: bool = False) -> None:
+    def __init__(
+        self,
+        matrix: Any,
+        sign: Array,
+        cost: Array,
+        loss: QuadraticLoss = HINGE,
+        *,
+        wide: bool = False,
+    ) -> None:
         self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3, serial=_SERIAL)
-        self.sign, self.cost = sign, cost
+        self.sign, self.cost, self.loss = sign, cost, loss
         self.n, self.d = matrix.shape
         self.even = bool((cost == cost[0]).all())
         self.size = self.n * self.d
@@ -72,7 +81,7 @@ class RowSet:
         threads: int | None,
         curve: bool = True,
     ) -> Reading:
-        """Pass over the rows at a = [w, b]; h = 0 means the squared hinge.
+        """Pass over the rows at a = [w, b]; h > 0 rounds a corner off, h = 0 nothing.
 
         center is empty or has a number in [0, 1] for each row: the slope of the loss at u = 0.
         Without curve the curvature is left at zero.
@@ -101,14 +110,14 @@ class RowSet:
         z, band, curved = self._scratch[lane]
         first, last = self.lanes.spans[lane]
         bend = bend_loop.choose(
-            w, self.sign, self.cost, center, b, h, u, z[0], z[1], band, sums,
+            w, self.sign, self.cost, center, b, h, self.loss.form, u, z[0], z[1], band, sums,
             size=self.size, work=4 * (last - first),
         )  # fmt: skip
         for lo, hi, block in self.lanes.blocks(lane):
             zy, zp = z[0, : hi - lo], z[1, : hi - lo]
             k = bend(
-                block @ w, self.sign[lo:hi], self.cost[lo:hi], center[lo:hi], b, h, u[lo:hi],
-                zy, zp, band, sums,
+                block @ w, self.sign[lo:hi], self.cost[lo:hi], center[lo:hi], b, h, self.loss.form,
+                u[lo:hi], zy, zp, band, sums,
             )  # fmt: skip
             v[0] += zy @ block
             if offset:
@@ -134,9 +143,9 @@ class RowSet:
         scratch, root = self._memory[lane]
         lo, hi = self.lanes.spans[lane]
         fused(
-            self.X, self.sign, self.cost, center, self.even, w, b, h, lo, hi, rows, u, scratch,
-            curved, root, z, band, v, sums, curvature, offset, curve,
-            size=self.size, work=self.size,
+            self.X, (self.sign, self.cost, center, self.even), (w, b, h, self.loss.form),
+            (lo, hi, rows), (scratch, curved, root, z, band), (u, v, sums, curvature),
+            offset, curve, size=self.size, work=self.size,
         )  # fmt: skip
         return v, sums, curvature
 
@@ -163,7 +172,7 @@ class RowSet:
 
 # -- A whole lane of rows in one compiled call, for data that are always large --------------------
 #
-# The same arithmetic as rows/hinge.py does block by block, without going back to Python
+# The same arithmetic as above block by block, without going back to Python
 # between two products: with two threads that is what takes the time. Sums may differ in their
 # last bits, so a set of rows uses one of the two for good.
 
@@ -199,9 +208,20 @@ def add_curvature(block, cost, even, band, k, curved, root, out, offset):
 
 
 @routine
-def fused(X, sign, cost, center, even, w, b, h, lo, hi, rows, u, scratch, curved, root, z, band,
-         v, sums, curvature, offset, curve):  # fmt: skip
-    """Rows lo..hi in blocks: violations, sums, gradient parts and, if asked for, curvature."""
+def fused(X, given, point, span, memory, found, offset, curve):
+    """Rows lo..hi in blocks: violations, sums, gradient parts and, if asked for, curvature.
+
+    given     sign, cost and centre of all rows, and whether all costs are the same
+    point     w, b, the width h and the form of the loss
+    span      lo, hi, and how many rows a block has
+    memory    for a block: its rows, the curved ones, roots of costs, slopes, numbers of rows
+    found     u of all rows, v, sums and curvature, which are added to
+    """
+    sign, cost, center, even = given
+    w, b, h, form = point
+    lo, hi, rows = span
+    scratch, curved, root, z, band = memory
+    u, v, sums, curvature = found
     d = w.shape[0]
     for start in range(lo, hi, rows):
         stop = min(hi, start + rows)
@@ -209,8 +229,8 @@ def fused(X, sign, cost, center, even, w, b, h, lo, hi, rows, u, scratch, curved
         block = sample_block(X, start, stop, scratch)
         scores = np.dot(block, w)
         k = bend_block(
-            scores, sign[start:stop], cost[start:stop], center[start:stop], b, h, u[start:stop],
-            z[0, :n], z[1, :n], band, sums,
+            scores, sign[start:stop], cost[start:stop], center[start:stop], b, h, form,
+            u[start:stop], z[0, :n], z[1, :n], band, sums,
         )  # fmt: skip
         part = np.dot(z[0, :n], block)
         for j in range(d):
@@ -232,12 +252,13 @@ N_SUMS = 7
 
 
 @inner
-def bend_block(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
+def bend_block(scores, sign, cost, center, b, h, form, u, zy, zp, band, sums):
     """Violations of a block of rows, derivatives of the loss, and the rows of its curved part.
 
     h > 0: hinge rounded off, z = clip(center + u / (2 h), 0, 1), an empty center meaning 1/2;
-    h = 0: squared hinge. zy receives cost * z * sign, zp the same for the positive class alone
-    and zero elsewhere. Gives back how many row numbers were written to band.
+    h = 0: a loss without a corner, z = clip(u / (2 q), 0, top), form being (q, top). zy receives
+    cost * z * sign, zp the same for the positive class alone and zero elsewhere. Gives back how
+    many row numbers were written to band.
     """
     loss = 0.0
     rounded = 0.0
@@ -247,7 +268,9 @@ def bend_block(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
     square_plus = 0.0
     square_minus = 0.0
     k = 0
-    scale = 0.5 / h if h > 0.0 else 0.0
+    q, top = form
+    scale = 0.5 / h if h > 0.0 else 0.5 / q
+    end = 2.0 * q * top
     centred = center.shape[0] > 0
     middle = 0.5
     for i in range(u.shape[0]):
@@ -265,9 +288,9 @@ def bend_block(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
             leftover += c * (p - z * v)
             curved = 0.0 < z < 1.0
         else:
-            z = 2.0 * p
-            loss += c * p * p
-            curved = v > 0.0
+            z = min(p * scale, top)
+            loss += c * p * p * (0.5 * scale) if p < end else c * (top * (p - 0.5 * end))
+            curved = 0.0 < v < end
         band[k] = i
         k += 1 if curved else 0
         cz = c * z
@@ -291,6 +314,6 @@ def bend_block(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
 
 
 @routine
-def bend_loop(scores, sign, cost, center, b, h, u, zy, zp, band, sums):
+def bend_loop(scores, sign, cost, center, b, h, form, u, zy, zp, band, sums):
     """See bend_block."""
-    return bend_block(scores, sign, cost, center, b, h, u, zy, zp, band, sums)
+    return bend_block(scores, sign, cost, center, b, h, form, u, zy, zp, band, sums)

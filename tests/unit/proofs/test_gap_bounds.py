@@ -17,6 +17,8 @@ import linsep
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.errors import ModelError
+from linsep.losses import LOSSES, machine_loss
+from linsep.losses.hinge import HINGE, SQUARED_HINGE
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.penalties import l1_gap
@@ -41,7 +43,7 @@ def exact_objective(problem, a, objective):
         f = sum(Fraction(float(v)) * c for v, c in zip(x, w)) + b
         u = max(1 - int(y) * f, Fraction(0))
         total += (
-            Fraction(objective.C) * Fraction(float(s)) * (u if objective.loss == "hinge" else u * u)
+            Fraction(objective.C) * Fraction(float(s)) * (u if objective.loss is HINGE else u * u)
         )
     return total
 
@@ -57,7 +59,7 @@ def exact_objective(problem, a, objective):
 def test_bounds_hold_for_any_weights_and_any_dual_point(seed, loss, intercept, C, scale):
     X, y, rng = small(seed)
     problem = Problem(X * scale, y, fit_intercept=intercept != "none")
-    objective = Objective(loss, C, intercept, constant=2.0)
+    objective = Objective(machine_loss(loss), C, intercept, constant=2.0)
     a = rng.normal(size=4) / scale
     if intercept == "none":
         a[-1] = 0.0
@@ -183,7 +185,7 @@ def test_the_package_is_a_function_and_a_package():
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("intercept", ["free", "none", "penalised"])
 def test_no_weights_at_all_are_below_the_bound_of_an_absolute_penalty(loss, intercept):
-    objective = Objective("squared_hinge", 0.7, intercept, constant=2.0)
+    objective = Objective(SQUARED_HINGE, 0.7, intercept, constant=2.0)
 
     def value(a, X, y):
         u = y * (X @ a[:-1] + a[-1])
@@ -196,7 +198,7 @@ def test_no_weights_at_all_are_below_the_bound_of_an_absolute_penalty(loss, inte
         problem = Problem(X, y, fit_intercept=intercept != "none")
         a = rng.normal(size=4)
         a[-1] *= intercept != "none"
-        report = l1_gap(problem, a, loss, objective)
+        report = l1_gap(problem, a, LOSSES[loss], objective)
         assert report.objective == pytest.approx(value(a, X, y), rel=1e-12)
         for _ in range(50):
             other = a + rng.normal(size=4) * rng.exponential()

@@ -19,6 +19,7 @@ from tests.unit.proofs.truth import (
 
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
+from linsep.losses import LOSSES
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.penalties import l1_gap
 
@@ -65,7 +66,7 @@ def witnesses(table):
 @given(table=tables())
 def test_no_witness_gives_a_false_bound(loss, table):
     problem, C = table.problem, table.C
-    objective = Objective(loss, C, "free" if problem.fit_intercept else "none")
+    objective = Objective(LOSSES[loss], C, "free" if problem.fit_intercept else "none")
     tried = witnesses(table)
     found = [hinge_gap(problem, witness, objective) for witness in tried]
     values = [hinge_objective(problem, witness.a, C, loss) for witness in tried]
@@ -79,7 +80,7 @@ def test_no_witness_gives_a_false_bound(loss, table):
 def test_a_penalised_intercept(loss, table):
     problem, C = table.problem, table.C
     constant = float(table.random.choice([0.5, 1.0, 10.0]))
-    objective = Objective(loss, C, "penalised", constant)
+    objective = Objective(LOSSES[loss], C, "penalised", constant)
     tried = witnesses(table)
     found = [hinge_gap(problem, witness, objective) for witness in tried]
     values = [hinge_objective(problem, witness.a, C, loss, constant) for witness in tried]
@@ -98,7 +99,7 @@ def test_numbers_are_close_where_nothing_is_hostile(loss, table):
     alpha = np.zeros(problem.n)
     alpha[[0, 1]] = 0.01 * table.C * problem.weight[:2].min()  # a row of each class
     gap = hinge_gap(problem, Witness(a=a, rows=np.arange(problem.n), multipliers=alpha),
-                    Objective(loss, table.C, intercept))  # fmt: skip
+                    Objective(LOSSES[loss], table.C, intercept))  # fmt: skip
     value = hinge_objective(problem, a, table.C, loss)
     assert_close(gap, value, float(value))
     dual = truth.total(truth.ball(v) for v in alpha)
@@ -123,7 +124,7 @@ def test_a_hard_margin_is_bounded_by_separators_alone(table):
         return
     problem = Problem(table.problem.matrix, y)
     a = np.append(w, -np.median(X @ w))
-    objective = Objective("hinge", np.inf, "free")
+    objective = Objective(LOSSES["hinge"], np.inf, "free")
     found = [
         hinge_gap(
             problem, Witness(a=s * a, rows=np.arange(problem.n), multipliers=alpha), objective
@@ -143,9 +144,9 @@ def test_a_hard_margin_is_bounded_by_separators_alone(table):
 @given(table=tables())
 def test_the_penalty_of_sizes(loss, table):
     problem, C = table.problem, table.C
-    objective = Objective("hinge", C, "free" if problem.fit_intercept else "none")
+    objective = Objective(LOSSES["hinge"], C, "free" if problem.fit_intercept else "none")
     models = table.models()
-    found = [l1_gap(problem, a, loss, objective) for a in models]
+    found = [l1_gap(problem, a, LOSSES[loss], objective) for a in models]
     values = []
     for a in models:
         sizes = truth.total(truth.ball(abs(v)) for v in a[:-1])

@@ -10,6 +10,7 @@ from tests.unit.proofs.truth import assert_close, assert_true, examples, many_di
 
 from linsep.core.problem import against_rest
 from linsep.core.protocol import Witness
+from linsep.losses.hinge import HINGE
 from linsep.proofs.hinge import Objective
 from linsep.proofs.rivals import rivals_gap, svm_gap
 
@@ -67,7 +68,7 @@ def test_the_objective_is_close_where_nothing_is_hostile(table):
 def test_one_class_against_the_rest_is_the_sum_of_its_machines(table):
     problem, C = table.problem, table.C
     n, K = problem.n, problem.K
-    objective = Objective("hinge", C, "free" if problem.fit_intercept else "none")
+    objective = Objective(HINGE, C, "free" if problem.fit_intercept else "none")
     a = table.models()[-1]
     found = []
     for alpha in table.alphas((K, n), C * problem.weight):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import linsep
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
+from linsep.losses.hinge import HINGE
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.sharp import sharp_dual
 
@@ -65,7 +66,7 @@ def test_bounds_are_sharp_where_columns_cancel():
     y = np.repeat([1, -1], n // 2)
     problem = Problem(X, y)
     witness = Witness(np.zeros(3), np.arange(n), np.full(n, 1e4), claim="dual")
-    gap = hinge_gap(problem, witness, Objective("hinge", 1e4, "free"))
+    gap = hinge_gap(problem, witness, Objective(HINGE, 1e4, "free"))
     assert gap.lower_bound == pytest.approx(1e4 * n, rel=1e-9)
 
 

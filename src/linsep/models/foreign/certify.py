@@ -22,7 +22,8 @@ from linsep.errors import ModelError, SettingError
 from linsep.formats import load
 from linsep.formats.liblinear import LiblinearModel, is_liblinear
 from linsep.formats.libsvm import LibsvmModel, is_libsvm
-from linsep.losses.hinge import derivative
+from linsep.losses import LOSSES
+from linsep.losses.hinge import HINGE
 from linsep.models.fit import row_weights
 from linsep.models.foreign.objectives import (
     Claim,
@@ -286,7 +287,7 @@ def certify_plane(
         )
         return _scaled(report, objective)
     if claim.kind.startswith("l1 "):
-        return l1_gap(problem, a, claim.kind.removeprefix("l1 "), objective)
+        return l1_gap(problem, a, LOSSES[claim.kind.removeprefix("l1 ")], objective)
     if claim.kind == "ridge":
         return ridge_gap(problem, a, objective.C, objective.intercept == "free")
     if claim.kind == "perceptron":
@@ -306,7 +307,7 @@ def _slopes(problem: Problem, a: Array, objective: Objective) -> Array:
     if np.isinf(objective.C):
         return np.zeros(problem.n)
     u = 1.0 - problem.sign * (problem.product(a[:-1]) + a[-1])
-    return np.asarray(objective.C * problem.weight * derivative(objective.loss, u, 1e-3))
+    return np.asarray(objective.C * problem.weight * objective.loss.rounded_slope(u, 1e-3))
 
 
 def _measured(problem: Problem, a: Array, alpha: Array, objective: Objective) -> Gap:
@@ -429,7 +430,7 @@ def certify_machine(
 def _machine_searched(problem: Problem, C: float, tol: float, limit: float | None) -> Array:
     """Dual variables of a good machine, found by our own solver within the time limit."""
     solver, _ = choose_solver(
-        problem, "auto", C=C, loss="hinge", tol=tol, seed=0, threads=None,
+        problem, "auto", C=C, loss=HINGE, tol=tol, seed=0, threads=None,
         multi_class="crammer-singer",
     )  # fmt: skip
     witness = drive(problem, solver, limits=Limits(seconds=limit)).witness

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from linsep.errors import ModelError
 from linsep.formats.liblinear import LiblinearModel
 from linsep.formats.libsvm import LibsvmModel
+from linsep.losses import machine_loss
+from linsep.losses.hinge import HINGE
 from linsep.proofs.hinge import Objective
 
 TWO_OF_A_KIND = (
@@ -72,7 +74,7 @@ def _free(model: Any) -> str:
 
 def _ours(model: Any, n: int) -> Claim:
     together = model.multi_class == "crammer-singer" and len(model.classes_) > 2
-    objective = Objective(model.loss, float(model.C), _free(model))
+    objective = Objective(machine_loss(model.loss), float(model.C), _free(model))
     # signs tell the own class from rivals where one loss holds for all of them
     alpha = model.dual_coef_ if together else np.abs(model.dual_coef_)
     return Claim(
@@ -86,7 +88,7 @@ def _given(model: Any, n: int) -> Claim:
     if model.penalised is not None:
         how, constant = "penalised", float(model.penalised)
     kind = "logistic" if model.loss == "logistic" else "svm"
-    loss = "hinge" if kind == "logistic" else model.loss
+    loss = HINGE if kind == "logistic" else machine_loss(model.loss)
     return Claim(kind, Objective(loss, model.C, how, constant))
 
 
@@ -102,8 +104,8 @@ def _linear_svc(model: Any, n: int) -> Claim:
     elif model.penalty == "l1":
         kind = f"l1 {loss}"
     return Claim(
-        kind, Objective(loss, C, how, constant, scale), model.class_weight, positive_only=True,
-        balanced_by_weight=True, note=TWO_OF_A_KIND if scale != 1.0 else "",
+        kind, Objective(machine_loss(loss), C, how, constant, scale), model.class_weight,
+        positive_only=True, balanced_by_weight=True, note=TWO_OF_A_KIND if scale != 1.0 else "",
     )  # fmt: skip
 
 
@@ -113,7 +115,7 @@ def _svc(model: Any, n: int) -> Claim:
     dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual)
     alpha = np.abs(dual) if len(model.classes_) == 2 else None
     return Claim(
-        "svm", Objective("hinge", float(model.C), "free"), model.class_weight,
+        "svm", Objective(HINGE, float(model.C), "free"), model.class_weight,
         np.asarray(model.support_), alpha, pairs=len(model.classes_) > 2,
     )  # fmt: skip
 
@@ -129,7 +131,7 @@ def _nu_svc(model: Any, n: int) -> Claim:
     dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual)
     C = float(np.abs(dual).max())
     return Claim(
-        "svm", Objective("hinge", C, "free"), model.class_weight, np.asarray(model.support_),
+        "svm", Objective(HINGE, C, "free"), model.class_weight, np.asarray(model.support_),
         np.abs(dual), note=f"C is what nu={model.nu:g} comes to",
     )  # fmt: skip
 
@@ -142,7 +144,7 @@ def _sgd(model: Any, n: int) -> Claim:
         raise ModelError(f"SGDClassifier(loss={model.loss!r}) cannot be certified yet.")
     _need(model, "penalty", "l2")
     lam = float(model.alpha)
-    loss = model.loss if kinds[model.loss] == "svm" else "hinge"
+    loss = machine_loss(model.loss) if kinds[model.loss] == "svm" else HINGE
     objective = Objective(loss, 1.0 / (n * lam), _free(model), scale=lam)
     return Claim(kinds[model.loss], objective, model.class_weight, positive_only=True)
 
@@ -173,7 +175,7 @@ def _logistic(model: Any, n: int) -> Claim:
     place = None if reference is None else int(np.flatnonzero(model.classes_ == reference)[0])
     kind = "softmax" if softmax else "l1 logistic" if one_norm else "logistic"
     return Claim(
-        kind, Objective("hinge", C, how, constant), model.class_weight,
+        kind, Objective(HINGE, C, how, constant), model.class_weight,
         positive_only=not softmax, balanced_by_weight=True, reference=place,
     )  # fmt: skip
 
@@ -192,14 +194,14 @@ def _cost(model: Any) -> float:
 
 def _ridge(model: Any, n: int) -> Claim:
     lam = float(getattr(model, "alpha_", None) or model.alpha)
-    return Claim("ridge", Objective("hinge", lam, _free(model)), model.class_weight)
+    return Claim("ridge", Objective(HINGE, lam, _free(model)), model.class_weight)
 
 
 def _perceptron(model: Any, n: int) -> Claim:
     if getattr(model, "penalty", None) is not None:
         raise ModelError("a perceptron with a penalty cannot be certified yet.")
     weight = getattr(model, "class_weight", None)
-    objective = Objective("hinge", 1.0, _free(model))
+    objective = Objective(HINGE, 1.0, _free(model))
     return Claim("perceptron", objective, weight, positive_only=True)
 
 
@@ -270,7 +272,9 @@ def claim_of_liblinear(model: LiblinearModel, C: float | None, class_weight: Any
         kind = f"l1 {loss}"
     elif loss == "logistic":
         kind = loss
-    objective = Objective("hinge" if loss == "logistic" else loss, cost, how, constant, scale)
+    objective = Objective(
+        HINGE if loss == "logistic" else machine_loss(loss), cost, how, constant, scale
+    )
     return Claim(
         kind, objective, class_weight or model.class_weight, positive_only=True, weights=weights,
         note=note,
@@ -290,7 +294,7 @@ def claim_of_libsvm(
     except ModelError:  # rows in other digits: the bound is found without their alpha
         support = alpha = None
     return Claim(
-        "svm", Objective("hinge", cost, "free"), class_weight or model.class_weight,
+        "svm", Objective(HINGE, cost, "free"), class_weight or model.class_weight,
         support, alpha if binary else None, pairs=not binary, note=note,
     )  # fmt: skip
 

@@ -1,11 +1,11 @@
 """Dual coordinate descent, one row at a time.
 
 Problem   maximise D(alpha) = sum alpha_i - |v|^2 / 2 - sum c_i L*(alpha_i / c_i),
-          v = sum alpha_i y_i x_i, c_i = C s_i; 0 <= alpha_i <= c_i for the hinge, alpha >= 0
-          for its square; with an intercept also sum alpha_i y_i = 0
+          v = sum alpha_i y_i x_i, c_i = C s_i, L*(t) = q t^2 on [0, top] (0 on [0, 1] for the
+          hinge, t^2 / 4 for its square); with an intercept also sum alpha_i y_i = 0
 Given     rows x_i, signs y_i, weights s_i
-Update    alpha_i <- clip(alpha_i - G / Q),  G = y_i (w.x_i + b) - 1 (+ alpha_i / (2 c_i)),
-          Q = |x_i|^2 + rho (+ 1 / (2 c_i)), w and b following; rows that stay at a bound are
+Update    alpha_i <- clip(alpha_i - G / Q),  G = y_i (w.x_i + b) - 1 + 2 q alpha_i / c_i,
+          Q = |x_i|^2 + rho + 2 q / c_i, w and b following; rows that stay at a bound are
           put aside. The equality is a multiplier: b <- b + rho sum alpha_i y_i after a sweep
 Stop      (P - D) / P <= tol, looked at when the sum of the gaps met on the way says so
 Paper     Hsieh, Chang, Lin, Keerthi, Sundararajan 2008, algorithms 1 and 3; the multiplier
@@ -26,6 +26,8 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
+from linsep.losses.base import needs
+from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.rows.loops import fetch, sample_add, sample_dot, sample_fetch, sample_locate
 from linsep.rows.packed import may_round, packed
 from linsep.solvers.hinge.dual_point import (
@@ -53,7 +55,7 @@ class DualState(State):
     """Row numbers; the first ``active`` are visited."""
     active: int
     numbers: Array
-    """What sweeps keep: see solvers/hinge/dual_cd.py."""
+    """What sweeps keep, at the places LARGEST, SMALLEST, ... below."""
     inverse: Array
     rho: float
     mean: Array
@@ -89,7 +91,7 @@ class DualCD:
     Parameters
     ----------
     C : float, default=1.0
-    loss : {"hinge", "squared_hinge"}
+    loss : QuadraticLoss, default=HINGE
     tol : float, default=1e-3
         Relative duality gap.
     seed : int, default=0
@@ -105,11 +107,14 @@ class DualCD:
     """
 
     C: float = 1.0
-    loss: str = "hinge"
+    loss: QuadraticLoss = HINGE
     tol: float = 1e-3
     seed: int = 0
 
     unit: ClassVar[str] = "sweep"
+
+    def __post_init__(self) -> None:
+        needs(self, self.loss, QuadraticLoss)
 
     def prepare(self, problem: Problem) -> None:
         """Make what all parts of a problem of many classes share."""
@@ -123,13 +128,12 @@ class DualCD:
         lengths = row_lengths(problem)
         rho = float(problem.weight @ lengths) / float(problem.weight.sum())
         rho = (rho if rho > 0 else 1.0) if problem.fit_intercept else 0.0
-        curve = 0.5 / cost if self.loss == "squared_hinge" else np.zeros(problem.n)
+        curve = 2.0 * self.loss.q / cost
         with np.errstate(divide="ignore"):
             inverse = 1.0 / (lengths + rho + curve)
         alpha = np.zeros(problem.n)
         if start is not None:
-            top = cost if self.loss == "hinge" else np.inf
-            alpha = np.clip(np.asarray(start, dtype=np.float64), 0.0, top)
+            alpha = np.clip(np.asarray(start, dtype=np.float64), 0.0, self.loss.cap(cost))
         state = DualState(
             a=np.zeros(problem.d + 1),
             alpha=alpha,
@@ -140,7 +144,7 @@ class DualCD:
             rho=rho,
             mean=np.zeros(problem.d + 1),
             best=np.zeros(problem.d + 1),
-            best_primal=float(cost.sum()),
+            best_primal=self.loss.at_zero(cost),
             best_alpha=np.zeros(problem.n),
             history=np.full(8, np.inf),
         )
@@ -155,13 +159,13 @@ class DualCD:
     def advance(self, problem: Problem, state: DualState, steps: int, log: Log = NO_LOG) -> int:
         """Sweeps over the rows in play."""
         taken = 0
-        X, cost, squared = self._rows(problem), self.C * problem.weight, self.loss != "hinge"
+        X, cost = self._rows(problem), self.C * problem.weight
         size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
         while taken < steps and not state.status.done:
             done, active, visits = sweeps(
-                X, problem.sign, cost, state.inverse, squared, state.rho, state.a, state.alpha,
-                state.order, state.active, self.seed * 1000003, state.steps, steps - taken,
-                state.goal * self.tol, state.numbers, state.history, state.mean,
+                X, problem.sign, cost, state.inverse, self.loss.form, state.rho, state.a,
+                state.alpha, state.order, state.active, self.seed * 1000003, state.steps,
+                steps - taken, state.goal * self.tol, state.numbers, state.history, state.mean,
                 size=size, work=2 * size,
             )  # fmt: skip
             state.active = int(active)
@@ -247,7 +251,7 @@ class DualCD:
         b, loss = best_offset(problem, self.loss, scores, float(state.a[-1]))
         half = 0.5 * float(w @ w)
         primal, t = half + self.C * loss, 1.0
-        if self.loss == "hinge" and self.tol * primal < primal - state.best_dual:
+        if self.loss.kinked and self.tol * primal < primal - state.best_dual:
             t, primal = stretched(problem, self.C, half, problem.sign * (scores + b), primal)
         if primal < state.best_primal:
             state.best_primal, state.best = primal, t * np.append(w, b)
@@ -256,10 +260,9 @@ class DualCD:
     def _sort_out(self, problem: Problem, state: DualState, scores: Array) -> None:
         """Take rows back in, or put them aside, by their present gradients."""
         g = problem.sign * (scores + state.a[-1]) - 1.0
-        top: Any = self.C * problem.weight
-        if self.loss != "hinge":
-            g += state.alpha / (2.0 * top)
-            top = np.inf
+        cost = self.C * problem.weight
+        g += state.alpha * (2.0 * self.loss.q) / cost
+        top = self.loss.cap(cost)
         above, below = state.numbers[LARGEST], state.numbers[SMALLEST]
         aside = (state.alpha == 0.0) & (g > above) | (state.alpha == top) & (g < below)
         state.order = np.flatnonzero(~aside)
@@ -325,15 +328,17 @@ def is_due(done, capped):
 
 
 @inner
-def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers):
+def sweep(X, sign, cost, inverse, form, rho, a, alpha, order, active, numbers):
     """One visit of every active row in the given order; gives back how many stay active.
 
+    The loss has the conjugate q t^2 on [0, most], form being (q, most).
     a = [w, b] follows alpha: w = sum alpha y x, and b moves with rho y. A row whose alpha
     sits at a bound and whose gradient pushes it there by more than the bounds kept in numbers
     is put aside. numbers[RUNNING] collects the parts of the duality gap as they are met;
-    TOTAL, BALANCE and CURVED follow sum alpha, sum alpha y and sum alpha^2 / (4 c); CAPPED counts
+    TOTAL, BALANCE and CURVED follow sum alpha, sum alpha y and sum q alpha^2 / c; CAPPED counts
     rows that were met at their upper bound.
     """
+    q, most = form
     d = a.shape[0] - 1
     above = numbers[LARGEST]
     below = numbers[SMALLEST]
@@ -360,15 +365,18 @@ def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers
         c = cost[i]
         old = alpha[i]
         g = y * (sample_dot(X, i, a, 0, d) + a[d]) - 1.0
-        if squared:
-            top = np.inf
-            p = max(-g, 0.0) - old / (2.0 * c)
-            gap += c * p * p + (old * g if g > 0.0 else 0.0)
-            g += old / (2.0 * c)
+        top = c * most
+        capped += 1 if old == top else 0
+        if q > 0.0:
+            bent = 2.0 * q * old / c
+            if -g <= 2.0 * q * most:
+                p = max(-g, 0.0) - bent
+                gap += c * p * p / (4.0 * q) + (old * g if g > 0.0 else 0.0)
+            else:
+                gap += (top - old) * (-g - 0.5 * bent - q * most)
+            g += bent
         else:
-            top = c
-            capped += 1 if old == c else 0
-            gap += c * max(-g, 0.0) + old * g
+            gap += top * max(-g, 0.0) + old * g
         pg = g
         if old == 0.0:
             if g > above:
@@ -389,8 +397,8 @@ def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers
                 alpha[i] = new
                 total += new - old
                 balance += t
-                if squared:
-                    curved += (new - old) * (new + old) / (4.0 * c)
+                if q > 0.0:
+                    curved += q * (new - old) * (new + old) / c
                 sample_add(X, i, t, a, 0, d)
                 a[d] += rho * t
     numbers[LARGEST] = largest if largest > 0.0 else np.inf
@@ -404,7 +412,7 @@ def sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers
 
 
 @routine
-def sweeps(X, sign, cost, inverse, squared, rho, a, alpha, order, active, seed, step, count, goal,
+def sweeps(X, sign, cost, inverse, form, rho, a, alpha, order, active, seed, step, count, goal,
            numbers, history, mean):  # fmt: skip
     """Up to ``count`` sweeps; gives back how many, the rows still active, and the visits.
 
@@ -419,7 +427,7 @@ def sweeps(X, sign, cost, inverse, squared, rho, a, alpha, order, active, seed, 
         own = (seed + step + k) & 0x7FFFFFFF
         shuffle(order, active, own)
         visits += active
-        active = sweep(X, sign, cost, inverse, squared, rho, a, alpha, order, active, numbers)
+        active = sweep(X, sign, cost, inverse, form, rho, a, alpha, order, active, numbers)
         a[d] += rho * numbers[BALANCE]
         dual = numbers[TOTAL] - numbers[CURVED] - 0.5 * squared_length(a[:d])
         running = numbers[RUNNING] + abs(a[d] * numbers[BALANCE] if rho > 0.0 else 0.0)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import run_all
 from linsep.core.layouts import Matrix
 from linsep.core.problem import Problem
-from linsep.losses.hinge import best_stretch, value
-from linsep.numerics.line import Bracket
+from linsep.losses.hinge import HINGE, QuadraticLoss, best_stretch
 from linsep.rows import loops
 from linsep.rows.loops import matrix_of
 from linsep.rows.survey import survey
@@ -107,7 +106,7 @@ def _run(jobs: Sequence[Callable[[], Any]], size: int, threads: int | None) -> N
 
 
 def dual_value(
-    problem: Problem, loss: str, C: float, alpha: Array, a: Array, *, fresh: bool = False
+    problem: Problem, loss: QuadraticLoss, C: float, alpha: Array, a: Array, *, fresh: bool = False
 ) -> tuple[Array, float, Array]:
     """Scores of w, the dual value of alpha once it is balanced, and w = sum alpha y x.
 
@@ -128,21 +127,19 @@ def dual_value(
             scaled = np.where(heavier, alpha * factor, alpha)
             v = w - row_sum(problem, np.where(heavier, alpha * (1.0 - factor) * sign, 0.0))
     value = float(scaled.sum()) - 0.5 * float(v @ v)
-    if loss == "squared_hinge":
-        value -= float((scaled * scaled / (4.0 * C * problem.weight)).sum())
+    value -= loss.dual_cost(scaled, C * problem.weight)
     return row_scores(problem, w), value, w
 
 
-def best_offset(problem: Problem, loss: str, scores: Array, b: float) -> tuple[float, float]:
+def best_offset(
+    problem: Problem, loss: QuadraticLoss, scores: Array, b: float
+) -> tuple[float, float]:
     """The offset of least loss for given scores w.x, and that loss, sum s_i L(1 - y f)."""
     sign, s = problem.sign, problem.weight
     if not problem.fit_intercept:
-        return 0.0, _loss(loss, s, 1.0 - sign * scores)
-    if loss == "hinge":
-        b = _hinge_offset(sign, s, scores)
-    else:
-        b = _squared_offset(sign, s, scores, b)
-    return b, _loss(loss, s, 1.0 - sign * (scores + b))
+        return 0.0, float(s @ loss.value(1.0 - sign * scores))
+    b = loss.best_offset(scores, sign, s, b)
+    return b, float(s @ loss.value(1.0 - sign * (scores + b)))
 
 
 def stretched(
@@ -150,47 +147,9 @@ def stretched(
 ) -> tuple[float, float]:
     """The factor t >= 1 of the best length of weights w, half being |w|^2 / 2, and the objective.
 
-    values are y_i f(x_i), primal the objective at t = 1.
+    The losses are hinges; values are y_i f(x_i), primal the objective at t = 1.
     """
     cost = C * problem.weight
     t = best_stretch(2.0 * half, cost, values)
-    total = half * t * t + _loss("hinge", cost, 1.0 - t * values)
+    total = half * t * t + float(cost @ HINGE.value(1.0 - t * values))
     return (t, total) if total < primal else (1.0, primal)
-
-
-def _loss(loss: str, s: Array, u: Array) -> float:
-    return float(s @ value(loss, u))
-
-
-def _hinge_offset(sign: Array, s: Array, scores: Array) -> float:
-    """Weighted median of the corners sign - score: there the slope of the loss changes sign.
-
-    At b below all corners the slope is minus the weight of the positive class; every corner
-    adds the weight of its row.
-    """
-    corners = sign - scores
-    order = np.argsort(corners, kind="stable")
-    slope = np.cumsum(s[order]) - float(s[sign > 0].sum())
-    flat = 1e-12 * float(s.sum())
-    k = int(np.searchsorted(slope, -flat, side="left"))
-    k = min(k, len(corners) - 1)
-    low = float(corners[order[k]])
-    if slope[k] <= flat and k + 1 < len(corners):  # a flat piece: take its middle
-        return 0.5 * (low + float(corners[order[k + 1]]))
-    return low
-
-
-def _squared_offset(sign: Array, s: Array, scores: Array, b: float) -> float:
-    """Newton's method on a convex piecewise parabola, kept inside a bracket."""
-    bracket = Bracket(float(np.min(-1.0 - scores)), float(np.max(1.0 - scores)))
-    b = min(max(b, bracket.low), bracket.high)
-    for _ in range(60):
-        u = 1.0 - sign * (scores + b)
-        inside = u > 0
-        slope = -float((s * sign * u)[inside].sum())
-        curve = float(s[inside].sum())
-        new = bracket.after(b, slope, curve)
-        if abs(new - b) <= 1e-15 * (abs(b) + 1.0):
-            return new
-        b = new
-    return b

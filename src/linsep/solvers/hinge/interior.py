@@ -1,11 +1,12 @@
 """A primal and dual interior point method for small tables.
 
-Problem   min 1/2 |w|^2 + sum c_i L(1 - y_i (w.x_i + b)), hinge or squared hinge
-Given     strictly positive alpha_i, slacks s_i = y f - 1 + xi_i, and xi_i (the squared hinge has
-          xi_i = alpha_i / (2 c_i)); the optimum has alpha s = 0 and (c - alpha) xi = 0
+Problem   min 1/2 |w|^2 + sum c_i L(1 - y_i (w.x_i + b)), L*(t) = q t^2 on [0, top]
+Given     strictly positive alpha_i, slacks s_i = y f - 1 + xi_i + 2 q alpha_i / c_i, and xi_i where
+          top is finite; the optimum has alpha s = 0 and (c top - alpha) xi = 0
 Update    a predictor-corrector step (numerics/interior.py) of alpha in its box, with multipliers s
           and xi of its bounds; of its equations all but w and b are eliminated, which leaves
-          (I + sum theta_i [x_i, 1] [x_i, 1]') dw = ..., 1 / theta = s / alpha + xi / (c - alpha)
+          (I + sum theta_i [x_i, 1] [x_i, 1]') dw = ...,
+          1 / theta = s / alpha + xi / (c top - alpha) + 2 q / c
 Stop      (P - D) / P <= tol, D at alpha with the heavier class scaled down until y.alpha = 0
 Paper     Mehrotra 1992; Ferris and Munson 2003 for support vector machines. Ten to thirty steps
           for any C and any scale of the columns
@@ -26,7 +27,8 @@ from linsep.core.once import reads
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.losses.hinge import value
+from linsep.losses.base import needs
+from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor
 from linsep.numerics.interior import Point, Solve, predict_and_correct
 from linsep.rows.survey import survey
@@ -48,7 +50,7 @@ class InteriorState(State):
     alpha: Array
     slack: Array
     excess: Array
-    """xi; empty for the squared hinge."""
+    """xi; empty where dual variables have no upper bound."""
     values: Array = field(default_factory=lambda: np.zeros(0))
     """y f."""
     best: Array
@@ -79,7 +81,7 @@ class InteriorHinge:
     Parameters
     ----------
     C : float, default=1.0
-    loss : {"hinge", "squared_hinge"}
+    loss : QuadraticLoss, default=HINGE
     tol : float, default=1e-3
         Relative duality gap.
 
@@ -93,10 +95,13 @@ class InteriorHinge:
     """
 
     C: float = 1.0
-    loss: str = "hinge"
+    loss: QuadraticLoss = HINGE
     tol: float = 1e-3
 
     unit: ClassVar[str] = "interior step"
+
+    def __post_init__(self) -> None:
+        needs(self, self.loss, QuadraticLoss)
 
     def prepare(self, problem: Problem) -> None:
         """Make what all parts of a problem of many classes share."""
@@ -108,23 +113,23 @@ class InteriorHinge:
         """The middle of the box; (coef, intercept, alpha) is looked at, and kept if it is good."""
         table, cost = table_of(problem), self.C * problem.weight
         n, width = table.rows.shape
-        hinge = self.loss == "hinge"
+        top, capped = self.loss.cap(cost), np.isfinite(self.loss.top)
         state = InteriorState(
             w=np.zeros(width),
-            alpha=0.5 * cost if hinge else np.full(n, 0.5),
+            alpha=0.5 * top if capped else np.full(n, 0.5),
             slack=np.ones(n),
-            excess=np.ones(n) if hinge else np.zeros(0),
+            excess=np.ones(n) if capped else np.zeros(0),
             best=np.zeros(width),
-            best_primal=float(cost.sum()),
+            best_primal=self.loss.at_zero(cost),
             best_alpha=np.zeros(n),
         )
         if start is not None and len(start) > 2:
-            alpha = np.clip(np.asarray(start[2], dtype=np.float64), 0.0, cost if hinge else np.inf)
+            alpha = np.clip(np.asarray(start[2], dtype=np.float64), 0.0, top)
             w = inside(problem, table, problem.join(*start[:2]))
             with np.errstate(all="ignore"):
                 self._bounds(problem, state, w, table.rows @ w, alpha)
             if not state.status.done:  # a point at its bounds is no start for this method
-                state.best_primal, state.best_dual = float(cost.sum()), 0.0
+                state.best_primal, state.best_dual = self.loss.at_zero(cost), 0.0
         if not state.status.done:
             state.values = np.zeros(n)
             with np.errstate(all="ignore"):
@@ -156,18 +161,12 @@ class InteriorHinge:
 
     def _step(self, problem: Problem, state: InteriorState) -> None:
         A, cost = table_of(problem).rows, self.C * problem.weight
-        hinge = self.loss == "hinge"
-        n, alpha = len(cost), state.alpha
+        capped, alpha = np.isfinite(self.loss.top), state.alpha
         ridge = _ridge(problem, A.shape[1])
         wrong = alpha @ A - ridge * state.w
-        # the squared hinge has no upper bound, and a diagonal of its own
-        own = np.zeros(n) if hinge else 0.5 / cost
-        point = Point(
-            alpha,
-            state.slack,
-            state.excess if hinge else np.zeros(n),
-            cost if hinge else np.full(n, np.inf),
-        )
+        own = 2.0 * self.loss.q / cost  # a curved loss has a diagonal of its own
+        excess = state.excess if capped else np.zeros(len(cost))
+        point = Point(alpha, state.slack, excess, self.loss.cap(cost))
 
         def factor(diagonal: Array) -> Solve | None:
             theta = 1.0 / (diagonal + own)
@@ -192,7 +191,7 @@ class InteriorHinge:
         state.w = state.w + step.length * step.more[0]
         state.values = state.values + step.length * step.more[1]
         state.alpha, state.slack = step.point.a, step.point.low
-        if hinge:
+        if capped:
             state.excess = step.point.high
         self._bounds(problem, state, state.w, state.values, state.alpha)
 
@@ -202,7 +201,7 @@ class InteriorHinge:
         """Objective of w, dual value of alpha, and whether they are close enough."""
         A, cost, before = table_of(problem).rows, self.C * problem.weight, state.gap
         d = A.shape[1] - problem.fit_intercept
-        primal = 0.5 * float(w[:d] @ w[:d]) + float(cost @ value(self.loss, 1.0 - values))
+        primal = 0.5 * float(w[:d] @ w[:d]) + float(cost @ self.loss.value(1.0 - values))
         balanced = alpha
         if problem.fit_intercept:
             positive = problem.sign > 0
@@ -210,9 +209,7 @@ class InteriorHinge:
             share = min(plus, minus) / max(plus, minus) if min(plus, minus) > 0 else 0.0
             balanced = np.where(positive == (plus > minus), alpha * share, alpha)
         v = (balanced @ A)[:d]
-        dual = float(balanced.sum()) - 0.5 * float(v @ v)
-        if self.loss == "squared_hinge":
-            dual -= float((balanced * balanced / (4.0 * cost)).sum())
+        dual = float(balanced.sum()) - 0.5 * float(v @ v) - self.loss.dual_cost(balanced, cost)
         if primal < state.best_primal:
             state.best, state.best_primal = w.copy(), primal
         if dual > state.best_dual:

@@ -1,7 +1,7 @@
 """Newton's method on a hinge whose corner is rounded off, less and less.
 
 Problem   minimise P(w, b) = |w|^2 / 2 + C sum_i s_i L(1 - y_i (w.x_i + b)), b unpenalised,
-          L the hinge or its square
+          L the hinge, its square, or another loss whose conjugate is quadratic
 Given     rows x_i, signs y_i, weights s_i; a hinge rounded off over |u| < h has curvature
           1 / (2 h) there, so only the rows in that band enter the Newton system
 Update    (I + C / (2 h) (B'B + kappa diag(g))) p = -gradient, B the rows in the band, g the
@@ -32,7 +32,8 @@ from linsep.core.once import reads
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.losses.hinge import derivative, rounded_excess, slopes_along, value
+from linsep.losses.base import needs
+from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor
 from linsep.numerics.line import minimum
 from linsep.rows import hinge as loops
@@ -59,13 +60,16 @@ _SEPARABLE = 0.01  # share of the loss at w = 0 below which hardly any row is in
 
 @dataclass(frozen=True)
 class HingeSteps:
-    """The settings of Newton's method, see ``newton_hinge.py``, and its single steps."""
+    """The settings of Newton's method and its single steps."""
 
     C: float = 1.0
-    loss: str = "hinge"
+    loss: QuadraticLoss = HINGE
     tol: float = 1e-3
     seed: int = 0
     threads: int | None = None
+
+    def __post_init__(self) -> None:
+        needs(self, self.loss, QuadraticLoss)
 
     @property
     def widths(self) -> Widths:
@@ -77,7 +81,7 @@ class HingeSteps:
             self._enter(problem, state, max(state.level + 1, 0), state.a)
             return
         rows = self._rows(problem, state)
-        p, predicted = direction(self.C, state, problem.fit_intercept)
+        p, predicted = direction(self.C, self.loss, state, problem.fit_intercept)
         full = state.level == len(sizes(problem))
         if self._nearly_separable(problem, state):
             self._start_low(problem, state)
@@ -144,7 +148,7 @@ class HingeSteps:
 
     def _nearly_separable(self, problem: Problem, state: NewtonState) -> bool:
         """Whether hardly any loss is left: then most dual variables are far below C / 2."""
-        if self.loss != "hinge" or state.center.size:
+        if not self.loss.kinked or state.center.size:
             return False
         return state.primal < _SEPARABLE * self.C * float(state.columns[-1])
 
@@ -177,7 +181,7 @@ class HingeSteps:
         reading = self._read(problem, state, rows, p)
         new = self._rounded(state.a + p, reading)
         if not new <= old + 1e-12 * abs(old):
-            t = minimum_along(self.C, state, rows.cost, p, reading.u)
+            t = minimum_along(self.C, self.loss, state, rows.cost, p, reading.u)
             p = t * p
             reading = self._read(problem, state, rows, p)
             new = self._rounded(state.a + p, reading)
@@ -197,7 +201,7 @@ class HingeSteps:
         """Go on with another set of rows."""
         last = len(sizes(problem))
         state.rung = 0
-        if self.loss == "squared_hinge":
+        if not self.loss.kinked:
             state.h = 0.0
         elif level == 0 and state.level < 0:
             state.h = FIRST[0]
@@ -260,7 +264,9 @@ class HingeSteps:
     def _rows(self, problem: Problem, state: NewtonState) -> Rows:
         narrow = not state.wide and may_round(problem, self.C, self.tol)
         wide = state.wide or want_double(problem, self.C, self.tol, self.threads)
-        return rows_of_level(problem, state, self.seed, self.threads, wide=wide, narrow=narrow)
+        return rows_of_level(
+            problem, state, self.loss, self.seed, self.threads, wide=wide, narrow=narrow
+        )
 
 
 # -------------------------------------------------------------------------------------------------
@@ -273,7 +279,7 @@ class NewtonHinge(HingeSteps):
     Parameters
     ----------
     C : float, default=1.0
-    loss : {"hinge", "squared_hinge"}
+    loss : QuadraticLoss, default=HINGE
     tol : float, default=1e-3
         Relative duality gap.
     seed : int, default=0
@@ -308,7 +314,7 @@ class NewtonHinge(HingeSteps):
             gradient=np.zeros(width),
             curvature=np.zeros((width, width)),
             best=np.zeros(width),
-            best_primal=self.C * float(problem.weight.sum()),
+            best_primal=self.C * self.loss.at_zero(problem.weight),
             dual_a=np.zeros(width),
             n_rows=problem.n,
             columns=columns,
@@ -325,9 +331,9 @@ class NewtonHinge(HingeSteps):
     def _judge(self, problem: Problem, state: NewtonState, alpha: Array) -> None:
         """Both sides of a start: one that is the answer already takes no step."""
         cost = self.C * problem.weight
-        alpha = np.clip(alpha, 0.0, cost if self.loss == "hinge" else np.inf)
+        alpha = np.clip(alpha, 0.0, self.loss.cap(cost))
         u, w = 1.0 - problem.values(state.a), state.a[:-1]
-        primal = 0.5 * float(w @ w) + float(cost @ value(self.loss, u))
+        primal = 0.5 * float(w @ w) + float(cost @ self.loss.value(u))
         dual = dual_value(problem, self.loss, self.C, alpha, state.a, fresh=True)[1]
         state.rows_read += 2.0 * problem.n
         if relative_gap(primal, dual) <= self.tol and primal <= state.best_primal:
@@ -360,9 +366,9 @@ class NewtonHinge(HingeSteps):
         elif state.best_dual > 0:
             same = np.array_equal(state.dual_a, state.a) and not state.near.size
             u = state.u if same else 1.0 - problem.values(state.dual_a)
-            z = derivative(self.loss, u, state.dual_h)
+            z = self.loss.rounded_slope(u, state.dual_h)
         else:
-            z = derivative(self.loss, 1.0 - problem.values(a), max(state.h, 1e-3))
+            z = self.loss.rounded_slope(1.0 - problem.values(a), max(state.h, 1e-3))
         alpha = self.C * problem.weight * z
         rows = np.flatnonzero(alpha)
         return Witness(a=a.copy(), rows=rows, multipliers=alpha[rows], claim="dual")
@@ -404,11 +410,11 @@ class NewtonState(State):
     v: Array = field(default_factory=lambda: np.zeros(0))
     v_plus: Array = field(default_factory=lambda: np.zeros(0))
     sums: Array = field(default_factory=lambda: np.zeros(0))
-    """Sums over the rows at a; see rows/hinge.py."""
+    """Sums over the rows at a, in the order of rows/hinge.py."""
     near: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """The rows that are read, if not all; then u has one entry for each of them."""
     far: Array = field(default_factory=lambda: np.zeros(0))
-    """Sums over the other rows; see solvers/hinge/newton.py."""
+    """Sums over the other rows, see far_sums."""
     reach: float = 2.2
     """How far from the corner rows are read."""
     move: float = 0.0
@@ -465,10 +471,12 @@ def relative_gap(primal: float, dual: float) -> float:
 # -- Directions, lengths of steps and dual values of the Newton method for the hinge --------------
 
 
-def direction(C: float, state: NewtonState, offset: bool) -> tuple[Array, float]:
+def direction(
+    C: float, loss: QuadraticLoss, state: NewtonState, offset: bool
+) -> tuple[Array, float]:
     """Newton direction and the decrease it predicts, by Cholesky on scaled columns."""
     width = len(state.a) if offset else len(state.a) - 1
-    bend = C * (0.5 / state.h if state.h > 0 else 2.0)
+    bend = C * (0.5 / (state.h if state.h > 0 else loss.q))
     g = state.gradient[:width]
     while True:
         H = bend * state.curvature[:width, :width]
@@ -484,7 +492,9 @@ def direction(C: float, state: NewtonState, offset: bool) -> tuple[Array, float]
     return p, -0.5 * float(g @ p[:width])
 
 
-def minimum_along(C: float, state: NewtonState, cost: Array, p: Array, u1: Array) -> float:
+def minimum_along(
+    C: float, loss: QuadraticLoss, state: NewtonState, cost: Array, p: Array, u1: Array
+) -> float:
     """Exact minimum of the rounded objective along p, from the two stored violations."""
     w, q = state.a[:-1], p[:-1]
     wq, qq = float(w @ q), float(q @ q)
@@ -495,13 +505,13 @@ def minimum_along(C: float, state: NewtonState, cost: Array, p: Array, u1: Array
         center = center[state.near] if state.center.size else center
 
     def slopes(t: float) -> tuple[float, float]:
-        out = sum_of_pieces(partial(slopes_along, state.h, t), state.u, change, cost, center)
+        out = sum_of_pieces(partial(loss.slopes_along, state.h, t), state.u, change, cost, center)
         return C * out[0] + wq + t * qq, C * out[1] + qq
 
     return minimum(slopes, 0.1, high=1.0, near=0.02, narrow=0.05, cut=0.1, steps=40)
 
 
-def dual_of(C: float, loss: str, reading: Reading, offset: bool) -> float:
+def dual_of(C: float, loss: QuadraticLoss, reading: Reading, offset: bool) -> float:
     """Dual value of alpha = C s z, made feasible."""
     sums = reading.sums
     plus, minus = float(sums[loops.PLUS]), float(sums[loops.MINUS])
@@ -513,9 +523,9 @@ def dual_of(C: float, loss: str, reading: Reading, offset: bool) -> float:
         up, down = min(1.0, minus / plus), min(1.0, plus / minus)
         v = C * (up * reading.v_plus - down * (reading.v_plus - reading.v))
     value = C * (up * plus + down * minus) - 0.5 * float(v @ v)
-    if loss == "squared_hinge":
+    if not loss.kinked:
         squares = up**2 * sums[loops.SQUARE_PLUS] + down**2 * sums[loops.SQUARE_MINUS]
-        value -= C * float(squares) / 4.0
+        value -= C * float(squares) * loss.q
     return value
 
 
@@ -590,7 +600,7 @@ class NearRows:
     ) -> None:
         near = state.near
         matrix = gather(whole.lanes.matrix, near, threads)
-        self.rows = RowSet(matrix, whole.sign[near], whole.cost[near], wide=wide)
+        self.rows = RowSet(matrix, whole.sign[near], whole.cost[near], whole.loss, wide=wide)
         self.near, self.n, self.cost = near, len(near), self.rows.cost
         self.some = _some(whole, state)
 
@@ -668,7 +678,7 @@ class Widths:
     """The choice of widths for an objective and a relative gap."""
 
     C: float
-    loss: str
+    loss: QuadraticLoss
     tol: float
 
     def settled(self, state: NewtonState, predicted: float, full: bool) -> bool:
@@ -687,7 +697,7 @@ class Widths:
 
     def next_on_sample(self, state: NewtonState, cost: Array) -> tuple[float, Array] | None:
         """The next width on a sample; None when it has told all it can."""
-        if self.loss == "squared_hinge":
+        if not self.loss.kinked:
             return None
         schedule = FIRST if state.target == 0.0 else (*SECOND, state.target)
         later = [h for h in schedule if h < state.h]
@@ -704,7 +714,7 @@ class Widths:
         Moving the centre is the step of the multiplier method: the gap shrinks at a width that
         keeps the Newton systems well behaved, and faster the larger C is.
         """
-        if self.loss == "squared_hinge":  # the dual may still gain where the primal cannot
+        if not self.loss.kinked:  # the dual may still gain where the primal cannot
             state.idle = 0 if state.gap < 0.9 * state.settled_gap else state.idle + 1
             state.settled_gap = min(state.gap, state.settled_gap)
             return (state.h, state.center) if state.idle <= 6 else None
@@ -739,7 +749,7 @@ class Widths:
         return h
 
     def _leftover(self, state: NewtonState, cost: Array, h: float) -> float:
-        return self.C * float(sum_of_pieces(partial(rounded_excess, h), state.u, cost)[0])
+        return self.C * float(sum_of_pieces(partial(self.loss.rounded_excess, h), state.u, cost)[0])
 
 
 # -- The rows that the Newton method for the hinge works on: samples first, then all of them ------
@@ -766,6 +776,7 @@ def sizes(problem: Problem) -> list[int]:
 def rows_of_level(
     problem: Problem,
     state: NewtonState,
+    loss: QuadraticLoss,
     seed: int,
     threads: int | None,
     *,
@@ -782,12 +793,12 @@ def rows_of_level(
     def make() -> RowSet:
         if level == len(many):
             forget_samples(problem)
-            return RowSet(matrix, problem.sign, problem.weight, wide=wide)
+            return RowSet(matrix, problem.sign, problem.weight, loss, wide=wide)
         index, cost = sample(problem, many[level], seed, threads)
         part = gather(matrix, index, threads)
-        return RowSet(part, problem.sign[index], cost, wide=wide)
+        return RowSet(part, problem.sign[index], cost, loss, wide=wide)
 
-    rows = _held("rows", (problem, seed, wide, narrow, level), make)
+    rows = _held("rows", (problem, loss, seed, wide, narrow, level), make)
     if state.near.size:
         key = (rows, state.near)
         return _held("near", key, lambda: NearRows(rows, state, threads, wide=wide))

@@ -3,11 +3,11 @@
 Problem   as for dual coordinate descent: sparse rows, but too hard for it (raw counts, huge C)
 Given     a dual point alpha_k; steps sigma_i = sigma / |x_i|^2, so long rows move less
 Update    alpha(w, b) = clip((alpha_k + sigma_i u_i) / (1 + sigma_i q_i), 0, top_i),
-          u = 1 - y (w.x + b), q = 1 / (2 c) for the squared hinge and 0 for the hinge;
+          u = 1 - y (w.x + b), q_i = 2 q / c_i and top_i = c_i top by the loss, L*(t) = q t^2;
           Newton steps on the function whose gradient is [w - sum alpha y x, -sum alpha y],
           (I + sum_F sigma_i [x_i, 1] [x_i, 1]') p = -gradient over the rows F strictly inside
           their box, by conjugate gradients; exact minimum along p; then alpha_k <- alpha,
-          raised at once where equal rows have opposite labels (solvers/hinge/proximal.py)
+          raised at once where equal rows have opposite labels
 Stop      (P - D) / P <= tol
 Paper     Rockafellar 1976, proximal point and multipliers; Li, Sun, Toh 2018 for the Newton
           method inside; dual coordinate descent comes first and stays if it is quick enough
@@ -27,6 +27,8 @@ from linsep.core.once import reads
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
+from linsep.losses.base import needs
+from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.conjugate import conjugate_gradients
 from linsep.numerics.line import minimum
 from linsep.rows.packed import packed
@@ -55,7 +57,7 @@ class ProximalNewton:
     Parameters
     ----------
     C : float, default=1.0
-    loss : {"hinge", "squared_hinge"}
+    loss : QuadraticLoss, default=HINGE
     tol : float, default=1e-3
         Relative duality gap.
     seed : int, default=0
@@ -77,13 +79,16 @@ class ProximalNewton:
     """
 
     C: float = 1.0
-    loss: str = "hinge"
+    loss: QuadraticLoss = HINGE
     tol: float = 1e-3
     seed: int = 0
     sweeps: int | None = None
     threads: int | None = None
 
     unit: ClassVar[str] = "sweep"
+
+    def __post_init__(self) -> None:
+        needs(self, self.loss, QuadraticLoss)
 
     @property
     def descent(self) -> DualCD:
@@ -159,10 +164,11 @@ class ProximalNewton:
     def _terms(self, problem: Problem, state: ProximalState) -> Terms:
         """Centre, step and upper bound of alpha for every row."""
         cost, sigma = self.C * problem.weight, state.sigma * state.unit_step
-        if self.loss == "hinge":
-            return Terms(state.center, sigma, cost)
-        shrink = 1.0 / (1.0 + sigma * (0.5 / cost))
-        return Terms(state.center * shrink, sigma * shrink, np.full(problem.n, np.inf))
+        top = self.loss.cap(cost)
+        if self.loss.kinked:
+            return Terms(state.center, sigma, top)
+        shrink = 1.0 / (1.0 + sigma * (2.0 * self.loss.q / cost))
+        return Terms(state.center * shrink, sigma * shrink, top)
 
     def _evaluate(
         self, problem: Problem, state: ProximalState
@@ -201,22 +207,19 @@ class ProximalNewton:
         w, cost = state.a[:-1], self.C * problem.weight
         values = state.scores + state.a[-1]
         values *= problem.sign
-        u = 1.0 - values
-        np.maximum(u, 0.0, out=u)
-        primal = 0.5 * float(w @ w) + float(cost @ (u if self.loss == "hinge" else u * u))
+        primal = 0.5 * float(w @ w) + float(cost @ self.loss.value(1.0 - values))
         up = down = 1.0
         if problem.fit_intercept:
             up = min(1.0, minus / plus) if plus > 0 else 0.0
             down = min(1.0, plus / minus) if minus > 0 else 0.0
         v = up * v_plus - down * v_minus
         dual = up * plus + down * minus - 0.5 * float(v @ v)
-        if self.loss == "squared_hinge":
-            scaled = state.alpha * np.where(problem.sign > 0, up, down)
-            dual -= float((scaled * scaled / (4.0 * cost)).sum())
+        if not self.loss.kinked:
+            dual -= self.loss.dual_cost(state.alpha * np.where(problem.sign > 0, up, down), cost)
         t = 1.0
         open_gap = self.tol * primal < primal - max(dual, state.best_dual)
         look = state.inner == 0 or problem.d > _FACTORED  # beside long systems it costs nothing
-        if self.loss == "hinge" and open_gap and look:
+        if self.loss.kinked and open_gap and look:
             t, primal = stretched(problem, self.C, 0.5 * float(w @ w), values, primal)
         if not np.isfinite(primal):
             state.status = Status.DIVERGED
@@ -368,12 +371,12 @@ class OpposedRows:
         self.count = int(group.max(initial=-1)) + 1
         self.side = 2 * group + positive  # one number for the rows of a group and class
 
-    def raised(self, alpha: Array, cost: Array, loss: str) -> Array:
+    def raised(self, alpha: Array, cost: Array, loss: QuadraticLoss) -> Array:
         """The best dual point among those with the same sums alpha y of every group."""
         if not self.rows.size:
             return alpha
         own, c = alpha[self.rows], cost[self.rows]
-        best = self._hinge(own, c) if loss == "hinge" else self._squared(own, c)
+        best = self._capped(own, loss.cap(c)) if loss.kinked else self._curved(own, c, *loss.form)
         out = alpha.copy()
         out[self.rows] = best
         return out
@@ -383,21 +386,23 @@ class OpposedRows:
         sums = np.bincount(self.side, weights=values, minlength=2 * self.count)
         return np.asarray(sums, dtype=np.float64).reshape(-1, 2)
 
-    def _hinge(self, own: Array, cost: Array) -> Array:
-        """Both classes of a group raised until one of them is at its cost."""
-        room = np.maximum(cost - own, 0.0)
+    def _capped(self, own: Array, top: Array) -> Array:
+        """Both classes of a group raised until one of them is at its bound."""
+        room = np.maximum(top - own, 0.0)
         total = self._sums(room)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.nan_to_num(total.min(axis=1)[:, None] / total, nan=0.0, posinf=0.0)
-        return np.asarray(np.minimum(own + room * share.ravel()[self.side], cost))
+        return np.asarray(np.minimum(own + room * share.ravel()[self.side], top))
 
-    def _squared(self, own: Array, cost: Array) -> Array:
-        """Where 2 = A / (2 c) + B / (2 c'), A - B being fixed; shared out by cost."""
+    def _curved(self, own: Array, cost: Array, q: float, top: float) -> Array:
+        """Where 2 = 2 q (A / c + B / c'), A - B being fixed; shared out by cost, in the box."""
         total, costs = self._sums(own), self._sums(cost)
         flow = total[:, 1] - total[:, 0]
-        inverse = 0.5 / costs
+        inverse = 2.0 * q / costs
         minus = (2.0 - flow * inverse[:, 1]) / inverse.sum(axis=1)
         minus = np.maximum(minus, np.maximum(0.0, -flow))
+        if np.isfinite(top):
+            minus = np.minimum(minus, np.minimum(top * costs[:, 0], top * costs[:, 1] - flow))
         best = np.column_stack([minus, minus + flow])
         return np.asarray((best / costs).ravel()[self.side] * cost)
 

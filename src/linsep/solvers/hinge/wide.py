@@ -19,6 +19,8 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
+from linsep.losses.base import needs
+from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.solvers.hinge.interior import InteriorHinge, InteriorState
 from linsep.solvers.hinge.proximal import ProximalNewton, ProximalState
 
@@ -67,7 +69,7 @@ class WideHinge:
     Parameters
     ----------
     C : float, default=1.0
-    loss : {"hinge", "squared_hinge"}
+    loss : QuadraticLoss, default=HINGE
     tol : float, default=1e-3
         Relative duality gap.
     seed : int, default=0
@@ -88,13 +90,16 @@ class WideHinge:
     """
 
     C: float = 1.0
-    loss: str = "hinge"
+    loss: QuadraticLoss = HINGE
     tol: float = 1e-3
     seed: int = 0
     sweeps: int | None = None
     threads: int | None = None
 
     unit: ClassVar[str] = "sweep"
+
+    def __post_init__(self) -> None:
+        needs(self, self.loss, QuadraticLoss)
 
     @property
     def first(self) -> ProximalNewton:

@@ -15,6 +15,7 @@ from linsep.core import drive
 from linsep.core.problem import Problem, against_rest
 from linsep.core.status import Status
 from linsep.errors import SettingError
+from linsep.losses import machine_loss
 from linsep.models import svm_choice
 from linsep.solvers.hinge.interior import InteriorHinge
 
@@ -25,7 +26,9 @@ from linsep.solvers.hinge.interior import InteriorHinge
 def test_few_steps_for_any_cost_on_unscaled_tables(load, loss, offset):
     X, y = load(return_X_y=True)
     for C in (1e-6, 1e-3, 1.0, 1e3, 1e6):
-        outcome = drive(Problem(X, y == 1, fit_intercept=offset), InteriorHinge(C, loss, 1e-7))
+        outcome = drive(
+            Problem(X, y == 1, fit_intercept=offset), InteriorHinge(C, machine_loss(loss), 1e-7)
+        )
         assert outcome.status is Status.CERTIFIED and outcome.steps <= 60, (C, outcome.steps)
 
 
