@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
 from linsep.errors import DataError
 from linsep.kernels.gaussian import mirror
 from linsep.kernels.rows import groups_of, sum_of_groups
@@ -304,6 +305,13 @@ class Duels:
     """Where the classes begin, if there are more than two."""
     as_given: bool
     """Whether the rows stand as in the Gram matrix that the caller gave."""
+
+    def shares(self, witness: Witness) -> list[NDArray[np.float64]]:
+        """The dual variables of each pair: row i of the problem has number k n + i in pair k."""
+        n = len(self.order)
+        full = np.zeros(len(self.pairs) * n)
+        full[witness.rows] = witness.multipliers
+        return [full[k * n + self.order[pair.ids]] for k, pair in enumerate(self.pairs)]
 
 
 def duels_of(problem: Problem, kernel: Any) -> Duels:

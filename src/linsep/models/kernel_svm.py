@@ -276,7 +276,7 @@ class KernelSVM(KernelClassifier):
     def _prove(self, run: Run, solver: Any, outcome: Outcome[Any], reason: str) -> Answer:
         problem = run.problem
         pairs = duels_of(problem, solver.kernel)
-        alphas, offsets = [part.alpha for part in outcome.state.parts], outcome.witness.a
+        alphas, offsets = pairs.shares(outcome.witness), outcome.witness.a
         words = words_of(solver.C, self._kernel, problem.fit_intercept, solver.convex)
         gap = certify_pairs(problem, pairs, alphas, offsets, solver, words)
         if gap.convex and np.isfinite(solver.C) and gap.relative_gap > self.tol:
