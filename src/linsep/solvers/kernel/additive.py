@@ -8,6 +8,13 @@ Step:    choose the rows that violate the optimality conditions most, solve thei
 Stop:    duality gap, with the best offset for the present scores.
 Papers:  Joachims 1999 (working sets), Maji, Berg, Malik 2008 (intersection kernel by running
          sums), Wu 2012 (power mean kernels).
+
+It shares with smo.py what a dual point is worth, the steps inside a working set (pairs.py),
+Newton's method (numerics/box.py) and the rescue of small problems (rescue.py). It differs in what
+a look at all rows costs: here one pass over the data for one changed variable as for a thousand,
+there one row of kernel values for each. So its working sets are large, hold all free variables
+and are solved well, with a block of kernel values that is kept from set to set; scores of all rows
+never come from blocks, whose errors are of no consequence then.
 """
 
 from __future__ import annotations
@@ -19,13 +26,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.compile import inner, routine
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.kernels.additive import Levels, levels_of
-from linsep.kernels.sums import add_some_rows
+from linsep.losses.hinge import best_stretch
 from linsep.numerics.box import balanced, newton_change, project
 from linsep.numerics.conjugate import conjugate_gradients
 from linsep.solvers.kernel.additive_rows import (
@@ -36,21 +42,60 @@ from linsep.solvers.kernel.additive_rows import (
     share_blocks,
     taken_from,
 )
-from linsep.solvers.kernel.pairs import LANES, best_offset, movable, pairs_of_block, solve_block
+from linsep.solvers.kernel.pairs import LANES, movable, optimality, solve_set
 from linsep.solvers.kernel.rescue import interior_point
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 _FRESH = 64  # steps after which the scores are computed anew, against rounding
 _STEPS = 20  # pairs for each row of a working set, before Newton's method takes over
 _ROUNDS = 20
 _CLOSE = 0.3  # largest violation from which Newton's method finishes what pairs began
-_SHARE = 0.1  # of the largest violation that pairs leave in a working set
+_LEFT = 0.1  # of the largest violation that pairs leave in a working set
 _NEAR = 1e-3  # largest violation from which a small problem is solved to rounding
 _CROWDED = 0.75  # share of a working set that free variables may fill before all of them move
 _ITERATIONS = 30
 _TURNS = 3
 _COARSE = 1e-4  # gap for which kernel values in float32 will do inside a working set
+_BAND = 0.02  # share of the largest violation that is none
+_LEAST = 64  # rows of either class in the first set
+_IDLE = 12  # steps without progress after which rounding is blamed
+_RESCUE = 2000  # rows up to which an interior point method helps out
+_EXACT = 1e-10  # violation up to which small problems are solved
+_SMALL = 512  # rows of these
+
+
+@dataclass(kw_only=True)
+class AdditiveState(State):
+    """Dual variables, scores without offset, and the working set with its kernel values."""
+
+    alpha: Array
+    score: Array
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    block: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    offset: float = 0.0
+    primal: float = np.inf
+    dual: float = 0.0
+    best: float = -np.inf
+    idle: int = 0
+    age: int = 0
+    work: float = 0.0
+    rescued: int = 0
+    wide: int = 0
+    """1 once kernel values in float32 did not do inside a working set."""
+
+    @property
+    def passes(self) -> float:
+        """Products with the kernel matrix, two passes each."""
+        return self.work
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap."""
+        if not np.isfinite(self.primal):
+            return np.inf
+        return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -91,8 +136,8 @@ class AdditiveSMO:
         )
         if start is not None:
             state.alpha = self._feasible(problem, np.asarray(start, dtype=np.float64))
-        refresh(self, problem, state)
-        measure(self, problem, state)
+        self._refresh(problem, state)
+        self._measure(problem, state)
         return state
 
     def advance(self, problem: Problem, state: AdditiveState, steps: int, log: Log = NO_LOG) -> int:
@@ -107,7 +152,7 @@ class AdditiveSMO:
     def prepare(self, problem: Problem) -> None:
         """What all classes of a problem share; made once."""
         levels = levels_of(problem, self.power)
-        share_blocks(levels, self.short(levels), partial(first_set, self, levels))
+        share_blocks(levels, self.short(levels), partial(self._first_set, levels))
 
     def short(self, levels: Levels) -> bool:
         """Whether kernel values in float32 will do inside a working set."""
@@ -131,12 +176,12 @@ class AdditiveSMO:
 
     def _step(self, problem: Problem, levels: Levels, state: AdditiveState) -> None:
         state.steps += 1
-        if creeps(problem, state):
+        if self._creeps(problem, state):
             self._rescue(problem, levels, state)
             return
         y, top = problem.sign, self.C * problem.weight
         f = state.score - y
-        width = next_set(self, problem, levels, state, f, top)
+        width = self._next_set(problem, levels, state, f, top)
         if width <= 0.0:
             self._stand_still(problem, state)
             return
@@ -146,7 +191,7 @@ class AdditiveSMO:
         values = np.zeros((4, len(K)))
         values[0, :q], values[1, :q] = y[rows], top[rows]
         values[2, :q], values[3, :q] = state.alpha[rows], f[rows]
-        eps, limit = max(_SHARE * width, 1e-13), _STEPS * q
+        eps, limit = max(_LEFT * width, 1e-13), _STEPS * q
         part = values[0], values[1], values[2], values[3]
         taken = solve_set(K, *part, eps, limit)
         if taken >= limit or width < (_NEAR if q == problem.n else _CLOSE):
@@ -160,12 +205,12 @@ class AdditiveSMO:
         state.alpha[rows] = values[2, :q]
         state.age += 1
         if state.age >= _FRESH:
-            refresh(self, problem, state)
+            self._refresh(problem, state)
         else:
             self._add(problem, levels, state, rows[moved], (change * y[rows])[moved])
             if int(((state.alpha > 0) & (state.alpha < top)).sum()) > _CROWDED * self.most:
                 self._subspace(problem, levels, state, top)
-        measure(self, problem, state)
+        self._measure(problem, state)
 
     def _polish(self, K: Any, part: tuple[Array, Array, Array, Array], eps: float) -> int:
         """Newton's method on the free variables, and pairs for those that come in between."""
@@ -212,9 +257,9 @@ class AdditiveSMO:
         """No pair of the working set moves: rounding, or an optimum."""
         if state.age == 0:
             state.idle += 4
-        refresh(self, problem, state)
+        self._refresh(problem, state)
         state.rows, state.block = state.rows[:0], state.block[:0, :0]
-        measure(self, problem, state)
+        self._measure(problem, state)
 
     # -- small problems that creep -------------------------------------------------------------
 
@@ -236,123 +281,134 @@ class AdditiveSMO:
 
     def _judge(self, problem: Problem, state: AdditiveState, alpha: Array) -> None:
         state.alpha = alpha
-        refresh(self, problem, state)
-        measure(self, problem, state)
+        self._refresh(problem, state)
+        self._measure(problem, state)
 
+    # -- the working set, and its kernel values ----------------------------------------------
+    #
+    # It holds the free variables it had and the rows that violate the optimality conditions most:
+    # those whose f is on the wrong side of the middle of the free ones. The first set is a random
+    # one, the same for all classes, so that its kernel values are computed once.
 
-# -- The numbers that change while an additive machine is trained ---------------------------------
-
-
-@dataclass(kw_only=True)
-class AdditiveState(State):
-    """Dual variables, scores without offset, and the working set with its kernel values."""
-
-    alpha: Array
-    score: Array
-    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    block: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    offset: float = 0.0
-    primal: float = np.inf
-    dual: float = 0.0
-    best: float = -np.inf
-    idle: int = 0
-    age: int = 0
-    work: float = 0.0
-    rescued: int = 0
-    wide: int = 0
-    """1 once kernel values in float32 did not do inside a working set."""
-
-    @property
-    def passes(self) -> float:
-        """Products with the kernel matrix, two passes each."""
-        return self.work
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        if not np.isfinite(self.primal):
-            return np.inf
-        return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0
-
-
-# -- The working set of an additive machine, and its kernel values --------------------------------
-#
-# It holds the free variables it had and the rows that violate the optimality conditions most:
-# those whose f is on the wrong side of the middle of the free ones. The first set is a random
-# one, the same for all classes, so that its kernel values are computed once.
-
-
-Index = NDArray[np.int64]
-
-_BAND = 0.02  # share of the largest violation that is none
-_LEAST = 64  # rows of either class in the first set
-
-
-def next_set(
-    solver: Any, problem: Problem, levels: Levels, state: AdditiveState, f: Array, top: Array
-) -> float:
-    """Put the next working set into the state; gives back the largest violation."""
-    n, short = problem.n, solver.short(levels) and not state.wide
-    up, low = movable(problem.sign, top, state.alpha)
-    least, most = float(f[up].min()), float(f[low].max())
-    if n <= solver.size:
-        if len(state.rows) != n:
-            _take(levels, state, state.rows[:0], np.arange(n), short)
+    def _next_set(
+        self, problem: Problem, levels: Levels, state: AdditiveState, f: Array, top: Array
+    ) -> float:
+        """Put the next working set into the state; gives back the largest violation."""
+        n, short = problem.n, self.short(levels) and not state.wide
+        up, low = movable(problem.sign, top, state.alpha)
+        least, most = float(f[up].min()), float(f[low].max())
+        if n <= self.size:
+            if len(state.rows) != n:
+                _take(levels, state, state.rows[:0], np.arange(n), short)
+            return most - least
+        if most <= least:
+            return 0.0
+        if state.steps == 1 and not state.alpha.any():
+            self._begin(problem, levels, state, short)
+            return most - least
+        free = up & low
+        middle = float(np.median(f[free])) if free.any() else 0.5 * (least + most)
+        urgent = np.maximum(np.where(up, middle - f, 0.0), np.where(low, f - middle, 0.0))
+        urgent[urgent <= _BAND * (most - least)] = 0.0
+        for side, value in ((up, least), (low, most)):  # a pair that violates most is always there
+            urgent[np.flatnonzero(side & (f == value))[0]] = most - least
+        kept = self._kept(state, free | (urgent > 0), urgent)
+        urgent[state.rows[kept]] = 0.0
+        room = min(max(self.size, len(kept)), self.most - len(kept))
+        _take(levels, state, kept, _largest(urgent, room), short)
         return most - least
-    if most <= least:
-        return 0.0
-    if state.steps == 1 and not state.alpha.any():
-        _begin(solver, problem, levels, state, short)
-        return most - least
-    free = up & low
-    middle = float(np.median(f[free])) if free.any() else 0.5 * (least + most)
-    urgent = np.maximum(np.where(up, middle - f, 0.0), np.where(low, f - middle, 0.0))
-    urgent[urgent <= _BAND * (most - least)] = 0.0
-    for side, value in ((up, least), (low, most)):  # a pair that violates most is always there
-        urgent[np.flatnonzero(side & (f == value))[0]] = most - least
-    kept = _kept(solver, state, free | (urgent > 0), urgent)
-    urgent[state.rows[kept]] = 0.0
-    room = min(max(solver.size, len(kept)), solver.most - len(kept))
-    _take(levels, state, kept, _largest(urgent, room), short)
-    return most - least
 
+    def _first_set(self, levels: Levels) -> Index:
+        """Some rows to begin with, chosen by the seed."""
+        cheap = np.isneginf(levels.power)
+        count = min(max(self.size, levels.n // 4), (4 if cheap else 2) * self.size, levels.n)
+        if count > LANES:
+            count -= count % LANES
+        return np.sort(np.random.default_rng(self.seed).choice(levels.n, count, replace=False))
 
-def first_set(solver: Any, levels: Levels) -> Index:
-    """Some rows to begin with, chosen by the seed."""
-    cheap = np.isneginf(levels.power)
-    count = min(max(solver.size, levels.n // 4), (4 if cheap else 2) * solver.size, levels.n)
-    if count > LANES:
-        count -= count % LANES
-    return np.sort(np.random.default_rng(solver.seed).choice(levels.n, count, replace=False))
+    def _begin(self, problem: Problem, levels: Levels, state: AdditiveState, short: bool) -> None:
+        """The first set, and some more of a class that it has few rows of."""
+        shared = first_block(levels, short)
+        if shared is None:
+            rows = self._first_set(levels)
+            state.rows = state.rows[:0]
+            _take(levels, state, state.rows, rows, short)
+        else:
+            rows = state.rows = shared[0]
+            state.block = shared[1]  # blocks are read only
+        for sign in (-1.0, 1.0):
+            missing = _LEAST - int((problem.sign[rows] == sign).sum())
+            if missing > 0:
+                others = np.setdiff1d(np.flatnonzero(problem.sign == sign), rows)
+                _take(levels, state, np.arange(len(state.rows)), others[:missing], short)
 
+    def _kept(self, state: AdditiveState, useful: Any, urgent: Array) -> Index:
+        """Places of the last working set that stay: those of use, the most urgent if too many."""
+        places = np.flatnonzero(useful[state.rows])
+        room = self.most - self.size // 2
+        if len(places) > room:
+            order = np.argsort(-urgent[state.rows[places]], kind="stable")
+            places = np.sort(places[order[:room]])
+        return places
 
-def _begin(
-    solver: Any, problem: Problem, levels: Levels, state: AdditiveState, short: bool
-) -> None:
-    """The first set, and some more of a class that it has few rows of."""
-    shared = first_block(levels, short)
-    if shared is None:
-        rows = first_set(solver, levels)
-        state.rows = state.rows[:0]
-        _take(levels, state, state.rows, rows, short)
-    else:
-        rows = state.rows = shared[0]
-        state.block = shared[1]  # blocks are read only
-    for sign in (-1.0, 1.0):
-        missing = _LEAST - int((problem.sign[rows] == sign).sum())
-        if missing > 0:
-            others = np.setdiff1d(np.flatnonzero(problem.sign == sign), rows)
-            _take(levels, state, np.arange(len(state.rows)), others[:missing], short)
+    # -- what a point is worth -----------------------------------------------------------------
 
+    def _refresh(self, problem: Problem, state: AdditiveState) -> None:
+        """Scores from the dual variables alone."""
+        state.score[:] = 0.0
+        state.age = 0
+        rows = np.flatnonzero(state.alpha)
+        if rows.size:
+            levels = levels_of(problem, self.power)
+            levels.add_product(rows, (state.alpha * problem.sign)[rows], state.score)
+            state.work += 1 + len(rows) / problem.n
 
-def _kept(solver: Any, state: AdditiveState, useful: Any, urgent: Array) -> Index:
-    """Places of the last working set that stay: those of use, the most urgent if too many."""
-    places = np.flatnonzero(useful[state.rows])
-    room = solver.most - solver.size // 2
-    if len(places) > room:
-        order = np.argsort(-urgent[state.rows[places]], kind="stable")
-        places = np.sort(places[order[:room]])
-    return places
+    def _measure(self, problem: Problem, state: AdditiveState) -> None:
+        """Objective, bound and status."""
+        y, cost = problem.sign, self.C * problem.weight
+        now = optimality(y, cost, state.alpha, state.score - y, True, best=True)
+        state.primal, state.dual, state.offset = now.primal, now.dual, now.offset
+        if state.primal - state.dual > self.tol * state.primal:
+            self._stretch(y, cost, state)
+        if not np.isfinite(state.primal):
+            state.status = Status.DIVERGED
+            return
+        better = state.dual > state.best + 1e-13 * abs(state.best)
+        state.idle = 0 if better else state.idle + 1
+        state.best = max(state.best, state.dual)
+        if state.primal - state.dual <= self.tol * state.primal:
+            # small problems are solved until no row violates its condition
+            exact = problem.n > min(self.size, _SMALL) or now.violation <= _EXACT
+            state.status = Status.CERTIFIED if exact or state.idle > 2 else Status.RUNNING
+        else:
+            stuck = state.idle > _IDLE and not self._creeps(problem, state)
+            if stuck and state.block.dtype == np.float32:  # once more, in double precision
+                state.wide, state.idle = 1, 0
+                state.rows, state.block = state.rows[:0], np.zeros((0, 0))
+                stuck = False
+            state.status = Status.STALLED if stuck else Status.RUNNING
+
+    def _stretch(self, y: Array, cost: Array, state: AdditiveState) -> None:
+        """With a huge C a machine that is a little longer may be the better one."""
+        squared = max(float((state.alpha * y) @ state.score), 0.0)
+        margin = y * (state.score + state.offset)
+        t = best_stretch(squared, cost, margin)
+        short = 1.0 - t * margin
+        short[short <= 1e-15] = 0.0  # the row that t was made for has no loss
+        primal = 0.5 * squared * t * t + float(cost @ short)
+        if not (primal < state.primal and (t * state.alpha <= cost).all()):
+            return
+        dual = t * float(state.alpha.sum()) - 0.5 * squared * t * t
+        if primal - dual <= self.tol * primal:
+            for array in (state.alpha, state.score):
+                array *= t
+            state.offset, state.dual = t * state.offset, dual
+        state.primal = primal  # of the longer one, which is worth taking once it is proved
+
+    def _creeps(self, problem: Problem, state: AdditiveState) -> bool:
+        """Whether it takes so long that a method of n^3 operations is worth its price."""
+        slow = state.n_updates > problem.n**2 // 3 + 1000 or state.idle > _IDLE
+        return slow and not state.rescued and problem.n <= _RESCUE
 
 
 def _largest(urgent: Array, count: int) -> Index:
@@ -377,92 +433,6 @@ def _take(levels: Levels, state: AdditiveState, kept: Index, new: Index, short: 
         fresh = np.empty((0, len(rows)), dtype=state.block.dtype)
     state.block = assembled(state.block, kept, fresh)
     state.rows = rows
-
-
-# -- Which rows a working set takes, and points of the box ----------------------------------------
-
-
-def edges(y: Array, top: Array, a: Array, score: Array) -> tuple[float, float]:
-    """Least f of those that may grow, largest of those that may fall."""
-    up, low = movable(y, top, a)
-    f = score - y
-    return float(f[up].min()), float(f[low].max())
-
-
-# -- What a dual point of an additive machine is worth: scores, objective, bound and status -------
-
-
-_IDLE = 12
-_RESCUE = 2000  # rows up to which an interior point method helps out
-_EXACT = 1e-10
-_SMALL = 512
-
-
-def refresh(solver: Any, problem: Problem, state: AdditiveState) -> None:
-    """Scores from the dual variables alone."""
-    state.score[:] = 0.0
-    state.age = 0
-    rows = np.flatnonzero(state.alpha)
-    if rows.size:
-        levels = levels_of(problem, solver.power)
-        levels.add_product(rows, (state.alpha * problem.sign)[rows], state.score)
-        state.work += 1 + len(rows) / problem.n
-
-
-def measure(solver: Any, problem: Problem, state: AdditiveState) -> None:
-    """Objective, bound and status."""
-    y, cost = problem.sign, solver.C * problem.weight
-    state.offset = best_offset(y, cost, state.score - y)
-    squared = max(float((state.alpha * y) @ state.score), 0.0)
-    margin = y * (state.score + state.offset)
-    state.primal = 0.5 * squared + float(cost @ np.maximum(0.0, 1.0 - margin))
-    state.dual = float(state.alpha.sum()) - 0.5 * squared
-    if state.primal - state.dual > solver.tol * state.primal:
-        _stretch(solver, cost, state, squared, float(margin.min()))
-    if not np.isfinite(state.primal):
-        state.status = Status.DIVERGED
-        return
-    better = state.dual > state.best + 1e-13 * abs(state.best)
-    state.idle = 0 if better else state.idle + 1
-    state.best = max(state.best, state.dual)
-    if state.primal - state.dual <= solver.tol * state.primal:
-        if problem.n > min(solver.size, _SMALL) or _exact(solver, problem, state):
-            state.status = Status.CERTIFIED
-        else:
-            state.status = Status.CERTIFIED if state.idle > 2 else Status.RUNNING
-    else:
-        stuck = state.idle > _IDLE and not creeps(problem, state)
-        if stuck and state.block.dtype == np.float32:  # once more, in double precision
-            state.wide, state.idle = 1, 0
-            state.rows, state.block = state.rows[:0], np.zeros((0, 0))
-            stuck = False
-        state.status = Status.STALLED if stuck else Status.RUNNING
-
-
-def _stretch(solver: Any, cost: Array, state: AdditiveState, squared: float, least: float) -> None:
-    """s f has no losses for s = 1 / least margin: with a huge C that is the better machine."""
-    s = 1.0 / least if least > 0 else np.inf
-    primal = 0.5 * squared * s * s
-    if not (primal < state.primal and (s * state.alpha <= cost).all()):
-        return
-    dual = s * float(state.alpha.sum()) - primal
-    if primal - dual <= solver.tol * primal:
-        for array in (state.alpha, state.score):
-            array *= s
-        state.offset, state.dual = s * state.offset, dual
-    state.primal = primal  # of s f, which is worth scaling to once it is proved
-
-
-def _exact(solver: Any, problem: Problem, state: AdditiveState) -> bool:
-    """Small problems are solved until no row violates its condition."""
-    least, most = edges(problem.sign, solver.C * problem.weight, state.alpha, state.score)
-    return most - least <= _EXACT
-
-
-def creeps(problem: Problem, state: AdditiveState) -> bool:
-    """Whether it takes so long that a method of n^3 operations is worth its price."""
-    slow = state.n_updates > problem.n**2 // 3 + 1000 or state.idle > _IDLE
-    return slow and not state.rescued and problem.n <= _RESCUE
 
 
 # -- Newton steps on the free variables of a working set ------------------------------------------
@@ -539,150 +509,3 @@ class _FreeRows:
 
     def scaling(self) -> tuple[Array, None]:
         return np.ones(len(self.rows)), None
-
-
-# -- The problem of a working set: pairs of variables, in smaller sets where it is large ----------
-
-
-_INNER = 256  # rows of a smaller set
-
-
-def solve_set(K: Any, y: Array, top: Array, a: Array, f: Array, eps: float, limit: int) -> int:
-    """Change a and f until no violation exceeds eps; gives back the steps taken.
-
-    The arrays are padded to whole lanes with rows of y = 0.
-    """
-    q, m = len(y), _INNER
-    if q <= 2 * m:
-        scratch, likely = np.zeros((6, q)), 8 * q * min(limit, 2 * q)
-        return int(solve_block(K, y, top, a, f, eps, limit, scratch, size=K.size, work=likely))
-    rows, moved = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
-    steps = solve_in_sets(
-        K, y, top, a, f, eps, limit, rows, np.zeros((m, m), dtype=K.dtype),
-        np.zeros(q, dtype=bool), np.zeros((2, q)), np.zeros((4, m)), np.zeros((6, m)), moved,
-        np.zeros(m), size=K.size, work=400 * q,
-    )  # fmt: skip
-    return int(steps)
-
-
-# -- Inner loop of an additive machine: a large working set, worked on in small ones --------------
-#
-# A step of a pair costs as much as the set has rows, and the kernel values of a small set stay in
-# the cache. What a small set changes is brought to the others by rows of the kernel matrix.
-
-
-@inner
-def _choose(value, taken, count, place, chosen):
-    """The rows with the smallest values, as far as these are finite; they are marked as taken."""
-    if count >= len(value):
-        limit = np.inf
-    else:
-        limit = np.partition(value, count)[count]
-    found = 0
-    for k in range(len(value)):  # those below the limit are no more than count
-        if value[k] < limit and not taken[k]:
-            chosen[place + found] = k
-            taken[k] = True
-            found += 1
-    for k in range(len(value)):
-        if found == count:
-            break
-        if value[k] == limit and value[k] < np.inf and not taken[k]:
-            chosen[place + found] = k
-            taken[k] = True
-            found += 1
-    return found
-
-
-@inner
-def _fill(taken, place, chosen):
-    """Any rows, so that the set has its size."""
-    for k in range(len(taken)):
-        if place == len(chosen):
-            break
-        if not taken[k]:
-            chosen[place] = k
-            taken[k] = True
-            place += 1
-
-
-@inner
-def _values(f, y, c, a, taken, up, low):
-    """f where y alpha may grow, -f where it may fall, infinity elsewhere and where taken.
-
-    Gives back the largest violation of all rows.
-    """
-    least, most = np.inf, np.inf
-    for k in range(len(f)):
-        grows, falls = a[k] < c[k], a[k] > 0.0
-        if y[k] < 0.0:
-            grows, falls = falls, grows
-        mine = f[k] if grows and y[k] != 0.0 else np.inf
-        least = mine if mine < least else least
-        up[k] = np.inf if taken[k] else mine
-        mine = -f[k] if falls and y[k] != 0.0 else np.inf
-        most = mine if mine < most else most
-        low[k] = np.inf if taken[k] else mine
-    return -most - least
-
-
-@inner
-def _square(K, rows, half, square):
-    """Kernel values of a small set whose first rows are the last ones of the set before."""
-    m = len(rows)
-    for i in range(half):
-        for j in range(half):
-            square[i, j] = square[m - half + i, m - half + j]
-    for i in range(half, m):
-        line, own = K[rows[i]], square[i]
-        for j in range(m):
-            own[j] = line[rows[j]]
-    for i in range(half):
-        own = square[i]
-        for j in range(half, m):
-            own[j] = square[j, i]
-
-
-@routine
-def solve_in_sets(K, y, c, a, f, eps, limit, rows, square, taken, values, part, work, moved, coef):
-    """Change a and f until no violation exceeds eps; gives back the steps taken.
-
-    rows, moved and coef have the length m of a small set, square is m x m in the format of K,
-    part has four and work six rows of length m, values two of the length of y, taken one.
-    """
-    m = len(rows)
-    half = 0
-    steps = 0
-    while steps < limit:
-        for k in range(len(y)):
-            taken[k] = False
-        for k in range(half):  # the newer half stays
-            rows[k] = rows[m - half + k]
-            taken[rows[k]] = True
-        width = _values(f, y, c, a, taken, values[0], values[1])
-        if not width > eps:
-            break
-        found = half + _choose(values[0], taken, (m - half) // 2, half, rows)
-        for k in range(half, found):
-            values[1, rows[k]] = np.inf
-        found += _choose(values[1], taken, m - found, found, rows)
-        _fill(taken, found, rows)
-        _square(K, rows, half, square)
-        for k in range(m):
-            r = rows[k]
-            part[0, k], part[1, k], part[2, k], part[3, k] = y[r], c[r], a[r], f[r]
-        goal = max(_SHARE * width, 0.5 * eps)
-        steps += pairs_of_block(square, part[0], part[1], part[2], part[3], goal, _STEPS * m, work)
-        count = 0
-        for k in range(m):
-            r = rows[k]
-            change = (part[2, k] - a[r]) * y[r]
-            if change != 0.0:
-                moved[count], coef[count] = r, change
-                count += 1
-                a[r] = part[2, k]
-        if count == 0:
-            break
-        add_some_rows(f, K, moved[:count], coef[:count], 0, len(y))
-        half = m // 2
-    return steps

@@ -1,4 +1,8 @@
-"""What f = K (alpha y) - y tells about a dual point: who may move, bounds, the offset."""
+"""What f = K (alpha y) - y tells about a dual point, and pairs of variables in a working set.
+
+Both kernel machines, with kernel values that are kept (smo.py) and additive ones (additive.py),
+judge their points and solve their working sets by these.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
+from linsep.kernels.sums import add_some_rows
 
 Array = NDArray[np.float64]
 
@@ -52,8 +57,13 @@ def _middle(least: float, most: float) -> float:
     return -least if np.isfinite(least) else -most if np.isfinite(most) else 0.0
 
 
-def optimality(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Optimality:
-    """Objective, lower bound and violation of a dual point."""
+def optimality(
+    y: Array, cost: Array, alpha: Array, f: Array, free: bool, *, best: bool = False
+) -> Optimality:
+    """Objective, lower bound and violation of a dual point.
+
+    The offset is the middle of those who may move, or the best one, which takes a sort.
+    """
     grows, falls = movable(y, cost, alpha)
     quad = float((alpha * y) @ (f + y))
     total = float(alpha.sum())
@@ -62,7 +72,7 @@ def optimality(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Opt
         up, low = np.where(grows, f, np.inf), np.where(falls, f, -np.inf)
         least, most = float(up.min(initial=np.inf)), float(low.max(initial=-np.inf))
         violation = max(most - least, 0.0) if np.isfinite(most - least) else 0.0
-        offset = _middle(least, most)
+        offset = best_offset(y, cost, f) if best else _middle(least, most)
     else:
         # without a condition that ties them together each row is judged by its own slope y f
         up, low = np.where(grows, f, 0.0), np.where(falls, f, 0.0)
@@ -110,6 +120,43 @@ def best_offset(y: Array, cost: Array, f: Array, reach: tuple[float, float] | No
     while last + 1 < len(order) and slope[last] <= slack:
         last += 1
     return (first + float(corner[order[last]])) / 2
+
+
+# -- The problem of a working set -----------------------------------------------------------------
+
+
+_WHOLE_SET = 608  # rows up to which a set is worked on as a whole
+_INNER = 256  # rows of the smaller sets that a larger one is worked on in
+_LEFT = 0.1  # of the largest violation that a smaller set leaves
+_EACH = 20  # pairs for each of its rows
+
+
+def solve_set(
+    K: NDArray[Any], y: Array, c: Array, a: Array, f: Array, goal: float, limit: int,
+    free: bool = True,
+) -> int:  # fmt: skip
+    """Change a and f until no violation exceeds the goal; gives back the steps taken.
+
+    All arrays are padded to whole lanes with rows of y = 0; free: there is an intercept.
+    """
+    q, taken = len(y), 0
+    if q > _WHOLE_SET and free:
+        m = _INNER
+        rows, moved = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
+        steps = solve_in_sets(
+            K, y, c, a, f, goal, limit, rows, np.zeros((m, m), dtype=K.dtype),
+            np.zeros(q, dtype=bool), np.zeros((2, q)), np.zeros((4, m)), np.zeros((6, m)), moved,
+            np.zeros(m), size=K.size, work=400 * q,
+        )  # fmt: skip
+        return int(steps)
+    solve, work = solve_block if free else solve_coordinates, np.empty((6, q))
+    while taken < limit:  # short calls: a tiny problem is done before it is compiled for
+        some = min(2 * q, limit - taken)
+        steps = int(solve(K, y, c, a, f, float(goal), some, work, size=4 * q * q, work=12 * q * q))
+        taken += steps
+        if steps < some:
+            break
+    return taken
 
 
 # -- Inner loops of kernel machines: pairs of dual variables inside a working set -----------------
@@ -297,3 +344,126 @@ def square_of(G: Any, rows: NDArray[np.int64], at: NDArray[np.int64], out: Array
             own = out[i]
             for j in range(start, min(start + 16, i)):
                 out[j, i] = own[j]
+
+
+# -- A large working set, worked on in small ones -------------------------------------------------
+#
+# A step of a pair costs as much as the set has rows, and the kernel values of a small set stay in
+# the cache. What a small set changes is brought to the others by rows of the kernel matrix.
+
+
+@inner
+def _choose(value, taken, count, place, chosen):
+    """The rows with the smallest values, as far as these are finite; they are marked as taken."""
+    if count >= len(value):
+        limit = np.inf
+    else:
+        limit = np.partition(value, count)[count]
+    found = 0
+    for k in range(len(value)):  # those below the limit are no more than count
+        if value[k] < limit and not taken[k]:
+            chosen[place + found] = k
+            taken[k] = True
+            found += 1
+    for k in range(len(value)):
+        if found == count:
+            break
+        if value[k] == limit and value[k] < np.inf and not taken[k]:
+            chosen[place + found] = k
+            taken[k] = True
+            found += 1
+    return found
+
+
+@inner
+def _fill(taken, place, chosen):
+    """Any rows, so that the set has its size."""
+    for k in range(len(taken)):
+        if place == len(chosen):
+            break
+        if not taken[k]:
+            chosen[place] = k
+            taken[k] = True
+            place += 1
+
+
+@inner
+def _values(f, y, c, a, taken, up, low):
+    """f where y alpha may grow, -f where it may fall, infinity elsewhere and where taken.
+
+    Gives back the largest violation of all rows.
+    """
+    least, most = np.inf, np.inf
+    for k in range(len(f)):
+        grows, falls = a[k] < c[k], a[k] > 0.0
+        if y[k] < 0.0:
+            grows, falls = falls, grows
+        mine = f[k] if grows and y[k] != 0.0 else np.inf
+        least = mine if mine < least else least
+        up[k] = np.inf if taken[k] else mine
+        mine = -f[k] if falls and y[k] != 0.0 else np.inf
+        most = mine if mine < most else most
+        low[k] = np.inf if taken[k] else mine
+    return -most - least
+
+
+@inner
+def _square(K, rows, half, square):
+    """Kernel values of a small set whose first rows are the last ones of the set before."""
+    m = len(rows)
+    for i in range(half):
+        for j in range(half):
+            square[i, j] = square[m - half + i, m - half + j]
+    for i in range(half, m):
+        line, own = K[rows[i]], square[i]
+        for j in range(m):
+            own[j] = line[rows[j]]
+    for i in range(half):
+        own = square[i]
+        for j in range(half, m):
+            own[j] = square[j, i]
+
+
+@routine
+def solve_in_sets(K, y, c, a, f, eps, limit, rows, square, taken, values, part, work, moved, coef):
+    """Change a and f until no violation exceeds eps; gives back the steps taken.
+
+    rows, moved and coef have the length m of a small set, square is m x m in the format of K,
+    part has four and work six rows of length m, values two of the length of y, taken one.
+    """
+    m = len(rows)
+    half = 0
+    steps = 0
+    while steps < limit:
+        for k in range(len(y)):
+            taken[k] = False
+        for k in range(half):  # the newer half stays
+            rows[k] = rows[m - half + k]
+            taken[rows[k]] = True
+        width = _values(f, y, c, a, taken, values[0], values[1])
+        if not width > eps:
+            break
+        found = half + _choose(values[0], taken, (m - half) // 2, half, rows)
+        for k in range(half, found):
+            values[1, rows[k]] = np.inf
+        found += _choose(values[1], taken, m - found, found, rows)
+        _fill(taken, found, rows)
+        _square(K, rows, half, square)
+        for k in range(m):
+            r = rows[k]
+            part[0, k], part[1, k], part[2, k], part[3, k] = y[r], c[r], a[r], f[r]
+        goal = max(_LEFT * width, 0.5 * eps)
+        steps += pairs_of_block(square, part[0], part[1], part[2], part[3], goal, _EACH * m, work)
+        count = 0
+        for k in range(m):
+            r = rows[k]
+            change = (part[2, k] - a[r]) * y[r]
+            if change != 0.0:
+                moved[count], coef[count] = r, change
+                count += 1
+                a[r] = part[2, k]
+        if count == 0:
+            break
+        add_some_rows(f, K, moved[:count], coef[:count], 0, len(y))
+        half = m // 2
+    return steps

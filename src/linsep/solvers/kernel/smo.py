@@ -49,8 +49,7 @@ from linsep.solvers.kernel.pairs import (
     best_offset,
     offset_of,
     optimality,
-    solve_block,
-    solve_coordinates,
+    solve_set,
 )
 from linsep.solvers.kernel.rescue import best_interior
 
@@ -358,7 +357,7 @@ class SMO:
         goal = max(0.1 * rows.before.violation, _quiet(f))
         wish = None if part.steps == 1 else rows.before.urgency  # all rows are alike at first
         square = work.source.square(some, wish)
-        new, taken = solve_set(square, y[some], rows.cost[some], a[some], f[some], goal, work.free)
+        new, taken = solved(square, y[some], rows.cost[some], a[some], f[some], goal, work.free)
         part.inner += taken
         changed = np.flatnonzero(new != a[some])
         part.idle = 0 if len(changed) else part.idle + 1
@@ -373,7 +372,7 @@ class SMO:
         part, y = work.part, rows.y
         goal = max(_FALL * rows.before.violation, _quiet(part.f))
         padded = whole_of(work.pairs, work.source, work.pair)
-        new, taken = solve_set(padded, y, rows.cost, part.alpha, part.f, goal, work.free)
+        new, taken = solved(padded, y, rows.cost, part.alpha, part.f, goal, work.free)
         way = (new - part.alpha) * y
         moved = bool(way.any())
         part.inner += taken
@@ -683,17 +682,11 @@ def far_rows(margin: Array, violation: float, alpha: Array, active: Index) -> In
     return rows if 2 * len(rows) > len(margin) else rows[:0]
 
 
-# -- The problem of a working set ------------------------------------------------------------------
+# -- The problem of a working set -----------------------------------------------------------------
 
 
-def solve_set(
-    K: Array,
-    y: Array,
-    c: Array,
-    a: Array,
-    f: Array,
-    goal: float,
-    free: bool,
+def solved(
+    K: Array, y: Array, c: Array, a: Array, f: Array, goal: float, free: bool
 ) -> tuple[Array, int]:
     """New variables of a working set, and the steps taken; K may have zeros up to whole lanes."""
     q = len(y)
@@ -704,18 +697,8 @@ def solve_set(
         square[:q, :q] = K
     padded = np.zeros((4, size))
     padded[0, :q], padded[1, :q], padded[2, :q], padded[3, :q] = y, c, a, f
-    solve, work, taken = solve_block if free else solve_coordinates, np.empty((6, size)), 0
-    while taken < 50 * size:  # short calls: a tiny problem is done before it is compiled for
-        steps = int(
-            solve(
-                square, *padded, float(goal), 2 * size, work,
-                size=4 * size * size, work=12 * size * size,
-            )
-        )  # fmt: skip
-        taken += steps
-        if steps < 2 * size:
-            break
-    return np.asarray(padded[2, :q]), taken
+    sign, top, new, at = padded
+    return new[:q], solve_set(square, sign, top, new, at, goal, 50 * size, free)
 
 
 # -- A Newton step: all free variables, and those that should be, at once --------------------------

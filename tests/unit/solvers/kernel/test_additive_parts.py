@@ -13,7 +13,7 @@ from linsep.core.status import Status
 from linsep.errors import GapWarning
 from linsep.kernels.additive import Levels
 from linsep.solvers.kernel import additive_rows as additive_blocks
-from linsep.solvers.kernel.additive import AdditiveSMO, newton_rounds, solve_set
+from linsep.solvers.kernel.additive import AdditiveSMO, newton_rounds
 from linsep.solvers.kernel.additive_rows import (
     _entries,
     _unit,
@@ -22,7 +22,7 @@ from linsep.solvers.kernel.additive_rows import (
     share_blocks,
     taken_from,
 )
-from linsep.solvers.kernel.pairs import movable
+from linsep.solvers.kernel.pairs import movable, solve_set
 
 
 def noise(n, d, seed=0):
