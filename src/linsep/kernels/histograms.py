@@ -213,7 +213,7 @@ def _one_power_mean(x: Array, z: Array, q: float) -> Array:
     """The mean of exponent -q < 0: m ((1 + (m / M)^q) / 2)^(-1/q), m the smaller, M the larger.
 
     Written with logarithms near one, it is right for q near 0 as for large q, to a few units in
-    the last place for any two numbers. ``additive_nodes.similarity`` is the same mean written as
+    the last place for any two numbers. ``additive.similarity`` is the same mean written as
     sqrt(x z) S(log x - log z), as tables of nodes need it; its error grows with the logarithms,
     which ``table_error`` counts. Neither form can serve for the other: this one is no function
     of the difference times a product, and that one would cost kernel values digits.

@@ -26,7 +26,7 @@ from linsep.kernels.additive import (
 )
 from linsep.proofs.additive import additive_gap
 from linsep.solvers.kernel.additive_rows import kernel_block
-from linsep.solvers.kernel.pairs import best_offset
+from linsep.solvers.kernel.working_set import best_offset
 
 POWERS = [-np.inf, -1.0, -0.25, -3.0, -300.0, 0.0]
 

@@ -9,7 +9,7 @@ Stop:    duality gap, with the best offset for the present scores.
 Papers:  Joachims 1999 (working sets), Maji, Berg, Malik 2008 (intersection kernel by running
          sums), Wu 2012 (power mean kernels).
 
-It shares with smo.py what a dual point is worth, the steps inside a working set (pairs.py),
+It shares with smo.py what a dual point is worth, the steps inside a working set (working_set.py),
 Newton's method (numerics/box.py) and the rescue of small problems (rescue.py). It differs in what
 a look at all rows costs: here one pass over the data for one changed variable as for a thousand,
 there one row of kernel values for each. So its working sets are large, hold all free variables
@@ -42,8 +42,8 @@ from linsep.solvers.kernel.additive_rows import (
     share_blocks,
     taken_from,
 )
-from linsep.solvers.kernel.pairs import LANES, movable, optimality, solve_set
 from linsep.solvers.kernel.rescue import interior_point
+from linsep.solvers.kernel.working_set import LANES, movable, optimality, solve_set
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

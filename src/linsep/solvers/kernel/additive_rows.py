@@ -1,8 +1,9 @@
 """Kernel values of a few hundred rows of an additive kernel, for a working set.
 
 The minimum and the harmonic mean are summed directly, in float32 where the gap asked for is
-coarse, and minima of whole multiples of one number in bytes. The error is of no consequence:
-scores of all rows are never computed from blocks. Other means: additive_rank.py.
+coarse, and minima of whole multiples of one number in bytes; other means are read from tables or
+are products of matrices of low rank. The error is of no consequence:
+scores of all rows are never computed from blocks.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from linsep.core.compile import routine
 from linsep.core.lanes import run_all
 from linsep.kernels.additive import Levels, kappa
-from linsep.solvers.kernel.pairs import LANES
+from linsep.solvers.kernel.working_set import LANES
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]

@@ -26,7 +26,7 @@ from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.kernels.blocks import Duel, KernelValues, Runs, duels_of
 from linsep.kernels.sums import add_rows, scratch, signed_sums
-from linsep.solvers.kernel.pairs import LANES, square_of
+from linsep.solvers.kernel.working_set import LANES, square_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.numerics.interior import box_minimum
-from linsep.solvers.kernel.pairs import optimality
+from linsep.solvers.kernel.working_set import optimality
 
 Array = NDArray[np.float64]
 

@@ -43,7 +43,8 @@ from linsep.solvers.kernel.gram import (
     source_of,
     whole_of,
 )
-from linsep.solvers.kernel.pairs import (
+from linsep.solvers.kernel.rescue import best_interior
+from linsep.solvers.kernel.working_set import (
     LANES,
     Optimality,
     best_offset,
@@ -51,7 +52,6 @@ from linsep.solvers.kernel.pairs import (
     optimality,
     solve_set,
 )
-from linsep.solvers.kernel.rescue import best_interior
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -117,9 +117,24 @@ class PairState(State):
         return self.read / max(1, len(self.alpha))
 
     @property
+    def objective(self) -> float:
+        """Of the machine as it stands."""
+        return float(self.facts[0])
+
+    @property
+    def offset(self) -> float:
+        """The b that belongs to it."""
+        return float(self.facts[2])
+
+    @property
+    def violation(self) -> float:
+        """The largest of the conditions of optimality."""
+        return float(self.facts[3])
+
+    @property
     def gap(self) -> float:
         """Relative duality gap."""
-        primal, dual = float(self.facts[0]), float(self.facts[1])
+        primal, dual = self.objective, float(self.facts[1])
         if not np.isfinite(primal):
             return np.inf
         return max(primal - dual, 0.0) / primal if primal > dual else 0.0
@@ -295,7 +310,7 @@ class SMO:
     def _offset(self, work: Work) -> float:
         pair, part = work.pair, work.part
         if not work.free or not len(pair.y) or len(set(pair.y)) < 2:
-            return float(part.facts[2])
+            return part.offset
         if np.isinf(self.C):
             return offset_of(pair.y, work.cost, part.alpha, part.f)
         return best_offset(pair.y, work.cost, part.f)
@@ -423,8 +438,8 @@ class SMO:
         part = work.part
         part.alpha[rows.place], part.f[rows.place] = rows.alpha, rows.f
         left = optimality(rows.y, rows.cost, rows.alpha, rows.f, work.free)
-        close = self.convex and left.gap <= _NEARLY * self.tol * part.facts[0]
-        enough = max(0.1 * part.facts[3], _quiet(part.f))
+        close = self.convex and left.gap <= _NEARLY * self.tol * part.objective
+        enough = max(0.1 * part.violation, _quiet(part.f))
         if close or left.violation <= enough or part.idle >= IDLE:
             self._look(work)
         else:
@@ -449,7 +464,7 @@ class SMO:
         part.generation += 1
         if part.status.done:
             return
-        margin = pair.y * (part.f + part.facts[2]) + 1.0
+        margin = pair.y * (part.f + part.offset) + 1.0
         at_top = part.alpha >= work.cost
         safe = np.where(part.alpha <= 0, margin - 1.0, np.where(at_top, 1 - margin, -1))
         used = int(np.count_nonzero(part.alpha))
@@ -460,7 +475,7 @@ class SMO:
         if idle >= IDLE and not grew:
             part.status = Status.STALLED
         if not len(part.far) and part.generation > 1:
-            part.far = far_rows(margin, float(part.facts[3]), part.alpha, part.active)
+            part.far = far_rows(margin, part.violation, part.alpha, part.active)
             part.past = part.seen.copy() if len(part.far) else part.past
 
     def _update(self, work: Work, rows: Index, before: Array) -> None:
@@ -529,7 +544,7 @@ class SMO:
 
     def _lingers(self, part: PairState) -> bool:
         """Whether the gap has not been halved for long."""
-        now = part.gap if self.convex and np.isfinite(part.gap) else float(part.facts[3])
+        now = part.gap if self.convex and np.isfinite(part.gap) else part.violation
         if now < 0.5 * part.mark or part.steps < part.marked:
             part.mark, part.marked = now, part.steps
         return part.steps - part.marked > (60 if part.rescued else _HALVING)

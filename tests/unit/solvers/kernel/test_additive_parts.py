@@ -22,7 +22,7 @@ from linsep.solvers.kernel.additive_rows import (
     share_blocks,
     taken_from,
 )
-from linsep.solvers.kernel.pairs import movable, solve_set
+from linsep.solvers.kernel.working_set import movable, solve_set
 
 
 def noise(n, d, seed=0):

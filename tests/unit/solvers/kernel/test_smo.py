@@ -11,8 +11,8 @@ from linsep.core.problem import Problem
 from linsep.kernels.blocks import Duel
 from linsep.solvers.kernel import smo
 from linsep.solvers.kernel.gram import pairs_of, source_of, whole_of
-from linsep.solvers.kernel.pairs import best_offset, optimality
 from linsep.solvers.kernel.smo import SMO, PairState, Work
+from linsep.solvers.kernel.working_set import best_offset, optimality
 
 
 def table(n: int, classes: int, seed: int = 0):
