@@ -14,8 +14,9 @@ from sklearn.svm import SVC
 
 from linsep.core.problem import Problem
 from linsep.errors import CostWarning, DataError, ModelError
-from linsep.kernels import RBF, Function, Polynomial, Sigmoid, as_kernel
+from linsep.kernels import Function, Kernel, as_kernel
 from linsep.kernels.blocks import Duels, KernelValues, duels_of
+from linsep.kernels.spec import NAMED, from_sklearn, is_given
 from linsep.models.fit import row_weights, warn
 from linsep.proofs.kernel import (
     KernelGap,
@@ -229,18 +230,14 @@ def recheck(model: Any, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
 
 def certify_svc(model: Any, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
     """Bounds of a fitted sklearn.svm.SVC with a kernel, on the rows it was trained on."""
-    name = model.kernel
-    rate = float(getattr(model, "_gamma", 1.0))
-    kernels: dict[str, Any] = {
-        "rbf": lambda: RBF(gamma=rate),
-        "poly": lambda: Polynomial(degree=model.degree, coef0=model.coef0, gamma=rate),
-        "sigmoid": lambda: Sigmoid(k=rate, c=model.coef0),
-        "precomputed": lambda: None,
-    }
+    name, rate = model.kernel, float(getattr(model, "_gamma", 1.0))
+    kernel: Kernel | None
     if callable(name):
         kernel = as_kernel(Function(name, of="matrices"), warn=False)
-    elif name in kernels:
-        kernel = kernels[name]()
+    elif is_given(name):
+        kernel = None
+    elif name in NAMED:
+        kernel = from_sklearn(name, gamma=rate, degree=model.degree, coef0=model.coef0)
     else:
         raise ModelError(f"SVC(kernel={name!r}) cannot be certified.")
     return _measured(model, kernel, float(model.C), True, X, y, sample_weight)
