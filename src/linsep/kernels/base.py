@@ -21,135 +21,11 @@ if TYPE_CHECKING:
     from linsep.kernels.diagnose import Diagnosis
 
 
-# -- Kernels are values: their parameters, as scikit-learn sees them, as text, as plain numbers
-
-
-@dataclass(frozen=True, repr=False)
-class Value:
-    """Parameters that are fixed by ``==``, shown by ``repr`` and changed by ``set_params`` only."""
-
-    def __post_init__(self) -> None:
-        self._check_settings()
-
-    def _check_settings(self) -> None:
-        """Raise SettingError for a parameter that is not allowed."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; those of parts as ``part__name``."""
-        found: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            found[field.name] = value
-            if deep and isinstance(value, Value):
-                found |= {f"{field.name}__{key}": v for key, v in value.get_params().items()}
-        return found
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters in place, as scikit-learn's searches do, and give the kernel back."""
-        own = {field.name for field in fields(self)}
-        before = {name: getattr(self, name) for name in own}
-        nested: dict[str, dict[str, Any]] = {}
-        for key, value in params.items():
-            name, _, rest = key.partition("__")
-            if name not in own or (rest and not isinstance(params.get(name, before[name]), Value)):
-                raise SettingError(
-                    f"Invalid parameter {key!r} for kernel {self!r}. Valid parameters are: "
-                    f"{sorted(self.get_params())!r}."
-                )
-            if rest:
-                nested.setdefault(name, {})[rest] = value
-            else:
-                object.__setattr__(self, name, value)
-        try:
-            self._after_set({key for key in params if "__" not in key})
-            self._check_settings()
-        except SettingError:
-            for name, value in before.items():
-                object.__setattr__(self, name, value)
-            raise
-        for name, inner in nested.items():  # a copy: the part may belong to other kernels too
-            object.__setattr__(self, name, getattr(self, name).clone().set_params(**inner))
-        return self
-
-    def _after_set(self, names: set[str]) -> None:
-        """Settle parameters that exclude each other after some were set."""
-
-    def clone(self) -> Self:
-        """Give a kernel with the same parameters that shares no part with this one."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return type(self)(
-            **{k: v.clone() if isinstance(v, Value) else v for k, v in values.items()}
-        )
-
-    @classmethod
-    def from_plain(cls, values: dict[str, Any]) -> Self:
-        """Give the value behind the numbers of ``to_dict``, whose parts are made already."""
-        return cls(**values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a model file; ``linsep.kernels.from_dict`` reads them."""
-        out: dict[str, Any] = {"type": type(self).__name__}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            out[field.name] = value.to_dict() if isinstance(value, Value) else plain(value)
-        return out
-
-    def __repr__(self) -> str:
-        shown = [
-            f"{field.name}={plain(getattr(self, field.name))!r}"
-            for field in fields(self)
-            if not _same(getattr(self, field.name), field.default)
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-
-def number(
-    kernel: Value, name: str, *, low: float = -math.inf, above: bool = False, whole: bool = False
-) -> None:
-    """Raise SettingError unless a parameter is a finite number >= low (above it, whole)."""
-    value = getattr(kernel, name)
-    good = is_number(value) and (not whole or isinstance(value, Integral))
-    if good:
-        at = float(value)
-        good = math.isfinite(at) and (at > low if above else at >= low)
-    if not good:
-        bound = "" if low == -math.inf else f" {'>' if above else '>='} {low:g}"
-        kind = "a whole number" if whole else "a finite number"
-        raise SettingError(
-            f"The {name!r} parameter of {type(kernel).__name__} must be {kind}{bound}. "
-            f"Got {value!r} instead."
-        )
-
-
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and bool(value == default)
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a real number, numpy's too, and not True or False."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def fraction(value: Any) -> Any:
-    """A number as a flint ``fmpq``; every float is a fraction."""
-    from flint import fmpq
-
-    return fmpq(*float(value).as_integer_ratio())
-
-
-def plain(value: Any) -> Any:
-    """A number of numpy as one of Python, with its short repr."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-# -------------------------------------------------------------------------------------------------
-
-
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, repr=False)
-class Kernel(Value):
+class Kernel:
     """A function K(x, z) of two rows: the inner product of their images in a feature space.
 
     Kernels are values: two with the same parameters are equal, ``get_params`` and
@@ -162,64 +38,6 @@ class Kernel(Value):
     """
 
     __array_ufunc__ = None  # numpy's numbers leave a * K to the kernel
-
-    # -- what a kernel can do --------------------------------------------------------------
-
-    linear: ClassVar[bool] = False
-    """Whether the feature map is the row itself, so that a machine has weights."""
-    products: ClassVar[bool] = False
-    """Whether its cost is that of products of rows, which dense rows make cheaper."""
-    finite: ClassVar[bool] = False
-    """Whether values of rows of finite numbers are finite, so that nobody need look."""
-    tabled: ClassVar[bool] = False
-    """Whether values of rows of two numbers are read from a table (``by_table``)."""
-    single: ClassVar[bool] = False
-    """Whether the errors of values in float32 are known (``single_error``)."""
-    cheaper: ClassVar[str] = "sklearn.kernel_approximation.Nystroem in a pipeline with LinearSVM"
-    """What to use instead where there are many rows, in words."""
-    scikit_learn: ClassVar[str | None] = None
-    """Its name in scikit-learn's SVC and pairwise kernels, if it is there."""
-    renamed: ClassVar[dict[str, str]] = {}
-    """Parameters that scikit-learn calls otherwise: its names with ours."""
-
-    @property
-    def largest(self) -> float | None:
-        """A bound of |K(x, z)| for all rows, where there is one."""
-        return None
-
-    @property
-    def width(self) -> float | None:
-        """The distance over which values fall, in the units of X, where there is one."""
-        return None
-
-    def in_sklearn(self) -> dict[str, Any] | None:
-        """Name and parameters in the words of scikit-learn; None where it has no such kernel."""
-        if self.scikit_learn is None:
-            return None
-        theirs = {ours: name for name, ours in self.renamed.items()}
-        return {
-            "kernel": self.scikit_learn,
-            **{theirs.get(name, name): value for name, value in self.get_params().items()},
-        }
-
-    def sampler(self, n_components: int, seed: int) -> Any:
-        """Random features of scikit-learn whose products are about K; None where there are none."""
-        del n_components, seed
-
-    # -- how far its values may be off -----------------------------------------------------
-
-    def error_bound(self, rows: Rows) -> float:
-        """Rounding of ``block`` in float64, as a share of root_i root_j.
-
-        |K_ij| <= root_i root_j: the roots of K_ii and K_jj of a kernel that is positive
-        semidefinite. This one holds for sums of d terms and a few operations that lose nothing.
-        """
-        return float(8 * (rows.d + 16) * U)
-
-    def single_error(self, A: Rows, B: Rows) -> float | None:
-        """Relative error of ``block`` in float32, but for values below 1e-37; None: not known."""
-        del A, B
-        return None
 
     # -- what a kernel defines ------------------------------------------------------------
 
@@ -289,6 +107,64 @@ class Kernel(Value):
     def _features(self, X: Any, like: Any) -> Any:
         del X, like
         raise CapabilityError(f"{self!r} has no explicit feature map of finite size.")
+
+    # -- what a kernel can do --------------------------------------------------------------
+
+    linear: ClassVar[bool] = False
+    """Whether the feature map is the row itself, so that a machine has weights."""
+    products: ClassVar[bool] = False
+    """Whether its cost is that of products of rows, which dense rows make cheaper."""
+    finite: ClassVar[bool] = False
+    """Whether values of rows of finite numbers are finite, so that nobody need look."""
+    tabled: ClassVar[bool] = False
+    """Whether values of rows of two numbers are read from a table (``by_table``)."""
+    single: ClassVar[bool] = False
+    """Whether the errors of values in float32 are known (``single_error``)."""
+    cheaper: ClassVar[str] = "sklearn.kernel_approximation.Nystroem in a pipeline with LinearSVM"
+    """What to use instead where there are many rows, in words."""
+    scikit_learn: ClassVar[str | None] = None
+    """Its name in scikit-learn's SVC and pairwise kernels, if it is there."""
+    renamed: ClassVar[dict[str, str]] = {}
+    """Parameters that scikit-learn calls otherwise: its names with ours."""
+
+    @property
+    def largest(self) -> float | None:
+        """A bound of |K(x, z)| for all rows, where there is one."""
+        return None
+
+    @property
+    def width(self) -> float | None:
+        """The distance over which values fall, in the units of X, where there is one."""
+        return None
+
+    def in_sklearn(self) -> dict[str, Any] | None:
+        """Name and parameters in the words of scikit-learn; None where it has no such kernel."""
+        if self.scikit_learn is None:
+            return None
+        theirs = {ours: name for name, ours in self.renamed.items()}
+        return {
+            "kernel": self.scikit_learn,
+            **{theirs.get(name, name): value for name, value in self.get_params().items()},
+        }
+
+    def sampler(self, n_components: int, seed: int) -> Any:
+        """Random features of scikit-learn whose products are about K; None where there are none."""
+        del n_components, seed
+
+    # -- how far its values may be off -----------------------------------------------------
+
+    def error_bound(self, rows: Rows) -> float:
+        """Rounding of ``block`` in float64, as a share of root_i root_j.
+
+        |K_ij| <= root_i root_j: the roots of K_ii and K_jj of a kernel that is positive
+        semidefinite. This one holds for sums of d terms and a few operations that lose nothing.
+        """
+        return float(8 * (rows.d + 16) * U)
+
+    def single_error(self, A: Rows, B: Rows) -> float | None:
+        """Relative error of ``block`` in float32, but for values below 1e-37; None: not known."""
+        del A, B
+        return None
 
     # -- values ---------------------------------------------------------------------------
 
@@ -418,6 +294,82 @@ class Kernel(Value):
 
         return from_dict(values)
 
+    # -- parameters: as scikit-learn sees them, as text, as plain numbers -----------------------
+
+    def __post_init__(self) -> None:
+        self._check_settings()
+
+    def _check_settings(self) -> None:
+        """Raise SettingError for a parameter that is not allowed."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; those of parts as ``part__name``."""
+        found: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            found[field.name] = value
+            if deep and isinstance(value, Kernel):
+                found |= {f"{field.name}__{key}": v for key, v in value.get_params().items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters in place, as scikit-learn's searches do, and give the kernel back."""
+        own = {field.name for field in fields(self)}
+        before = {name: getattr(self, name) for name in own}
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in own or (rest and not isinstance(params.get(name, before[name]), Kernel)):
+                raise SettingError(
+                    f"Invalid parameter {key!r} for kernel {self!r}. Valid parameters are: "
+                    f"{sorted(self.get_params())!r}."
+                )
+            if rest:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                object.__setattr__(self, name, value)
+        try:
+            self._after_set({key for key in params if "__" not in key})
+            self._check_settings()
+        except SettingError:
+            for name, value in before.items():
+                object.__setattr__(self, name, value)
+            raise
+        for name, inner in nested.items():  # a copy: the part may belong to other kernels too
+            object.__setattr__(self, name, getattr(self, name).clone().set_params(**inner))
+        return self
+
+    def _after_set(self, names: set[str]) -> None:
+        """Settle parameters that exclude each other after some were set."""
+
+    def clone(self) -> Self:
+        """Give a kernel with the same parameters that shares no part with this one."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return type(self)(
+            **{k: v.clone() if isinstance(v, Kernel) else v for k, v in values.items()}
+        )
+
+    @classmethod
+    def from_plain(cls, values: dict[str, Any]) -> Self:
+        """Give the value behind the numbers of ``to_dict``, whose parts are made already."""
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a model file; ``linsep.kernels.from_dict`` reads them."""
+        out: dict[str, Any] = {"type": type(self).__name__}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            out[field.name] = value.to_dict() if isinstance(value, Kernel) else plain(value)
+        return out
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{field.name}={plain(getattr(self, field.name))!r}"
+            for field in fields(self)
+            if not _same(getattr(self, field.name), field.default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     # -- algebra --------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Kernel:
@@ -465,6 +417,48 @@ class Kernel(Value):
                 f"{self!r} takes a parameter from the data and {what} has two matrices; fix it "
                 "first with kernel.resolve(X_train)."
             )
+
+
+# -- Checks of parameters -------------------------------------------------------------------------
+
+
+def number(
+    kernel: Kernel, name: str, *, low: float = -math.inf, above: bool = False, whole: bool = False
+) -> None:
+    """Raise SettingError unless a parameter is a finite number >= low (above it, whole)."""
+    value = getattr(kernel, name)
+    good = is_number(value) and (not whole or isinstance(value, Integral))
+    if good:
+        at = float(value)
+        good = math.isfinite(at) and (at > low if above else at >= low)
+    if not good:
+        bound = "" if low == -math.inf else f" {'>' if above else '>='} {low:g}"
+        kind = "a whole number" if whole else "a finite number"
+        raise SettingError(
+            f"The {name!r} parameter of {type(kernel).__name__} must be {kind}{bound}. "
+            f"Got {value!r} instead."
+        )
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number, numpy's too, and not True or False."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def fraction(value: Any) -> Any:
+    """A number as a flint ``fmpq``; every float is a fraction."""
+    from flint import fmpq
+
+    return fmpq(*float(value).as_integer_ratio())
+
+
+def plain(value: Any) -> Any:
+    """A number of numpy as one of Python, with its short repr."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 # -- Parameters that wait for the data: "scale" and "auto", as in scikit-learn's SVC --------------
