@@ -24,10 +24,9 @@ from linsep.solvers.hinge.newton import NewtonHinge
 from linsep.solvers.hinge.newton_machine import NewtonMachine
 from linsep.solvers.hinge.proximal import ProximalNewton
 from linsep.solvers.hinge.wide import WideHinge
-from linsep.solvers.hulls.cone import NearestCone
 from linsep.solvers.hulls.exact import ExactHulls
 from linsep.solvers.hulls.kozinec import Kozinec
-from linsep.solvers.hulls.nearest import NearestHulls
+from linsep.solvers.hulls.nearest import NearestCone, NearestHulls
 from linsep.solvers.kernel.additive import AdditiveSMO
 from linsep.solvers.kernel.smo import SMO
 from linsep.solvers.logistic.conjugate import LogisticCG

@@ -36,9 +36,8 @@ from linsep.rows.exact import Tick, positive_combination, reflected
 from linsep.rows.signs import exact_values, row_signs
 from linsep.separating.planes import split_weights
 from linsep.solvers.hulls.cloud import Cloud, cone_of
-from linsep.solvers.hulls.cone import NearestCone
 from linsep.solvers.hulls.exact import ExactHulls
-from linsep.solvers.hulls.nearest import NearestHulls
+from linsep.solvers.hulls.nearest import NearestCone, NearestHulls
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]

@@ -17,8 +17,8 @@ from linsep.core.checkpoint import Checkpointer, load_checkpoint, save_checkpoin
 from linsep.core.drive import Limits
 from linsep.core.problem import Problem
 from linsep.errors import CheckpointError
-from linsep.solvers.hulls.cone import NearestCone
 from linsep.solvers.hulls.exact import ExactHulls
+from linsep.solvers.hulls.nearest import NearestCone
 from linsep.solvers.perceptron.single import SingleSample
 from linsep.solvers.schedule import Schedule
 

@@ -20,8 +20,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.compile import routine
 from linsep.core.problem import Problem
-from linsep.solvers.hulls.loops import coordinates
 
 Array = NDArray[np.float64]
 
@@ -29,6 +29,8 @@ FEW_ROWS = 500  # up to which compiled code goes through products of rows by its
 _GRAM_ROWS = 3000  # with fewer rows than columns, up to here the Gram matrix is the data
 _WHITE_COLUMNS = 3000  # wider matrices are not whitened
 _RANK = 1e-12  # relative size of a pivot that counts as zero in whitening
+_SPAN = 1e-14  # squared distance from the span of others, relative to the largest, taken for zero
+_FAR = 1e-4  # squared distance from the mean, relative to that from the origin
 
 
 class Samples:
@@ -499,3 +501,59 @@ def moments_of(matrix: Any, center: Array, scale: Array) -> Array:
     scaled = matrix.multiply(scale).tocsr().astype(np.float64)
     middle = center * scale
     return np.asarray(dense(scaled.T @ scaled) - n * np.outer(middle, middle))
+
+
+# -- Coordinates of rows that are known by their products -----------------------------------------
+
+
+@routine
+def coordinates(gram, scale, centred, G, Z):
+    """Points with the products scale * gram; gives back of how many coordinates, -1 for none.
+
+    Coordinate q of all points becomes Z[q], by Cholesky with pivoting. centred asks for the
+    mean as origin; if that is too far away for the products to tell the points apart, there
+    are no coordinates. G has the shape of gram and is written over.
+    """
+    n = len(gram)
+    whole = 0.0
+    for i in range(n):
+        np.multiply(gram[i], scale, G[i])
+        whole += G[i, i]
+    if centred:
+        middle = np.zeros(n)
+        for i in range(n):
+            middle += G[i]
+        total = 0.0
+        for i in range(n):
+            middle[i] /= n
+            total += middle[i]
+        middle -= total / (2 * n)
+        trace = 0.0
+        for i in range(n):
+            G[i] -= middle
+            G[i] -= middle[i]
+            trace += G[i, i]
+        if not trace > _FAR * whole:
+            return -1
+    rest = np.diag(G).copy()
+    least = _SPAN * rest.max()
+    part = np.empty(n)
+    q = 0
+    while q < n:
+        p = rest.argmax()
+        if not least < rest[p] < np.inf:
+            break
+        row = Z[q]
+        row[:] = G[p]
+        for k in range(q):
+            np.multiply(Z[k], Z[k, p], part)
+            row -= part
+        size = np.sqrt(rest[p])
+        for i in range(n):
+            row[i] = row[i] / size if rest[i] > -np.inf else 0.0
+        row[p] = size
+        np.multiply(row, row, part)
+        rest -= part
+        rest[p] = -np.inf  # it has all its coordinates
+        q += 1
+    return q

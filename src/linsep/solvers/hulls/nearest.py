@@ -1,4 +1,4 @@
-"""Points of two convex hulls nearest each other, by Wolfe's method.
+"""Points of two convex hulls nearest each other, by Wolfe's method; a cone nearest a goal.
 
 Given     rows z_i in one group (is the origin in their hull?) or two (do the hulls meet?)
 Find      w = sum l_i z_i of least length, l >= 0 summing to 1 in each group
@@ -8,6 +8,9 @@ Stop      all rows on the right side of w: it separates them; or w is zero up to
 Bounds    m / |w| <= distance of the hulls <= |w|, with m the sum over the groups of min z_i . w
 
 P. Wolfe (1976), Finding the nearest point in a polytope, Mathematical Programming 11.
+
+The point of a cone nearest a goal is found with the same corral, by the method of Lawson and
+Hanson; it has its own head below.
 """
 
 from __future__ import annotations
@@ -18,18 +21,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.compile import inner, routine
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.solvers.hulls import loops
-from linsep.solvers.hulls.cloud import Cloud, cloud_of
-from linsep.solvers.hulls.corral import Corral
+from linsep.solvers.hulls.cloud import Cloud, cloud_of, cone_of
+from linsep.solvers.hulls.corral import Corral, look_around, settle
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
+RUNNING, FOUND, TOUCHING, STUCK = 0, 1, 2, 3
+
 _NO_ROWS = np.zeros(0, dtype=np.int64)
+_TOUCH = 1e-10  # length of w, in units of the largest row, that is taken for zero
+_PATIENCE = 5  # cycles without progress before rounding is blamed
 
 
 @dataclass(kw_only=True)
@@ -149,11 +156,11 @@ class NearestHulls:
         return "two hulls" if state.groups == 2 else "hull"
 
     def _status(self, code: int) -> Status:
-        if code == loops.FOUND:
+        if code == FOUND:
             return Status.SEPARATED if self.tol is None else Status.CERTIFIED
-        if code == loops.TOUCHING:
+        if code == TOUCHING:
             return Status.CONVERGED
-        return Status.STALLED if code == loops.STUCK else Status.RUNNING
+        return Status.STALLED if code == STUCK else Status.RUNNING
 
     def _cycles(
         self, cloud: Cloud, state: HullState, until: int, log: Log, first: Rows = _NO_ROWS
@@ -169,7 +176,7 @@ class NearestHulls:
         state.row_numbers[k : k + b] = first
         state.group[k : k + b] = cloud.side[first]
         counts = np.array([k, state.steps, state.n_updates, until, state.groups, b])
-        code = loops.cycles(
+        code = cycles(
             *cloud.table,
             cloud.side,
             state.factor,
@@ -196,7 +203,7 @@ class NearestHulls:
         batch = self.batch + state.size // 16
         found = np.empty(batch * state.groups, dtype=np.int64)
         length = float(np.sqrt(state.w @ state.w))
-        code, count, total = loops.assess(
+        code, count, total = assess(
             cloud.values(state.w),
             length,
             cloud.side,
@@ -211,7 +218,7 @@ class NearestHulls:
             work=10 * cloud.n_rows,
             alike=True,
         )
-        if code == loops.RUNNING:
+        if code == RUNNING:
             state.join(cloud, found[:count])
             state.w = state.point(cloud)
             state.n_updates += 1
@@ -252,3 +259,234 @@ def _first_values(cloud: Cloud) -> Array:
     if samples.constant:
         inner = np.append(inner, samples.constant * cloud.sign.mean())
     return cloud.values(inner)
+
+
+# -- Loops: what the values of all rows say, and all cycles over few rows in one call -------------
+
+
+@routine
+def assess(values, length, side, rows, group, size, batch, tol, bounds, found):
+    """``judge`` for a search that multiplies its rows elsewhere."""
+    return judge(values, length, side, rows, group, size, batch, tol, bounds, found)
+
+
+@inner
+def judge(values, length, side, rows, group, size, batch, tol, bounds, found):
+    """What the values of all rows along w say: code, rows to take in, least value.
+
+    length is that of w. bounds are those of the distance, from below and from above, and the
+    number of cycles in which neither moved; they are brought up to date. found gets the rows.
+    tol is the gap of the bounds to stop at, negative to stop at the first w that separates.
+    """
+    if not length > _TOUCH:
+        return TOUCHING if length <= _TOUCH else STUCK, 0, 0.0
+    sides = len(found) // batch
+    edge = np.full(sides, np.inf)
+    least = np.empty(sides)
+    count = look_around(values, side, edge, least, rows, group, size, batch, found)
+    total = 0.0
+    gain = -np.inf
+    for g in range(sides):
+        total += least[g]
+        gain = max(gain, edge[g] - least[g])
+    low = total / length
+    idle = not (length < bounds[1] * (1 - 1e-14) or low > bounds[0])
+    bounds[2] = bounds[2] + 1.0 if idle else 0.0
+    bounds[0] = max(bounds[0], low)
+    bounds[1] = min(bounds[1], length)
+    if total > 0 and (tol < 0 or bounds[0] >= (1 - tol) * bounds[1]):
+        return FOUND, count, total
+    if not 1e-15 * length < gain < np.inf or bounds[2] > _PATIENCE:
+        return STUCK, count, total
+    return RUNNING, count, total
+
+
+@routine
+def cycles(
+    Z, M, side, R, U, rows, group, multipliers, w, batch, tol, bounds, counts, whole, real, used
+):
+    """Major cycles until there is an answer; gives back its code.
+
+    Column i of Z is row i, M holds the products of all rows. counts are the size of the corral,
+    the cycles and the updates so far, the cycles to end at, the groups, and how many rows wait
+    behind those of the corral to be taken in before the first cycle. It also ends when the
+    corral has no room for another cycle, or when the log is full.
+    """
+    values, part = np.empty(Z.shape[1]), np.empty(Z.shape[1])
+    if counts[5] > 0:
+        take_in(Z, M, R, U, rows, group, multipliers, w, counts, counts[5])
+    while counts[1] < counts[3]:
+        size = counts[0]
+        many = batch + size // 16
+        if size + counts[4] * many > len(group):
+            return RUNNING
+        counts[1] += 1
+        values[:] = 0.0
+        length = 0.0
+        for q in range(len(Z)):
+            np.multiply(Z[q], w[q], part)
+            values += part
+            length += w[q] * w[q]
+        length = np.sqrt(length)
+        found = np.empty(counts[4] * many, dtype=np.int64)
+        code, count, total = judge(
+            values, length, side, rows, group, size, many, tol, bounds, found
+        )
+        if code != RUNNING:
+            return code
+        for i in range(count):
+            rows[size + i] = found[i]
+            group[size + i] = side[found[i]]
+        take_in(Z, M, R, U, rows, group, multipliers, w, counts, count)
+        counts[2] += 1
+        if len(whole):
+            k = used[0]
+            whole[k, 0] = counts[2]
+            whole[k, 1] = counts[1] * len(values)
+            whole[k, 2] = found[0]
+            real[k, 0] = total
+            real[k, 1] = length
+            used[0] = k + 1
+            if used[0] == len(whole):
+                return RUNNING
+    return RUNNING
+
+
+@inner
+def take_in(Z, M, R, U, rows, group, multipliers, w, counts, count):
+    """Let the rows behind the corral join it, and go to the best point."""
+    size = counts[0]
+    products = np.empty((count, size + count))
+    for i in range(count):
+        for j in range(size + count):
+            products[i, j] = M[rows[size + i], rows[j]]
+    none = np.empty((0, 0))
+    piece = np.empty(len(w))
+    size = settle(
+        R, U, none, rows, group, multipliers, size, counts[4], products, piece, rows[size]
+    )
+    w[:] = 0.0
+    for i in range(size):
+        np.multiply(Z[:, rows[i]], multipliers[i], piece)
+        w += piece
+    counts[0] = size
+
+
+# -- The point of a cone of rows nearest a goal, by the method of Lawson and Hanson ---------------
+#
+# Given     reflected rows z_i, base rows b with shares s_b > 0, the goal t = - sum s_b z_b
+# Find      the point p = sum l_i z_i, l >= 0, nearest t
+# Step      a major cycle: take in the rows that look most toward t - p, go to the best point of
+#           the span, drop rows that turn negative
+# Stop      p = t: the base and the rows found sum to zero with positive multipliers, so no plane
+#           has the base on its right side without lying on all of it
+#           else a = p - t has z_i . a >= 0 for all rows and is no plane through the whole base
+#
+# So one search either shows that rows which span everything sum to zero (Stiemke), or finds a
+# weak separator (Farkas).
+#
+# C. Lawson, R. Hanson (1974), Solving least squares problems, chapter 23.
+
+
+_REACHED = 1e-9  # distance to the goal, relative to its length, that is taken for zero
+_BEYOND = 1e-11  # a row that looks less than this toward the goal does not help
+
+
+@dataclass(kw_only=True)
+class ConeState(State, Corral):
+    """Corral of the cone, the goal and what is missing to it."""
+
+    side: NDArray[np.int64]
+    goal: Array
+    rest: Array
+    shortest: float = np.inf
+    idle: int = 0
+
+    @property
+    def passes(self) -> float:
+        """Products with all rows."""
+        return float(self.steps)
+
+    def weights(self) -> NDArray[np.int64]:
+        """What another search may start from: the rows of the corral."""
+        return self.rows.copy()
+
+
+@dataclass(frozen=True)
+class NearestCone:
+    """Point of the cone of the active rows nearest minus a combination of base rows.
+
+    Parameters
+    ----------
+    active : array of int, optional
+        Reflected rows that span the cone; all if None.
+    base, shares : arrays of int, optional
+        The goal is minus the sum of shares times base rows; all rows once if None.
+    batch : int, default=24
+        Rows taken in for each cycle, at most.
+    """
+
+    active: NDArray[np.int64] | None = None
+    base: NDArray[np.int64] | None = None
+    shares: NDArray[np.int64] | None = None
+    batch: int = 24
+    unit: ClassVar[str] = "major cycle"
+
+    def init(self, problem: Problem, *, start: Any = None) -> ConeState:
+        """No rows, or those of an earlier search; the goal is all that is missing."""
+        cloud = cone_of(problem)
+        goal = -cloud.combine(*self._goal(problem))
+        side = np.full(cloud.n_rows, -1 if self.active is not None else 0)
+        if self.active is not None:
+            side[self.active] = 0
+        state = ConeState(**Corral.blank(0, cloud), side=side, goal=goal, rest=goal.copy())
+        if start is not None and len(start):
+            state.join(cloud, np.asarray(start, dtype=np.int64), goal)
+            state.rest = goal - state.point(cloud)
+        return state
+
+    def _goal(self, problem: Problem) -> tuple[NDArray[np.int64], Array]:
+        """Rows and shares whose sum, negative, is aimed at."""
+        base = np.arange(problem.n_rows) if self.base is None else self.base
+        return base, np.ones(len(base)) if self.shares is None else self.shares.astype(np.float64)
+
+    def advance(self, problem: Problem, state: ConeState, steps: int, log: Log = NO_LOG) -> int:
+        """Run major cycles."""
+        cloud, taken = cone_of(problem), 0
+        while taken < steps and not state.status.done:
+            state.status = self._cycle(cloud, state)
+            state.steps += 1
+            taken += 1
+        return taken
+
+    def status(self, state: ConeState) -> Status:
+        """CONVERGED: the goal is reached; BOUNDARY: it cannot be; STALLED."""
+        return state.status
+
+    def witness(self, problem: Problem, state: ConeState) -> Witness:
+        """The weak separator, if the goal cannot be reached, and the rows of the cone."""
+        base, aim = self._goal(problem)
+        rows = np.concatenate([state.rows, base])
+        shares = np.concatenate([state.multipliers, aim])
+        a = cone_of(problem).weights(-state.rest, rows, shares)
+        claim = "origin" if state.status is Status.CONVERGED else ""
+        return Witness(a=a, rows=rows, multipliers=shares, claim=claim)
+
+    def _cycle(self, cloud: Cloud, state: ConeState) -> Status:
+        length = float(np.sqrt(state.rest @ state.rest))
+        if length <= _REACHED * float(np.sqrt(state.goal @ state.goal)):
+            return Status.CONVERGED
+        state.idle = 0 if length < state.shortest * (1 - 1e-12) else state.idle + 1
+        state.shortest = min(state.shortest, length)
+        values = cloud.values(-state.rest)
+        values[state.rows] = 0.0  # nothing but rounding: rows inside have been made the best of
+        edge = np.array([-_BEYOND * length])
+        rows, _ = state.outside(cloud, state.side, values, edge, self.batch)
+        if not len(rows):
+            return Status.BOUNDARY
+        if state.idle > _PATIENCE:
+            return Status.STALLED
+        state.join(cloud, rows, state.goal)
+        state.rest = state.goal - state.point(cloud)
+        state.n_updates += 1
+        return Status.RUNNING
