@@ -16,7 +16,7 @@ from linsep.core.problem import Problem
 from linsep.losses import LOSSES
 from linsep.losses.hinge import HINGE
 from linsep.proofs.hinge import Objective
-from linsep.proofs.penalties import l1_gap
+from linsep.proofs.l1 import l1_gap
 from linsep.proofs.rivals import rivals_gap
 
 KINDS = ["plain", "duplicates", "zero rows", "constant", "mixed", "tiny", "huge", "far away"]

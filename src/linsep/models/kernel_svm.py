@@ -40,8 +40,7 @@ from linsep.models.kernel_proof import (
 )
 from linsep.models.model_file import Field, Fields, Table
 from linsep.models.summary import Line, bounds, street
-from linsep.proofs.kernel import KernelGap
-from linsep.proofs.overlap import Overlap
+from linsep.proofs.kernel import KernelGap, Overlap
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import SMO
 

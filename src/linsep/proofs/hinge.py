@@ -22,7 +22,7 @@ from linsep.core.protocol import Witness
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, balanced, intercept_words
-from linsep.proofs.sharp import sharp_dual
+from linsep.proofs.sharp import sharp_sums
 from linsep.rows.planes import Totals, one_pass
 
 Array = NDArray[np.float64]
@@ -178,3 +178,14 @@ def _sharp(objective: Objective, cost: Array, alpha: Array, problem: Problem) ->
         return 0.0
     bound -= _curved(objective, cost, alpha, 0.0)
     return bound - 8 * U * abs(bound)
+
+
+def sharp_dual(problem: Problem, alpha: Array, *, free: bool) -> float | None:
+    """A lower bound of sum alpha_i - |sum alpha_i y_i x_i|^2 / 2; None where it is not tried.
+
+    free asks for a balanced alpha, see ``sharp_sums``.
+    """
+    found = sharp_sums(problem, alpha, free=free)
+    if found is None:
+        return None
+    return found.total * (1 - 8 * U) - 0.5 * found.squared - 8 * U * float(alpha.sum())

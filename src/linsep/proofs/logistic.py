@@ -38,7 +38,7 @@ from linsep.numerics.cholesky import solved
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.sharp import sharp_sums
-from linsep.proofs.span import dependent_columns
+from linsep.rows.exact import dependent_columns
 from linsep.rows.levels import sample_matrix, sample_sizes
 from linsep.rows.logistic import LogisticReading, LogisticRows, all_rows, read_all
 from linsep.rows.planes import one_pass

@@ -16,8 +16,7 @@ from linsep.core.words import count
 from linsep.errors import ProofError
 from linsep.numerics.integers import scaled_integers
 from linsep.proofs.margins import margin_above, margin_below
-from linsep.proofs.span import spans
-from linsep.rows.exact import reflected, vanishes
+from linsep.rows.exact import reflected, spans, vanishes
 from linsep.rows.signs import row_signs
 
 VERSION = 1

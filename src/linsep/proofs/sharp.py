@@ -1,9 +1,8 @@
-"""A dual value with sums that are rounded once, for tables where the usual bound is too wide.
+"""Sums of a dual point that are rounded once, for tables where the usual bound is too wide.
 
 The usual bound of rounding errors grows with |alpha| times the lengths of columns. Beside columns
 of 1e8 at a large C it can be most of the gap, though alpha itself is as good as any. Here every
-product is written as the sum of two numbers (Dekker 1971, Veltkamp 1968), and all of them are
-added up exactly by ``math.fsum``, which rounds once.
+column is summed by ``numerics/sums.py``.
 """
 
 from __future__ import annotations
@@ -16,24 +15,11 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.numerics.rounding import U
+from linsep.numerics.sums import LARGEST, TINY, split_product, sum_of_pairs
 
 Array = NDArray[np.float64]
 
-_SPLIT = 134217729.0  # 2^27 + 1
-LARGEST = 1e140  # products of such numbers are split without overflow
-TINY = 1e-320  # what a product may lose to underflow, and more
 _MOST = 2_000_000  # entries of rows with alpha > 0 that are worth it
-
-
-def sharp_dual(problem: Problem, alpha: Array, *, free: bool) -> float | None:
-    """A lower bound of sum alpha_i - |sum alpha_i y_i x_i|^2 / 2; None where it is not tried.
-
-    free asks for a balanced alpha, see ``sharp_sums``.
-    """
-    found = sharp_sums(problem, alpha, free=free)
-    if found is None:
-        return None
-    return found.total * (1 - 8 * U) - 0.5 * found.squared - 8 * U * float(alpha.sum())
 
 
 class SharpSums(NamedTuple):
@@ -81,22 +67,8 @@ def sharp_sums(problem: Problem, alpha: Array, *, free: bool) -> SharpSums | Non
 def _column(c: Array, x: Array, heavy: NDArray[np.bool_], share: float) -> float:
     """At least |sum c x - share * sum of c x over the heavy rows|."""
     first, second = split_product(c, x)
-    v = math.fsum([*first.tolist(), *second.tolist()])
+    v = sum_of_pairs(first, second)
     off = 0.0
     if share > 0.0:
-        off = share * math.fsum([*first[heavy].tolist(), *second[heavy].tolist()])
+        off = share * sum_of_pairs(first[heavy], second[heavy])
     return abs(v - off) + 4 * U * abs(v) + 8 * U * abs(off) + len(c) * TINY
-
-
-def split_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a b rounded, and what the rounding left."""
-    p = a * b
-    a1, a2 = _halves(a)
-    b1, b2 = _halves(b)
-    return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
-
-
-def _halves(a: Array) -> tuple[Array, Array]:
-    big = _SPLIT * a
-    first = big - (big - a)
-    return first, a - first

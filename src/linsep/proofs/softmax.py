@@ -29,10 +29,10 @@ from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.problem import Problem, against_rest
 from linsep.losses.softmax import best_intercepts, shares
 from linsep.numerics.rounding import SUM, U
+from linsep.numerics.sums import LARGEST, TINY, split_product, sum_of_pairs
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import centred
-from linsep.proofs.sharp import LARGEST, TINY, split_product
-from linsep.proofs.span import dependent_columns
+from linsep.rows.exact import dependent_columns
 from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
@@ -411,7 +411,7 @@ def sharp_softmax(
         V[k, -1] = math.fsum(c.tolist())
         for j in range(problem.d):
             first, second = split_product(c, X[rows, j])
-            V[k, j] = math.fsum([*first.tolist(), *second.tolist()])
+            V[k, j] = sum_of_pairs(first, second)
             size[k, j] = 2 * U * float(np.abs(first).sum()) if moved else 0.0
         size[k] += np.abs(V[k, :-1]) * (1 + 4 * U) + len(rows) * TINY
     if reference is not None:

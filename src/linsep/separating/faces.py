@@ -31,8 +31,7 @@ from linsep.numerics.integers import (
     solve_seconds,
     to_integers,
 )
-from linsep.proofs.span import orthogonal, small_values, spans
-from linsep.rows.exact import Tick, positive_combination, reflected
+from linsep.rows.exact import Tick, orthogonal, positive_combination, reflected, small_values, spans
 from linsep.rows.signs import exact_values, row_signs
 from linsep.separating.planes import split_weights
 from linsep.solvers.hulls.cloud import Cloud, cone_of

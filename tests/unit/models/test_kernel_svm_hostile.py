@@ -25,8 +25,7 @@ from linsep.errors import (
 )
 from linsep.kernels import RBF, ChiSquared, Hellinger, Intersection, Linear, Polynomial, Precomputed
 from linsep.kernels.blocks import KernelValues
-from linsep.proofs.kernel import kernel_gap
-from linsep.proofs.overlap import Overlap
+from linsep.proofs.kernel import Overlap, kernel_gap
 
 
 def overlapping(n=40, d=3, seed=0):

@@ -20,8 +20,8 @@ from linsep.core.status import Status
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
 from linsep.losses.logistic import best_shift, entropy, loss
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
-from linsep.proofs.span import dependent_columns
 from linsep.risk import inverse_logit, logit
+from linsep.rows.exact import dependent_columns
 from linsep.solvers.logistic.conjugate import LogisticCG
 from linsep.solvers.logistic.gradient import GradientAscent, curvature_bound
 from linsep.solvers.logistic.newton import NewtonLogistic

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import linsep
 from linsep.core.problem import Problem
 from linsep.errors import GapWarning, NoMaximumWarning
-from linsep.proofs import span as dependent
-from linsep.proofs.span import dependent_columns
+from linsep.rows import exact as dependent
+from linsep.rows.exact import dependent_columns
 
 INF = float("inf")
 

@@ -21,7 +21,7 @@ from linsep.losses import LOSSES, machine_loss
 from linsep.losses.hinge import HINGE, SQUARED_HINGE
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap
-from linsep.proofs.penalties import l1_gap
+from linsep.proofs.l1 import l1_gap
 
 SEEDS = st.integers(0, 10_000)
 

@@ -21,7 +21,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.losses import LOSSES
 from linsep.proofs.hinge import Objective, hinge_gap
-from linsep.proofs.penalties import l1_gap
+from linsep.proofs.l1 import l1_gap
 
 __all__ = ["many_digits"]
 

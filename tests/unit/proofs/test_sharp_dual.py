@@ -14,8 +14,7 @@ import linsep
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.losses.hinge import HINGE
-from linsep.proofs.hinge import Objective, hinge_gap
-from linsep.proofs.sharp import sharp_dual
+from linsep.proofs.hinge import Objective, hinge_gap, sharp_dual
 
 
 def exact_dual(X, sign, alpha, *, free):

@@ -21,8 +21,7 @@ from linsep.numerics.integers import (
     to_integers,
 )
 from linsep.proofs.margins import margin_above, margin_below, sqrt_down, sqrt_up
-from linsep.proofs.span import spans
-from linsep.rows.exact import dependency, positive_combination, reflected, vanishes
+from linsep.rows.exact import dependency, positive_combination, reflected, spans, vanishes
 from linsep.rows.signs import row_signs
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

@@ -38,8 +38,8 @@ from linsep.models.logistic_regression import choose_logistic
 from linsep.models.svm_choice import choose_solver, hard_machine, is_small
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap
+from linsep.proofs.l1 import l1_gap
 from linsep.proofs.logistic import logistic_gap
-from linsep.proofs.penalties import l1_gap
 from linsep.proofs.rivals import rivals_gap
 from linsep.proofs.squares import ridge_gap
 
