@@ -8,7 +8,7 @@ Bound        its minimum over all mu and C of the same structure, at the means a
              C_k = S_k + R: sum_k n_k (ln|S_k(mu_k) - m m' + R| + d + d ln 2 pi) / 2;
              one C for all classes is the weighted mean of these, a diagonal one its diagonal
 So the gap is known from one pass over the rows, whoever estimated the parameters. All errors of
-rounding are bounded (``gaussian_bounds.py``): the two bounds hold for real arithmetic.
+rounding are bounded (see the second half): the two bounds hold for real arithmetic.
 """
 
 from __future__ import annotations

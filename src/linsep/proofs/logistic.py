@@ -7,7 +7,7 @@ Penalised   P(w, b) = |w|^2 / 2 + sum c_i log(1 + exp(-m_i)),  m = y (w.x + b), 
             length of the gradient; what is left of sum alpha_i y_i is removed by scaling the
             heavier class down.
 Likelihood  C = inf: P = sum s_i log(1 + exp(-m_i)), minus the log likelihood. See
-            ``likelihood_gap.py``.
+            ``likelihood_bounds`` below.
 
 Where rounding makes D useless, because C or the numbers in X are huge, C times the bound of the
 likelihood takes its place. All rounding errors are bounded and taken off, with functions of
@@ -68,24 +68,38 @@ def logistic_gap(
         return likelihood_gap(problem, a)
     a = np.asarray(a, dtype=np.float64)
     words = f"|w|^2 / 2 + {C:.6g} x sum of logistic losses; {intercept_words(intercept, constant)}"
-    length = float(np.linalg.norm(a[:-1]))
-    if alpha is None and intercept != "penalised" and sample_sizes(problem):
-        bounds = large_bounds(problem, a, C, intercept == "free", goal)
-        if bounds.high - bounds.low <= _FAIR * bounds.high:
-            return Gap.of(bounds.values, length, bounds.high, bounds.low, words)
-    cost = C * problem.weight
-    if alpha is None:
-        values = problem.values(a)
-        if intercept == "free":
-            values = values + problem.sign * best_shift(values, problem.sign, cost)
-        alpha = cost * probability(values)
-    alpha = np.clip(np.nan_to_num(alpha, nan=0.0), 0.0, cost * (1 - 4 * U))  # C s is rounded
-    slack = 0.0
-    if intercept == "free":
-        few = problem.n <= LAST_DIGIT_ROWS  # then sums are rounded once
-        alpha, slack = balanced(alpha, problem.sign > 0, math.fsum if few else np.sum)
+    bounds = None
+    with np.errstate(all="ignore"):  # what overflows proves nothing
+        if alpha is None and intercept != "penalised" and sample_sizes(problem):
+            bounds = large_bounds(problem, a, C, intercept == "free", goal)
+        if bounds is None or not bounds.high - bounds.low <= _FAIR * bounds.high:
+            bounds = _plain_bounds(problem, a, C, intercept, constant, alpha, goal)
+    low = bounds.low if bounds.low > 0 else 0.0
+    return Gap.of(bounds.values, float(np.linalg.norm(a[:-1])), bounds.high, low, words)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Upper bound of the objective, lower bound of the best one, margins."""
+
+    high: float
+    low: float
+    values: Array
+
+
+def _plain_bounds(
+    problem: Problem,
+    a: Array,
+    C: float,
+    intercept: str,
+    constant: float,
+    alpha: Array | None,
+    goal: float,
+) -> Bounds:
+    """Bounds from one dual point, better sums and the likelihood where these are poor."""
+    cost, d = C * problem.weight, problem.d
+    alpha, slack = _dual_point(problem, a, cost, intercept, alpha)
     totals = one_pass(problem, a, alpha)
-    d = problem.d
     extra = (float(a[-1]) / constant) ** 2 if intercept == "penalised" else 0.0
     squared = float(a[:-1] @ a[:-1]) + extra
     losses = loss_above(totals.values, cost, a, totals.columns)
@@ -97,17 +111,40 @@ def logistic_gap(
         balance = abs(float(alpha @ problem.sign)) + problem.n * U * float(alpha.sum())
         pull += (balance * constant) ** 2
     # alpha is off by a share of slack at most: H falls by no more than alpha |logit| slack
-    gain = entropy_below(alpha, cost, slack)
-    # t alpha is feasible too, and H(t q) >= t H(q): a poor alpha is better made smaller
-    t = min(1.0, max(gain, 0.0) / pull) if pull > 0 else 1.0
-    low = t * gain - 0.5 * t * t * pull * (1 + 8 * U)
-    low -= 8 * U * (abs(low) + t * abs(gain))
+    low = _best_multiple(entropy_below(alpha, cost, slack), pull)
     blurred = float(error @ (2 * np.abs(totals.v) + error)) > 0.2 * max(high - low, goal * high)
     if high - low > max(goal, _POOR) * high and blurred and intercept != "penalised":
         low = max(low, _sharp(problem, alpha, cost, intercept == "free"))
-    if high - low > _POOR * high and problem.n * problem.d * problem.d <= _CHEAP:
+    if high - low > _POOR * high and problem.n * d * d <= _CHEAP:
         low = max(low, _without_penalty(problem, totals.values, C))
-    return Gap.of(totals.values, length, high, max(low, 0.0), words)
+    return Bounds(high, low, totals.values)
+
+
+def _dual_point(
+    problem: Problem, a: Array, cost: Array, intercept: str, alpha: Array | None
+) -> tuple[Array, float]:
+    """alpha, or that of the model, in its box and balanced; the relative error of its entries."""
+    if alpha is None:
+        values = problem.values(a)
+        if intercept == "free":
+            values = values + problem.sign * best_shift(values, problem.sign, cost)
+        alpha = cost * probability(values)
+    alpha = np.clip(np.nan_to_num(alpha, nan=0.0), 0.0, cost * (1 - 4 * U))  # C s is rounded
+    if intercept != "free":
+        return alpha, 0.0
+    few = problem.n <= LAST_DIGIT_ROWS  # then sums are rounded once
+    return balanced(alpha, problem.sign > 0, math.fsum if few else np.sum)
+
+
+def _best_multiple(gain: float, squared: float) -> float:
+    """The bound of t alpha for the best t in [0, 1], rounded down.
+
+    gain is the sum of entropies, squared is |sum alpha_i y_i x_i|^2. t alpha is feasible too, and
+    H(t q) >= t H(q): a poor alpha is better made smaller.
+    """
+    t = min(1.0, max(gain, 0.0) / squared) if squared > 0 else 1.0
+    low = t * gain - 0.5 * t * t * squared * (1 + 8 * U)
+    return low - 8 * U * (abs(low) + t * abs(gain))
 
 
 def _sharp(problem: Problem, alpha: Array, cost: Array, free: bool) -> float:
@@ -118,9 +155,7 @@ def _sharp(problem: Problem, alpha: Array, cost: Array, free: bool) -> float:
         return 0.0
     # entries of alpha that count less are rounded once more, and their factor is
     gain = entropy_below(np.where(sums.heavy, alpha * (1.0 - sums.share), alpha), cost, 16 * U)
-    t = min(1.0, max(gain, 0.0) / sums.squared) if sums.squared > 0 else 1.0
-    low = t * gain - 0.5 * t * t * sums.squared * (1 + 8 * U)
-    return low - 8 * U * (abs(low) + t * abs(gain))
+    return _best_multiple(gain, sums.squared)
 
 
 def _without_penalty(problem: Problem, values: Array, C: float) -> float:
@@ -138,7 +173,7 @@ def _without_penalty(problem: Problem, values: Array, C: float) -> float:
 #
 # The pass gives margins m, losses and v = sum alpha_i y_i x_i for alpha_i = c_i sigma(-m_i).
 # Since c H(sigma(-m)) = c log(1 + exp(-m)) + c sigma(-m) m, the entropies come with them: no
-# logarithm more. Then alpha is moved on a sample of rows (``dual_correction.py``), and v with it,
+# logarithm more. Then alpha is moved on a sample of rows (``correction``), and v with it,
 # so that D is close to the best and sum alpha_i y_i = 0; what rounding leaves of that sum is
 # taken off the sample's rows of the heavier class.
 
@@ -146,15 +181,6 @@ def _without_penalty(problem: Problem, values: Array, C: float) -> float:
 _FAR = 0.02  # relative gap from which alpha as it is will not do
 _AIM = 0.9  # of the goal, as far as it can be estimated
 _STEEP = 30.0  # beyond this margin on the wrong side the entropy counts as 0
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Upper bound of the objective, lower bound of the best one, margins."""
-
-    high: float
-    low: float
-    values: Array
 
 
 def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) -> Bounds:
@@ -225,11 +251,7 @@ def _below(
     error = (error * U + slack) * 1.001 * length
     size_v = np.abs(v) + error * survey(problem).column_lengths()
     pull = float(size_v @ size_v) * (1 + (problem.d + 8) * U)
-    gain -= wrong
-    # t alpha is feasible too, and H(t q) >= t H(q): a poor alpha is better made smaller
-    t = min(1.0, max(gain, 0.0) / pull) if pull > 0 else 1.0
-    low = t * gain - 0.5 * t * t * pull * (1 + 8 * U)
-    low -= 8 * U * (abs(low) + t * abs(gain))
+    low = _best_multiple(gain - wrong, pull)
     return low if np.isfinite(low) else -np.inf
 
 

@@ -162,7 +162,7 @@ def objective_above(
 
 # -- The lower bound of a penalised softmax model from its shares, with all rounding errors -------
 #
-# See ``softmax_gap.py`` for the bound itself. Sums are rounded as numpy does it, and their errors
+# See the head of the file for the bound itself. Sums are rounded as numpy does it, and their errors
 # bounded; where these bounds are much of the gap the sums are taken again, each rounded once.
 
 
@@ -347,7 +347,7 @@ def combination(problem: Problem, alpha: Array) -> tuple[Array, int]:
 
 # -- The dual value of a softmax model from sums that are rounded once ----------------------------
 #
-# As ``sharp_dual.py`` for two classes: beside columns of 1e8 at a large C the usual bound of
+# As ``sharp_sums`` for two classes: beside columns of 1e8 at a large C the usual bound of
 # rounding errors, |alpha| times the lengths of columns, is most of the gap. The alpha are first
 # put on a grid, one for each row, on which the sum over its rivals is exact; so nothing is
 # rounded but the shares alpha / c, whose entropies are as good as those of the shares given.

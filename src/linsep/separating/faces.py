@@ -51,7 +51,7 @@ Run = Callable[..., Any]
 class Face:
     """Rows with multipliers > 0 that sum to zero and span the face, and the weak separator.
 
-    weights belong to ``certify.exact.reflected``; None when the face holds all rows.
+    weights belong to ``rows.exact.reflected``; None when the face holds all rows.
     """
 
     rows: Rows

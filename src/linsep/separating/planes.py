@@ -82,7 +82,7 @@ def _is_float(value: Fraction) -> bool:
 def rational_planes(problem: Problem, weights: list[Fraction], tick: Tick) -> Iterator[Plane]:
     """The plane of rational weights, with ever more digits; only those that separate all rows.
 
-    weights belong to ``certify.exact.reflected``, or lack the intercept of two classes: then
+    weights belong to ``rows.exact.reflected``, or lack the intercept of two classes: then
     the plane is put in the middle between them.
     """
     if problem.binary and problem.fit_intercept and len(weights) == problem.d:
@@ -143,7 +143,7 @@ def _middle(problem: Problem, weights: list[Fraction], tick: Tick) -> Fraction:
 
 
 def split_weights(problem: Problem, weights: list[Any]) -> Plane:
-    """coef and intercept of weights of ``certify.exact.reflected``, as Fractions."""
+    """coef and intercept of weights of ``rows.exact.reflected``, as Fractions."""
     blocks = np.array([Fraction(w) for w in weights], dtype=object).reshape(-1, problem.width)
     if not problem.binary:
         blocks = np.vstack([blocks, np.array([Fraction(0)] * problem.width, dtype=object)])

@@ -286,7 +286,7 @@ class ExactState(State):
     """Rows with rational multipliers, and the exact point they make.
 
     Multipliers are shares divided by whole. The point is ``point`` times ``unit``; it belongs to
-    the reflected rows (``certify.exact.reflected``), without the constant column when there are
+    the reflected rows (``rows.exact.reflected``), without the constant column when there are
     two hulls.
     """
 

@@ -82,7 +82,7 @@ class NearestHulls:
     Parameters
     ----------
     metric : {"plain", "scaled", "white"}
-        Coordinates of the search, see ``solvers.samples``.
+        Coordinates of the search, see ``hulls.cloud``.
     tol : float or None
         Relative gap between the bounds of the distance at which to stop. None stops at the
         first vector that separates.
