@@ -1,4 +1,18 @@
-"""Are the classes linearly separable? The answer comes with its proof."""
+"""Are the classes linearly separable? The answer comes with its proof.
+
+Question   is there a plane (for K > 2 classes a linear machine) with every row strictly on its
+           own side; if not, one with no row strictly on its wrong side
+Search     equal rows of two classes; the nearest points of the hulls in floats, in coordinates
+           that suit the search ever better; the same search in rational numbers
+Proof      separable: a plane that is checked row by row, and the nearest points of the hulls,
+           which bound the margin of any plane from above
+           not separable: rows with multipliers > 0 that sum to zero, in fractions; then the face
+           on which every weak separator vanishes (``faces.py``)
+Stop       whatever a search claims is proved by ``proofs`` before it is said; when the time is up
+           the answer is what is known
+
+``Judge.decide`` is the strategy; what follows it are its steps, each on its own.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +45,9 @@ from linsep.solvers.hulls.cloud import by_products, cloud_of, one_unit
 from linsep.solvers.hulls.exact import ExactHulls, ExactState
 from linsep.solvers.hulls.nearest import NearestHulls
 from linsep.solvers.perceptron.single import SingleSample
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 _SMALL = 4_000_000  # entries up to which a matrix is copied where that saves time
 
@@ -135,15 +152,11 @@ def _by_rows(X: Any) -> Any:
 # -- One question, asked of ever better searches until one of them has a proof --------------------
 
 
-Rows = NDArray[np.int64]
-
 _WIDE = 3000  # rows and columns beyond which the perceptron has the first try
 _PASSES = 1000  # over the data that it gets
 _TWO_THREADS = 400_000  # entries from which two threads are worth their start
 _FACE = 3000  # rows and columns beyond which no weak separator is looked for
-_MACHINE_TOL = (
-    0.1  # of the bounds for a machine of K > 2 classes, whose margin is bounded otherwise
-)
+_MACHINE_TOL = 0.1  # of the bounds for K > 2 classes, whose margin is bounded otherwise
 
 
 @dataclass(frozen=True)
@@ -154,6 +167,10 @@ class Judge:
     exact: bool
     clock: Clock
 
+    def finder(self) -> MarginFinder:
+        """What narrows the bounds of the margin."""
+        return MarginFinder(self.problem, self.clock.search, self.clock.tick)
+
     def proof(self, **fields: Any) -> Proof:
         """The verdict written down, with the time that it took."""
         return proof_of(self.problem, seconds=self.clock.spent(), **fields)
@@ -161,44 +178,63 @@ class Judge:
     # -- verdict -----------------------------------------------------------------------------
 
     def decide(self) -> Proof:
-        """Search in coordinates that suit the search ever better, then in rational numbers."""
-        problem = self.problem
-        finder = MarginFinder(problem, self.clock.search, self.clock.tick)
-        plain = NearestHulls(tol=finder.tol if problem.binary else _MACHINE_TOL)
-        searches = [NearestHulls("scaled"), NearestHulls("white")]
-        if one_unit(problem):
-            searches.insert(0, plain)
-        if problem.n * problem.d >= _TWO_THREADS and not by_products(problem):
-            _prepare(problem, searches[0].metric)
-        pair = contradiction(problem) if self.exact else None
+        """Two rows that contradict each other, a search in floats, one in rational numbers."""
+        searches = self.searches()
+        self.prepare(searches[0].metric)
+        pair = contradiction(self.problem) if self.exact else None
         if pair is not None:
             return self.inseparable(*pair)
         latest: Outcome[Any] | None = None
         try:
-            if min(problem.n, problem.d) > _WIDE:
-                proof = self.perceptron()
-                if proof is not None:
-                    return proof
+            proof = self.perceptron()
+            if proof is not None:
+                return proof
             for solver in searches:
-                steps = None if solver.metric == "white" else 100 + 2 * problem.width
-                latest = self.clock.search(problem, solver, steps=steps)
+                latest = self.search(solver)
                 proof = self.judge(latest)
                 if proof is not None:
                     return proof
                 if latest.status is Status.TIME_LIMIT:
                     raise TimeUpError
             assert latest is not None
-            if self.clock.time_limit is not None:  # a system of products, of twice the bits
-                table = to_integers(reflected(problem, latest.witness.rows)).table
-                self.clock.tick(2 * solve_seconds(table))
-            start = (latest.witness.rows, latest.witness.multipliers)
-            return self.exactly(self.clock.run(problem, ExactHulls(tol=None), start=start).state)
+            return self.exactly(latest.witness)
         except TimeUpError:
             return self.undecided(latest)
+
+    def searches(self) -> list[NearestHulls]:
+        """The same search in coordinates that suit it ever better."""
+        found = [NearestHulls("scaled"), NearestHulls("white")]
+        if one_unit(self.problem):  # the caller's own, in which the margin is bounded as well
+            tol = self.finder().tol if self.problem.binary else _MACHINE_TOL
+            found.insert(0, NearestHulls(tol=tol))
+        return found
+
+    def prepare(self, metric: str) -> None:
+        """The digest of the rows and the coordinates of the first search, at the same time."""
+        problem = self.problem
+        if problem.n * problem.d < _TWO_THREADS or by_products(problem):
+            return
+
+        def digest() -> None:
+            with np.errstate(all="ignore"):
+                assert problem.row_hashes is not None
+
+        def cloud() -> None:
+            with np.errstate(all="ignore"):
+                cloud_of(problem, metric)
+
+        run_all([digest, cloud])
+
+    def search(self, solver: NearestHulls) -> Outcome[Any]:
+        """In the last coordinates as long as it takes, in others for so many steps."""
+        steps = None if solver.metric == "white" else 100 + 2 * self.problem.width
+        return self.clock.search(self.problem, solver, steps=steps)
 
     def perceptron(self) -> Proof | None:
         """Many rows of many columns are mostly separable with room: a plane is soon found."""
         problem = self.problem
+        if min(problem.n, problem.d) <= _WIDE:
+            return None
         solver = SingleSample(order="shuffle", cycles=False)
         outcome = self.clock.search(problem, solver, steps=_PASSES * problem.n)
         if outcome.status is not Status.SEPARATED:
@@ -229,10 +265,7 @@ class Judge:
         """Two of the classes that no plane separates, if there are such: a shorter proof."""
         problem = self.problem
         for pair in combinations(range(problem.K), 2):
-            members = np.flatnonzero(np.isin(problem.label, pair))
-            part = Problem(
-                problem.matrix[members], problem.label[members], fit_intercept=problem.fit_intercept
-            )
+            members, part = classes_alone(problem, pair)
             witness = self.clock.search(
                 part, NearestHulls("scaled"), steps=100 + 2 * part.width
             ).witness
@@ -244,8 +277,13 @@ class Judge:
                     return kesler_rows(problem, samples, rivals), multipliers
         return None
 
-    def exactly(self, state: ExactState) -> Proof:
-        """A proof from a search in rational numbers."""
+    def exactly(self, found: Witness) -> Proof:
+        """A proof from a search in rational numbers, which starts where floats have ended."""
+        if self.clock.time_limit is not None:  # a system of products, of twice the bits
+            table = to_integers(reflected(self.problem, found.rows)).table
+            self.clock.tick(2 * solve_seconds(table))
+        start = (found.rows, found.multipliers)
+        state = self.clock.run(self.problem, ExactHulls(tol=None), start=start).state
         if state.status is Status.INSEPARABLE:
             return self.inseparable(np.array(state.rows), state.multipliers)
         plane = next(rational_planes(self.problem, state.normal, self.clock.tick))
@@ -263,7 +301,7 @@ class Judge:
         start: ExactState | None = None,
     ) -> Proof | None:
         """Bound the margin, starting from a plane; None if it does not separate."""
-        finder = MarginFinder(self.problem, self.clock.search, self.clock.tick)
+        finder = self.finder()
         if not finder.offer(plane, scores):
             return None
         with suppress(TimeUpError):  # what was found so far is true all the same
@@ -335,20 +373,6 @@ class Judge:
         return self.proof(separable=None, quasi=None, margin=(0.0, high), exact=False, **fields)
 
 
-def _prepare(problem: Problem, metric: str) -> None:
-    """The digest of the rows and the coordinates of the first search, at the same time."""
-
-    def digest() -> None:
-        with np.errstate(all="ignore"):
-            assert problem.row_hashes is not None
-
-    def cloud() -> None:
-        with np.errstate(all="ignore"):
-            cloud_of(problem, metric)
-
-    run_all([digest, cloud])
-
-
 # -- Bounds of the best margin of classes that are known to be separable --------------------------
 
 
@@ -390,7 +414,7 @@ class MarginFinder:
             self.plane, self.low = plane, low
         return True
 
-    def bound(self, rows: NDArray[np.int64], weights: NDArray[Any]) -> None:
+    def bound(self, rows: Rows, weights: NDArray[Any]) -> None:
         """Keep the points if they bound the margin better than those known."""
         used = weights > 0
         high = loosen(self.problem, margin_above(self.problem, rows[used], weights[used]), _SLACK)
@@ -420,7 +444,7 @@ class MarginFinder:
         if tiny or (self.gap > _ENOUGH and len(witness.rows) <= _EXACT_ROWS):
             self.narrow_exactly(witness.rows, witness.multipliers)
 
-    def narrow_exactly(self, rows: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+    def narrow_exactly(self, rows: Rows, weights: NDArray[np.float64]) -> None:
         """Search on in rational numbers from a corral in x-space."""
         if not self.problem.binary:
             self._machine()
@@ -444,20 +468,21 @@ class MarginFinder:
         problem = self.problem
         for pair in combinations(range(problem.K), 2):
             self.tick()
-            members = np.flatnonzero(np.isin(problem.label, pair))
-            part = Problem(
-                problem.matrix[members],
-                problem.label[members],
-                fit_intercept=problem.fit_intercept,
-            )
+            members, part = classes_alone(problem, pair)
             witness = self.search(part, NearestHulls(tol=_ENOUGH)).witness
             self.bound(members[witness.rows], witness.multipliers)
 
 
+def classes_alone(problem: Problem, pair: tuple[int, int]) -> tuple[Rows, Problem]:
+    """The samples of two classes: their numbers, and a problem of their own."""
+    members = np.flatnonzero(np.isin(problem.label, pair))
+    part = Problem(
+        problem.matrix[members], problem.label[members], fit_intercept=problem.fit_intercept
+    )
+    return members, part
+
+
 # -- Rows that contradict each other by themselves: a proof of one or two rows --------------------
-
-
-Array = NDArray[np.float64]
 
 
 def contradiction(problem: Problem) -> tuple[Rows, list[Fraction]] | None:
