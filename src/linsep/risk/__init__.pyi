@@ -15,8 +15,8 @@ from linsep.risk.empirical import empirical_risk as empirical_risk
 from linsep.risk.empirical import EmpiricalRisk as EmpiricalRisk
 from linsep.risk.least_errors import minimum_errors as minimum_errors
 from linsep.risk.least_errors import LeastErrors as LeastErrors
-from linsep.risk.counting import counted_margin as counted_margin
-from linsep.risk.counting import CountedMargin as CountedMargin
+from linsep.risk.capacity import counted_margin as counted_margin
+from linsep.risk.capacity import CountedMargin as CountedMargin
 
 # Capacity
 from linsep.risk.capacity import vc_dimension as vc_dimension
@@ -31,7 +31,7 @@ from linsep.risk.capacity import cover_probability as cover_probability
 # Densities
 from linsep.risk.density_rules import plug_in as plug_in
 from linsep.risk.density_rules import PlugInClassifier as PlugInClassifier
-from linsep.risk.piecewise import Histogram as Histogram
+from linsep.risk.density_rules import Histogram as Histogram
 from linsep.risk.families import excess_bound as excess_bound
 from linsep.risk.families import excess_risk as excess_risk
 from linsep.risk.families import wrong_family as wrong_family
