@@ -459,7 +459,7 @@ def _entropy_values(slack: float, alpha: Array, cost: Array) -> Array:
 # there are more columns than rows most of them do.
 
 
-_WIDE = 3000  # columns beyond which no matrix of all pairs is made
+_COLUMNS = 3000  # columns beyond which no matrix of all pairs is made
 _FAR_SCORE, _TRIES = 2.0, 8  # margins from which rows may be left out, at the largest ratios
 
 
@@ -506,8 +506,8 @@ def likelihood_bounds(problem: Problem, a: Array, *, part: bool = True) -> tuple
         exists = low > 0.0
         if part and not exists:
             low = _partial_bound(problem, values, high)
-    free = "with an intercept" if problem.fit_intercept else "no intercept"
-    words = f"minus the log likelihood (no penalty); {free}"
+    offset = "with an intercept" if problem.fit_intercept else "no intercept"
+    words = f"minus the log likelihood (no penalty); {offset}"
     return Gap.of(totals.values, float(np.linalg.norm(a[:-1])), high, max(low, 0.0), words), exists
 
 
@@ -535,7 +535,7 @@ def lower_bound(problem: Problem, values: Array) -> float:
     s, sign = problem.weight, problem.sign
     alpha = s * probability(values)
     W = s * curvature(values)
-    if problem.d > _WIDE or not (np.isfinite(alpha).all() and alpha.min() > 0):
+    if problem.d > _COLUMNS or not (np.isfinite(alpha).all() and alpha.min() > 0):
         return 0.0
     gram = _gram(problem, W, given)
     if gram is None:
@@ -571,7 +571,7 @@ def lower_bound(problem: Problem, values: Array) -> float:
 
 def _narrow(problem: Problem) -> Problem:
     """Where rows are fewer than columns: the columns that all others are combinations of."""
-    if problem.n >= problem.width or problem.n > _WIDE:
+    if problem.n >= problem.width or problem.n > _COLUMNS:
         return problem
     dropped = dependent_columns(problem)
     if dropped is None:

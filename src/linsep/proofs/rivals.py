@@ -33,55 +33,68 @@ Array = NDArray[np.float64]
 
 def rivals_gap(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
     """Bounds for weights a of K classes from dual variables alpha of shape (n, K)."""
-    n, K = problem.n, problem.K
-    cost, at = C * problem.weight, np.arange(n)
+    cost = C * problem.weight
+    beta = _feasible(problem, alpha, cost)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
+        frobenius = float(np.sqrt(problem.squared_lengths.sum())) * (1 + 1e-9)
+        low = _below(problem, beta, cost, frobenius)
+    scores, at = problem.scores(a), np.arange(problem.n)
+    own = scores[at, problem.label].copy()
+    scores[at, problem.label] = -np.inf
+    values = own - scores.max(axis=1)
+    coef, intercept = problem.split(a)
+    length = float(np.linalg.norm(coef))
+    # scores are off by (d + 4) u (|x| |w| + |b|), the difference of two by twice that
+    size = float(np.linalg.norm(cost)) * frobenius * length
+    size += float(cost.sum()) * (2 + float(np.abs(intercept).max()))
+    losses = float((cost * np.maximum(1.0 - values, 0.0)).sum())
+    high = (0.5 * length * length + losses) * (1 + (problem.d * problem.K + 80) * U)
+    high += 4 * (problem.d + 4) * U * size
+    high = high if high == high else np.inf  # lengths overflow
+    return Gap.of(values, length, high, max(low, 0.0), _words(problem, C, cost))
+
+
+def _words(problem: Problem, C: float, cost: Array) -> str:
+    weighted = "weighted " if (cost != C).any() else ""
+    offsets = "the intercepts are not penalised" if problem.fit_intercept else "no intercept"
+    return (
+        f"|W|^2 / 2 + {C:.6g} x sum of {weighted}losses max(0, 1 - (own score - best rival)); "
+        f"{offsets}"
+    )
+
+
+def _feasible(problem: Problem, alpha: Array, cost: Array) -> Array:
+    """beta of every row and rival, not negative, in the box of the row, flowing back."""
+    K = problem.K
     beta = np.maximum(-np.nan_to_num(alpha), 0.0)
-    beta[at, problem.label] = 0.0
+    beta[np.arange(problem.n), problem.label] = 0.0
     if problem.fit_intercept:  # nothing can flow back from a class without rows
         beta[:, np.bincount(problem.label, minlength=K) == 0] = 0.0
     total = beta.sum(axis=1)
     over = total > cost
     beta[over] *= (cost[over] / total[over] * (1 - 4 * K * U))[:, None]
     if problem.fit_intercept:
-        beta *= balanced_shares(_flow(problem, beta))[problem.label]
-    full = -beta
-    full[at, problem.label] = beta.sum(axis=1)
-    with np.errstate(over="ignore"):
-        frobenius = float(np.sqrt(problem.squared_lengths.sum())) * (1 + 1e-9)
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
-        low = float(beta.sum()) * (1 - (64 + 2 * K) * U)
-        low -= 0.5 * _squared(problem, full, frobenius)
-        if problem.fit_intercept:
-            low -= _remainder(problem, full, cost)
-    low = low if np.isfinite(low) else 0.0
-    scores = problem.scores(a)
-    own = scores[at, problem.label].copy()
-    scores[at, problem.label] = -np.inf
-    values = own - scores.max(axis=1)
-    coef, intercept = problem.split(a)
-    length = float(np.linalg.norm(coef))
-    off = 4 * (problem.d + 4) * U
-    size = float(np.linalg.norm(cost)) * frobenius * length
-    size += float(cost.sum()) * (2 + float(np.abs(intercept).max()))
-    losses = float((cost * np.maximum(1.0 - values, 0.0)).sum())
-    high = (0.5 * length * length + losses) * (1 + (problem.d * K + 80) * U) + off * size
-    high = high if high == high else np.inf  # lengths overflow
-    words = (
-        f"|W|^2 / 2 + {C:.6g} x sum of {'weighted ' if (cost != C).any() else ''}losses "
-        "max(0, 1 - (own score - best rival)); "
-        + ("the intercepts are not penalised" if problem.fit_intercept else "no intercept")
-    )
-    return Gap.of(values, length, high, max(low, 0.0), words)
+        flow = np.stack([beta[problem.label == m].sum(axis=0) for m in range(K)])
+        beta *= balanced_shares(flow)[problem.label]
+    return beta
 
 
-def _flow(problem: Problem, beta: Array) -> Array:
-    return np.stack([beta[problem.label == m].sum(axis=0) for m in range(problem.K)])
+def _below(problem: Problem, beta: Array, cost: Array, frobenius: float) -> float:
+    """D(beta) rounded down, less what is left of the balance; 0 where numbers overflow."""
+    alpha = -beta
+    alpha[np.arange(problem.n), problem.label] = beta.sum(axis=1)
+    low = float(beta.sum()) * (1 - (64 + 2 * problem.K) * U)
+    low -= 0.5 * _squared(problem, alpha, frobenius)
+    if problem.fit_intercept:
+        low -= _remainder(problem, alpha, cost)
+    return low if np.isfinite(low) else 0.0
 
 
 def _squared(problem: Problem, alpha: Array, frobenius: float) -> float:
     """|V|^2 rounded up."""
-    V = np.asarray(problem.matrix.T @ alpha, dtype=np.float64)
-    if problem.matrix.dtype != np.float64 and not problem.sparse:
+    if problem.sparse or problem.matrix.dtype == np.float64:
+        V = np.asarray(problem.matrix.T @ alpha, dtype=np.float64)
+    else:
         V = np.zeros((problem.d, problem.K))
         for lo in range(0, problem.n, 4096):
             V += problem.matrix[lo : lo + 4096].astype(np.float64).T @ alpha[lo : lo + 4096]

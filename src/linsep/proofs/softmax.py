@@ -121,8 +121,8 @@ def _words(problem: Problem, C: float, reference: int | None) -> str:
     terms = losses if np.isinf(C) else f"|W|^2 / 2 + {C:.6g} x {losses}"
     if reference is not None:
         terms += f", the weights of class {problem.classes[reference]} being 0"
-    free = "the intercepts are not penalised" if problem.fit_intercept else "no intercept"
-    return f"{terms}; {free}"
+    offsets = "the intercepts are not penalised" if problem.fit_intercept else "no intercept"
+    return f"{terms}; {offsets}"
 
 
 def _facts(problem: Problem, S: Array, W: Array, high: float, low: float, words: str) -> Gap:
@@ -359,7 +359,7 @@ def combination(problem: Problem, alpha: Array) -> tuple[Array, int]:
 
 _MOST = 4_000_000  # entries of X times classes that are worth it
 _STEP = 200_000_000  # multiplications for a Newton step that are
-_WIDE = 600  # and its unknowns
+_UNKNOWNS = 600  # and its unknowns
 
 
 class SharpSoftmax(NamedTuple):
@@ -423,7 +423,7 @@ def sharp_softmax(
 def nearer_is_cheap(problem: Problem) -> bool:
     """Whether a Newton step is worth its work."""
     unknowns = problem.dim
-    return unknowns <= _WIDE and problem.n * unknowns**2 <= _STEP
+    return unknowns <= _UNKNOWNS and problem.n * unknowns**2 <= _STEP
 
 
 def nearer(
@@ -435,8 +435,8 @@ def nearer(
     losses at the shares p that belong to alpha. None where that is too much work.
     """
     width = problem.d + problem.fit_intercept
-    free = np.delete(np.arange(problem.K), [] if reference is None else [reference])
-    unknowns = len(free) * width
+    carrying = np.delete(np.arange(problem.K), [] if reference is None else [reference])
+    unknowns = len(carrying) * width
     if not nearer_is_cheap(problem):
         return None
     X = np.column_stack([_dense(problem), np.ones(problem.n)])[:, :width]
@@ -444,10 +444,10 @@ def nearer(
     p = np.maximum(-alpha / cost, 0.0)
     p[own] = 0.0
     p[own] = 1.0 - p.sum(axis=0)
-    H = second_derivatives(X, p, cost)[np.ix_(free, free)]
+    H = second_derivatives(X, p, cost)[np.ix_(carrying, carrying)]
     H = H.transpose(0, 2, 1, 3).reshape(unknowns, unknowns)
-    ridge = np.tile(np.arange(width) < problem.d, len(free)).astype(np.float64)
-    aim = (np.column_stack([W, np.zeros(problem.K)]) - V)[free][:, :width]
+    ridge = np.tile(np.arange(width) < problem.d, len(carrying)).astype(np.float64)
+    aim = (np.column_stack([W, np.zeros(problem.K)]) - V)[carrying][:, :width]
     diagonal = H.diagonal() + ridge
     scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     A = (H + np.diag(ridge)) * scale[:, None] * scale
@@ -455,7 +455,7 @@ def nearer(
         return None
     turn = np.zeros((problem.K, width))
     found = np.linalg.lstsq(A, aim.ravel() * scale, rcond=1e-14)[0]
-    turn[free] = (found * scale).reshape(len(free), width)
+    turn[carrying] = (found * scale).reshape(len(carrying), width)
     F = turn @ X.T
     return np.asarray(alpha + cost * p * (F - (p * F).sum(axis=0)))
 
@@ -484,7 +484,7 @@ def _dense(problem: Problem) -> Array:
 # columns that depend on each other, and where rivals are left out whatever only those tell apart.
 
 
-_WIDE_LIMIT = 1500  # weights up to which the matrix of second derivatives is looked at
+_WEIGHTS = 1500  # weights up to which the matrix of second derivatives is looked at
 _WORK = 1 << 34  # and multiplications for it
 _EXACT = 4_000_000  # entries of a table of rivals whose columns are looked at
 
@@ -505,7 +505,7 @@ def likelihood_bound(
     K, n, d = problem.K, problem.n, problem.d
     columns = np.arange(d + 1 if problem.fit_intercept else d)
     weights = (K - 1) * len(columns)
-    if weights > _WIDE_LIMIT or n * weights**2 > _WORK or not off < 1e-3:
+    if weights > _WEIGHTS or n * weights**2 > _WORK or not off < 1e-3:
         return np.inf
     matrix = problem.matrix.toarray() if problem.sparse else problem.matrix
     X = np.ones((n, d + 1))
@@ -515,17 +515,17 @@ def likelihood_bound(
     X *= np.where(most > 0, np.ldexp(1.0, -np.frexp(most)[1].clip(-1000, 1000)), 0.0)
     columns = columns[most[columns] > 0]
     last = K - 1 if reference is None else reference
-    free = np.delete(np.arange(K), last)
-    terms = _terms(problem, X, S, cost, free, columns)
+    carrying = np.delete(np.arange(K), last)
+    terms = _terms(problem, X, S, cost, carrying, columns)
     bound = _bound(terms, np.arange(terms.H.shape[0]), off)
     if np.isinf(bound):
-        kept = _independent(given or problem, S, free, columns)
+        kept = _independent(given or problem, S, carrying, columns)
         bound = np.inf if kept is None else _bound(terms, kept, off)
     return bound
 
 
 class _Terms(NamedTuple):
-    """Sums over the rows, by the weights of the free classes: class by class, column by column."""
+    """Sums over the rows, by class and column; of classes that carry weights."""
 
     H: Array
     g: Array
@@ -543,20 +543,20 @@ def _terms(
     X: Array,
     S: Array,
     cost: Array,
-    free: NDArray[np.int64],
+    carrying: NDArray[np.int64],
     columns: NDArray[np.int64],
 ) -> _Terms:
     now, at = shares(S, problem.label), np.arange(problem.n)
-    X, size = X[:, columns], len(free) * len(columns)
+    X, size = X[:, columns], len(carrying) * len(columns)
     p = now.rivals.copy()
     p[problem.label, at] = now.own
-    H = second_derivatives(X, p, cost)[np.ix_(free, free)]
+    H = second_derivatives(X, p, cost)[np.ix_(carrying, carrying)]
     H = H.transpose(0, 2, 1, 3).reshape(size, size)
     alpha = now.rivals * cost
     alpha[problem.label, at] = -cost * now.rivals.sum(axis=0)
-    alpha = alpha[free]
+    alpha = alpha[carrying]
     g, sizes = (alpha @ X).ravel(), (np.abs(alpha) @ np.abs(X)).ravel()
-    return _Terms(H, g, sizes, X * X, len(free), problem.n + 2 * problem.K)
+    return _Terms(H, g, sizes, X * X, len(carrying), problem.n + 2 * problem.K)
 
 
 def _bound(terms: _Terms, kept: NDArray[np.int64], off: float) -> float:
@@ -587,7 +587,7 @@ def _bound(terms: _Terms, kept: NDArray[np.int64], off: float) -> float:
 
 
 def _independent(
-    problem: Problem, S: Array, free: NDArray[np.int64], columns: NDArray[np.int64]
+    problem: Problem, S: Array, carrying: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
     """Weights on which all scores that count depend, the others adding nothing; None if unknown.
 
@@ -598,32 +598,35 @@ def _independent(
         if dropped is None:
             return None
         kept = np.flatnonzero(~np.isin(columns, dropped))
-        return np.asarray(np.arange(len(free))[:, None] * len(columns) + kept).ravel()
+        return np.asarray(np.arange(len(carrying))[:, None] * len(columns) + kept).ravel()
     rival = np.isfinite(S)
     rival[problem.label, np.arange(problem.n)] = False
-    if rival.sum() < 2 or int(rival.sum()) * len(free) * len(columns) > _EXACT:
+    if rival.sum() < 2 or int(rival.sum()) * len(carrying) * len(columns) > _EXACT:
         return None
     order = columns[::-1]  # the intercepts come first
-    differences = _differences(problem, rival, free, order)
+    differences = _differences(problem, rival, carrying, order)
     half = np.arange(len(differences)) % 2
     dropped = dependent_columns(Problem(differences, half, fit_intercept=False))
     if dropped is None:
         return None
     kept = np.setdiff1d(np.arange(differences.shape[1]), dropped)
-    place, k = np.divmod(kept, len(free))
+    place, k = np.divmod(kept, len(carrying))
     return np.sort(k * len(columns) + (len(columns) - 1 - place))
 
 
 def _differences(
-    problem: Problem, rival: NDArray[np.bool_], free: NDArray[np.int64], order: NDArray[np.int64]
+    problem: Problem,
+    rival: NDArray[np.bool_],
+    carrying: NDArray[np.int64],
+    order: NDArray[np.int64],
 ) -> Array:
-    """The reflected rows of the rivals that count: column by column, the free classes of each."""
+    """The reflected rows of the rivals that count: column by column, the classes of each."""
     row, k = np.nonzero(rival.T)
     X = np.ones((problem.n, problem.d + 1))
     X[:, :-1] = problem.matrix.toarray() if problem.sparse else problem.matrix
     X = X[row][:, order]
-    out = np.zeros((len(row), len(order), len(free)))
-    for a, own in enumerate(free.tolist()):
+    out = np.zeros((len(row), len(order), len(carrying)))
+    for a, own in enumerate(carrying.tolist()):
         sign = (problem.label[row] == own).astype(np.float64) - (k == own)
         out[:, :, a] = X * sign[:, None]
     return out.reshape(len(row), -1)

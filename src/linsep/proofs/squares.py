@@ -400,8 +400,8 @@ def ridge_gap(problem: Problem, a: Array, lam: float, offset: bool) -> Gap:
         low -= 8 * U * (abs(low) + 2 * penalty)
     high = float(high) if high == high else np.inf
     low = max(low, 0.0) if np.isfinite(low) else 0.0
-    free = intercept_words("free" if offset else "none")
-    words = f"sum of squared distances to the targets -1, +1 + {lam:.6g} |w|^2; {free}"
+    words = f"sum of squared distances to the targets -1, +1 + {lam:.6g} |w|^2; "
+    words += intercept_words("free" if offset else "none")
     return Gap.of(now.values, float(np.linalg.norm(w)), high, low, words)
 
 

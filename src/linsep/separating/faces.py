@@ -264,8 +264,8 @@ def _sum(
 
     Rows that total has on its right side must stay there.
     """
-    free = all_but(problem.n_rows, active)
-    block = reflected(problem, free)
+    outside = all_but(problem.n_rows, active)
+    block = reflected(problem, outside)
     old, new = exact_values(block, total), exact_values(block, more)
     factor = max((-n / o for o, n in zip(old, new) if n < 0), default=Fraction(0))
     power = Fraction(1)
@@ -298,9 +298,9 @@ class Peeled:
         """Integer weights that vanish on the rows left and are positive on all others."""
         flat = [item for level in self.levels for item in level]
         directions = [_direction(problem, *item) for item in flat]
-        free = all_but(problem.n, self.left)
-        values = integer_products(reflected(problem, free), directions)[0]
-        parts, at, open_rows = [], 0, np.ones(len(free), dtype=bool)
+        outside = all_but(problem.n, self.left)
+        values = integer_products(reflected(problem, outside), directions)[0]
+        parts, at, open_rows = [], 0, np.ones(len(outside), dtype=bool)
         for level in self.levels:
             mine = range(at, at + len(level))
             at += len(level)
@@ -315,9 +315,9 @@ class Peeled:
 
 def all_but(n: int, rows: Rows) -> Rows:
     """The numbers below n that are not among the rows."""
-    free = np.ones(n, dtype=bool)
-    free[rows] = False
-    return np.flatnonzero(free)
+    left = np.ones(n, dtype=bool)
+    left[rows] = False
+    return np.flatnonzero(left)
 
 
 def peel(problem: Problem) -> Peeled:
@@ -448,9 +448,9 @@ def weak_separator(
     span are rows that are meant to span the face. None when they do not, or when floats fail
     to find the weights.
     """
-    inside, free = reflected(problem, span), all_but(problem.n_rows, face)
+    inside, outside = reflected(problem, span), all_but(problem.n_rows, face)
     D = inside.shape[1]
-    columns = _enough_columns(problem, inside, free)
+    columns = _enough_columns(problem, inside, outside)
     if len(columns) < D and not spans(problem, span, face, tick=tick):
         return None
     directions = null_space(inside[:, columns])
@@ -459,11 +459,11 @@ def weak_separator(
     if every is not None:
         if every[face].any():
             return None
-        values = every[free]
+        values = every[outside]
     else:
         if len(columns) == D and not orthogonal(problem, face, directions, tick=tick):
             return None
-        values = integer_products(reflected(problem, free)[:, columns], directions)[0]
+        values = integer_products(reflected(problem, outside)[:, columns], directions)[0]
     tick()
     levels = _peel(values, (directions != 0).sum(axis=1), run)
     if levels is None:
@@ -478,12 +478,12 @@ def weak_separator(
     return [w // divisor for w in weights]
 
 
-def _enough_columns(problem: Problem, inside: NDArray[np.float64], free: Rows) -> list[int]:
+def _enough_columns(problem: Problem, inside: NDArray[np.float64], outside: Rows) -> list[int]:
     """All columns; of very many only so many as tell the rows apart."""
     D = inside.shape[1]
     if D - len(inside) <= _DIRECTIONS:
         return list(range(D))
-    return independent_columns(to_integers(np.vstack([inside, reflected(problem, free)])).table)
+    return independent_columns(to_integers(np.vstack([inside, reflected(problem, outside)])).table)
 
 
 def _peel(

@@ -152,7 +152,7 @@ def _by_rows(X: Any) -> Any:
 # -- One question, asked of ever better searches until one of them has a proof --------------------
 
 
-_WIDE = 3000  # rows and columns beyond which the perceptron has the first try
+_LARGE = 3000  # rows and columns beyond which the perceptron has the first try
 _PASSES = 1000  # over the data that it gets
 _TWO_THREADS = 400_000  # entries from which two threads are worth their start
 _FACE = 3000  # rows and columns beyond which no weak separator is looked for
@@ -233,7 +233,7 @@ class Judge:
     def perceptron(self) -> Proof | None:
         """Many rows of many columns are mostly separable with room: a plane is soon found."""
         problem = self.problem
-        if min(problem.n, problem.d) <= _WIDE:
+        if min(problem.n, problem.d) <= _LARGE:
             return None
         solver = SingleSample(order="shuffle", cycles=False)
         outcome = self.clock.search(problem, solver, steps=_PASSES * problem.n)
@@ -393,8 +393,8 @@ class MarginFinder:
         self.problem = problem
         self.search = search
         self.tick = tick
-        wide = min(problem.n, problem.d) > _WIDE
-        self.tol = _ENOUGH if wide else _TOL
+        large = min(problem.n, problem.d) > _LARGE
+        self.tol = _ENOUGH if large else _TOL
         self.plane: Plane = (np.zeros(0), 0.0)
         self.low = -1.0
         self.high = np.inf

@@ -185,7 +185,7 @@ def _certified(
         known = None if alphas[0] is None else np.column_stack([a for a in alphas if a is not None])
         return certify_machine(problem, coef, intercept, claim.objective, known, tol, limit)
     if claim.pairs:
-        return certify_pairs(problem, claim, coef, intercept, tol, limit)
+        return certify_plane_pairs(problem, claim, coef, intercept, tol, limit)
     return _against_the_rest(problem, claim, coef, intercept, y, sample_weight, tol, limit)
 
 
@@ -352,7 +352,7 @@ def _criterion(problem: Problem, a: Array) -> Gap:
     return Gap.of(values, float(np.linalg.norm(a[:-1])), high, 0.0, words)
 
 
-def certify_pairs(
+def certify_plane_pairs(
     problem: Problem, claim: Claim, coef: Array, intercept: Array, tol: float, limit: float | None
 ) -> Gap:
     """One machine for each pair of classes, in scikit-learn's order."""
