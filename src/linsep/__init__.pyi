@@ -54,7 +54,7 @@ from linsep.choosing.choice import Choice as Choice
 from linsep.lift.transformer import Lift as Lift
 from linsep.models.linear import Linear as Linear
 from linsep.core.problem import Problem as Problem
-from linsep.proofs.proof import Proof as Proof
+from linsep.proofs.separable import Proof as Proof
 from linsep.multiclass.regions import Regions as Regions
 from linsep.core.status import Status as Status
 from linsep.tracing.trace import Trace as Trace

@@ -47,7 +47,7 @@ def run(args: Namespace) -> int:
 
 
 def _proof(args: Namespace, stored: dict[str, Any]) -> int:
-    from linsep.proofs.proof import Proof
+    from linsep.proofs.separable import Proof
 
     proof = Proof.from_dict(stored)
     _, data = lifted(args, table(args, positive=args.positive))
@@ -304,7 +304,7 @@ def _short(value: Any) -> str:
 
 def refuted_multipliers(problem: Problem, told: Any) -> list[str]:
     """What is wrong with a certificate that says that no plane separates."""
-    from linsep.proofs.proof import kesler_rows
+    from linsep.proofs.separable import kesler_rows
     from linsep.rows.exact import reflected, vanishes
     from linsep.separating.verdict import decide
 

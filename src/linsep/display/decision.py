@@ -23,7 +23,7 @@ from linsep.display.look import (
 )
 from linsep.display.view import View, class_numbers, make_view, plane_of_model
 from linsep.display.view import feature_names as _feature_names
-from linsep.proofs.sentences import round_down, round_up
+from linsep.proofs.separable import round_down, round_up
 
 Array = NDArray[np.float64]
 

@@ -30,7 +30,7 @@ from linsep.display.view import View, class_numbers, make_view
 from linsep.display.view import feature_names as _feature_names
 from linsep.errors import CapabilityError, LabelError, SettingError
 from linsep.models.kozinec import Kozinec
-from linsep.proofs.sentences import round_down, round_up
+from linsep.proofs.separable import round_down, round_up
 from linsep.separating.verdict import separability
 
 Array = NDArray[np.float64]

@@ -33,7 +33,7 @@ from linsep.models.fit import (
     warn,
 )
 from linsep.models.summary import Line, rule, work
-from linsep.proofs.proof import Proof
+from linsep.proofs.separable import Proof
 from linsep.proofs.squares import Squares, measure_squares, rational_squares, rounded
 from linsep.rows.loops import scatter
 from linsep.rows.normal import aims, columns_of, totals

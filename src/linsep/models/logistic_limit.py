@@ -21,7 +21,7 @@ from linsep.core.drive import Limits
 from linsep.core.problem import Problem, rows_of
 from linsep.losses.logistic import loss
 from linsep.proofs.margins import margin_below
-from linsep.proofs.proof import Proof
+from linsep.proofs.separable import Proof
 from linsep.rows.signs import row_signs
 from linsep.solvers.logistic.newton import NewtonLogistic
 

@@ -42,7 +42,7 @@ from linsep.models.logistic_limit import (
 from linsep.models.summary import Line, bounds, rule, work
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
-from linsep.proofs.proof import Proof
+from linsep.proofs.separable import Proof
 from linsep.rows.levels import read_densely
 from linsep.rows.survey import survey
 from linsep.separating.verdict import decide

@@ -12,7 +12,7 @@ from linsep.core.drive import Outcome
 from linsep.core.words import count, misplaced, percent
 from linsep.proofs.certificate import Certificate
 from linsep.proofs.gap import Gap
-from linsep.proofs.sentences import combination
+from linsep.proofs.separable import combination
 
 Line = tuple[str, str]
 

@@ -1,4 +1,11 @@
-"""What can be said about a fitted plane, recomputed from the data and the witness alone."""
+"""What can be said about a fitted plane, recomputed from the data and the witness alone.
+
+Errors     rows whose value y (w.x + b) is not positive; a claim to have none is decided without
+           rounding (``rows/signs.py``)
+Margin     of the plane, rounded down where it separates: a lower bound of the best margin
+Bounds     from the witness: points of the hulls bound the best margin from above, rows with
+           multipliers that sum to zero prove that no plane separates
+"""
 
 from __future__ import annotations
 
@@ -15,8 +22,7 @@ from linsep.core.status import Status
 from linsep.core.words import misplaced
 from linsep.numerics.rounding import U
 from linsep.proofs.margins import margin_above, margin_below
-from linsep.proofs.proof import Proof
-from linsep.proofs.sentences import combination
+from linsep.proofs.separable import Proof, combination
 from linsep.rows.exact import dependency, reflected, vanishes
 from linsep.rows.signs import row_signs
 

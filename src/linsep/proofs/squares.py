@@ -1,4 +1,11 @@
-"""What is proved about a plane of least squares: its cost, the least possible one, its sides."""
+"""What is proved about a plane of least squares: its cost, the least possible one, its sides.
+
+J(a) = sum s_i |t_i - a.x_i|^2 is a parabola, so the gradient g at any weights says how far they
+are from the best: J(a) - min J <= g' M^-1 g / 4 with M the weighted products of the columns. The
+smallest eigenvalue of M is bounded from below by a Cholesky factor, with all rounding errors; on
+small tables the minimum is known as a fraction. With a penalty on the weights the penalty bounds
+that eigenvalue: ``ridge_gap``. The sides of the rows are judged as those of any plane.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +25,7 @@ from linsep.numerics.integers import integer_products, scaled_integers
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.gap import Gap, intercept_words
-from linsep.proofs.proof import Proof
+from linsep.proofs.separable import Proof
 from linsep.rows.normal import (
     REACH,
     Gram,

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from linsep.core.drive import Limits, drive
 from linsep.core.problem import Problem
 from linsep.errors import ProofError, SettingError
-from linsep.proofs.proof import kesler_rows
 from linsep.proofs.risk import hits_cost_at_least, least_line_cost, packing_bound
+from linsep.proofs.separable import kesler_rows
 from linsep.risk.tables import show
 from linsep.rows.exact import dependency, reflected, vanishes
 from linsep.rows.signs import row_signs

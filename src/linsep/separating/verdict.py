@@ -36,7 +36,7 @@ from linsep.core.validate import as_matrix
 from linsep.errors import SettingError
 from linsep.numerics.integers import scaled_integers, solve_seconds, to_integers
 from linsep.proofs.margins import loosen, margin_above, margin_below
-from linsep.proofs.proof import Proof, carrying_columns, kesler_rows
+from linsep.proofs.separable import Proof, carrying_columns, kesler_rows
 from linsep.rows.exact import Tick, dependency, reflected
 from linsep.rows.signs import row_signs
 from linsep.separating.faces import find_face
