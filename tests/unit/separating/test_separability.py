@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import linsep
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, _gram_parts
 from linsep.errors import DataError, LabelError, SettingError
 
 # -- a checker that shares no code with the package ---------------------------------------------
@@ -514,7 +514,7 @@ def test_products_and_hashes_made_together_are_those_made_alone():
     X, y = rng.standard_normal((60, 2000)), np.arange(60) % 2
     for matrix in (X, np.asfortranarray(X), X.astype(np.float32)):
         together, alone = Problem(matrix, y), Problem(matrix, y)
-        assert len(together._gram_parts()) == 2
+        assert len(_gram_parts(together)) == 2
         together.prepare_gram()
         assert (together.gram == alone.gram).all()
         assert (together.row_hashes == alone.row_hashes).all()
