@@ -12,9 +12,8 @@ from linsep.core import compile as compiling
 from linsep.core import drive
 from linsep.core.problem import Problem
 from linsep.solvers.hulls.cloud import cone_of, coordinates
-from linsep.solvers.hulls.corral import exchange, survey
 from linsep.solvers.hulls.exact import ExactHulls
-from linsep.solvers.hulls.nearest import NearestCone
+from linsep.solvers.hulls.nearest import NearestCone, exchange, survey
 
 NONE = np.zeros(0, dtype=np.int64)
 
