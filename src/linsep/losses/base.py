@@ -12,7 +12,7 @@ kind of loss it is written for which ones it can do.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ class Loss(ABC):
     """In the parameter ``loss`` of an estimator and in files."""
     words: ClassVar[str]
     """In sentences."""
-    kind: ClassVar[str]
+    kind: ClassVar[str] = "losses"
     """What is common to the losses that a solver is written for, in words."""
     corner: ClassVar[float]
     top: ClassVar[float]
@@ -83,15 +83,20 @@ class Loss(ABC):
         return hash(self.name)
 
 
-L = TypeVar("L", bound=Loss)
+def needs(solver: object, loss: Loss, kind: type[Loss]) -> None:
+    """CapabilityError if a loss is not of the kind that a solver is written for."""
+    if not isinstance(loss, kind):
+        _refuse(solver, loss, kind.kind)
 
 
-def needs(solver: object, loss: Loss, kind: type[L], *, smooth: bool = False) -> L:
-    """The loss, if it is of the kind that a solver is written for; CapabilityError else."""
-    wanted = kind.kind if not smooth else f"{kind.kind} that has no corner"
-    if not isinstance(loss, kind) or (smooth and loss.kinked):
-        raise CapabilityError(
-            f"{type(solver).__name__} is written for {wanted}; {loss!r} is none. Use another "
-            "solver, or another loss."
-        )
-    return loss
+def needs_smooth(solver: object, loss: Loss) -> None:
+    """CapabilityError if a loss has a corner."""
+    if loss.kinked:
+        _refuse(solver, loss, "losses without a corner")
+
+
+def _refuse(solver: object, loss: Loss, wanted: str) -> NoReturn:
+    raise CapabilityError(
+        f"{type(solver).__name__} is written for {wanted}; {loss!r} is none of them. Use another "
+        "solver, or another loss."
+    )

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 class QuadraticLoss(Loss):
     """A loss that is given by q and top."""
 
-    kind = "a loss whose conjugate is q t^2 on an interval [0, top]"
+    kind = "losses whose conjugate is q t^2 on an interval [0, top]"
     corner = 1.0
     q: ClassVar[float]
     rivals: ClassVar[bool] = False

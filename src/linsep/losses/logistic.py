@@ -66,7 +66,6 @@ class Logistic(Loss):
     """
 
     name, words = "logistic", "logistic"
-    kind = "the logistic loss"
     corner, top = 0.0, 1.0
 
     def value(self, u: Array) -> Array:

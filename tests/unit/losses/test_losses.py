@@ -19,6 +19,7 @@ from linsep.solvers.hinge.interior import InteriorHinge
 from linsep.solvers.hinge.newton import NewtonHinge
 from linsep.solvers.hinge.proximal import ProximalNewton
 from linsep.solvers.hinge.wide import WideHinge
+from linsep.solvers.logistic.conjugate import LogisticCG
 
 
 class HuberHinge(QuadraticLoss):
@@ -150,6 +151,7 @@ SOLVERS = {
     "proximal": lambda C, loss, tol: ProximalNewton(C, loss, tol, sweeps=2),
     "interior": InteriorHinge,
     "wide": lambda C, loss, tol: WideHinge(C, loss, tol, sweeps=2),
+    "conjugate gradients": lambda C, loss, tol: LogisticCG(C, tol, loss=loss),
 }
 
 
@@ -210,9 +212,21 @@ def test_tall_and_sparse_tables_do_it_too(table):
     assert many.status_.name == "CERTIFIED"
 
 
+@pytest.mark.parametrize("offset", [True, False])
+def test_conjugate_gradients_solve_the_squared_hinge_as_its_own_solvers_do(offset):
+    X, y = rows(60, 200, seed=5)
+    problem = Problem(X, y, fit_intercept=offset)
+    one = drive(problem, LogisticCG(1.0, 1e-8, loss=SQUARED_HINGE))
+    two = drive(problem, DualCD(1.0, SQUARED_HINGE, 1e-8))
+    assert one.status.name == "CERTIFIED"
+    np.testing.assert_allclose(one.witness.a, two.witness.a, atol=1e-4)
+
+
 def test_what_is_not_there_is_said():
     with pytest.raises(CapabilityError, match=r"DualCD is written for .* 'logistic' is none"):
         DualCD(loss=LOGISTIC)
+    with pytest.raises(CapabilityError, match=r"losses without a corner; 'hinge' is none"):
+        LogisticCG(loss=HINGE)
     with pytest.raises(SettingError, match="loss"):
         linsep.LinearSVM(loss="huber_hinge").fit(*rows())  # not in the table here
 

@@ -1,12 +1,16 @@
-"""Newton's method for logistic regression on sparse and on wide data.
+"""Newton's method for logistic regression, and any smooth loss, on sparse and on wide data.
 
-Problem   as for newton_logistic.py, where the matrix of second derivatives is too large
+Problem   minimise |w|^2 / 2 + C sum_i s_i L(u_i), b unpenalised, L the logistic loss or another
+          without a corner, where the matrix of second derivatives is too large; C = inf leaves
+          the penalty out
 Update    a <- a + t p; H p = -gradient by conjugate gradients scaled by the diagonal of H, and
           by its longest rows where these carry much of it, to a relative accuracy that grows
           with the progress; rows of hardly any curvature are left out of H; t is the exact
           minimum along p, found from the scores alone. Far from the end on long sparse rows a few
-          sweeps over the dual variables come first (logistic_sweeps.py)
-Stop      as for newton_logistic.py
+          sweeps over the dual variables of the logistic loss come first
+Stop      (P - D) / P <= tol. With alpha = C s L'(u) and b at its best P - D is half the squared
+          gradient in w. C = inf: by the Newton decrement; and it stops where every row is on its
+          own side, SEPARATED, and when the steps no longer shrink, STALLED
 Paper     Lin, Weng, Keerthi 2008, Trust region Newton method for logistic regression; Yu,
           Huang, Lin 2011, Dual coordinate descent methods for logistic regression
 """
@@ -26,7 +30,8 @@ from linsep.core.order import permutation
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
-from linsep.losses.logistic import curvature, loss, probability
+from linsep.losses.base import Loss, needs_smooth
+from linsep.losses.logistic import LOGISTIC, Logistic
 from linsep.numerics.conjugate import conjugate_gradients
 from linsep.rows.logistic import exponential
 from linsep.rows.loops import sample_add, sample_dot, sample_fetch, sample_locate
@@ -76,6 +81,8 @@ class LogisticCG(Penalty):
     ----------
     C, tol, threads, patient
         As for ``NewtonLogistic``.
+    loss : Loss, default=LOGISTIC
+        Without a corner.
 
     Examples
     --------
@@ -91,8 +98,12 @@ class LogisticCG(Penalty):
     tol: float = 1e-3
     threads: int | None = None
     patient: bool = False
+    loss: Loss = LOGISTIC
 
     unit: ClassVar[str] = "Newton step"
+
+    def __post_init__(self) -> None:
+        needs_smooth(self, self.loss)
 
     def init(self, problem: Problem, *, start: Any = None) -> LogisticCGState:
         """Zero weights, or (coef, intercept)."""
@@ -102,13 +113,13 @@ class LogisticCG(Penalty):
             state.scores = np.zeros(problem.n)
             if problem.fit_intercept:  # the best constant, at no cost
                 s, sign = problem.weight, problem.sign
-                a[-1] = np.log(s[sign > 0].sum() / s[sign < 0].sum())
+                a[-1] = self.loss.best_constant(s[sign > 0].sum(), s[sign < 0].sum())
         else:
             state.scores = row_scores(problem, a[:-1], self.threads)
             state.work += 0.5
         self._evaluate(problem, state)
         far = start is None and self.ridge > 0 and state.gap > _FAR
-        state.sweeps = far and worth_sweeping(problem)
+        state.sweeps = far and isinstance(self.loss, Logistic) and worth_sweeping(problem)
         return state
 
     def advance(
@@ -130,17 +141,17 @@ class LogisticCG(Penalty):
     def witness(self, problem: Problem, state: LogisticCGState) -> Witness:
         """The weights, and with a penalty the dual variables of their margins."""
         m = problem.sign * (state.scores + state.a[-1])
-        return dual_witness(problem, state.a, m, self.C)
+        return dual_witness(problem, state.a, m, self.C, self.loss)
 
     # -- inside -------------------------------------------------------------------------------
 
     def _evaluate(self, problem: Problem, state: LogisticCGState) -> None:
         cost, w = self.cost * problem.weight, state.a[:-1]
-        m = problem.sign * (state.scores + state.a[-1])
-        alpha = cost * probability(m) * problem.sign
+        u = self.loss.corner - problem.sign * (state.scores + state.a[-1])
+        alpha = cost * self.loss.slope(u) * problem.sign
         v = row_sum(problem, alpha, self.threads)
         state.work += 0.5
-        state.primal = 0.5 * self.ridge * float(w @ w) + float(cost @ loss(m))
+        state.primal = 0.5 * self.ridge * float(w @ w) + float(cost @ self.loss.value(u))
         state.gradient[:-1] = self.ridge * w - v
         state.gradient[-1] = -float(alpha.sum()) if problem.fit_intercept else 0.0
         if not (np.isfinite(state.primal) and np.isfinite(state.gradient).all()):
@@ -149,12 +160,12 @@ class LogisticCG(Penalty):
         state.status = Status.RUNNING
         if self.ridge:
             # what b is off by is made good before the gap is measured
-            g, bend = state.gradient, float(cost @ curvature(m))
+            g, bend = state.gradient, float(cost @ self.loss.curvature(u))
             wrong = 0.5 * float(g[:-1] @ g[:-1]) + (0.5 * g[-1] ** 2 / bend if bend > 0 else 0.0)
             state.gap = wrong / state.primal if state.primal > 0 else 0.0
         if state.gap <= self.tol:
             state.status = Status.CERTIFIED
-        elif not self.ridge and not self.patient and float(m.min()) > 0.0:
+        elif not self.ridge and not self.patient and float(u.max()) < 0.0:
             state.status = Status.SEPARATED
 
     def _sweep(self, problem: Problem, state: LogisticCGState) -> None:
@@ -177,7 +188,7 @@ class LogisticCG(Penalty):
             return
         cost, sign = self.cost * problem.weight, problem.sign
         m = sign * (state.scores + state.a[-1])
-        bend = cost * curvature(m)
+        bend = cost * self.loss.curvature(self.loss.corner - m)
         free = np.flatnonzero(bend > _DROP * float(bend.max()))
         system = RowSystem(problem, bend, free, self.threads, self.ridge)
         enough = 2.0 * _SPARE * self.tol * state.primal if self.ridge else 0.0
@@ -185,7 +196,7 @@ class LogisticCG(Penalty):
         state.work += work
         step = row_scores(problem, p[:-1], self.threads) + p[-1]
         state.work += 0.5
-        t = minimum_along(state.a, p, m, sign * step, cost, self.ridge)
+        t = minimum_along(state.a, p, m, sign * step, cost, self.ridge, loss=self.loss)
         old, decrement = state.primal, max(-float(state.gradient @ p), 0.0)
         keep_a, keep_scores, keep_gradient = state.a, state.scores, state.gradient.copy()
         state.a = state.a + t * p

@@ -1,4 +1,4 @@
-"""What the solvers of logistic regression share: the best point on a line, and the witness."""
+"""What the solvers of smooth losses share: the best point on a line, and the witness."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
-from linsep.losses.logistic import best_shift, curvature, probability
+from linsep.losses.base import Loss
+from linsep.losses.logistic import LOGISTIC
 from linsep.numerics.line import minimum
 
 Array = NDArray[np.float64]
@@ -22,6 +23,7 @@ def minimum_along(
     ridge: float,
     t: float = 1.0,
     tilt: float = 0.0,
+    loss: Loss = LOGISTIC,
 ) -> float:
     """Minimum over t > 0 of the objective at a + t p, whose margins are m + t dm.
 
@@ -31,25 +33,25 @@ def minimum_along(
     wp, pp = ridge * float(a[:-1] @ p[:-1]) + tilt, ridge * float(p[:-1] @ p[:-1])
 
     def slopes(t: float) -> tuple[float, float]:
-        now = m + t * dm
-        first = wp + t * pp - float((cost * probability(now)) @ dm)
-        return first, pp + float((cost * curvature(now)) @ (dm * dm))
+        u = loss.corner - (m + t * dm)
+        first = wp + t * pp - float((cost * loss.slope(u)) @ dm)
+        return first, pp + float((cost * loss.curvature(u)) @ (dm * dm))
 
     return minimum(slopes, t, cut=0.1)
 
 
-def dual_witness(problem: Problem, a: Array, m: Array, C: float) -> Witness:
+def dual_witness(problem: Problem, a: Array, m: Array, C: float, loss: Loss = LOGISTIC) -> Witness:
     """Weights, and with a penalty the dual variables of their margins at the best offset."""
     if np.isinf(C):
         return Witness(a=a.copy())
     cost = C * problem.weight
     if problem.fit_intercept:
-        m = m + problem.sign * best_shift(m, problem.sign, cost)
-    alpha = cost * probability(m)
+        m = m + problem.sign * loss.best_offset(problem.sign * m, problem.sign, cost)
+    alpha = cost * loss.slope(loss.corner - m)
     return Witness(a=a.copy(), rows=np.arange(problem.n), multipliers=alpha, claim="dual")
 
 
-# -- The two factors of a logistic objective, C finite or not -------------------------------------
+# -- The two factors of an objective, C finite or not ----------------------------------------------
 
 
 class Penalty:
