@@ -45,9 +45,6 @@ from linsep.rows.packed import fits_float32, may_round
 from linsep.rows.survey import survey
 from linsep.solvers.hinge.dual_point import dual_value
 
-# -- Single steps of the Newton method for the hinge: which rows, which width, which length -------
-
-
 Array = NDArray[np.float64]
 
 _CLOSE = 4.0  # times the gap asked for: so near, one more pass over all rows is quickest
@@ -58,15 +55,117 @@ _DAMPED = 1e-5  # least damping after a step of the near rows that was too long
 _SEPARABLE = 0.01  # share of the loss at w = 0 below which hardly any row is in the way
 
 
+@dataclass(kw_only=True)
+class NewtonState(State):
+    """An evaluated point: its violations, gradient and curvature, and the best bounds."""
+
+    a: Array
+    level: int = -1
+    """Which sample of rows; -1 before the first pass, the last level is all rows."""
+    rung: int = 0
+    """Steps taken at this width."""
+    h: float = 0.0
+    kappa: float = 1e-3
+    u: Array = field(default_factory=lambda: np.zeros(0))
+    gradient: Array
+    curvature: Array
+    rounded: float = np.inf
+    """Objective with the corner rounded off."""
+    primal: float = np.inf
+    dual: float = 0.0
+    """Values at a on all rows (at the last level)."""
+    v: Array = field(default_factory=lambda: np.zeros(0))
+    v_plus: Array = field(default_factory=lambda: np.zeros(0))
+    sums: Array = field(default_factory=lambda: np.zeros(0))
+    """Sums over the rows at a, in the order of rows/hinge.py."""
+    near: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The rows that are read, if not all; then u has one entry for each of them."""
+    far: Array = field(default_factory=lambda: np.zeros(0))
+    """Sums over the other rows, see far_sums."""
+    reach: float = 2.2
+    """How far from the corner rows are read."""
+    move: float = 0.0
+    """How far rows may move before all are read again."""
+    base: Array = field(default_factory=lambda: np.zeros(0))
+    base_rounded: float = np.inf
+    """Where the other rows were last read."""
+    leftover: float = 0.0
+    """Part of the gap at a that comes from the rounding; Newton steps remove the rest."""
+    rest: float = np.inf
+    """The other part, when it was last looked at."""
+    center: Array = field(default_factory=lambda: np.zeros(0))
+    """Slopes of the rounded loss at u = 0; empty means 1/2 for all rows."""
+    settled_gap: float = np.inf
+    """Gap when the centre was last moved."""
+    best: Array
+    best_primal: float = np.inf
+    dual_a: Array
+    dual_h: float = 0.0
+    dual_z: Array = field(default_factory=lambda: np.zeros(0))
+    """The best dual point: as weights and a width, or once there is a centre as slopes."""
+    best_dual: float = 0.0
+    target: float = 0.0
+    """Width chosen for the tolerance."""
+    idle: int = 0
+    """Steps in a row that gained nothing."""
+    wide: bool = False
+    """Whether float32 has been found too short for the rows."""
+    rows_read: float = 0.0
+    n_rows: int
+    columns: Array
+    """Squared lengths of the columns, weighted, and the sum of the weights."""
+    lengths: Array
+    """Squared lengths of the rows."""
+
+    @property
+    def passes(self) -> float:
+        """Rows read divided by the number of rows."""
+        return self.rows_read / self.n_rows
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap of the best primal and the best dual point."""
+        return relative_gap(self.best_primal, self.best_dual)
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """(P - D) / P, and 0 where both vanish."""
+    if not np.isfinite(primal):
+        return np.inf
+    return (primal - dual) / primal if primal > dual else 0.0
+
+
 @dataclass(frozen=True)
-class HingeSteps:
-    """The settings of Newton's method and its single steps."""
+class NewtonHinge:
+    """Primal Newton method for tall data, dense or nearly so.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+    loss : QuadraticLoss, default=HINGE
+    tol : float, default=1e-3
+        Relative duality gap.
+    seed : int, default=0
+        Of the samples.
+    threads : int or None, default=None
+        None means all cores. The result does not depend on it.
+
+    Examples
+    --------
+    >>> from linsep.core import Problem, drive
+    >>> from linsep.solvers.hinge.newton import NewtonHinge
+    >>> out = drive(Problem([[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]), NewtonHinge(tol=1e-6))
+    >>> out.status.name, round(float(out.witness.a[0]), 3)
+    ('CERTIFIED', 1.0)
+    """
 
     C: float = 1.0
     loss: QuadraticLoss = HINGE
     tol: float = 1e-3
     seed: int = 0
     threads: int | None = None
+
+    unit: ClassVar[str] = "Newton step"
 
     def __post_init__(self) -> None:
         needs(self, self.loss, QuadraticLoss)
@@ -76,7 +175,85 @@ class HingeSteps:
         """The choice of widths."""
         return Widths(self.C, self.loss, self.tol)
 
+    def prepare(self, problem: Problem) -> None:
+        """Make what all parts of a problem of many classes share."""
+        survey(problem, self.threads)
+        workable(problem, may_round(problem, self.C, self.tol))
+
+    def init(self, problem: Problem, *, start: Any = None) -> NewtonState:
+        """Zero weights, or (coef, intercept) to start from on all rows, with dual variables or
+        without: (coef, intercept, alpha)."""
+        found = survey(problem, self.threads)
+        lengths, columns = found.rows, _weighted_columns(problem, found.columns)
+        width = problem.d + 1
+        state = NewtonState(
+            a=np.zeros(width),
+            gradient=np.zeros(width),
+            curvature=np.zeros((width, width)),
+            best=np.zeros(width),
+            best_primal=self.C * self.loss.at_zero(problem.weight),
+            dual_a=np.zeros(width),
+            n_rows=problem.n,
+            columns=columns,
+            lengths=lengths,
+            rows_read=float(problem.n),
+        )
+        if start is not None:
+            state.a = problem.join(*start[:2])
+            state.level = len(sizes(problem)) - 1  # no samples: go to all rows at once
+            if len(start) > 2:
+                self._judge(problem, state, np.asarray(start[2], dtype=np.float64))
+        return state
+
+    def _judge(self, problem: Problem, state: NewtonState, alpha: Array) -> None:
+        """Both sides of a start: one that is the answer already takes no step."""
+        cost = self.C * problem.weight
+        alpha = np.clip(alpha, 0.0, self.loss.cap(cost))
+        u, w = 1.0 - problem.values(state.a), state.a[:-1]
+        primal = 0.5 * float(w @ w) + float(cost @ self.loss.value(u))
+        dual = dual_value(problem, self.loss, self.C, alpha, state.a, fresh=True)[1]
+        state.rows_read += 2.0 * problem.n
+        if relative_gap(primal, dual) <= self.tol and primal <= state.best_primal:
+            state.best, state.best_primal, state.best_dual = state.a.copy(), primal, dual
+            state.dual_z, state.u = alpha / cost, u
+            state.primal, state.dual, state.level = primal, dual, len(sizes(problem))
+            state.status = Status.CERTIFIED
+
+    def advance(self, problem: Problem, state: NewtonState, steps: int, log: Log = NO_LOG) -> int:
+        """Newton steps; each ends with an evaluated point."""
+        taken = 0
+        with one_blas_thread():
+            while taken < steps and not state.status.done:
+                self._step(problem, state)
+                state.steps += 1
+                taken += 1
+        return taken
+
+    def status(self, state: NewtonState) -> Status:
+        """CERTIFIED when the gap is closed; STALLED when rounding forbids it."""
+        return state.status
+
+    def witness(self, problem: Problem, state: NewtonState) -> Witness:
+        """The best weights, and the dual variables of the best dual point."""
+        full = state.level == len(sizes(problem))
+        evaluated = np.isfinite(state.best_primal) and full
+        a = state.best if evaluated or state.level < 0 else state.a
+        if state.dual_z.size:
+            z = state.dual_z
+        elif state.best_dual > 0:
+            same = np.array_equal(state.dual_a, state.a) and not state.near.size
+            u = state.u if same else 1.0 - problem.values(state.dual_a)
+            z = self.loss.rounded_slope(u, state.dual_h)
+        else:
+            z = self.loss.rounded_slope(1.0 - problem.values(a), max(state.h, 1e-3))
+        alpha = self.C * problem.weight * z
+        rows = np.flatnonzero(alpha)
+        return Witness(a=a.copy(), rows=rows, multipliers=alpha[rows], claim="dual")
+
+    # -- one step -----------------------------------------------------------------------------
+
     def _step(self, problem: Problem, state: NewtonState) -> None:
+        """Onto the next rows, or from an evaluated point to another."""
         if state.level < 0 or not state.u.size:
             self._enter(problem, state, max(state.level + 1, 0), state.a)
             return
@@ -85,35 +262,41 @@ class HingeSteps:
         full = state.level == len(sizes(problem))
         if self._nearly_separable(problem, state):
             self._start_low(problem, state)
-            return
-        if full and state.idle > IDLE and self._widen(problem, state):
-            return
-        settled = self.widths.settled(state, predicted, full)
+        elif not (full and state.idle > IDLE and self._widen(problem, state)):
+            settled = self.widths.settled(state, predicted, full)
+            if state.near.size and (settled or self._far_rows_due(state, rows, p)):
+                self._look(problem, state)
+            elif settled:
+                self._settle(problem, state, rows, p, full)
+            else:
+                if full and isinstance(rows, RowSet) and not self._closed(state, _CLOSE):
+                    rows = self._approach(problem, state, rows, p)
+                self._newton(problem, state, rows, p, predicted)
+                state.rung += 1
+
+    def _far_rows_due(self, state: NewtonState, rows: Rows, p: Array) -> bool:
+        """Whether the rows that were left out must be read again."""
         strayed = (
             isinstance(rows, NearRows)
             and rows.moved(state.a + p - state.base) > _STRAYED * state.move
         )
-        if state.near.size and (settled or strayed or state.rung >= _NEAR or self._closed(state)):
-            self._look(problem, state)
-            return
-        if settled:
-            choose = self.widths.refine if full else self.widths.next_on_sample
-            change = choose(state, rows.cost)
-            if change is None and not full:
-                self._enter(problem, state, state.level + 1, state.a + p)
-                return
-            if change is None:
-                state.status = Status.STALLED
-                return
+        return strayed or state.rung >= _NEAR or self._closed(state)
+
+    def _settle(
+        self, problem: Problem, state: NewtonState, rows: Rows, p: Array, full: bool
+    ) -> None:
+        """This width has told all it can: another one, more rows, or the end."""
+        choose = self.widths.refine if full else self.widths.next_on_sample
+        change = choose(state, rows.cost)
+        if change is not None:
             state.h, state.center = change
             state.rung = 0
             state.kappa = max(state.kappa, 1e-6 if state.h > 0 else 0.0) if full else 1e-3
             self._take(problem, state, rows, state.a + p, self._read(problem, state, rows, p))
-            return
-        if full and isinstance(rows, RowSet) and not self._closed(state, _CLOSE):
-            rows = self._approach(problem, state, rows, p)
-        self._newton(problem, state, rows, p, predicted)
-        state.rung += 1
+        elif full:
+            state.status = Status.STALLED
+        else:
+            self._enter(problem, state, state.level + 1, state.a + p)
 
     def _closed(self, state: NewtonState, times: float = 0.98) -> bool:
         """Whether the gap at the present point is as small as asked for, or nearly so."""
@@ -269,111 +452,6 @@ class HingeSteps:
         )
 
 
-# -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class NewtonHinge(HingeSteps):
-    """Primal Newton method for tall data, dense or nearly so.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-    loss : QuadraticLoss, default=HINGE
-    tol : float, default=1e-3
-        Relative duality gap.
-    seed : int, default=0
-        Of the samples.
-    threads : int or None, default=None
-        None means all cores. The result does not depend on it.
-
-    Examples
-    --------
-    >>> from linsep.core import Problem, drive
-    >>> from linsep.solvers.hinge.newton import NewtonHinge
-    >>> out = drive(Problem([[0.0], [1.0], [2.0], [3.0]], [-1, -1, 1, 1]), NewtonHinge(tol=1e-6))
-    >>> out.status.name, round(float(out.witness.a[0]), 3)
-    ('CERTIFIED', 1.0)
-    """
-
-    unit: ClassVar[str] = "Newton step"
-
-    def prepare(self, problem: Problem) -> None:
-        """Make what all parts of a problem of many classes share."""
-        survey(problem, self.threads)
-        workable(problem, may_round(problem, self.C, self.tol))
-
-    def init(self, problem: Problem, *, start: Any = None) -> NewtonState:
-        """Zero weights, or (coef, intercept) to start from on all rows, with dual variables or
-        without: (coef, intercept, alpha)."""
-        found = survey(problem, self.threads)
-        lengths, columns = found.rows, _weighted_columns(problem, found.columns)
-        width = problem.d + 1
-        state = NewtonState(
-            a=np.zeros(width),
-            gradient=np.zeros(width),
-            curvature=np.zeros((width, width)),
-            best=np.zeros(width),
-            best_primal=self.C * self.loss.at_zero(problem.weight),
-            dual_a=np.zeros(width),
-            n_rows=problem.n,
-            columns=columns,
-            lengths=lengths,
-            rows_read=float(problem.n),
-        )
-        if start is not None:
-            state.a = problem.join(*start[:2])
-            state.level = len(sizes(problem)) - 1  # no samples: go to all rows at once
-            if len(start) > 2:
-                self._judge(problem, state, np.asarray(start[2], dtype=np.float64))
-        return state
-
-    def _judge(self, problem: Problem, state: NewtonState, alpha: Array) -> None:
-        """Both sides of a start: one that is the answer already takes no step."""
-        cost = self.C * problem.weight
-        alpha = np.clip(alpha, 0.0, self.loss.cap(cost))
-        u, w = 1.0 - problem.values(state.a), state.a[:-1]
-        primal = 0.5 * float(w @ w) + float(cost @ self.loss.value(u))
-        dual = dual_value(problem, self.loss, self.C, alpha, state.a, fresh=True)[1]
-        state.rows_read += 2.0 * problem.n
-        if relative_gap(primal, dual) <= self.tol and primal <= state.best_primal:
-            state.best, state.best_primal, state.best_dual = state.a.copy(), primal, dual
-            state.dual_z, state.u = alpha / cost, u
-            state.primal, state.dual, state.level = primal, dual, len(sizes(problem))
-            state.status = Status.CERTIFIED
-
-    def advance(self, problem: Problem, state: NewtonState, steps: int, log: Log = NO_LOG) -> int:
-        """Newton steps; each ends with an evaluated point."""
-        taken = 0
-        with one_blas_thread():
-            while taken < steps and not state.status.done:
-                self._step(problem, state)
-                state.steps += 1
-                taken += 1
-        return taken
-
-    def status(self, state: NewtonState) -> Status:
-        """CERTIFIED when the gap is closed; STALLED when rounding forbids it."""
-        return state.status
-
-    def witness(self, problem: Problem, state: NewtonState) -> Witness:
-        """The best weights, and the dual variables of the best dual point."""
-        full = state.level == len(sizes(problem))
-        evaluated = np.isfinite(state.best_primal) and full
-        a = state.best if evaluated or state.level < 0 else state.a
-        if state.dual_z.size:
-            z = state.dual_z
-        elif state.best_dual > 0:
-            same = np.array_equal(state.dual_a, state.a) and not state.near.size
-            u = state.u if same else 1.0 - problem.values(state.dual_a)
-            z = self.loss.rounded_slope(u, state.dual_h)
-        else:
-            z = self.loss.rounded_slope(1.0 - problem.values(a), max(state.h, 1e-3))
-        alpha = self.C * problem.weight * z
-        rows = np.flatnonzero(alpha)
-        return Witness(a=a.copy(), rows=rows, multipliers=alpha[rows], claim="dual")
-
-
 def _weighted_columns(problem: Problem, columns: Array) -> Array:
     """Squared lengths of the columns with every row weighted, and the sum of the weights."""
     s = problem.weight
@@ -383,89 +461,6 @@ def _weighted_columns(problem: Problem, columns: Array) -> Array:
     size = problem.n * problem.d
     row_loops.weighted_squares(matrix_of(problem), s, out, size=size, work=size)
     return np.append(out, s.sum())
-
-
-# -- The state of the Newton method for the hinge: numbers only -----------------------------------
-
-
-@dataclass(kw_only=True)
-class NewtonState(State):
-    """An evaluated point: its violations, gradient and curvature, and the best bounds."""
-
-    a: Array
-    level: int = -1
-    """Which sample of rows; -1 before the first pass, the last level is all rows."""
-    rung: int = 0
-    """Steps taken at this width."""
-    h: float = 0.0
-    kappa: float = 1e-3
-    u: Array = field(default_factory=lambda: np.zeros(0))
-    gradient: Array
-    curvature: Array
-    rounded: float = np.inf
-    """Objective with the corner rounded off."""
-    primal: float = np.inf
-    dual: float = 0.0
-    """Values at a on all rows (at the last level)."""
-    v: Array = field(default_factory=lambda: np.zeros(0))
-    v_plus: Array = field(default_factory=lambda: np.zeros(0))
-    sums: Array = field(default_factory=lambda: np.zeros(0))
-    """Sums over the rows at a, in the order of rows/hinge.py."""
-    near: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    """The rows that are read, if not all; then u has one entry for each of them."""
-    far: Array = field(default_factory=lambda: np.zeros(0))
-    """Sums over the other rows, see far_sums."""
-    reach: float = 2.2
-    """How far from the corner rows are read."""
-    move: float = 0.0
-    """How far rows may move before all are read again."""
-    base: Array = field(default_factory=lambda: np.zeros(0))
-    base_rounded: float = np.inf
-    """Where the other rows were last read."""
-    leftover: float = 0.0
-    """Part of the gap at a that comes from the rounding; Newton steps remove the rest."""
-    rest: float = np.inf
-    """The other part, when it was last looked at."""
-    center: Array = field(default_factory=lambda: np.zeros(0))
-    """Slopes of the rounded loss at u = 0; empty means 1/2 for all rows."""
-    settled_gap: float = np.inf
-    """Gap when the centre was last moved."""
-    best: Array
-    best_primal: float = np.inf
-    dual_a: Array
-    dual_h: float = 0.0
-    dual_z: Array = field(default_factory=lambda: np.zeros(0))
-    """The best dual point: as weights and a width, or once there is a centre as slopes."""
-    best_dual: float = 0.0
-    target: float = 0.0
-    """Width chosen for the tolerance."""
-    idle: int = 0
-    """Steps in a row that gained nothing."""
-    wide: bool = False
-    """Whether float32 has been found too short for the rows."""
-    rows_read: float = 0.0
-    n_rows: int
-    columns: Array
-    """Squared lengths of the columns, weighted, and the sum of the weights."""
-    lengths: Array
-    """Squared lengths of the rows."""
-
-    @property
-    def passes(self) -> float:
-        """Rows read divided by the number of rows."""
-        return self.rows_read / self.n_rows
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap of the best primal and the best dual point."""
-        return relative_gap(self.best_primal, self.best_dual)
-
-
-def relative_gap(primal: float, dual: float) -> float:
-    """(P - D) / P, and 0 where both vanish."""
-    if not np.isfinite(primal):
-        return np.inf
-    return (primal - dual) / primal if primal > dual else 0.0
 
 
 # -- Directions, lengths of steps and dual values of the Newton method for the hinge --------------
