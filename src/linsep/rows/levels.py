@@ -7,9 +7,11 @@ always in, and a row of weight s counts as s rows. Costs s_i / chance make sums 
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ from linsep.rows.packed import NARROW
 from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 _PIECE = 20_000  # rows that one job draws from, at least
 _ROW = 8  # entries that the work for a row counts as
@@ -56,6 +59,48 @@ def _samples(problem: Problem, seed: int) -> dict[int, tuple[NDArray[np.int64], 
 def forget_samples(problem: Problem) -> None:
     """Give the memory of the draws back: no more samples are needed."""
     problem.forget(_draws)
+
+
+class Latest(threading.local):
+    """What was made last for a key, in each thread: sets of rows are kept while they are in use.
+
+    They are functions of their keys alone, so nothing but time depends on what is kept. Numbers
+    of a key are compared by value, all else by identity.
+
+    >>> latest = Latest()
+    >>> latest.made((1, 2.0), list) is latest.made((1, 2.0), list)
+    True
+    >>> latest.made((1, 2.5), list) is latest.made((1, 2.0), list)
+    False
+    """
+
+    def __init__(self) -> None:
+        self.held: tuple[tuple[object, ...], Any] | None = None
+
+    def made(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        """The thing of this key, made if it is not the last one."""
+        if self.held is None or not all(map(_same, self.held[0], key)):
+            self.held = None  # its memory, before more is asked for
+            self.held = key, make()
+        found: T = self.held[1]
+        return found
+
+    def forget(self) -> None:
+        """Free its memory."""
+        self.held = None
+
+
+def _same(a: object, b: object) -> bool:
+    return a is b or (isinstance(a, int | float) and a == b)
+
+
+def ladder(n: int, sizes: Iterable[int], share: int) -> list[int]:
+    """Those of the sizes, rising, that n rows have at least ``share`` times.
+
+    >>> ladder(100_000, (6_000, 48_000), 4)
+    [6000]
+    """
+    return [size for size in sizes if share * size <= n]
 
 
 class _Drawn(NamedTuple):
@@ -175,7 +220,7 @@ def sample_sizes(problem: Problem) -> list[int]:
     if not read_densely(problem):
         return []
     first = max(6144, 24 * problem.d)
-    return [size for size in (first, 16 * first // 3) if 3 * size <= problem.n]
+    return ladder(problem.n, (first, 16 * first // 3), 3)
 
 
 def read_densely(problem: Problem) -> bool:

@@ -283,7 +283,7 @@ def _marks_fetch(X, i):
 
 
 def sample_fetch(X, i):
-    """Ask for row i, which will be read soon; see rows/loops.py."""
+    """Ask for row i, which will be read soon."""
 
 
 def _dense_locate(X, i):

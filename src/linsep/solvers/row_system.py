@@ -1,7 +1,7 @@
 """Newton systems ridge I + sum_F sigma_i [x_i, 1] [x_i, 1]' over some rows F.
 
 Few columns: the matrix is written down and factored. Many: conjugate gradients, scaled by the
-diagonal, and by some rows kept whole where few rows carry much (``long_rows.py``). Two halves of
+diagonal, and by some rows kept whole where few rows carry much. Two halves of
 the rows in two threads, with the same bits for any number of them.
 """
 

@@ -16,12 +16,10 @@ Paper     Chapelle 2007, Training a support vector machine in the primal; Keerth
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +37,7 @@ from linsep.numerics.line import minimum
 from linsep.rows import hinge as loops
 from linsep.rows import loops as row_loops
 from linsep.rows.hinge import Reading, RowSet
-from linsep.rows.levels import forget_samples, gather, sample, want_double
+from linsep.rows.levels import Latest, forget_samples, gather, ladder, sample, want_double
 from linsep.rows.loops import matrix_of, scatter
 from linsep.rows.packed import fits_float32, may_round
 from linsep.rows.survey import survey
@@ -756,16 +754,15 @@ class Widths:
 UNPACKED = 8_000_000  # entries up to which sparse rows are written out
 _PIECES = 8  # of a matrix that is written out
 
-_kept = threading.local()
+_whole, _near = Latest(), Latest()
 
 Rows = RowSet | NearRows
-T = TypeVar("T", RowSet, NearRows)
 
 
 def sizes(problem: Problem) -> list[int]:
     """Sizes of the samples that come before all rows."""
     first = max(6144, 24 * problem.d)
-    return [size for size in (first, 8 * first) if 4 * size <= problem.n]
+    return ladder(problem.n, (first, 8 * first), 4)
 
 
 def rows_of_level(
@@ -793,28 +790,11 @@ def rows_of_level(
         part = gather(matrix, index, threads)
         return RowSet(part, problem.sign[index], cost, loss, wide=wide)
 
-    rows = _held("rows", (problem, loss, seed, wide, narrow, level), make)
+    rows = _whole.made((problem, loss, seed, wide, narrow, level), make)
     if state.near.size:
-        key = (rows, state.near)
-        return _held("near", key, lambda: NearRows(rows, state, threads, wide=wide))
-    _kept.near = None
+        return _near.made((rows, state.near), lambda: NearRows(rows, state, threads, wide=wide))
+    _near.forget()
     return rows
-
-
-def _held(name: str, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-    """The set made last, if it was made for the same."""
-    held = getattr(_kept, name, None)
-    if held is not None and all(a is b or _equal(a, b) for a, b in zip(held[0], key)):
-        found: T = held[1]
-        return found
-    setattr(_kept, name, None)  # its memory, before more is asked for
-    made = make()
-    setattr(_kept, name, (key, made))
-    return made
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return isinstance(a, int) and a == b
 
 
 def workable(problem: Problem, narrow: bool) -> Any:

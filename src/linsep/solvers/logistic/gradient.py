@@ -1,6 +1,6 @@
 """Gradient ascent on the conditional likelihood, one pass a step.
 
-Problem   as for newton_logistic.py, two classes or K by softmax
+Problem   as for solvers/logistic/newton.py, two classes or K by softmax
 Update    a <- a + eta(k) (C sum_l s_l [x_l, 1] (Y_l - P(Y | x_l)) - [w, 0]), which with C = inf is
           w_i <- w_i + eta sum_l X_i^l (Y^l - P(Y = 1 | X^l, W))
 Stop      the duality gap P - D <= |gradient|^2 / 2 is at most tol P (with a penalty), or

@@ -21,7 +21,6 @@ Paper     Minka 2003, A comparison of numerical optimizers for logistic regressi
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -36,7 +35,7 @@ from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.numerics.cholesky import solved
 from linsep.numerics.lbfgs import solved_with_pairs
-from linsep.rows.levels import sample_matrix, sample_sizes, want_double
+from linsep.rows.levels import Latest, sample_matrix, sample_sizes, want_double
 from linsep.rows.logistic import LogisticReading, LogisticRows, all_rows, read_all
 from linsep.solvers.logistic.line import Penalty, dual_witness, minimum_along
 
@@ -424,17 +423,14 @@ def pairs_solved(problem: Problem, state: LogisticState, cost: float, ridge: flo
 # -- Rows that Newton's method for logistic regression works on: samples, then all of them --------
 
 
-_kept = threading.local()
+_levels = Latest()
 
 
 def level_rows(
     problem: Problem, level: int, *, seed: int, threads: int | None, wide: bool
 ) -> LogisticRows:
     """The rows of a level, a function of the arguments alone; kept while they are in use."""
-    held = getattr(_kept, "value", None)
-    if held is None or held[0] is not problem or held[1:3] != (seed, wide):
-        held = _kept.value = (problem, seed, wide, {})
-    known: dict[int, LogisticRows] = held[3]
+    known: dict[int, LogisticRows] = _levels.made((problem, seed, wide), dict)
     if level not in known:
         sizes = sample_sizes(problem)
         if level == len(sizes):

@@ -6,7 +6,7 @@ Given     rows x_i of class y_i, weights s_i
 Update    intercepts are always best for the weights: K numbers, Newton's method on stored
           scores. W moves along -H^-1 gradient to the minimum along that line, which needs the
           scores of the direction only. H is the matrix of second derivatives where it is small;
-          else an approximation from some rows (see softmax_system.py) that L-BFGS corrects
+          else an approximation from some rows (see below) that L-BFGS corrects
 Stop      (P - D) / P <= tol. With the best intercepts the probabilities are dual feasible and
           P - D = |gradient|^2 / 2. Small problems go on to 1e-10
 Paper     Boehning 1992, Multinomial logistic regression algorithm; Liu and Nocedal 1989 for
@@ -16,7 +16,6 @@ Paper     Boehning 1992, Multinomial logistic regression algorithm; Liu and Noce
 from __future__ import annotations
 
 import copy
-import threading
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -36,7 +35,7 @@ from linsep.losses.softmax import Shares
 from linsep.numerics.cholesky import Factor, growing, triangle
 from linsep.numerics.lbfgs import solved_with_pairs
 from linsep.numerics.line import Bracket
-from linsep.rows.levels import want_double
+from linsep.rows.levels import Latest, ladder, want_double
 from linsep.rows.softmax import SoftmaxRows
 from linsep.rows.survey import survey
 from linsep.solvers.logistic.line import Penalty
@@ -286,7 +285,7 @@ class SoftmaxState(State):
 
     W: Array
     """Weights, one row a class: d of them and the intercept (n of them where the rows are few
-    and the columns many, see ``softmax_pass.fold``)."""
+    and the columns many, see fold)."""
     level: int = -1
     """-1 before the first evaluation, 0 on a sample, 1 on all rows."""
     rung: int = 0
@@ -303,7 +302,7 @@ class SoftmaxState(State):
     scales: Array = field(default_factory=lambda: np.zeros(0))
     class_factors: Array = field(default_factory=lambda: np.zeros((0, 0)))
     class_scales: Array = field(default_factory=lambda: np.zeros(0))
-    """The matrix that directions are taken from and its kind; see softmax_system.py."""
+    """The matrix that directions are taken from and its kind."""
     steps_s: Array
     """Changes of the weights since; pair number i is in row i modulo the number of rows."""
     steps_y: Array
@@ -742,7 +741,7 @@ def _separated(state: SoftmaxState, problem: Problem) -> bool:
 # -- Rows that Newton's method for softmax regression works on: a sample, then all of them --------
 
 
-_kept = threading.local()
+_rows = Latest()
 
 
 def is_small(problem: Problem) -> bool:
@@ -761,8 +760,7 @@ def in_double(problem: Problem, C: float, tol: float, threads: int | None) -> bo
 
 def sample_size(problem: Problem) -> int:
     """Rows of the sample that comes before all rows; 0 for none."""
-    size = max(6144, 8 * problem.d)
-    return size if 4 * size <= problem.n else 0
+    return sum(ladder(problem.n, (max(6144, 8 * problem.d),), 4))
 
 
 def level_rows(
@@ -773,16 +771,14 @@ def level_rows(
 
     A function of the arguments alone; the last ones are kept.
     """
-    held, key = getattr(_kept, "value", None), (level, C, tol, seed, threads)
-    if held is None or held[0] is not problem or held[1] != key:
+
+    def make() -> SoftmaxRows:
         wide = in_double(problem, C, tol, threads)
         if level == 1:
-            made = all_rows(problem, C, wide=wide, threads=threads)
-        else:
-            size = sample_size(problem)
-            made = some_rows(problem, C, size, seed, wide=wide, threads=threads)
-        held = _kept.value = (problem, key, made)
-    rows: SoftmaxRows = held[2]
+            return all_rows(problem, C, wide=wide, threads=threads)
+        return some_rows(problem, C, sample_size(problem), seed, wide=wide, threads=threads)
+
+    rows = _rows.made((problem, level, C, tol, seed, threads), make)
     if share < 1.0:
         rows = copy.copy(rows)
         rows.cost = share * rows.cost

@@ -9,7 +9,7 @@ From A = 0 all iterates are combinations of rows, so the limit is the solution o
 Every so often the gradient is computed afresh, since updating it lets rounding add up.
 
 Where that is slow and rows are fewer than columns, A = A_0 + W'U, and conjugate gradients go on
-for W W'U = S^(1/2) (T - X~ A_0), preconditioned by a rough inverse of W W' (``row_factor.py``). If
+for W W'U = S^(1/2) (T - X~ A_0), preconditioned by a rough inverse of W W'. If
 some A fits all targets a few steps do; else they lead nowhere, and the first way is gone on.
 """
 
