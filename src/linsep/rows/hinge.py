@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
-from linsep.core.lanes import Lanes
-from linsep.core.layouts import CSR
 from linsep.losses.hinge import HINGE, QuadraticLoss
-from linsep.rows.loops import sample_block, scatter
+from linsep.rows.loops import sample_block
+from linsep.rows.reader import Reader, added
 
 Array = NDArray[np.float64]
 
-_COMPILED = 100_000  # entries from which a lane is one compiled call
 _SERIAL = 250_000  # entries from which a pass, with its curvature, is worth a second thread
 
 
@@ -39,8 +37,8 @@ class Reading:
     """sum of cost [x, 1] [x, 1]' over the curved part, shape (d + 1, d + 1)."""
 
 
-class RowSet:
-    """Rows with their costs: all rows of a problem, or a sample of them."""
+class RowSet(Reader):
+    """Rows with their costs, for losses whose conjugate is quadratic."""
 
     def __init__(
         self,
@@ -51,25 +49,11 @@ class RowSet:
         *,
         wide: bool = False,
     ) -> None:
-        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3, serial=_SERIAL)
-        self.sign, self.cost, self.loss = sign, cost, loss
-        self.n, self.d = matrix.shape
+        super().__init__(matrix, sign, cost, wide=wide, widens=False, serial=_SERIAL)
+        self.loss = loss
         self.even = bool((cost == cost[0]).all())
-        self.size = self.n * self.d
         self._scratch: dict[int, tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]] = {}
         self._memory: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
-        self.X = self._for_machine_code(matrix)
-
-    def _for_machine_code(self, matrix: Any) -> Any:
-        """The rows for the compiled lane, or None if they go block by block through Python.
-
-        A function of shape and layout alone, since the two differ in their last bits.
-        """
-        if self.size < _COMPILED or self.lanes.dtype != matrix.dtype:
-            return None
-        if self.lanes.sparse:
-            return CSR(matrix.data, matrix.indices, matrix.indptr)
-        return matrix if matrix.flags.c_contiguous else None
 
     def read(
         self,
@@ -90,11 +74,7 @@ class RowSet:
         w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
         work = self._lane if self.X is None else self._compiled_lane
         parts = self.lanes.each(lambda k: work(k, w, b, h, center, u, offset, curve), threads)
-        v, sums, curvature = parts[0]
-        for other in parts[1:]:
-            v += other[0]
-            sums += other[1]
-            curvature += other[2]
+        v, sums, curvature = added(parts)
         return Reading(u, v[0], v[1], sums, curvature)
 
     def _lane(

@@ -13,15 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
-from linsep.core.lanes import Lanes
-from linsep.core.layouts import CSR
 from linsep.core.problem import Problem
 from linsep.losses.logistic import loss
-from linsep.rows.loops import sample_block, scatter
+from linsep.rows.loops import sample_block
+from linsep.rows.reader import Reader, added
 
 Array = NDArray[np.float64]
 
-_COMPILED = 100_000  # entries from which a lane is one compiled call
 _MANY = 8_000_000  # entries from which many lanes are worth their calls
 _SERIAL = 150_000  # entries below which threads cost more than they bring
 
@@ -56,7 +54,7 @@ class _Workspace(NamedTuple):
     narrow: NDArray[Any]
 
 
-class LogisticRows:
+class LogisticRows(Reader):
     """Rows with their costs: all rows of a problem, or a sample of them."""
 
     def __init__(
@@ -68,22 +66,13 @@ class LogisticRows:
         wide: bool = False,
         index: NDArray[np.int64] | None = None,
     ) -> None:
+        size = matrix.shape[0] * matrix.shape[1]
+        lanes = 32 if size >= _MANY else 4
+        super().__init__(matrix, sign, cost, wide=wide, widens=True, most=lanes, serial=_SERIAL)
+        self.lanes.serial = size < _SERIAL  # sparse rows are written out, so zeros count
         self.index = index  # which rows of the problem, None for all
-        lanes = 32 if matrix.shape[0] * matrix.shape[1] >= _MANY else 4
-        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3, most=lanes)
-        self.lanes.serial = matrix.shape[0] * matrix.shape[1] < _SERIAL
-        self.sign, self.cost = sign, cost
-        self.n, self.d = matrix.shape
-        self.size = self.n * self.d
         self._memory: dict[int, _Workspace] = {}
         self.step = max(64, self.lanes.rows // 4)  # rows that are worked on while they are near
-        self.X: Any = None
-        self.widened = self.lanes.dtype != matrix.dtype
-        if self.size >= _COMPILED:
-            if self.lanes.sparse:
-                self.X = CSR(matrix.data, matrix.indices, matrix.indptr)
-            elif matrix.flags.c_contiguous:
-                self.X = matrix
 
     def read(self, a: Array, *, offset: bool, bent: bool, threads: int | None) -> LogisticReading:
         """Pass over the rows at a = [w, b]; bent asks for the curvature."""
@@ -99,11 +88,7 @@ class LogisticRows:
             return v, sums, curvature
 
         parts = self.lanes.each(lane_sums, threads)
-        v, sums, curvature = parts[0]
-        for other in parts[1:]:
-            v += other[0]
-            sums += other[1]
-            curvature += other[2]
+        v, sums, curvature = added(parts)
         balance = float(sums[BALANCE]) if offset else 0.0
         return LogisticReading(
             m,
