@@ -1,0 +1,222 @@
+"""Bugs on the solver's side can make a fit stall, never lie.
+
+Each bug is put into something that a solver reads from or keeps its numbers in. The certificate of
+the fit must then be the one that a judge without the bug gives for the same weights.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import linsep
+from linsep.core.problem import Problem
+
+Bug = Callable[[pytest.MonkeyPatch], None]
+
+
+def replaced(patch: pytest.MonkeyPatch, module: str, name: str, wrong: Any) -> None:
+    """Every solver module that knows a function by its name now calls the wrong one."""
+    right = getattr(importlib.import_module(module), name)
+    assert callable(right)
+    changed = 0
+    for other, home in list(sys.modules.items()):
+        if other.startswith("linsep.solvers") and vars(home).get(name) is right:
+            patch.setattr(home, name, wrong(right))
+            changed += 1
+    assert changed, f"no solver uses {name}"
+
+
+def scaled(by: float) -> Any:
+    """A function whose arrays are all too large."""
+
+    def spoil(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return value * value.dtype.type(by)
+        if isinstance(value, tuple):
+            parts = [spoil(part) if k == 0 else part for k, part in enumerate(value)]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return value
+
+    return lambda right: lambda *args, **options: spoil(right(*args, **options))
+
+
+def wrong_kernel_rows(patch: pytest.MonkeyPatch) -> None:
+    from linsep.solvers.kernel.gram import LazyRows, StoredRows
+
+    make, square, whole = LazyRows.make, StoredRows.square, StoredRows.whole
+
+    def made(self: Any, at: Any, blocks: Any) -> None:
+        make(self, at, blocks)
+        self.G[self.slot[at[::7]]] *= 0.5
+
+    def all_of_it(self: Any, out: Any) -> None:
+        whole(self, out)
+        out *= 1.2
+
+    patch.setattr(LazyRows, "make", made)
+    patch.setattr(StoredRows, "square", lambda self, *args: 1.2 * square(self, *args))
+    patch.setattr(StoredRows, "whole", all_of_it)
+
+
+def wrong_compressed_copy(patch: pytest.MonkeyPatch) -> None:
+    lend = Problem.lend
+
+    def lent(self: Problem, matrix: Any = None) -> Problem:
+        if matrix is not None:
+            matrix = matrix.copy()
+            matrix.data[::3] *= 1.5
+        return lend(self, matrix)
+
+    patch.setattr(Problem, "lend", lent)
+
+
+def wrong_lengths(patch: pytest.MonkeyPatch) -> None:
+    replaced(patch, "linsep.solvers.hinge.dual_point", "row_lengths", scaled(3.0))
+
+
+def wrong_pass(patch: pytest.MonkeyPatch) -> None:
+    from linsep.rows.hinge import RowSet
+
+    read = RowSet.read
+
+    def wrong(self: Any, *args: Any, **options: Any) -> Any:
+        found = copy.copy(read(self, *args, **options))
+        for name, value in vars(found).items():
+            if isinstance(value, np.ndarray) and value.dtype == float and value.ndim == 1:
+                object.__setattr__(found, name, 0.9 * value)
+        return found
+
+    patch.setattr(RowSet, "read", wrong)
+
+
+def wrong_normal_equations(patch: pytest.MonkeyPatch) -> None:
+    def wrong(right: Any) -> Any:
+        def gram(problem: Problem) -> Any:
+            found = copy.copy(right(problem))
+            object.__setattr__(
+                found, "matrix", found.matrix + 0.3 * np.diag(found.matrix.diagonal())
+            )
+            return found
+
+        return gram
+
+    replaced(patch, "linsep.rows.normal", "gram", wrong)
+
+
+def wrong_additive_blocks(patch: pytest.MonkeyPatch) -> None:
+    replaced(patch, "linsep.solvers.kernel.additive_rows", "kernel_block", scaled(1.3))
+
+
+def wrong_levels(patch: pytest.MonkeyPatch) -> None:
+    def wrong(right: Any) -> Any:
+        def levels_of(problem: Problem, power: float) -> Any:
+            found = copy.copy(right(problem, power))
+            found.values = found.values[::-1].copy()
+            return found
+
+        return levels_of
+
+    replaced(patch, "linsep.kernels.additive", "levels_of", wrong)
+
+
+def wrong_survey(patch: pytest.MonkeyPatch) -> None:
+    def wrong(right: Any) -> Any:
+        def survey(problem: Problem, *args: Any) -> Any:
+            found = copy.copy(right(problem, *args))
+            object.__setattr__(found, "rows", 0.2 * found.rows)
+            object.__setattr__(found, "columns", 0.2 * found.columns)
+            return found
+
+        return survey
+
+    replaced(patch, "linsep.rows.survey", "survey", wrong)
+
+
+def wrong_labels(patch: pytest.MonkeyPatch) -> None:
+    """The labels of every ninth row, as the solver sees them."""
+    lent = Problem.lent.fget
+    assert lent is not None
+
+    def seen(self: Problem) -> Problem:
+        found: Problem = lent(self)
+        if found is not self and not found.__dict__.get("spoiled"):
+            found.sign[::9] *= -1.0
+            found.__dict__["spoiled"] = True
+        return found
+
+    patch.setattr(Problem, "lent", property(seen))
+
+
+def overlapping(n: int, d: int, K: int = 2, *, counts: bool = False) -> tuple[Any, Any]:
+    rng = np.random.default_rng(n + d)
+    X = rng.normal(size=(n, d))
+    y = (X @ rng.normal(size=(d, K)) + 0.7 * rng.normal(size=(n, K))).argmax(axis=1)
+    return (np.floor(4 * np.abs(X)) if counts else X), y
+
+
+def zeros() -> tuple[Any, Any]:
+    rng = np.random.default_rng(3)
+    X = np.where(rng.random((5000, 250)) < 0.03, rng.normal(size=(5000, 250)), 0.0)
+    return X, (X @ rng.normal(size=250) + 0.1 * rng.normal(size=5000) > 0).astype(int)
+
+
+def text() -> tuple[Any, Any]:
+    rng = np.random.default_rng(4)
+    X = scipy.sparse.random_array((800, 2000), density=0.01, format="csr", rng=rng)
+    return X, (X @ rng.normal(size=2000) + 0.05 * rng.normal(size=800) > 0).astype(int)
+
+
+CASES: dict[str, tuple[Any, Callable[[], Any], Bug]] = {
+    "kernel rows": (linsep.KernelSVM(), lambda: overlapping(300, 4), wrong_kernel_rows),
+    "kernel rows, many": (linsep.KernelSVM(), lambda: overlapping(2600, 5), wrong_kernel_rows),
+    "kernel rows, classes": (linsep.KernelSVM(), lambda: overlapping(300, 4, 3), wrong_kernel_rows),
+    "compressed copy": (linsep.LinearSVM(), zeros, wrong_compressed_copy),
+    "lengths": (linsep.LinearSVM(solver="dual-cd"), text, wrong_lengths),
+    "pass": (linsep.LinearSVM(solver="newton"), lambda: overlapping(3000, 6), wrong_pass),
+    "survey, svm": (linsep.LinearSVM(), lambda: overlapping(3000, 6), wrong_survey),
+    "normal equations": (
+        linsep.LeastSquares(),
+        lambda: overlapping(3000, 6),
+        wrong_normal_equations,
+    ),
+    "additive blocks": (
+        linsep.AdditiveSVM(),
+        lambda: overlapping(300, 5, counts=True),
+        wrong_additive_blocks,
+    ),
+    "levels": (linsep.AdditiveSVM(), lambda: overlapping(300, 5, counts=True), wrong_levels),
+    "labels, svm": (linsep.LinearSVM(), lambda: overlapping(400, 5), wrong_labels),
+    "labels, logistic": (linsep.LogisticRegression(), lambda: overlapping(400, 5), wrong_labels),
+    "labels, large": (linsep.LogisticRegression(), lambda: overlapping(30000, 6), wrong_labels),
+}
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_a_bug_of_a_solver_is_no_lie_of_the_judge(name):
+    model, data, bug = CASES[name]
+    model = copy.deepcopy(model).set_params(time_limit=3.0)
+    X, y = data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.MonkeyPatch.context() as patch:
+            bug(patch)
+            model.fit(X, y)
+        true = linsep.certify(model, X, y)
+        clean = copy.deepcopy(model).fit(X, y)
+    claimed, best = model.certificate_, clean.certificate_
+    assert claimed.objective != best.objective, "the bug has made no difference"
+    assert claimed.objective == pytest.approx(true.objective, rel=1e-6)
+    assert claimed.lower_bound <= best.objective * (1 + 1e-9)
+    assert claimed.lower_bound <= true.objective * (1 + 1e-9)
+    if model.status_.ok:
+        assert claimed.objective <= best.objective * (1 + 2e-3)
+    assert claimed.errors == true.errors
