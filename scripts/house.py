@@ -226,7 +226,9 @@ class House:
     def _imports(self, module: Module) -> set[str]:
         """Modules of linsep that a module imports, anywhere in it, or names in a text."""
         found = set()
-        for node in ast.walk(module.tree):
+        stub = module.path.with_suffix(".pyi")  # the public names, which a front door reads
+        more = ast.parse(stub.read_text(encoding="utf-8")).body if stub.exists() else []
+        for node in [*ast.walk(module.tree), *more]:
             if isinstance(node, ast.ImportFrom) and node.module and self._ours(node.module):
                 found |= {self.home(node.module, alias.name)[0] for alias in node.names}
             elif isinstance(node, ast.Import):
