@@ -46,6 +46,16 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_paths_of_the_source_are_there(page):
+    """A path such as models/base.py, of the repository, the source or the tests."""
+    for path in re.findall(r"`((?:\w+/)+\w+\.pyi?)\b", page.read_text(encoding="utf-8")):
+        if path.endswith("/name.py"):  # to be written
+            continue
+        homes = (ROOT, ROOT / "src", ROOT / "src" / "linsep")
+        assert any((home / path).exists() for home in homes), path
+
+
 def test_readme_names_the_two_commands():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "make demo" in text

@@ -235,8 +235,7 @@ _MAKERS = {
     "QuadraticDiscriminantAnalysis": _gaussian,
     "GaussianNB": _gaussian,
     "Perceptron": _perceptron,
-    "Kozinec": _perceptron,
-    "HoKashyap": _perceptron,
+    "LinearClassifier": _perceptron,  # ours, of a plane that separates
 }
 
 
