@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,12 +235,18 @@ class LinearSVM(LinearClassifier):
     # -- fit --------------------------------------------------------------------------------
 
     def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
-        problem = super()._problem(X, y, sample_weight)
-        if np.isinf(self.C):  # rows that must be right are right at any weight
-            problem = problem.changed(weight=np.ones(problem.n))
+        problem = self._weighed(super()._problem(X, y, sample_weight))
         if self.solver != "newton":
             lend_without_zeros(problem)
         return problem
+
+    def _fit_given(self, problem: Problem, X: Any, y: Any, sample_weight: Any) -> Self:
+        self._check_settings()  # C is looked at before the fit
+        return super()._fit_given(self._weighed(problem), X, y, sample_weight)
+
+    def _weighed(self, problem: Problem) -> Problem:
+        """A hard margin knows no weights: rows that must be right are right at any weight."""
+        return problem.changed(weight=np.ones(problem.n)) if np.isinf(self.C) else problem
 
     def _guard(self, problem: Problem) -> None:
         refuse_unusable(problem)
