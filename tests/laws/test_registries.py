@@ -187,6 +187,26 @@ def test_a_kernel_has_its_name(name):
     assert f'"{name}"' in TEXT, "the documentation names it"
 
 
+# -- losses: src/linsep/losses/__init__.py ---------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(linsep.losses.LOSSES))
+def test_a_loss_is_complete(name):
+    loss = linsep.losses.LOSSES[name]
+    assert loss.name == name and f'"{name}"' in TEXT, "the documentation names it"
+    u = np.linspace(-3.0, 3.0, 25) + 0.01
+    slope = loss.slope(u)
+    numbers = (loss.value(u + 1e-6) - loss.value(u - 1e-6)) / 2e-6
+    np.testing.assert_allclose(slope, numbers, atol=1e-6)
+    # Fenchel and Young: equality at the slope, and the conjugate is nowhere too small
+    np.testing.assert_allclose(loss.value(u) + loss.conjugate(slope), slope * u, atol=1e-12)
+    other = np.clip(slope[::-1], 0.0, loss.top)
+    assert (loss.value(u) + loss.conjugate(other) >= other * u - 1e-12).all()
+    X, y = rows()
+    found = linsep.certify(linsep.Linear([1.0, 1.0, 1.0], -4.0, loss=name), X, y)
+    assert 0 < found.lower_bound <= found.objective
+
+
 # -- displays: src/linsep/__init__.pyi -------------------------------------------------------
 
 
