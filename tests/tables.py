@@ -47,14 +47,9 @@ from linsep.solvers.squares.widrow_hoff import WidrowHoff
 INF = float("inf")
 
 
-class Bowl:
-    """A function to descend; its name holds no address."""
-
-    def __call__(self, x: Any) -> float:
-        return float((x - 3.0) ** 2 + 0.1 * x**4)
-
-    def __repr__(self) -> str:
-        return "bowl"
+def bowl(x: Any) -> float:
+    """A function to descend."""
+    return float((x - 3.0) ** 2 + 0.1 * x**4)
 
 
 # -- solvers --------------------------------------------------------------------------------
@@ -153,8 +148,8 @@ ADDITIVE: dict[str, Any] = {
     "additive smo, chi2": AdditiveSMO(-1.0, C=10.0, size=16, most=32, seed=2),
 }
 DESCENT: dict[str, Any] = {
-    "descent": GradientDescent(Bowl(), schedule=Schedule(0.1)),
-    "descent, too fast": GradientDescent(Bowl(), schedule=Schedule(5.0)),
+    "descent": GradientDescent(bowl, schedule=Schedule(0.1)),
+    "descent, too fast": GradientDescent(bowl, schedule=Schedule(5.0)),
 }
 
 
