@@ -86,7 +86,7 @@ class GradientDescent:
         taken, path, values = 0, [], []
         while taken < steps and not state.status.done:
             rate = float(self.schedule.rates(state.n_updates)[0])
-            state.x = state.x - rate * state.gradient
+            state.x = np.asarray(state.x - rate * state.gradient)  # a number stays an array
             taken += 1
             state.steps += 1
             state.n_updates += 1
@@ -109,7 +109,7 @@ class GradientDescent:
 
     def _slope(self, x: Array) -> Array:
         if self.gradient is None:
-            return numerical_gradient(self.function, x)
+            return np.asarray(numerical_gradient(self.function, x))
         slope = np.asarray(self.gradient(x.copy()), dtype=np.float64)
         if slope.shape != x.shape:
             raise SettingError(f"the gradient has shape {slope.shape}, but x has {x.shape}.")
