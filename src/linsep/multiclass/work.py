@@ -175,7 +175,9 @@ def table_of(estimator: Any, X: Any, label: NDArray[np.int64], weight: Any) -> P
     try:
         if not np.isfinite(getattr(estimator, "C", 1.0)):
             return table
-        solver = clone(estimator)._choose(part_of(table, 0).lent)[0]
+        learner = clone(estimator)
+        learner._check_settings()
+        solver = learner._choose(part_of(table, 0).lent)[0]
     except (TypeError, ValueError):  # a setting is wrong, as its fit will say
         return None
     if hasattr(solver, "prepare"):
