@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
@@ -256,18 +257,15 @@ class LinearSVM(LinearClassifier):
         if np.isinf(self.C):
             return self._hard_margin(run)
         solver = self._choose(run.lent)[0]
-        wanted = self._capped_gap(run)
-        # Newton's method sees by itself when rounding stops it, the others would go on
-        sees = _is(solver, WideHinge) or solver.unit == "Newton step"
-        capped_first = wanted > 0 and (self._to_last_digits(run.problem) or not sees)
-        answer = self._capped(run, wanted) if capped_first else None
-        if answer is not None:
-            return answer
+        rescues = [rescue for rescue in RESCUES if rescue.applies(self, run, solver)]
+        for rescue in rescues:
+            found = rescue.better(self, run, None) if rescue.before else None
+            if found is not None:
+                return found
         answer = super()._answer(run)
-        if answer.status in _FAILED and self.solver == "auto" and _is(solver, InteriorHinge):
-            answer = self._by_newton(run, answer)
-        if answer.status in _FAILED and wanted > 0 and not capped_first:
-            answer = self._capped(run, wanted) or answer
+        for rescue in rescues:
+            if not rescue.before and answer.status in _FAILED:
+                answer = rescue.better(self, run, answer) or answer
         return answer
 
     def _choose(self, problem: Problem, instead: str = "") -> tuple[Solver[Any], str]:
@@ -375,32 +373,29 @@ class LinearSVM(LinearClassifier):
             hard.witness, found.certificate, status, hard.outcome, reason, hard.proof, of
         )
 
-    def _by_newton(self, run: Run, answer: Answer) -> Answer:
-        """Where interior points are lost to rounding; the better of the two is kept."""
+    def _by_newton(self, run: Run, answer: Answer | None) -> Answer:
+        """Newton's method; the better of the two is kept."""
         solver, reason = self._choose(run.lent, instead="newton")
         limits = self._limits(run.problem, solver)
         outcome = run.drive(solver, solver.init(run.lent), limits)
         other = self._prove(run, solver, outcome, reason)
-        return other if _gap(other) <= _gap(answer) else answer
+        return other if answer is None or _gap(other) <= _gap(answer) else answer
 
-    def _capped_gap(self, run: Run) -> float:
+    def _gap_of_capped(self, run: Run) -> float:
         """The gap for which costs beyond all rounding are capped; 0: they are not."""
         if self._is_machine(run.problem) or self.solver != "auto" or run.checkpoint is not None:
             return 0.0
         fine = self._to_last_digits(run.problem)
         return gap_wanted(run.problem, self._objective(), self.tol, fine)
 
-    def _capped(self, run: Run, wanted: float) -> Answer | None:
-        """Costs beyond all rounding; None where that does not lead to a proof."""
+    def _capped(self, run: Run, answer: Answer | None) -> Answer | None:
+        """Costs no larger than make a difference; None where that does not lead to a proof."""
         problem, objective = run.problem, self._objective()
-        first = self._choose(run.lent)[0]
+        gap, first = self._gap_of_capped(run), self._choose(run.lent)[0]
         for instead in ("", "newton") if _is(first, InteriorHinge) else ("",):
-
-            def choose(twin: Problem, C: float, instead: str = instead) -> tuple[Solver[Any], str]:
-                return self._chosen(twin, C, instead)
-
+            choose = partial(self._chosen, instead=instead)
             limits = self._limits(problem, first).left_since(run.begin)
-            found = capped_machine(problem, objective, wanted, limits, choose)
+            found = capped_machine(problem, objective, gap, limits, choose)
             if found is not None:
                 return self._measured(problem, *found)
         return None
@@ -595,6 +590,54 @@ class LinearSVM(LinearClassifier):
     @classmethod
     def _file(cls) -> Table[Any]:
         return LINEAR.and_also(stored("proof", Proof.from_dict, sparing=True))
+
+
+# -- Rescues from rounding ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rescue:
+    """What is done where rounding is in the way, and why there."""
+
+    reason: str
+    before: bool
+    """Whether it comes before the run, or after one that has failed."""
+    applies: Callable[[LinearSVM, Run, Solver[Any]], bool]
+    better: Callable[[LinearSVM, Run, Answer | None], Answer | None]
+
+
+def _sees_rounding(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
+    """Whether the solver ends by itself where rounding stops it, and need not be exact."""
+    sees = _is(solver, WideHinge) or solver.unit == "Newton step"
+    return sees and not model._to_last_digits(run.problem)
+
+
+def _drowns_unseen(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
+    return model._gap_of_capped(run) > 0 and not _sees_rounding(model, run, solver)
+
+
+def _drowns_seen(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
+    return model._gap_of_capped(run) > 0 and _sees_rounding(model, run, solver)
+
+
+def _by_interior_points(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
+    return model.solver == "auto" and _is(solver, InteriorHinge)
+
+
+RESCUES = (
+    Rescue(
+        "losses times such costs drown in rounding, and the solver would not see it",
+        True, _drowns_unseen, LinearSVM._capped,
+    ),
+    Rescue(
+        "interior points are lost to rounding sooner than Newton's method is",
+        False, _by_interior_points, LinearSVM._by_newton,
+    ),
+    Rescue(
+        "losses times such costs drown in rounding, and the solver has ended there",
+        False, _drowns_seen, LinearSVM._capped,
+    ),
+)  # fmt: skip
 
 
 def _is(solver: Solver[Any], kind: type) -> bool:
