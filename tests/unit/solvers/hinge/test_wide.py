@@ -9,7 +9,7 @@ from linsep import LinearSVM
 from linsep.core import drive
 from linsep.core.problem import Problem, against_rest
 from linsep.core.status import Status
-from linsep.solvers.hinge.interior import InteriorHinge
+from linsep.solvers.hinge.interior import InteriorHinge, table_of
 from linsep.solvers.hinge.wide import WideHinge
 
 
@@ -67,7 +67,7 @@ def test_columns_are_reduced_once_for_all_classes():
     parts = [against_rest(whole, k) for k in range(3)]
     for part in parts:
         solver.init(part)
-    assert all(part._corner["made"] is parts[0]._corner["made"] for part in parts)
+    assert all(table_of(part).basis is table_of(parts[0]).basis for part in parts)
     assert solver.witness(parts[0], solver.init(parts[0])).a.shape == (91,)
 
 
