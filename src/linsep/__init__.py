@@ -13,7 +13,8 @@ __all__ = ["__version__", *PUBLIC.homes]
 
 
 def __getattr__(name: str) -> Any:
-    return PUBLIC.find(name)
+    found = globals()[name] = PUBLIC.find(name)  # the next time it is found at once
+    return found
 
 
 def __dir__() -> list[str]:

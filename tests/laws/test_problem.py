@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from linsep.core.once import Once, reads
-from linsep.core.problem import Problem, against_rest, columns_of, moved, rows_of
+from linsep.core.problem import Once, Problem, against_rest, columns_of, moved, reads, rows_of
 from linsep.kernels.additive import levels_of
 from linsep.rows.levels import sample
 from linsep.rows.normal import aims, gram, right_side

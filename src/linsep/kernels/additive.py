@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
 from linsep.core.lanes import run_all
-from linsep.core.once import Once, reads
-from linsep.core.problem import Problem
+from linsep.core.problem import Once, Problem, reads
 from linsep.numerics.rounding import U
 
 Array = NDArray[np.float64]

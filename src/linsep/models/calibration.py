@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.drive import Interrupts
-from linsep.core.labels import plain_labels
+from linsep.core.validate import plain_labels
 from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, ModelError, SettingError
 from linsep.models.fit import Check, either, none, one_of, row_weights

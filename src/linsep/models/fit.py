@@ -30,13 +30,12 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.drive import Limits, Moment, Observer, Outcome
-from linsep.core.labels import plain_labels
 from linsep.core.lanes import at_most, one_blas_thread
 from linsep.core.problem import Problem
 from linsep.core.progress import progress_observer
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
-from linsep.core.validate import as_weights
+from linsep.core.validate import as_weights, plain_labels
 from linsep.errors import DataError, LabelError, SettingError
 from linsep.losses import LOSSES, Loss
 from linsep.rows.survey import survey

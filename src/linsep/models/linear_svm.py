@@ -54,7 +54,7 @@ from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible
 from linsep.proofs.rivals import svm_gap
 from linsep.proofs.separable import Proof
-from linsep.rows.compress import lend_without_zeros
+from linsep.rows.packed import lend_without_zeros
 from linsep.rows.survey import survey
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.interior import InteriorHinge

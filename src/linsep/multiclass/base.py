@@ -11,9 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.core.labels import as_labels
 from linsep.core.status import Status
-from linsep.core.validate import as_weights
+from linsep.core.validate import as_labels, as_weights
 from linsep.errors import DataError, LabelError, ModelError
 from linsep.models.calibration import Calibrated
 from linsep.models.fit import Check, check_params, either, jobs, none, number, read_labels

@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.labels import as_labels
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
-from linsep.core.validate import as_matrix, require_finite
+from linsep.core.validate import as_labels, as_matrix, require_finite
 from linsep.errors import CapabilityError
 from linsep.models.fit import Check, boolean
 from linsep.models.kozinec import Kozinec

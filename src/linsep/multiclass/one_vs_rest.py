@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.labels import plain_labels
 from linsep.core.lanes import run_all
+from linsep.core.validate import plain_labels
 from linsep.errors import SettingError
 from linsep.models.fit import Check, one_of
 from linsep.models.model_file import Table, n_planes

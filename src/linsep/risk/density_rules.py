@@ -16,8 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from linsep.core.labels import as_labels, plain_labels
-from linsep.core.validate import as_weights
+from linsep.core.validate import as_labels, as_weights, plain_labels
 from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.risk.decision import decisions
 from linsep.risk.linear_rules import check_priors, posterior_of_scores

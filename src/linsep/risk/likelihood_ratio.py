@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.labels import as_labels
+from linsep.core.validate import as_labels
 from linsep.errors import DataError, ProofError, SettingError
 from linsep.proofs.risk import lagrangian_bound
 from linsep.risk.intervals import binomial_interval, check_level, exceedance_bound

@@ -18,8 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.once import reads
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, reads
 from linsep.numerics.integers import (
     flint_matrix,
     independent_columns,

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.layouts import CSR
-from linsep.core.once import reads
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, reads
 from linsep.numerics.rounding import U
 from linsep.rows import loops
 from linsep.rows.loops import scatter

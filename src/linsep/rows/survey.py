@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.layouts import CSR
-from linsep.core.once import reads
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, reads
 from linsep.rows import loops
 
 Array = NDArray[np.float64]

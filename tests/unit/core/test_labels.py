@@ -7,7 +7,7 @@ import pytest
 from sklearn.neighbors import KernelDensity
 
 import linsep
-from linsep.core.labels import as_labels
+from linsep.core.validate import as_labels
 
 CASES = [
     np.array([1, 0, 0, 1]),

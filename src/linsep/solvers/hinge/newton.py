@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all, sum_of_pieces
 from linsep.core.log import NO_LOG, Log
-from linsep.core.once import reads
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, reads
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.base import needs

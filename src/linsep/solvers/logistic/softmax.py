@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.log import NO_LOG, Log
-from linsep.core.once import reads
 from linsep.core.order import generator
-from linsep.core.problem import Problem, moved
+from linsep.core.problem import Problem, moved, reads
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.losses.softmax import Shares

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Event, Log
-from linsep.core.once import reads
 from linsep.core.order import in_turn, permutation, with_replacement
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, reads
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.kernels.blocks import KernelValues

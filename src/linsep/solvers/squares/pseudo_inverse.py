@@ -23,9 +23,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread
-from linsep.core.once import reads
 from linsep.core.order import generator
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, reads
 from linsep.core.words import count
 from linsep.rows.normal import Totals, gram
 
