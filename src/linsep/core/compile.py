@@ -22,11 +22,8 @@ from typing import Any
 
 import numpy as np
 
-_LARGE = 100_000  # matrix entries from which a problem is compiled for at once
-_PATIENCE = 1.0  # seconds that a routine may take as Python before it is compiled
-_KEPT = 0.6  # share of it where the machine code lies on the disk, from an earlier run
-_LOADED = 0.15  # and where numba is loaded too, which takes the most of the time then
-_ENTRY = 0.7e-6  # seconds for an entry that is touched in Python, where time is not measured
+from linsep.core import costs
+
 _lock = threading.Lock()  # two threads may want the same routine at once
 
 
@@ -58,7 +55,7 @@ class Routine:
     def choose(self, *args: Any, size: int, work: int, alike: bool = False) -> Callable[..., Any]:
         """The form to run for arguments like these, for a loop that calls it often."""
         kind = () if alike else tuple(map(_kind, args))
-        self._spend(kind, work * _ENTRY)
+        self._spend(kind, work * costs.PYTHON)
         return self._form(kind, args, size)
 
     def _spend(self, kind: object, seconds: float) -> None:
@@ -66,7 +63,7 @@ class Routine:
 
     def _form(self, kind: object, args: tuple[Any, ...], size: int) -> Callable[..., Any]:
         if kind not in self._ready:
-            if size < _LARGE and self._spent.get(kind, 0.0) < self._patience():
+            if size < costs.COMPILED and self._spent.get(kind, 0.0) < self._patience():
                 return self.python
             with _lock:
                 if self._compiled is None:
@@ -78,8 +75,8 @@ class Routine:
 
     def _patience(self) -> float:
         if self.__name__ not in _kept_names():
-            return _PATIENCE
-        return (_LOADED if "numba" in sys.modules else _KEPT) * _PATIENCE
+            return costs.COMPILING
+        return costs.READING if "numba" in sys.modules else costs.LOADING
 
 
 def routine(python: Callable[..., Any]) -> Routine:

@@ -20,11 +20,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import PLANE, second_thread
+
 T = TypeVar("T")
 
 _BLOCK_BYTES = 448 * 1024  # a block and the sums beside it fit the second-level cache
 _PIECE = 20_000  # numbers in a piece of long vectors, at least
-_SERIAL = 400_000  # entries below which threads cost more than they bring
+_SERIAL = second_thread(PLANE)
 
 
 class Lanes:

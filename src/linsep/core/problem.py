@@ -11,6 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linsep.core.costs import PRODUCT, second_thread
 from linsep.core.digest import row_hashes
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Rows
@@ -81,7 +82,7 @@ def reads(*parts: str) -> Callable[[F], F]:
 
 
 _CHUNK = 1 << 20  # elements looked at together where a temporary copy is needed
-_FLOPS = 5_000_000  # products in a Gram matrix from which two threads are worth their start
+_TWO_THREADS = second_thread(PRODUCT)  # products from which two of them are worth it
 _PARTS = (
     "matrix", "classes", "label", "weight", "targets", "fit_intercept", "feature_names",
     "row_index",
@@ -468,7 +469,7 @@ def _gram_parts(problem: Problem) -> list[Callable[[], NDArray[np.float64]]]:
         )
         return _sum(block @ block.T for block in blocks)
 
-    if problem.n * problem.n * problem.d < _FLOPS:
+    if problem.n * problem.n * problem.d < _TWO_THREADS:
         return [partial(part, 0, problem.d)]
     half = problem.d // 2
     return [partial(part, 0, half), partial(part, half, problem.d)]

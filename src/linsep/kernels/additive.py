@@ -15,6 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
+from linsep.core.costs import LEVEL, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.problem import Once, Problem, reads
 from linsep.numerics.rounding import U
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 _SHARED = 1 << 12  # distinct values up to which one list serves all features
 _SCATTER = 1 << 26  # size of the map from (feature, value) to slot
 _TABLE = 1 << 22
-_SERIAL = 200_000
+_SERIAL = second_thread(LEVEL)
 
 
 class Levels(Once):

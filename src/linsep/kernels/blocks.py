@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import KERNEL, second_thread
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
@@ -24,7 +25,7 @@ _WIDE = _STEP * _STRIP
 _STRIPE = 64  # rows that are mirrored together
 _MIRROR = 60_000  # entries of a tile from which machine code copies it
 _WORTH = 4_000_000  # values from which a look for equal rows pays
-_SERIAL = 300_000  # entries below which threads cost more than they bring
+_SERIAL = second_thread(KERNEL)
 
 Rows = Any  # an array of row numbers, or a slice
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
+from linsep.core.costs import KERNEL, second_thread
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.kernels.gaussian import add_gaussians, add_tile
 from linsep.kernels.rows import Rows, groups_of, sum_of_groups
@@ -27,7 +28,7 @@ _UNIT = 64  # columns that products of rows like best: whole lines of the cache
 _FEW, _LONGEST = 256, 4096  # rows below which the other side is cut into lanes; its longest block
 _CODED = 4096  # rows of bits that are looked at together
 _MANY = 4_000_000  # values from which a look for equal rows pays
-_SERIAL = 300_000  # values below which threads cost more than they bring
+_SERIAL = second_thread(KERNEL)
 _FILLED = 32  # entries for each one stored up to which dense products of sparse rows are faster
 _BYTES = 256 << 20  # a sparse matrix is never written out beyond this
 

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
+from linsep.core.costs import PLANE, second_thread
 from linsep.core.drive import Interrupts
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem, against_rest
@@ -26,7 +27,7 @@ from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, is_ours, is_pairwise, untrained
 from linsep.rows.survey import survey
 
-_THREADS = 400_000  # entries of a binary problem from which a thread for each pays
+_THREADS = second_thread(PLANE)  # entries of a binary problem from which a thread for each pays
 _MANY = 500_000  # entries of all problems from which none is solved further than tol asks
 
 

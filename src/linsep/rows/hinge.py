@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
+from linsep.core.costs import HINGE_PASS, second_thread
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.rows.loops import sample_block
 from linsep.rows.reader import Reader, added
 
 Array = NDArray[np.float64]
 
-_SERIAL = 250_000  # entries from which a pass, with its curvature, is worth a second thread
+_SERIAL = second_thread(HINGE_PASS)
 
 
 @dataclass(frozen=True)

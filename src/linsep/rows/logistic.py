@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
+from linsep.core.costs import LOGISTIC_PASS, second_thread
 from linsep.core.problem import Problem
 from linsep.losses.logistic import loss
 from linsep.rows.loops import sample_block
@@ -21,7 +22,7 @@ from linsep.rows.reader import Reader, added
 Array = NDArray[np.float64]
 
 _MANY = 8_000_000  # entries from which many lanes are worth their calls
-_SERIAL = 150_000  # entries below which threads cost more than they bring
+_SERIAL = second_thread(LOGISTIC_PASS)
 
 
 @dataclass(frozen=True)

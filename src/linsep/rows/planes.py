@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
+from linsep.core.costs import PLANE, second_thread
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.layouts import CSR
 from linsep.core.problem import Problem
@@ -20,7 +21,7 @@ from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
 
-_COMPILED = 400_000  # entries from which a lane is one compiled call
+_COMPILED = second_thread(PLANE)  # entries from which a lane is one compiled call
 _ROWS = 1 << 14  # rows of a sparse matrix in one lane, at least
 
 

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import COMPILED
 from linsep.core.lanes import Lanes
 from linsep.core.layouts import CSR
 from linsep.rows.loops import scatter
 
 Array = NDArray[np.float64]
-
-_COMPILED = 100_000  # entries from which a lane is one compiled call
 
 
 class Reader:
@@ -56,7 +55,7 @@ class Reader:
 
         A function of shape and layout alone, since the two differ in their last bits.
         """
-        if self.size < _COMPILED or (self.widened and not widens):
+        if self.size < COMPILED or (self.widened and not widens):
             return None
         if self.lanes.sparse:
             return CSR(matrix.data, matrix.indices, matrix.indptr)

@@ -15,6 +15,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
+from linsep.core.costs import COMPILED
 from linsep.core.lanes import Lanes, run_all
 from linsep.losses.softmax import Shares, best_intercepts, shares
 
@@ -22,7 +23,6 @@ Array = NDArray[np.float64]
 
 _TOGETHER = 1 << 19  # entries of the matrix multiplied in one call
 _FEW = 16  # classes up to which our own product of rows is faster than BLAS
-_COMPILED = 100_000  # entries from which it is compiled
 _SPAN = 1 << 13  # rows whose probabilities are found together
 
 
@@ -48,7 +48,7 @@ class SoftmaxRows:
         self.threads = 1 if self.lanes.serial else threads
         self.step = max(64, _TOGETHER // max(1, self.d))
         plain = not self.lanes.sparse and self.dtype == matrix.dtype and matrix.flags.c_contiguous
-        self.few = bool(plain and K <= _FEW and self.n * self.d >= _COMPILED)
+        self.few = bool(plain and K <= _FEW and self.n * self.d >= COMPILED)
 
     # -- products -----------------------------------------------------------------------------
 

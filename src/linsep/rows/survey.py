@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import SQUARES, second_thread
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.layouts import CSR
 from linsep.core.problem import Problem, reads
@@ -21,7 +22,7 @@ from linsep.rows import loops
 Array = NDArray[np.float64]
 
 _COMPILED = 4_000_000  # entries from which compiled code is worth loading
-_SMALL = 300_000  # entries below which a second thread costs more than it brings
+_SERIAL = second_thread(SQUARES)
 _HUGE = 1e200  # squared lengths from which products of two numbers may overflow
 
 
@@ -118,7 +119,7 @@ def _blocks(problem: Problem, lanes: Lanes, threads: int | None, slack: float) -
 def _sparse(problem: Problem, threads: int | None) -> Survey:
     M = problem.matrix
     X, n, size = CSR(M.data, M.indices, M.indptr), problem.n, int(M.nnz)
-    lanes = 1 if size < _SMALL or problem.d > size // 8 else 2
+    lanes = 1 if size < _SERIAL or problem.d > size // 8 else 2
     edges = [int(np.searchsorted(M.indptr, size * k // lanes)) for k in range(lanes)] + [n]
     rows, columns = np.empty(n), np.zeros((lanes, problem.d))
     jobs = [

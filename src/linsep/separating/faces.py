@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import SPARSE, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.core.status import Status
@@ -40,7 +41,7 @@ from linsep.solvers.hulls.nearest import NearestCone, NearestHulls
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-_TWO_THREADS = 100_000  # entries from which two threads are worth their start
+_TWO_THREADS = second_thread(SPARSE)  # entries from which two threads are worth their start
 _PROBES = 16  # directions outside a span that are tried at once
 
 Run = Callable[..., Any]

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import PLANE, second_thread
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
@@ -154,7 +155,7 @@ def _by_rows(X: Any) -> Any:
 
 _LARGE = 3000  # rows and columns beyond which the perceptron has the first try
 _PASSES = 1000  # over the data that it gets
-_TWO_THREADS = 400_000  # entries from which two threads are worth their start
+_TWO_THREADS = second_thread(PLANE)  # entries from which two threads are worth their start
 _FACE = 3000  # rows and columns beyond which no weak separator is looked for
 _MACHINE_TOL = 0.1  # of the bounds for K > 2 classes, whose margin is bounded otherwise
 

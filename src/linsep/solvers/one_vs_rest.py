@@ -12,13 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from linsep.core.costs import SWEEPS, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, each_against_rest
 from linsep.core.protocol import Solver, State, Witness
 from linsep.core.status import Status
 
-_SMALL = 30_000  # entries of a table below which parts run one after the other
+_SERIAL = second_thread(SWEEPS)
 
 
 @dataclass(kw_only=True)
@@ -100,7 +101,7 @@ class OneVsRest:
 
     def _threads(self, problem: Problem) -> int | None:
         """Small tables are worked on in Python, where two threads only wait for each other."""
-        return 1 if problem.n * problem.d < _SMALL else self.threads
+        return 1 if problem.n * problem.d < _SERIAL else self.threads
 
     def _parts(self, problem: Problem) -> list[Problem]:
         """Every class against all others; what they share is computed before they are made."""

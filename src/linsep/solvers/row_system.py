@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from linsep.core.compile import routine
+from linsep.core.costs import SPARSE, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.layouts import CSR
 from linsep.core.problem import Problem
@@ -26,7 +27,7 @@ from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
 
-_SMALL = 100_000  # entries of rows below which a second thread costs more than it brings
+_SERIAL = second_thread(SPARSE)
 
 
 class RowSystem:
@@ -51,8 +52,8 @@ class RowSystem:
         total = int(ends[-1]) if len(free) else 0
         self.size = int(M.nnz) if problem.sparse else problem.n * problem.d
         self.share = total / max(1, self.size)
-        self.cut = int(np.searchsorted(ends, total // 2)) if total > _SMALL // 5 else len(free)
-        self.threads = 1 if total < _SMALL else threads
+        self.cut = int(np.searchsorted(ends, total // 2)) if total > _SERIAL // 5 else len(free)
+        self.threads = 1 if total < _SERIAL else threads
         self.parts = np.empty((2, self.d + 1))
 
     def product(self, p: Array, out: Array) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from linsep.core import compile as compiling
+from linsep.core import costs
 
 
 def slow(x):
@@ -26,7 +27,8 @@ def made(monkeypatch):
     monkeypatch.setattr(compiling, "_compile", lambda f: names.append(f.__name__) or f)
     monkeypatch.setattr(compiling, "_specialise", lambda *_: None)
     monkeypatch.setattr(compiling, "_kept_names", frozenset)
-    monkeypatch.setattr(compiling, "_PATIENCE", 0.05)
+    for cost, seconds in (("COMPILING", 0.05), ("LOADING", 0.03), ("READING", 0.0075)):
+        monkeypatch.setattr(costs, cost, seconds)
     return names
 
 

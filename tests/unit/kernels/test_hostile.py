@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from linsep.core import compile as compiling
+from linsep.core import costs
 from linsep.errors import DataError
 from linsep.kernels import (
     RBF,
@@ -101,8 +101,9 @@ def test_python_and_machine_code_agree_in_every_bit(kind, monkeypatch):
     ):
         grams = []
         for limit in (0, 2**62):
-            monkeypatch.setattr(compiling, "_LARGE", limit)
-            monkeypatch.setattr(compiling, "_PATIENCE", limit)
+            monkeypatch.setattr(costs, "COMPILED", limit)
+            for cost in ("COMPILING", "LOADING", "READING"):
+                monkeypatch.setattr(costs, cost, limit)
             monkeypatch.setattr(routine, "_ready", set())
             grams.append(kernel.gram(X, dtype=kind))
         assert np.array_equal(*grams)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import SPARSE, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.layouts import Matrix
 from linsep.core.problem import Problem
@@ -19,7 +20,7 @@ from linsep.rows.survey import survey
 
 Array = NDArray[np.float64]
 
-_SMALL = 100_000  # entries up to which one product does, and one thread
+_SMALL = second_thread(SPARSE)  # entries up to which one product does, and one thread
 
 
 class Bounds(NamedTuple):

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
+from linsep.core.costs import ADDITIVE, second_thread
 from linsep.core.lanes import run_all
 from linsep.kernels.additive import Levels, kappa
 from linsep.solvers.kernel.working_set import LANES
@@ -25,7 +26,7 @@ Index = NDArray[np.int64]
 
 _DENSE = 0.08  # share of entries from which rows are laid out densely
 _CACHE = 1 << 18  # bytes of the other side worked on together; they stay in the cache
-_SERIAL = 2_000_000
+_SERIAL = second_thread(ADDITIVE)
 _SHARED = 1 << 26  # bytes of a kernel matrix that is made once for all classes
 _GRID = 1e-4  # how far a value may be from a whole multiple, in units
 

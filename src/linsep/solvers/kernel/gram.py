@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import KEPT_KERNEL, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.kernels.blocks import Duel, KernelValues, Runs, duels_of
@@ -174,7 +175,7 @@ class LazyRows:
 
 
 _SMALL = 100_000  # entries of rows up to which a product by numpy is fast
-_HALVES = 500_000  # entries of rows from which two threads share them
+_HALVES = second_thread(KEPT_KERNEL)  # entries of rows from which two threads share them
 _LARGE = 4_000_000  # entries of a Gram matrix beyond the cache, where machine code reads faster
 
 

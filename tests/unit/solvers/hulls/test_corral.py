@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from linsep.core import compile as compiling
-from linsep.core import drive
+from linsep.core import costs, drive
 from linsep.core.problem import Problem
 from linsep.solvers.hulls.cloud import cone_of, coordinates
 from linsep.solvers.hulls.exact import ExactHulls
@@ -148,8 +147,9 @@ def test_coordinates_have_the_products_of_the_points(name, centred, monkeypatch)
     n, gram, scale = len(X), X @ X.T, 2.0**-12
     ends = []
     for limit in (2**62, 0):  # Python, then machine code
-        monkeypatch.setattr(compiling, "_LARGE", limit)
-        monkeypatch.setattr(compiling, "_PATIENCE", limit)
+        monkeypatch.setattr(costs, "COMPILED", limit)
+        for cost in ("COMPILING", "LOADING", "READING"):
+            monkeypatch.setattr(costs, cost, limit)
         monkeypatch.setattr(coordinates, "_ready", set())
         Z = np.zeros((n, n))
         count = coordinates(gram, scale, centred, np.empty((n, n)), Z, size=1, work=1, alike=True)

@@ -1,0 +1,59 @@
+"""What work costs: the few numbers behind every decision between one thread and two, Python and
+machine code.
+
+Seconds on one core of an ordinary machine, as ``benchmarks/costs.py`` measures them. They need not
+be exact: a decision that is taken a factor of two too early or too late costs some per cent. They
+are no settings, since sums are added in an order that depends on the shape of the data alone.
+"""
+
+from __future__ import annotations
+
+SECOND_THREAD = 1.0e-4
+"""To hand work to another thread and to wait for the slower one."""
+
+# Seconds for one entry of a matrix, rows in the cache or streaming from memory.
+PLANE = 2.5e-10
+"""In a product with a vector."""
+SQUARES = 1e-9 / 3
+"""In sums of squares of rows and of columns."""
+HINGE_PASS = 4e-10
+"""In a pass with hinge losses and the curvature of the rows near the corner."""
+LOGISTIC_PASS = 2e-9 / 3
+"""In a pass with logistic losses: an exponential and a logarithm a row."""
+SPARSE = 1e-9
+"""Of a sparse row: its column is looked up."""
+SWEEPS = 1e-8 / 3
+"""In the sweeps of a small machine, which reads it several times."""
+LEVEL = 5e-10
+"""As a slot of an additive kernel: sorted, counted or looked up."""
+
+# Seconds for one number made of others.
+PRODUCT = 2e-11
+"""A multiplication in a product of matrices."""
+KERNEL = 1e-9 / 3
+"""A kernel value that is made or summed on the way."""
+KEPT_KERNEL = 2e-10
+"""A kernel value that is kept, in a sum of rows."""
+ADDITIVE = 5e-11
+"""A summand of a value of an additive kernel."""
+
+# Compiling.
+PYTHON = 0.7e-6
+"""An entry that is touched in Python."""
+COMPILING = 1.0
+"""To compile a routine: as much may be spent in Python first, and no more is lost than that."""
+LOADING = 0.6
+"""The same where its machine code lies on the disk: numba is loaded."""
+READING = 0.15
+"""The same where numba is loaded already."""
+COMPILED = 100_000
+"""Entries of a problem that is compiled for at once: it will be read often enough."""
+
+
+def second_thread(entry: float) -> int:
+    """Entries of this cost from which a second thread is worth its start.
+
+    >>> second_thread(PLANE)
+    400000
+    """
+    return round(SECOND_THREAD / entry)
