@@ -69,5 +69,6 @@ def test_products_of_all_rows_and_lengths_agree(form, shape):
     problem = Problem(form(X), np.arange(shape[0]) % 2)
     plain = problem.squared_lengths
     assert np.allclose(problem.gram, X @ X.T, rtol=1e-12, atol=1e-12)
-    del problem.squared_lengths
+    problem = problem.afresh()
+    assert problem.gram.shape == (shape[0], shape[0])  # lengths are its diagonal from now on
     assert np.allclose(problem.squared_lengths, plain, rtol=1e-13)

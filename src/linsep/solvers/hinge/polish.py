@@ -2,9 +2,9 @@
 
 Given a point near the optimum, every row is taken to be outside the street (alpha = 0), inside
 (alpha = C s) or on its edge (y f = 1); for a loss without a corner where it is curved. What is
-left are linear equations. Several guesses of
-what counts as "on the edge" are tried, and the best point is kept; none is worse than the one
-given. Osborne, Presnell, Turlach 2000 and Stellato et al. 2020 (OSQP) do likewise.
+left are linear equations. Several guesses of what counts as "on the edge" are tried, and the best
+point is kept; none is worse than the one given. Osborne, Presnell, Turlach 2000 and Stellato et
+al. 2020 (OSQP) do likewise.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def polish(problem: Problem, witness: Witness, C: float, loss: QuadraticLoss) ->
             best_a, best_primal = a, primal
         feasible = np.clip(found, 0.0, loss.cap(cost))
         dual = dual_value(problem, loss, C, feasible, a, fresh=True)[1]
-        if dual > best_dual:
+        if dual >= best_dual:  # of equal ones that of the equations has more digits
             alpha, best_dual = feasible, dual
         if best_primal - best_dual <= 1e-13 * best_primal:
             break
