@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -159,3 +161,19 @@ def test_memory_belongs_to_one_thing():
     one, other = Thing(), Thing()
     assert one.once(made) is one.once(made)
     assert one.once(made) is not other.once(made)
+
+
+def test_a_problem_is_freed_at_once():
+    """Memory that waits for the collector is memory that the next fit does not find."""
+    p = problem()
+    survey(p)
+    survey(p.lent)
+    against_rest(p, 0).lent.once(lambda part: part.sign)
+    gone = weakref.ref(p), weakref.ref(p.lent)
+    gc.disable()
+    try:
+        del p
+        assert gone[0]() is None
+        assert gone[1]() is None
+    finally:
+        gc.enable()

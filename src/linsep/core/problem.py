@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import weakref
 from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -177,8 +178,8 @@ class Problem(Once):
     n: int
     d: int
     K: int
-    _lender: Problem | None
-    """Whose memory may be read too, by copies."""
+    _lender: weakref.ref[Problem] | None
+    """Whose memory may be read too, by copies; weak, so that both are freed at once."""
     _lent: Problem | None
     _solving: bool
     """Whether it is one of those that solvers work with."""
@@ -208,7 +209,7 @@ class Problem(Once):
         twin.__dict__["_solving"] = self._solving
         if self._lent is not None:  # solvers share what does not depend on the change, too
             twin.__dict__["_lent"] = lent = self._lent.changed(**parts)
-            lent.__dict__["_lender"] = None if self._lent._lender is None else twin
+            lent.__dict__["_lender"] = None if self._lent._lender is None else weakref.ref(twin)
         return twin
 
     def afresh(self) -> Problem:
@@ -228,7 +229,7 @@ class Problem(Once):
     def lend(self, matrix: Any = None) -> Problem:
         """``lent`` anew; matrix is the same table in a form that solvers are faster with."""
         twin = self.afresh()
-        twin.__dict__.update(_lender=self, _solving=True)
+        twin.__dict__.update(_lender=weakref.ref(self), _solving=True)
         if matrix is not None:  # what is known of the table is not what is known of its form
             twin.__dict__.update(_lender=None, matrix=matrix)
         self.__dict__["_lent"] = twin
@@ -236,8 +237,9 @@ class Problem(Once):
 
     def _recall(self, key: Hashable) -> tuple[frozenset[str] | None, Any] | None:
         found = self._memory.get(key)
-        if found is None and self._lender is not None:
-            theirs = self._lender._memory.get(key)
+        lender = None if self._lender is None else self._lender()
+        if found is None and lender is not None:
+            theirs = lender._memory.get(key)
             if theirs is not None and theirs[0] is not None:
                 found = self._memory[key] = (theirs[0], copy.deepcopy(theirs[1]))
         return found

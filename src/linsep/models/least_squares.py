@@ -241,7 +241,7 @@ class LeastSquares(LinearClassifier):
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         """How far J is from the least one; on small tables in fractions."""
         problem, witness = run.problem, outcome.witness
-        factors = self._factors(problem)
+        factors = self._factors(run.lent)  # a basis is a witness: the proof checks what it needs
         if self.solver == "exact" and outcome.status is Status.DIVERGED:
             refuse_overflow(problem)
         known = rational_squares(problem) if np.isfinite(witness.a).all() else None

@@ -26,6 +26,7 @@ from linsep.numerics.rounding import SUM, U
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.gap import Gap, intercept_words
 from linsep.proofs.separable import Proof
+from linsep.rows.levels import sample
 from linsep.rows.normal import (
     REACH,
     Gram,
@@ -232,7 +233,7 @@ def _below(value: Fraction) -> float:
 _CHUNK = 1 << 20
 _SHARE = 16  # one of so many rows is taken for the least eigenvalue, where
 _ROWS = 8  # that leaves so many a column, and if it proves a gap of
-_ENOUGH = 1e-9
+_ENOUGH = 1e-6
 _UNDERFLOW = 1e-300  # squared lengths from which products lose no more than rounding
 _PLAIN = 1e5  # length, in units of 1 / |column|, of weights that are not called large
 
@@ -249,9 +250,13 @@ def cost_bounds(
     if not gram_fits(problem):
         return _cost_bounds(problem, A, T, now, basis, None)
     if problem.n >= 2 * _SHARE * _ROWS * problem.width:
-        some = rows_of(problem, np.arange(0, problem.n, _SHARE))
-        high, least, reach = _cost_bounds(problem, A, T, now, None, gram(some))
-        if high - least <= _ENOUGH * high and np.isinf(reach):
+        some = rows_of(problem, sample(problem, problem.n // _SHARE)[0])  # long rows more often
+        products = gram(some)
+        high, least, reach = _cost_bounds(problem, A, T, now, basis, products)
+        # where every column has its share of the sample, columns that depend there do so in all
+        share = 0.25 / _SHARE * weighted_lengths(problem, None) ** 2
+        told = np.isinf(reach) or bool((products.matrix.diagonal() >= share).all())
+        if told and high - least <= _ENOUGH * high:
             return high, least, reach
     return _cost_bounds(problem, A, T, now, basis, gram(problem))
 
