@@ -256,3 +256,21 @@ def test_a_judge_that_trusts_the_solver_is_noticed(poison, monkeypatch):
     monkeypatch.setitem(FITS, "trusting", (Trusting(), ("overlapping",)))
     with pytest.raises(AssertionError):
         test_no_bit_of_a_certificate_comes_from_a_solver("trusting", poison)
+
+
+@pytest.mark.parametrize("name", [*FITS, "separability", "separability, 3 classes"])
+def test_nothing_of_a_solver_is_kept_with_the_problem_of_the_judge(name, monkeypatch):
+    once, wrong = Problem.once, []
+
+    def watched(self: Problem, maker: Any, /, *args: Any, **how: Any) -> Any:
+        if not self._solving and maker.__module__.startswith("linsep.solvers"):
+            wrong.append(f"{maker.__module__}.{maker.__qualname__}")
+        return once(self, maker, *args, **how)
+
+    monkeypatch.setattr(Problem, "once", watched)
+    if name.startswith("separability"):
+        linsep.separability(*table("overlapping", 90, 4, 3 if "classes" in name else 2))
+        linsep.separability(*table("separable", 90, 4, 3 if "classes" in name else 2))
+    else:
+        fitted(name)
+    assert not wrong, sorted(set(wrong))

@@ -294,7 +294,7 @@ class LeastSquares(LinearClassifier):
         self._report: RowReport | None = None
         small = problem.n * float(problem.width) ** 2 <= _REPORT
         if factors is not None and small and answer.status.ok:
-            self._report = row_report(problem, answer.witness.a)
+            self._report = row_report(problem.lent, answer.witness.a)
         self.outliers_ = None if self._report is None else self._report.outliers
 
     def _warn(self, problem: Problem, answer: Answer) -> None:
@@ -338,7 +338,7 @@ class LeastSquares(LinearClassifier):
             return "The columns nearly depend on each other; leave some out, or scale them"
         if self.solver == "exact":
             return "Scale the columns, or raise max_iter"
-        eigen = spectrum(problem)
+        eigen = spectrum(problem.lent)
         ratio = "" if np.isnan(eigen.smallest) else (
             f" (lambda_max / lambda_min = {eigen.largest / eigen.smallest:.3g})"
         )  # fmt: skip
@@ -389,7 +389,7 @@ class LeastSquares(LinearClassifier):
             raise SettingError(
                 f"leverages of {problem.n} x {problem.d} data are out of reach; take fewer columns."
             )
-        return row_report(problem, problem.join(self.coef_, self.intercept_))
+        return row_report(problem.lent, problem.join(self.coef_, self.intercept_))
 
     def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Squares:
         """What is proved about these weights on the given rows; ``linsep.certify`` calls it."""
@@ -397,7 +397,7 @@ class LeastSquares(LinearClassifier):
         a = problem.join(self.coef_, self.intercept_)
         basis = None
         if fits(problem):
-            factors = pseudo_inverse(problem)
+            factors = pseudo_inverse(problem.lent)  # a basis is a witness
             basis = None if factors.by_rows else factors.half / factors.scale[:, None]
         known = rational_squares(problem)
         return measure_squares(problem, Witness(a=a), known=known, basis=basis)
