@@ -65,11 +65,6 @@ def pairs_of(problem: Problem, kernel: Any) -> Pairs:
     return problem.once(_pairs, kernel)
 
 
-def forget_pairs(problem: Problem) -> None:
-    """Give the memory of the Gram matrix back."""
-    problem.forget(_pairs)
-
-
 def _pairs(problem: Problem, kernel: Any) -> Pairs:
     duels = duels_of(problem, kernel)
     out = Pairs(duels.values, duels.order, duels.pairs, edges=duels.edges)

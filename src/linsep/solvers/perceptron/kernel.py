@@ -77,11 +77,6 @@ def kernel_rows(problem: Problem, kernel: Any, memory: float) -> _Rows:
     return problem.once(_rows, kernel, memory=memory)
 
 
-def forget_rows(problem: Problem) -> None:
-    """Give the memory of the kernel values back."""
-    problem.forget(_rows)
-
-
 @reads("matrix")
 def _rows(problem: Problem, kernel: Any, memory: float) -> _Rows:
     return _Rows(problem, kernel, memory)
