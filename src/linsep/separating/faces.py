@@ -76,9 +76,11 @@ def find_face(problem: Problem, run: Run, tick: Tick) -> Face:
 def _prepare(problem: Problem) -> Peeled:
     """What needs a few passes over the data, by two threads if these are large."""
 
+    lent = problem.lent  # the searches look for them there
+
     def whiten() -> Cloud:
         with np.errstate(all="ignore"):
-            return cone_of(problem)
+            return cone_of(lent)
 
     jobs: list[Callable[[], Any]] = [partial(peel, problem), whiten]
     peeled, _ = run_all(jobs, None if problem.n * problem.d >= _TWO_THREADS else 1)
@@ -94,7 +96,7 @@ def _guess_face(problem: Problem, active: Rows, run: Run) -> tuple[Rows, Rows, R
 
     active are the rows that may belong to the face.
     """
-    cloud = cone_of(problem)
+    cloud = cone_of(problem.lent)
     random = np.random.default_rng(0)
     base = start = active[:0]
     while len(active):
