@@ -27,6 +27,30 @@ from linsep.core import costs
 _lock = threading.Lock()  # two threads may want the same routine at once
 
 
+class Spent:
+    """Seconds that went into Python, and the work that was stated for them."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.work = 0
+
+    def add(self, seconds: float, work: int) -> None:
+        """Count one more call."""
+        self.seconds += seconds
+        self.work += work
+
+    def expected(self, work: int) -> float:
+        """Seconds that as much work would take: as it did before, if it did.
+
+        Callers state what a loop touches at most, and one that ends early is soon known for it.
+        """
+        rate = self.seconds / self.work if self.work else costs.PYTHON
+        return work * rate
+
+
+_on_disk = Spent()  # of all routines whose machine code lies on the disk, while numba is not loaded
+
+
 class Routine:
     """A function that is compiled once it pays."""
 
@@ -36,7 +60,7 @@ class Routine:
         self.__doc__ = python.__doc__
         self._compiled: Any = None
         self._ready: set[object] = set()
-        self._spent: dict[object, float] = {}
+        self._spent: dict[object, Spent] = {}
 
     def __call__(self, *args: Any, size: int, work: int, alike: bool = False) -> Any:
         """Run it: size is the number of matrix entries, work how many this call may touch.
@@ -44,26 +68,32 @@ class Routine:
         alike says that every call has arguments of the same types, so they are not looked at.
         """
         kind = () if alike else tuple(map(_kind, args))
-        function = self._form(kind, args, size)
+        function = self._form(kind, args, size, work)
         if function is not self.python:
             return function(*args)
         begin = time.thread_time()  # not what others do meanwhile
         result = function(*args)
-        self._spend(kind, time.thread_time() - begin)
+        self._spend(kind, time.thread_time() - begin, work)
         return result
 
     def choose(self, *args: Any, size: int, work: int, alike: bool = False) -> Callable[..., Any]:
         """The form to run for arguments like these, for a loop that calls it often."""
         kind = () if alike else tuple(map(_kind, args))
-        self._spend(kind, work * costs.PYTHON)
-        return self._form(kind, args, size)
+        function = self._form(kind, args, size, work)
+        if function is self.python:
+            self._spend(kind, work * costs.PYTHON, work)
+        return function
 
-    def _spend(self, kind: object, seconds: float) -> None:
-        self._spent[kind] = self._spent.get(kind, 0.0) + seconds
+    def _spend(self, kind: object, seconds: float, work: int) -> None:
+        self._spent.setdefault(kind, Spent()).add(seconds, work)
+        if self.__name__ in _kept_names():
+            _on_disk.add(seconds, work)
 
-    def _form(self, kind: object, args: tuple[Any, ...], size: int) -> Callable[..., Any]:
+    def _form(
+        self, kind: object, args: tuple[Any, ...], size: int, work: int
+    ) -> Callable[..., Any]:
         if kind not in self._ready:
-            if size < costs.COMPILED and self._spent.get(kind, 0.0) < self._patience():
+            if size < costs.COMPILED and not self._pays(kind, work):
                 return self.python
             with _lock:
                 if self._compiled is None:
@@ -73,10 +103,17 @@ class Routine:
         compiled: Callable[..., Any] = self._compiled
         return compiled
 
-    def _patience(self) -> float:
+    def _pays(self, kind: object, work: int) -> bool:
+        """Whether Python has taken, this call included, what machine code would cost.
+
+        numba is loaded once for all routines, so all that wait for it count together.
+        """
+        spent = self._spent.get(kind) or Spent()
+        now = spent.expected(work)
         if self.__name__ not in _kept_names():
-            return costs.COMPILING
-        return costs.READING if "numba" in sys.modules else costs.LOADING
+            return spent.seconds + now >= costs.COMPILING
+        known = "numba" in sys.modules or _on_disk.seconds + now >= costs.LOADING
+        return known and spent.seconds + now >= costs.READING
 
 
 def routine(python: Callable[..., Any]) -> Routine:

@@ -27,6 +27,7 @@ def made(monkeypatch):
     monkeypatch.setattr(compiling, "_compile", lambda f: names.append(f.__name__) or f)
     monkeypatch.setattr(compiling, "_specialise", lambda *_: None)
     monkeypatch.setattr(compiling, "_kept_names", frozenset)
+    monkeypatch.setattr(compiling, "_on_disk", compiling.Spent())
     for cost, seconds in (("COMPILING", 0.05), ("LOADING", 0.03), ("READING", 0.0075)):
         monkeypatch.setattr(costs, cost, seconds)
     return names
@@ -49,6 +50,34 @@ def test_machine_code_on_the_disk_is_taken_sooner(made, monkeypatch):
     routine(x, size=3, work=3)
     routine(x, size=3, work=3)
     assert made == ["slow"]
+
+
+def test_what_waits_for_numba_counts_together(made, monkeypatch):
+    monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset(["slow"]))
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    routines, x = [compiling.routine(slow) for _ in range(3)], np.ones(3)
+    for routine in routines:  # each of them alone would go on in Python
+        routine(x, size=3, work=3)
+    assert not made
+    for routine in routines:
+        routine(x, size=3, work=3)
+    assert made == ["slow"] * 3
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_first_call_with_much_work_is_not_interpreted(kept, made, monkeypatch):
+    monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset(["slow"] if kept else []))
+    compiling.routine(slow)(np.ones(3), size=3, work=10**8)
+    assert made == ["slow"]
+
+
+def test_a_loop_that_ends_early_is_known_for_it(made):
+    """Its work is stated as what it may touch at most; what it took before tells more."""
+    routine, x = compiling.routine(lambda x: x[0]), np.ones(3)
+    routine(x, size=3, work=10**4)
+    for _ in range(20):
+        routine(x, size=3, work=10**6)
+    assert not made
 
 
 def test_a_large_table_does_not_wait(made):
