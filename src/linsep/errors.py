@@ -15,7 +15,8 @@
     ├── CostWarning                     a fit that will take long, and the cheaper route
     ├── DegenerateWarning               an estimate does not exist and was made up
     ├── EmptyRegionWarning              a class of a linear machine that is never predicted
-    ├── GapWarning                      a fit ended before the gap was as small as asked
+    ├── GapWarning                      a fit ended before the gap was as small as asked; it is
+    │                                   scikit-learn's ConvergenceWarning too
     ├── NoMaximumWarning                the likelihood has no maximum: (quasi-)separable data
     ├── NotPositiveWarning              a kernel that is not positive semidefinite
     └── NotSeparatedWarning             a fit ended without an answer
@@ -115,10 +116,6 @@ class EmptyRegionWarning(LinsepWarning):
     """A class has nowhere the largest score, so it is never predicted."""
 
 
-class GapWarning(LinsepWarning):
-    """A fit ended before the proved gap was as small as asked for."""
-
-
 class NoMaximumWarning(LinsepWarning):
     """The likelihood has no maximum, since a plane has no row strictly on its wrong side."""
 
@@ -129,6 +126,23 @@ class NotPositiveWarning(LinsepWarning):
 
 class NotSeparatedWarning(LinsepWarning):
     """A fit ended without separating the rows and without a proof that nothing can."""
+
+
+GapWarning: type[LinsepWarning]  # made when first asked for: importing scikit-learn takes a second
+
+
+def __getattr__(name: str) -> type[LinsepWarning]:
+    if name != "GapWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.exceptions import ConvergenceWarning
+
+    class GapWarning(LinsepWarning, ConvergenceWarning):  # type: ignore[misc]
+        """A fit ended before the proved gap was as small as asked for."""
+
+        __qualname__ = "GapWarning"
+
+    found: type[LinsepWarning] = globals().setdefault(name, GapWarning)  # one, of two threads too
+    return found
 
 
 def require(package: str, *, extra: str) -> ModuleType:

@@ -49,10 +49,8 @@ class Linear:
         fit_intercept: bool = True,
         classes: Any = None,
     ) -> None:
-        self.coef_: NDArray[np.float64] = np.atleast_2d(np.asarray(coef, dtype=np.float64))
-        self.intercept_: NDArray[np.float64] = np.atleast_1d(
-            np.asarray(intercept, dtype=np.float64)
-        )
+        self.coef_: NDArray[np.float64] = np.array(coef, dtype=np.float64, ndmin=2)
+        self.intercept_: NDArray[np.float64] = np.array(intercept, dtype=np.float64, ndmin=1)
         if self.coef_.ndim != 2 or self.intercept_.shape != (len(self.coef_),):
             raise ModelError(
                 f"coef has shape {self.coef_.shape} and intercept {self.intercept_.shape}; "
@@ -71,7 +69,7 @@ class Linear:
             raise SettingError("fit_intercept=False leaves no room for an intercept; it must be 0.")
         self.loss, self.C, self.penalised = loss, float(C), penalised
         self.fit_intercept = bool(fit_intercept)
-        self.classes_ = None if classes is None else np.asarray(classes)
+        self.classes_ = None if classes is None else np.array(classes)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores w . x + b."""

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from linsep.core import drive
 from linsep.core.drive import Limits, Outcome
@@ -70,10 +69,6 @@ _FAILED = (Status.DIVERGED, Status.STALLED)
 _FEW_PASSES = 1000  # of coordinate descent, after which another solver is better
 _ROUNDING = 1e-9  # a slack below this is rounding
 _FEW = 2000  # rows of which all products are looked at
-
-
-class NotConvergedWarning(GapWarning, ConvergenceWarning):
-    """A fit ended before its gap was as small as asked for; filters of scikit-learn know it."""
 
 
 @dataclass(frozen=True)
@@ -450,7 +445,7 @@ class LinearSVM(LinearClassifier):
         warn(
             f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). {proved} Raise "
             "max_iter or time_limit, lower C, or scale the columns.",
-            NotConvergedWarning,
+            GapWarning,
         )
 
     # -- what the machine says about its rows, in the words of the lecture --------------------

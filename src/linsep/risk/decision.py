@@ -76,7 +76,7 @@ def decisions(loss: Any, classes: NDArray[Any], reject_label: Any = None) -> Dec
     if loss is None:
         return Decisions(None, classes, K)
     try:
-        W = np.asarray(loss, dtype=np.float64)
+        W = np.array(loss, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise SettingError(f"loss is not a matrix of numbers ({error}).") from error
     if W.ndim != 2 or W.shape[1] != K or W.shape[0] < K:

@@ -169,7 +169,7 @@ def check_priors(priors: Any, K: int, classes: Any = None) -> Array:
                 f"priors names the classes {sorted(priors, key=str)}; the classes are {labels}."
             )
         priors = [priors[label] for label in labels]
-    p = np.asarray(priors, dtype=np.float64)
+    p = np.array(priors, dtype=np.float64)  # a copy: who gives them may change them
     if p.shape != (K,):
         raise SettingError(f"priors has shape {p.shape}; give one number for each of {K} classes.")
     bad = ~(p > 0)
