@@ -29,7 +29,14 @@ from sklearn.utils.validation import has_fit_parameter
 from linsep.choosing.choice import Choice, label
 from linsep.core.validate import as_weights
 from linsep.core.words import count
-from linsep.errors import CapabilityError, DataError, LabelError, LinsepError, SettingError
+from linsep.errors import (
+    CapabilityError,
+    DataError,
+    LabelError,
+    LinsepError,
+    LinsepWarning,
+    SettingError,
+)
 from linsep.lift.transformer import Lift
 from linsep.risk import empirical_risk, structural_bound, vc_dimension
 
@@ -131,6 +138,13 @@ def choose(
             break
     if not done.values:
         raise KeyboardInterrupt("interrupted before the first value was finished")
+    if interrupted:
+        warnings.warn(
+            f"interrupted: {len(done.values)} of {len(models)} values of {name} were finished, and "
+            "the choice is among those; the program goes on with it.",
+            LinsepWarning,
+            stacklevel=2,
+        )
     return done.choice(simplest, eta, interrupted)
 
 

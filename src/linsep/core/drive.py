@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-import time
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from types import FrameType, TracebackType
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -16,6 +13,7 @@ from linsep.core.log import NO_LOG, Log, new_log
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State, Witness
 from linsep.core.status import Status
+from linsep.core.stopping import Interrupts, clock, time_left
 
 S = TypeVar("S", bound=State)
 
@@ -111,32 +109,35 @@ def _drive(
     observers: Sequence[Observer],
     certifier: Callable[[Problem, Witness], Any] | None,
 ) -> Outcome[S]:
+    begin, limits = clock(), limits.at_most(time_left())
     judged = problem  # a proof reads nothing that a solver has made
     problem = problem.lent if isinstance(problem, Problem) else problem  # functions have no rows
-    state = solver.init(problem) if state is None else state
     capacity = min((o.capacity for o in observers if o.capacity), default=0)
     log = new_log(capacity) if capacity else NO_LOG
-    begin = time.perf_counter()
-    chunk = 1
+    chunk, step = 1, 0.0
     with Interrupts() as interrupts:
+        state = solver.init(problem) if state is None else state
         while True:
             status = solver.status(state)
-            seconds = time.perf_counter() - begin
+            seconds = clock() - begin
             now = Moment(problem, solver, state, status, seconds, limits, log)
             asked = [observer.moment(now) for observer in observers]
             log.used[:] = 0
             if status.done:
                 break
-            limit = _limit_reached(limits, state.steps, seconds, any(asked) or interrupts.requested)
+            left = limits.seconds_left(begin)
+            stop = any(asked) or interrupts.requested
+            limit = _limit_reached(limits, state.steps, left - step, stop)
             if limit is not None:
                 status = limit
                 break
             if limits.steps is not None:
                 chunk = min(chunk, limits.steps - state.steps)
-            took = time.perf_counter()
+            took = clock()
             solver.advance(problem, state, chunk, log)
-            took = time.perf_counter() - took
-            chunk = _next_chunk(chunk, took, limits, seconds, alone=not observers)
+            took = clock() - took
+            step = took if chunk == 1 and took > _TARGET_SECONDS else 0.0
+            chunk = _next_chunk(chunk, took, left - took, alone=not observers)
     witness = solver.witness(problem, state)
     outcome = Outcome(
         state=state,
@@ -145,28 +146,27 @@ def _drive(
         certificate=None if certifier is None else certifier(judged, witness),
         steps=state.steps,
         unit=solver.unit,
-        seconds=time.perf_counter() - begin,
+        seconds=clock() - begin,
         interrupted=interrupts.requested,
     )
     for observer in observers:
         observer.finish(outcome)
-    return replace(outcome, seconds=time.perf_counter() - begin)
+    return replace(outcome, seconds=clock() - begin)
 
 
-def _limit_reached(limits: Limits, steps: int, seconds: float, asked: bool) -> Status | None:
+def _limit_reached(limits: Limits, steps: int, left: float, asked: bool) -> Status | None:
     if asked or (limits.stop is not None and limits.stop()):
         return Status.STOPPED
     if limits.steps is not None and steps >= limits.steps:
         return Status.STEP_LIMIT
-    if limits.seconds is not None and seconds >= limits.seconds:
+    if left <= 0:
         return Status.TIME_LIMIT
     return None
 
 
-def _next_chunk(chunk: int, took: float, limits: Limits, seconds: float, *, alone: bool) -> int:
-    target = _TARGET_SECONDS
-    if limits.seconds is not None:
-        target = min(target, max(limits.seconds - seconds, 0.0) / 2 + 1e-3)
+def _next_chunk(chunk: int, took: float, left: float, *, alone: bool) -> int:
+    """Steps of the next call, which shall end soon, and before the time does."""
+    target = min(_TARGET_SECONDS, max(left, 0.0) / 2 + 1e-3)
     if took < target / 2:
         faster = 16 if alone and took < target / 256 else 2  # those who watch want to see more
         return min(chunk * faster, _LARGEST_CHUNK)
@@ -190,58 +190,11 @@ class Limits:
     seconds: float | None = None
     stop: Callable[[], bool] | None = None
 
-    def left_since(self, begin: float) -> Limits:
-        """What is left of the seconds for another run; begin is a time of ``perf_counter``."""
-        if self.seconds is None:
-            return self
-        return replace(self, seconds=max(self.seconds - (time.perf_counter() - begin), 0.0))
+    def seconds_left(self, begin: float) -> float:
+        """Seconds that are left of those since begin, a time of ``clock``."""
+        return math.inf if self.seconds is None else self.seconds - (clock() - begin)
 
-
-class Interrupts:
-    """Turns the first Ctrl-C into a request to stop; the second one raises as usual.
-
-    Only the main thread can do so, and only where Ctrl-C would raise: a handler of the caller
-    stays in place, and so does SIGINT ignored by whoever started the process, as for a job in
-    the background, which a Ctrl-C meant for another one must not stop.
-
-    A run inside of another one, in whatever thread, sees the request that the outer one got,
-    so that all of them stop.
-    """
-
-    _outermost: ClassVar[Interrupts | None] = None
-
-    def __init__(self) -> None:
-        self._asked = False
-        self._outer: Interrupts | None = None
-        self._previous: Any = None
-
-    @property
-    def requested(self) -> bool:
-        """Whether Ctrl-C was pressed, here or in the run around this one."""
-        return self._asked or (self._outer is not None and self._outer.requested)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._asked:
-            raise KeyboardInterrupt
-        self._asked = True
-
-    def __enter__(self) -> Self:
-        self._outer = Interrupts._outermost
-        if threading.current_thread() is threading.main_thread():
-            self._previous = signal.getsignal(signal.SIGINT)
-            if self._previous is signal.default_int_handler:
-                signal.signal(signal.SIGINT, self._handle)
-                Interrupts._outermost = self
-            else:
-                self._previous = None
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
-            Interrupts._outermost = None
+    def at_most(self, seconds: float) -> Limits:
+        """The same with no more seconds than these."""
+        least = min(seconds, math.inf if self.seconds is None else self.seconds)
+        return replace(self, seconds=None if least == math.inf else max(least, 0.0))

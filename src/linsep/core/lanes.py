@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import lru_cache, partial
 from itertools import count, pairwise
 from typing import Any, TypeVar
@@ -144,7 +145,7 @@ def _share_out(jobs: Sequence[Callable[[], T]], pool: ThreadPoolExecutor, helper
         while (k := next(turn)) < len(jobs):
             results[k] = jobs[k]()
 
-    futures = [pool.submit(work) for _ in range(helpers)]
+    futures = [pool.submit(copy_context().run, work) for _ in range(helpers)]
     _inside.worker = True
     try:
         work()

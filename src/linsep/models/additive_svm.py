@@ -39,6 +39,7 @@ from linsep.models.fit import (
     row_weights,
     threads_of,
     warn,
+    way_on,
 )
 from linsep.models.linear_svm import LinearSVM
 from linsep.models.model_file import (
@@ -401,13 +402,14 @@ class AdditiveSVM(Classifier):
         status, gap = answer.status, answer.certificate
         if status is Status.DIVERGED:
             raise DataError(overflow_words(problem))
-        if status.ok or answer.outcome.interrupted:
+        if status.ok:
             return
         rounding = rounding_of(problem, answer.fitted, float(self.C))
         warn(
             f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). The objective "
             f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
-            f"best possible one; tol asks for {percent(self.tol, 3)}. {self._advice(rounding)}",
+            f"best possible one; tol asks for {percent(self.tol, 3)}. "
+            f"{way_on(answer.outcome, self._advice(rounding))}",
             GapWarning,
         )
 

@@ -22,6 +22,7 @@ from linsep.core.drive import Limits, Moment, Outcome
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.core.status import Status
+from linsep.core.stopping import time_left, time_limit
 from linsep.core.words import count
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.models.calibration import Calibrated
@@ -38,7 +39,9 @@ from linsep.models.fit import (
     own_threads,
     read_problem,
     seed_of,
+    stoppable,
     warn,
+    way_on,
     with_callbacks,
 )
 from linsep.models.model_file import LINEAR, Table
@@ -120,17 +123,22 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         given: Problem | None = None,
     ) -> Self:
         """The way of every fit: problem, guard, choose, drive, prove, keep, warn."""
-        with own_threads(self) if self._own_threads else nullcontext():
+        threads = own_threads(self) if self._own_threads else nullcontext()
+        with stoppable(self) as interrupts, threads:
             problem = self._problem(X, y, sample_weight) if given is None else given
             for name in self._forgotten:
                 self.__dict__.pop(name, None)
             self._guard(problem)
             run = Run(self, problem, X, y, checkpoint)
-            with np.errstate(all="ignore"):  # the certificate sees what has overflowed
+            # the certificate sees what has overflowed
+            with np.errstate(all="ignore"), time_limit(time_left() * self._share()):
                 answer = self._answer(run)
+                if interrupts.requested:
+                    answer = replace(answer, outcome=replace(answer.outcome, interrupted=True))
                 self._keep(problem, answer)
             run.bridge.close()
-            self._warn(problem, answer)
+            if interrupts.outermost or not interrupts.requested:  # a scheme speaks for its parts
+                self._warn(problem, answer)
             if getattr(self, "calibrate", None) is not None:
                 self._calibrate(X, y, sample_weight)
         return self
@@ -162,7 +170,7 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         return getattr(self, "start", None)
 
     def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
-        return Limits(steps=self.max_iter, seconds=self.time_limit)
+        return Limits(steps=self.max_iter)
 
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         """What is true of the result, recomputed from the data."""
@@ -281,7 +289,7 @@ class LinearClassifier(Classifier):
 
     def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
         rows = problem.n_rows if solver.unit == "visit" else 1
-        return Limits(steps=self.max_iter * rows, seconds=self.time_limit)
+        return Limits(steps=self.max_iter * rows)
 
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         certificate = judge(run.problem, outcome.witness)
@@ -295,13 +303,16 @@ class LinearClassifier(Classifier):
 
     def _warn(self, problem: Problem, answer: Answer) -> None:
         status, certificate = answer.status, answer.certificate
-        if status.ok or certificate.errors == 0 or answer.outcome.interrupted:
+        if status.ok or certificate.errors == 0:
             return
+        hint = way_on(
+            answer.outcome,
+            "linsep.separability(X, y) decides whether any plane separates them; raise max_iter "
+            "if one does.",
+        )
         warn(
             f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
-            f"{certificate.errors} of "
-            f"{problem.n} rows are on the wrong side. linsep.separability(X, y) decides whether "
-            "any plane separates them; raise max_iter if one does.",
+            f"{certificate.errors} of {problem.n} rows are on the wrong side. {hint}",
             NotSeparatedWarning,
         )
 
@@ -357,7 +368,7 @@ def settled(run: Run, answer: Answer, more: str = "") -> Answer:
     problem, outcome, certificate = run.problem, answer.outcome, answer.certificate
     if certificate.separable is not None:
         return separating(outcome, certificate, answer.reason)
-    proof = decide(problem, time_limit=run.seconds_left)
+    proof = decide(problem)
     if proof.separable is False:
         return separating(outcome, certificate.refuted_by(proof), answer.reason)
     if proof.separable:

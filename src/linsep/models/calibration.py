@@ -16,11 +16,11 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.drive import Interrupts
+from linsep.core.stopping import Interrupts, time_left, time_limit
 from linsep.core.validate import plain_labels
 from linsep.core.words import count
-from linsep.errors import DataError, LinsepWarning, ModelError, SettingError
-from linsep.models.fit import Check, either, none, one_of, row_weights
+from linsep.errors import DataError, GapWarning, LinsepWarning, ModelError, SettingError
+from linsep.models.fit import Check, either, none, one_of, row_weights, warn
 
 _FOLDS = 5
 _QUIET: dict[str, Any] = {
@@ -115,6 +115,13 @@ class Calibrated:
         used = np.flatnonzero(total > 0)
         given = None if sample_weight is None else weight
         held, scores = self._out_of_fold(X, y, used, given)
+        if self._stopped_calibrating:
+            there = f"come from {len(held)} of {n} rows" if len(held) else "are missing"
+            warn(
+                f"the fit was stopped while it was calibrated: its probabilities {there}. "
+                "The model itself is that of all rows; raise time_limit or fit again.",
+                GapWarning,
+            )
         if not len(held) and not self._stopped_calibrating:
             raise DataError(
                 "calibrate_cv holds out no row whose class is left to train on; take a splitter "
@@ -130,18 +137,26 @@ class Calibrated:
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Numbers of the rows held out, and their scores by models that have not seen them.
 
-        Ctrl-C ends it with the folds that are complete.
+        Ctrl-C or the end of the time ends it with the folds that are complete.
         """
         held, scores = [np.zeros(0, dtype=np.intp)], []
+        folds: Any = self._folds(X, y, used)
+        left = 0
+        if time_left() < np.inf:
+            folds = list(folds)
+            left = len(folds)
         with warnings.catch_warnings(), Interrupts() as interrupts:
             warnings.simplefilter("ignore", LinsepWarning)  # the fit to all rows has said it
-            for train, out in self._folds(X, y, used):
+            for train, out in folds:
+                share, left = time_left() / max(left, 1), left - 1
                 if not len(out):
                     continue
-                model = self._copy_for(train)
-                given = () if weight is None else (weight[train],)
-                model.fit(_part(X, train, train, model), y[train], *given)
-                if interrupts.requested:
+                if share > 0:
+                    model = self._copy_for(train)
+                    given = () if weight is None else (weight[train],)
+                    with time_limit(share):
+                        model.fit(_part(X, train, train, model), y[train], *given)
+                if interrupts.requested or not share > 0:
                     self._stopped_calibrating = True
                     break
                 held.append(out)
@@ -186,6 +201,13 @@ class Calibrated:
         if known.get("targets") is not None:
             quiet["targets"] = np.asarray(known["targets"])[train]
         return model.set_params(**quiet)
+
+    def _share(self) -> float:
+        """Share of the time that is for the fit to all rows, the others being calibrations."""
+        if getattr(self, "calibrate", None) is None:
+            return 1.0
+        cv = getattr(self, "calibrate_cv", None)
+        return 1.0 / (1 + (int(cv) if isinstance(cv, Integral) else _FOLDS))
 
     def _calibration_seed(self) -> int:
         return self._seed() if hasattr(self, "random_state") else 0  # type: ignore[attr-defined]

@@ -8,7 +8,6 @@ opinion about lies here.
 from __future__ import annotations
 
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -35,8 +34,9 @@ from linsep.core.problem import Problem
 from linsep.core.progress import progress_observer
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
+from linsep.core.stopping import Interrupts, in_a_search, time_limit
 from linsep.core.validate import as_weights, plain_labels
-from linsep.errors import DataError, LabelError, SettingError
+from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses import LOSSES, Loss
 from linsep.rows.survey import survey
 
@@ -392,13 +392,12 @@ class Answer:
 
 
 class Run:
-    """A fit under way: the problem, who watches, how much time is left, where to go on."""
+    """A fit under way: the problem, who watches, where to go on."""
 
     def __init__(
         self, estimator: Watched, problem: Problem, X: Any, y: Any, checkpoint: str | Path | None
     ) -> None:
         self.problem, self.checkpoint = problem, checkpoint
-        self.begin, self.seconds = time.perf_counter(), estimator.time_limit
         self.observers = observers_of(estimator)  # sets the callbacks that the bridge looks for
         self.bridge = CallbackBridge(estimator, X, y)
 
@@ -406,11 +405,6 @@ class Run:
     def lent(self) -> Problem:
         """The problem for solvers: a proof reads nothing that they have made."""
         return self.problem.lent
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Of ``time_limit``; None is no limit."""
-        return Limits(seconds=self.seconds).left_since(self.begin).seconds
 
     def state(self, solver: Solver[Any], start: Any = None) -> Any:
         """Where the solver begins: at the checkpoint, if there is one, or at the start."""
@@ -430,7 +424,7 @@ class Run:
             self.problem,
             solver,
             state,
-            limits=limits.left_since(self.begin),
+            limits=limits,
             observers=[*self.observers, self.bridge],
             certifier=certifier,
         )
@@ -468,6 +462,39 @@ def own_threads(estimator: Any) -> Iterator[None]:
     asked = hasattr(estimator, "n_jobs")
     with one_blas_thread(), at_most(threads_of(estimator.n_jobs)) if asked else nullcontext():
         yield
+
+
+@contextmanager
+def stoppable(estimator: Any) -> Iterator[Interrupts]:
+    """A fit from its first line to its last: within ``time_limit``, and ended by one Ctrl-C.
+
+    The model is kept then, as good as it is. Where a search of another library waits for it, the
+    signal goes on instead, so that it ends the search.
+    """
+    seconds = estimator.time_limit if number(0).test(estimator.time_limit) else None
+    with time_limit(seconds), Interrupts() as interrupts:
+        yield interrupts
+    if not (interrupts.requested and interrupts.outermost):
+        return
+    if in_a_search():
+        interrupts.end()
+    done = estimator.status_ is None or estimator.status_.ok
+    if done and not estimator._stopped_calibrating:
+        warn(
+            "a signal to stop came when the answer was found already; the model is complete and "
+            "the program goes on. A second signal would have ended it.",
+            LinsepWarning,
+        )
+
+
+def way_on(outcome: Outcome[Any], otherwise: str) -> str:
+    """How to come to an answer after a run without one."""
+    if not outcome.interrupted:
+        return otherwise
+    return (
+        "It was interrupted, and the program goes on with the model as it is; "
+        "set_params(warm_start=True).fit(X, y) goes on from there."
+    )
 
 
 def threads_of(n_jobs: int | None) -> int | None:

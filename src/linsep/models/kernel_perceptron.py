@@ -15,7 +15,7 @@ from linsep.core.status import Status
 from linsep.core.words import count, misplaced
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.kernels.blocks import KernelValues
-from linsep.models.fit import Answer, Check, Run, number, one_of, warn
+from linsep.models.fit import Answer, Check, Run, number, one_of, warn, way_on
 from linsep.models.kernel_base import KernelClassifier, kernel_table
 from linsep.models.kernel_proof import places_of, problem_for
 from linsep.models.model_file import Table
@@ -167,7 +167,7 @@ class KernelPerceptron(KernelClassifier):
         return self._counts[0] if problem.binary else self._counts
 
     def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
-        return Limits(steps=self.max_iter * problem.n, seconds=self.time_limit)
+        return Limits(steps=self.max_iter * problem.n)
 
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         if outcome.status is Status.DIVERGED:
@@ -221,11 +221,11 @@ class KernelPerceptron(KernelClassifier):
 
     def _warn(self, problem: Problem, answer: Answer) -> None:
         status, errors = answer.status, answer.certificate.errors
-        if not (status.ok or errors == 0 or answer.outcome.interrupted):
+        if not (status.ok or errors == 0):
+            hint = "Raise max_iter, choose another kernel, or use KernelSVM."
             warn(
-                f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
-                f"{errors} of {problem.n} rows are on the wrong side; raise "
-                "max_iter, choose another kernel, or use KernelSVM.",
+                f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). {errors} of "
+                f"{problem.n} rows are on the wrong side. {way_on(answer.outcome, hint)}",
                 NotSeparatedWarning,
             )
 

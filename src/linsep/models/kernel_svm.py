@@ -22,7 +22,7 @@ from linsep.errors import (
     SettingError,
 )
 from linsep.kernels.blocks import Duels, duels_of
-from linsep.models.fit import Answer, Check, Run, boolean, number, one_of, warn
+from linsep.models.fit import Answer, Check, Run, boolean, number, one_of, warn, way_on
 from linsep.models.kernel_base import (
     KernelClassifier,
     kernel_table,
@@ -346,7 +346,7 @@ class KernelSVM(KernelClassifier):
             )
         if self.overlap_ is not None:
             warn(_no_street(self), NotSeparatedWarning)
-        elif not status.ok and not answer.outcome.interrupted:
+        elif not status.ok:
             warn(_gap_words(self, gap, status), GapWarning)
 
     # -- decisions: values of the pairs, votes, weights of linear ones ---------------------------
@@ -480,14 +480,15 @@ def _gap_words(model: KernelSVM, gap: KernelGap, status: Status) -> str:
     if not gap.convex:
         return begin + (
             f"The conditions of optimality are violated by {gap.violation:.3g}; tol asks for "
-            f"{model.tol:.3g}. Raise max_iter or time_limit."
+            f"{model.tol:.3g}. {way_on(model.outcome_, 'Raise max_iter or time_limit.')}"
         )
     same = model._kernel.linear
     other = "; LinearSVM is the same machine and takes them as they are" if same else ""
+    hint = f"Raise max_iter or time_limit, or scale the columns{other}."
     return begin + (
         f"The objective {gap.objective:.6g} is proved to be within "
         f"{percent(gap.relative_gap, 3)} of the best possible one; tol asks for "
-        f"{percent(model.tol, 3)}. Raise max_iter or time_limit, or scale the columns{other}."
+        f"{percent(model.tol, 3)}. {way_on(model.outcome_, hint)}"
     )
 
 

@@ -31,6 +31,7 @@ from linsep.models.fit import (
     one_of,
     row_weights,
     warn,
+    way_on,
 )
 from linsep.models.summary import Line, rule, work
 from linsep.proofs.separable import Proof
@@ -220,7 +221,7 @@ class LeastSquares(LinearClassifier):
 
     def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
         rows = problem.n if solver.unit == "visit" else 1
-        return Limits(steps=self.max_iter * rows, seconds=self.time_limit)
+        return Limits(steps=self.max_iter * rows)
 
     def _refuse_idle_settings(self) -> None:
         """A setting without effect is a misunderstanding: say so."""
@@ -280,9 +281,8 @@ class LeastSquares(LinearClassifier):
         """On small tables: whether another plane separates where this one does not."""
         if certificate.errors == 0 or run.problem.n * run.problem.d > _DECIDE:
             return None
-        left = _SECONDS if run.seconds_left is None else min(_SECONDS, run.seconds_left)
         with suppress(ArithmeticError):  # numbers at the ends of the range: no verdict then
-            return decide(run.problem, time_limit=left)
+            return decide(run.problem, time_limit=_SECONDS)
         return None
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
@@ -299,14 +299,13 @@ class LeastSquares(LinearClassifier):
 
     def _warn(self, problem: Problem, answer: Answer) -> None:
         status, found = answer.status, answer.certificate
-        if answer.outcome.interrupted:
-            return
         if not status.ok:
             warn(
                 f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
                 f"The cost {found.objective:.6g} is proved to be within "
                 f"{percent(found.relative_gap, 3)} of the squared targets of the least one; "
-                f"tol asks for {percent(self.tol, 3)}. {self._advice(problem)}.",
+                f"tol asks for {percent(self.tol, 3)}. "
+                f"{way_on(answer.outcome, self._advice(problem) + '.')}",
                 GapWarning,
             )
         elif self.proof_ is not None and self.proof_.separable:

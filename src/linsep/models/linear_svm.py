@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,6 +37,7 @@ from linsep.models.fit import (
     row_weights,
     threads_of,
     warn,
+    way_on,
 )
 from linsep.models.model_file import LINEAR, Table, stored
 from linsep.models.summary import Line, bounds, rule, street, work
@@ -349,7 +349,7 @@ class LinearSVM(LinearClassifier):
                 "a hard margin (C=inf) of more than two classes has no checkpoints; fit again."
             )
         refuse_tiny(problem)
-        limits, watch = Limits(steps=self.max_iter, seconds=self.time_limit), run.observers
+        limits, watch = Limits(steps=self.max_iter), run.observers
         if problem.binary:
             state = None if run.checkpoint is None else run.state(hull_search(self.tol))
             hard = hard_machine(problem, self.tol, limits, watch, state)
@@ -389,7 +389,7 @@ class LinearSVM(LinearClassifier):
         gap, first = self._gap_of_capped(run), self._choose(run.lent)[0]
         for instead in ("", "newton") if _is(first, InteriorHinge) else ("",):
             choose = partial(self._chosen, instead=instead)
-            limits = self._limits(problem, first).left_since(run.begin)
+            limits = self._limits(problem, first)
             found = capped_machine(problem, objective, gap, limits, choose)
             if found is not None:
                 return self._measured(problem, *found)
@@ -433,7 +433,7 @@ class LinearSVM(LinearClassifier):
             return
         if status is Status.DIVERGED:
             raise DataError(overflow_words(problem))
-        if status.ok or answer.outcome.interrupted:
+        if status.ok:
             return
         proved = (
             f"The objective {gap.objective:.6g} is proved to be within "
@@ -442,9 +442,10 @@ class LinearSVM(LinearClassifier):
             if np.isfinite(gap.objective)
             else "Nothing is proved about the objective."
         )
+        hint = "Raise max_iter or time_limit, lower C, or scale the columns."
         warn(
-            f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). {proved} Raise "
-            "max_iter or time_limit, lower C, or scale the columns.",
+            f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). {proved} "
+            f"{way_on(answer.outcome, hint)}",
             GapWarning,
         )
 
@@ -786,14 +787,14 @@ def capped_machine(
     problem: Problem, objective: Objective, tol: float, limits: Limits, choose: Choice
 ) -> tuple[Witness, Outcome[Any], str] | None:  # fmt: skip
     """The machine with its run and the reason of the choice; None if it cannot be proved so."""
-    size, begin = float(survey(problem).rows.max()), time.perf_counter()
+    size = float(survey(problem).rows.max())
     for cap in _CAPS:
         top = cap / size
         with np.errstate(over="ignore"):
             weight = np.minimum(objective.C * problem.weight, top) / top
         twin = problem.lent.changed(weight=np.maximum(weight, 1e-300))
         solver, words = choose(twin, top)
-        outcome = drive(twin, solver, limits=limits.left_since(begin))
+        outcome = drive(twin, solver, limits=limits)
         finish = polish if problem.binary else polish_parts
         found = outcome.witness
         if problem.n <= 2000:

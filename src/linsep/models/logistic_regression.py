@@ -32,6 +32,7 @@ from linsep.models.fit import (
     refuse_unusable,
     threads_of,
     warn,
+    way_on,
 )
 from linsep.models.logistic_limit import (
     limit_weights,
@@ -331,14 +332,14 @@ class LogisticRegression(LinearClassifier):
     def _without_maximum(self, run: Run, solver: Any, answer: LogisticAnswer) -> Answer:
         """No penalty and no proof of a maximum: decide whether there is one."""
         problem, outcome, gap = run.problem, answer.outcome, answer.certificate
-        limits = self._limits(problem, solver).left_since(run.begin)
+        limits = self._limits(problem, solver)
         converged = replace(answer, status=gap.settle(Status.CONVERGED, self.tol))
         settled = outcome.status is Status.CERTIFIED  # the steps shrank as near a maximum
         if settled and float(problem.values(answer.witness.a).max()) < _FAR:  # no row runs away
             return converged
         if len(np.unique(problem.label)) < problem.K:  # a class with no rows: words say so
             return converged
-        proof = self._verdict(problem, answer, settled, limits)
+        proof = self._verdict(problem, answer, settled)
         if proof.separable or proof.quasi:
             gap, a = self._near_supremum(problem, proof, answer.witness.a, limits)
             words = separating_words(problem, proof)
@@ -357,15 +358,14 @@ class LogisticRegression(LinearClassifier):
                 return replace(answer, status=gap.settle(Status.CONVERGED, self.tol))
         return replace(answer, status=gap.settle(outcome.status, self.tol))
 
-    def _verdict(self, problem: Problem, answer: Answer, settled: bool, limits: Limits) -> Proof:
+    def _verdict(self, problem: Problem, answer: Answer, settled: bool) -> Proof:
         """Whether a plane leaves no row strictly on its wrong side."""
         plain = plain_problem(problem)
         if answer.outcome.status is Status.SEPARATED:
             proof = separator_proof(plain, answer.witness.a)
             if proof is not None:
                 return proof
-        patience = _VERDICT if limits.seconds is None else min(limits.seconds, _VERDICT)
-        return decide(plain, time_limit=patience if settled else limits.seconds)
+        return decide(plain, time_limit=_VERDICT if settled else None)
 
     def _near_supremum(
         self, problem: Problem, proof: Proof, before: Array, limits: Limits
@@ -472,7 +472,7 @@ def _gone_on(run: Run, solver: Any, outcome: Outcome[Any], limits: Limits) -> Ou
     """The run from where it ended, with other settings."""
     state = outcome.state
     state.status = Status.RUNNING
-    return drive(run.problem, solver, state, limits=limits.left_since(run.begin))
+    return drive(run.problem, solver, state, limits=limits)
 
 
 def _lead(p: Array, chosen: NDArray[np.int64]) -> Array:
@@ -612,7 +612,7 @@ def warning_of(
             f"out (1 / L = {_safe_rate(problem, model._cost):.4g} is always small enough), or "
             "scale the columns."
         ), GapWarning
-    if gap.relative_gap <= model.tol or answer.outcome.interrupted:
+    if gap.relative_gap <= model.tol:
         return None
     hint = "Raise max_iter or time_limit, or scale the columns."
     if status is Status.CONVERGED:
@@ -620,7 +620,8 @@ def warning_of(
     return (
         f"{status.value} ({status.name}, {count(model.n_iter_, 'pass')}). The objective "
         f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
-        f"best possible one; tol asks for {percent(model.tol, 3)}. {hint}"
+        f"best possible one; tol asks for {percent(model.tol, 3)}. "
+        f"{way_on(answer.outcome, hint)}"
     ), GapWarning
 
 

@@ -12,10 +12,21 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.status import Status
+from linsep.core.stopping import time_left, time_limit
 from linsep.core.validate import as_labels, as_weights
-from linsep.errors import DataError, LabelError, ModelError
+from linsep.errors import DataError, GapWarning, LabelError, ModelError
 from linsep.models.calibration import Calibrated
-from linsep.models.fit import Check, check_params, either, jobs, none, number, read_labels
+from linsep.models.fit import (
+    Check,
+    check_params,
+    either,
+    jobs,
+    none,
+    number,
+    read_labels,
+    stoppable,
+    warn,
+)
 from linsep.models.model_file import (
     CALIBRATION,
     CLASSES,
@@ -100,6 +111,13 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         -------
         self
         """
+        with stoppable(self):
+            self._fit(X, y, sample_weight)
+            self._warn()
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Look at rows, labels and weights, train, calibrate."""
         check_params(self, self._common_checks | self._checks | self._calibration_check())
         refuse_others(self._inner())
         if y is None:
@@ -128,12 +146,29 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
                 y, weight = y[keep], weight[keep]
         refuse_unusable(self._inner(), weight is not None)
         self.classes_, label = as_labels(y, len(y))
-        self._keep(self._fit_machines(rows, label, weight))
+        with time_limit(time_left() * self._share()):
+            self._keep(self._fit_machines(rows, label, weight))
         return self._calibrate(X, all_labels, sample_weight)
+
+    def _warn(self) -> None:
+        """Say what the end of the time or Ctrl-C has left undone."""
+        status = self.status_
+        if status not in (Status.STOPPED, Status.TIME_LIMIT):
+            return
+        missing = sum(getattr(machine, "untrained", False) for machine in self.estimators_)
+        if status is Status.TIME_LIMIT and not missing:  # the machines have told
+            return
+        stopped = status is Status.STOPPED
+        way = "It was interrupted; fit again" if stopped else "Raise time_limit"
+        warn(
+            f"{missing} of {len(self.estimators_)} machines were not trained: {status.value}. "
+            f"Those always give the side with more rows. {self.certificate_}. {way}.",
+            GapWarning,
+        )
 
     def _run(self, jobs: list[Job], size: float) -> list[Any]:
         """All binary problems; what was left out is remembered."""
-        fitted, self._ended = run_jobs(jobs, self.n_jobs, size, self.time_limit)
+        fitted, self._ended = run_jobs(jobs, self.n_jobs, size)
         return fitted
 
     @property

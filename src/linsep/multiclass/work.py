@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,13 +16,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from linsep.core.costs import PLANE, second_thread
-from linsep.core.drive import Interrupts
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem, against_rest
 from linsep.core.status import Status
-from linsep.errors import GapWarning
+from linsep.core.stopping import Interrupts, time_left
 from linsep.models.base import LinearClassifier
-from linsep.models.fit import warn
 from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, is_ours, is_pairwise, untrained
 from linsep.rows.survey import survey
@@ -86,12 +84,13 @@ def entries(X: Any) -> int:
 
 
 def run_jobs(
-    jobs: Sequence[Job], n_jobs: int | None, size: float, time_limit: float | None
+    jobs: Sequence[Job], n_jobs: int | None, size: float
 ) -> tuple[list[Any], Status | None]:
     """Fit all machines; results in order, and the status if some were left out.
 
     The first Ctrl-C, or the end of the time, stops the machine that is being trained where it
-    stands, and those that come after it are not trained.
+    stands, and those that come after it are not trained. Each may take an equal share of the time
+    that is left.
 
     Parameters
     ----------
@@ -100,24 +99,22 @@ def run_jobs(
         Threads.
     size : float
         Matrix entries of one problem.
-    time_limit : float or None
-        Seconds for all of them. Each may take an equal share of what is left.
     """
     threads, run = _threads(jobs[0].estimator, n_jobs, size)
-    begin, hurry = time.perf_counter(), len(jobs) * size > _MANY
+    hurry = len(jobs) * size > _MANY
     lock, left, ended = threading.Lock(), len(jobs), Status.RUNNING
 
     def one(job: Job) -> tuple[Any, Any]:
         nonlocal left, ended
         seconds = None
         with lock:
-            if time_limit is not None:
-                rest = time_limit - (time.perf_counter() - begin)
+            rest = time_left()
+            if rest < math.inf:
                 seconds = min(rest, rest * threads / left)
             left -= 1
             if interrupts.requested:
                 ended = Status.STOPPED
-            elif seconds is not None and seconds <= 0:
+            elif rest <= 0:
                 ended = Status.TIME_LIMIT
             if ended is not Status.RUNNING:
                 return job.without_fit(ended)
@@ -127,15 +124,7 @@ def run_jobs(
         found = run([partial(one, job) for job in jobs])
     if interrupts.requested:
         return found, Status.STOPPED
-    if ended is Status.TIME_LIMIT:
-        missing = sum(getattr(machine, "untrained", False) for machine, _ in found)
-        warn(
-            f"{missing} of {len(jobs)} machines were not trained: {ended.value}. They always give "
-            "the side with more rows; raise time_limit.",
-            GapWarning,
-        )
-        return found, ended
-    return found, None
+    return found, None if ended is Status.RUNNING else ended
 
 
 def _threads(estimator: Any, n_jobs: int | None, size: float) -> tuple[int, Any]:

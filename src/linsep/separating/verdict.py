@@ -16,7 +16,7 @@ Stop       whatever a search claims is proved by ``proofs`` before it is said; w
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,6 +33,7 @@ from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
+from linsep.core.stopping import asked_to_stop, clock, time_left
 from linsep.core.validate import as_matrix
 from linsep.errors import SettingError
 from linsep.numerics.integers import scaled_integers, solve_seconds, to_integers
@@ -91,7 +92,7 @@ def separability(
     >>> print(linsep.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]))
     not separable: these four rows prove it (0, 1, 2 and 3)
     """
-    begin = time.perf_counter()
+    begin = clock()
     if time_limit is not None and not time_limit >= 0:
         raise SettingError(f"time_limit is {time_limit!r}; give seconds >= 0, or None.")
     problem = Problem(
@@ -115,7 +116,7 @@ def decide(
     begin: float | None = None,
 ) -> Proof:
     """The verdict on a problem that is validated already; begin is when the clock started."""
-    begin = time.perf_counter() if begin is None else begin
+    begin = clock() if begin is None else begin
     if time_limit is not None:
         begin += _load_libraries()
     judge = Judge(problem, exact, Clock(begin, time_limit))
@@ -135,11 +136,11 @@ def _names(X: Any) -> list[str] | None:
 
 def _load_libraries() -> float:
     """Seconds that it took; the first time these are more than most small problems need."""
-    begin = time.perf_counter()
+    begin = clock()
     import flint  # noqa: F401
 
     with one_blas_thread():
-        return time.perf_counter() - begin
+        return clock() - begin
 
 
 def _by_rows(X: Any) -> Any:
@@ -282,7 +283,7 @@ class Judge:
 
     def exactly(self, found: Witness) -> Proof:
         """A proof from a search in rational numbers, which starts where floats have ended."""
-        if self.clock.time_limit is not None:  # a system of products, of twice the bits
+        if self.clock.left() is not None:  # a system of products, of twice the bits
             table = to_integers(reflected(self.problem, found.rows)).table
             self.clock.tick(2 * solve_seconds(table))
         start = (found.rows, found.multipliers)
@@ -560,11 +561,13 @@ class Clock:
 
     def left(self) -> float | None:
         """Seconds that are left, None for any number."""
-        return None if self.time_limit is None else self.time_limit - self.spent()
+        own = math.inf if self.time_limit is None else self.time_limit - self.spent()
+        left = min(own, time_left())
+        return None if left == math.inf else left
 
     def spent(self) -> float:
         """Seconds since the question was asked."""
-        return time.perf_counter() - self.begin
+        return clock() - self.begin
 
     def tick(self, ahead: float = 0.0) -> None:
         """Stop when the time is up, or will be before the end of what takes so long."""
@@ -581,8 +584,8 @@ class Clock:
         left = self.left()
         seconds = None if left is None else max(left, 0.0)
         outcome = drive(problem, solver, state, limits=Limits(steps=steps, seconds=seconds))
-        if outcome.interrupted:
-            raise KeyboardInterrupt
+        if outcome.interrupted:  # a fit that asks for a verdict goes on without one
+            raise TimeUpError if asked_to_stop() else KeyboardInterrupt
         return outcome
 
     def run(self, problem: Problem, solver: Any, *, start: Any = None) -> Outcome[Any]:

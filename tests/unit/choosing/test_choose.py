@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import linsep
-from linsep.errors import CapabilityError, DataError, LabelError, SettingError
+from linsep.errors import CapabilityError, DataError, LabelError, LinsepWarning, SettingError
 from linsep.risk import structural_bound
 
 
@@ -260,7 +260,8 @@ class Stops(DecisionTreeClassifier):
 
 
 def test_an_interrupt_keeps_what_is_finished(data):
-    choice = linsep.choose(Stops(), *data, "max_depth", [1, 2, 3, 4])
+    with pytest.warns(LinsepWarning, match="2 of 4 values of max_depth"):
+        choice = linsep.choose(Stops(), *data, "max_depth", [1, 2, 3, 4])
     assert choice.interrupted
     assert choice.values == [1, 2]
     assert "Interrupted" in choice.table()
@@ -280,7 +281,8 @@ def test_an_interrupt_that_a_fit_of_linsep_survives_ends_the_choice(data, monkey
         return self
 
     monkeypatch.setattr(linsep.LinearSVM, "fit", stopped)
-    choice = linsep.choose(linsep.LinearSVM(), *data, "C", [1.0, 2.0, 3.0])
+    with pytest.warns(LinsepWarning, match="1 of 3 values of C"):
+        choice = linsep.choose(linsep.LinearSVM(), *data, "C", [1.0, 2.0, 3.0])
     assert choice.interrupted
     assert choice.values == [1.0]
 

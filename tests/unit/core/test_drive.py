@@ -15,10 +15,11 @@ import pytest
 
 import linsep
 from linsep.core import drive
-from linsep.core.drive import Interrupts, Limits, Observer
+from linsep.core.drive import Limits, Observer
 from linsep.core.problem import Problem
 from linsep.core.progress import Pace, ProgressBar, ProgressRows, progress_observer
 from linsep.core.status import Status
+from linsep.core.stopping import Interrupts
 from linsep.solvers.hinge.dual_cd import DualCD
 from linsep.solvers.perceptron.single import SingleSample
 
@@ -117,7 +118,7 @@ def test_ctrl_c_gives_back_the_best_so_far():
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=True
     )
     assert done.stdout == "STOPPED\n"
-    assert done.stderr == ""
+    assert "rows are on the wrong side. It was interrupted" in done.stderr
 
 
 IGNORED = """

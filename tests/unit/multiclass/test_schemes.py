@@ -574,7 +574,8 @@ class Presses(linsep.LinearSVM):
 @pytest.mark.usefixtures("ctrl_c")
 def test_one_ctrl_c_stops_all_machines(scheme, calibrate):
     Presses.count = 0
-    model = scheme(Presses(), calibrate=calibrate).fit(X, y)
+    with pytest.warns(linsep.errors.GapWarning, match="were not trained: stopped on request"):
+        model = scheme(Presses(), calibrate=calibrate).fit(X, y)
     assert Presses.count == 2
     assert model.status_ is Status.STOPPED and model.outcome_.interrupted
     assert model.certificates_[0] is not None and model.certificates_[2] is None

@@ -1,0 +1,162 @@
+"""When to stop before the end: signals from outside, and the time that a fit may take.
+
+Whoever starts long work opens both, ``Interrupts`` and ``time_limit``; all that runs within,
+however deep, asks ``time_left``. After the first Ctrl-C no time is left, so work that keeps to
+its time also ends soon on request, with what it has.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType, TracebackType
+from typing import Any, ClassVar, Self
+
+# -- Signals --------------------------------------------------------------------------------------
+
+_SIGNALS = [
+    number
+    for number in (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP"))
+    if number is not None
+]
+_DEFAULT = (signal.default_int_handler, signal.SIG_DFL)
+
+
+class Interrupts:
+    """Turns the first Ctrl-C into a request to stop; the second one raises as usual.
+
+    SIGTERM and SIGHUP do the same, once in the life of a process: a second one ends it, whatever
+    it does then. Only the main thread can catch signals, and only where nobody else does: a
+    handler of the caller stays in place, and so does a signal ignored by whoever started the
+    process, as for a job in the background, which a Ctrl-C meant for another one must not stop.
+
+    A run inside of another one, in whatever thread, sees the request that the outer one got,
+    so that all of them stop.
+    """
+
+    _outermost: ClassVar[Interrupts | None] = None
+    _used_up: ClassVar[set[int]] = set()
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._outer: Interrupts | None = None
+        self._previous: dict[int, Any] = {}
+
+    @property
+    def requested(self) -> bool:
+        """Whether a signal came, here or in the run around this one."""
+        return self._number != 0 or (self._outer is not None and self._outer.requested)
+
+    @property
+    def outermost(self) -> bool:
+        """Whether no run is around this one."""
+        return self._outer is None
+
+    def end(self) -> None:
+        """Do what the signal would have done without us."""
+        _end(self._number)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._number:
+            _end(number)
+        self._number = number
+
+    def __enter__(self) -> Self:
+        self._outer = Interrupts._outermost
+        if self._outer is None and threading.current_thread() is threading.main_thread():
+            Interrupts._outermost = self
+            for number in _SIGNALS:
+                before = signal.getsignal(number)
+                if before in _DEFAULT and number not in Interrupts._used_up:
+                    self._previous[number] = before
+                    signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, before in self._previous.items():
+            signal.signal(number, before)
+        if Interrupts._outermost is self:
+            Interrupts._outermost = None
+        if self._number not in (0, signal.SIGINT):
+            Interrupts._used_up.add(self._number)
+
+
+def _end(number: int) -> None:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)
+
+
+_LOOPS = frozenset({"sklearn", "joblib", "imblearn", "optuna", "skopt", "hyperopt", "mlxtend"})
+_PASSING = (
+    "sklearn.base", "sklearn.callback", "sklearn.pipeline", "sklearn.utils", "joblib.memory",
+    "imblearn.pipeline",
+)  # fmt: skip
+
+
+def in_a_search() -> bool:
+    """Whether a loop of another library called, such as a cross-validation.
+
+    It would take a model that was stopped for one that is finished, use its score and go on. A
+    pipeline and the like hand one fit through, and so are no loops.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if name.partition(".")[0] in _LOOPS and not name.startswith(_PASSING):
+            return True
+        frame = frame.f_back
+    return False
+
+
+# -- Time -----------------------------------------------------------------------------------------
+
+_source = time.perf_counter  # never goes back; a test may put another clock here
+_end_of_time: ContextVar[float] = ContextVar("end_of_time", default=math.inf)
+
+
+def clock() -> float:
+    """Seconds since some moment."""
+    return _source()
+
+
+@contextmanager
+def time_limit(seconds: float | None, *, begin: float | None = None) -> Iterator[None]:
+    """What runs within has so many seconds, and no more than what it runs in.
+
+    begin is a time of the clock, by default now.
+    """
+    if seconds is None or seconds == math.inf:
+        yield
+        return
+    end = (clock() if begin is None else begin) + seconds
+    before = _end_of_time.set(min(end, _end_of_time.get()))
+    try:
+        yield
+    finally:
+        _end_of_time.reset(before)
+
+
+def asked_to_stop() -> bool:
+    """Whether a signal came while a run is under way."""
+    outer = Interrupts._outermost
+    return outer is not None and outer.requested
+
+
+def time_left() -> float:
+    """Seconds until the work must be done: infinity without a limit, 0 after Ctrl-C."""
+    if asked_to_stop():
+        return 0.0
+    end = _end_of_time.get()
+    return math.inf if end == math.inf else max(end - clock(), 0.0)
