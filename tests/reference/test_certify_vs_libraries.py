@@ -6,19 +6,25 @@ leave a gap. LIBLINEAR and LIBSVM are used where they are installed.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
-from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 
 import linsep
+import linsep.risk
 from linsep.errors import ModelError
 
 
@@ -80,6 +86,76 @@ def test_penalties_of_logistic_models():
     mixed = LogisticRegression(l1_ratio=0.5, solver="saga", C=0.2, max_iter=20_000).fit(X, y)
     with pytest.raises(ModelError, match="mixture"):
         linsep.certify(mixed, X, y)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_rough_model_with_the_one_norm_gets_a_sharp_bound(intercept):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(150, 12)) * np.geomspace(0.1, 10.0, 12)
+    y = (X[:, 3] + X[:, 8] + 3.0 * rng.logistic(size=150) > 0).astype(int)
+    for kind, options in (
+        (LinearSVC, {"penalty": "l1", "loss": "squared_hinge"}),
+        (LogisticRegression, {"l1_ratio": 1.0, "solver": "liblinear"}),
+    ):
+        make = {"C": 0.3, "fit_intercept": intercept, "random_state": 0, **options}
+        rough = linsep.certify(kind(tol=0.5, **make).fit(X, y), X, y)
+        best = linsep.certify(kind(tol=1e-10, max_iter=10**6, **make).fit(X, y), X, y)
+        assert rough.lower_bound <= best.objective and best.relative_gap < 1e-6
+        assert rough.lower_bound > 0.999 * best.objective
+        assert rough.objective > best.objective
+        again = linsep.certify(kind(tol=0.5, **make).fit(X, y), scipy.sparse.csr_array(X), y)
+        assert again.lower_bound == pytest.approx(rough.lower_bound, rel=1e-6)
+
+
+def test_another_librarys_class_is_not_judged_by_its_name():
+    X, y = wine(2)
+    ours = LogisticRegression(C=0.5, tol=1e-8).fit(X, y)
+
+    class LogisticRegression_:
+        coef_, intercept_, classes_ = ours.coef_, ours.intercept_, ours.classes_
+        C, penalty, class_weight, fit_intercept = 0.5, "l2", None, True
+
+    LogisticRegression_.__name__ = "LogisticRegression"
+    LogisticRegression_.__module__ = "fastlearn.linear"
+    with pytest.raises(ModelError, match="of fastlearn is not known") as told:
+        linsep.certify(LogisticRegression_(), X, y)
+    line = re.search(r"linsep\.certify\(.*\), X, y\)", str(told.value))[0]  # as it stands there
+    report = eval(line.replace("C=1.0", "C=0.5"), {"linsep": linsep, "model": ours, "X": X, "y": y})
+    assert report.relative_gap < 1e-6
+    assert report.objective == pytest.approx(linsep.certify(ours, X, y).objective, rel=1e-9)
+
+    class Child(type(ours)):
+        pass
+
+    assert linsep.certify(Child(C=0.5, tol=1e-8).fit(X, y), X, y).relative_gap < 1e-6
+
+
+def test_refusals_name_a_way_that_works():
+    X, y = wine(2)
+    for other in (RandomForestClassifier(5), KNeighborsClassifier(), BaggingClassifier()):
+        with pytest.raises(ModelError, match=r"linsep\.risk\.empirical_risk") as told:
+            linsep.certify(other.fit(X, y), X, y)
+        assert "coef" not in str(told.value) and "estimators_" not in str(told.value)
+        assert 0.0 <= float(linsep.risk.empirical_risk(other, X, y)) < 0.2
+    for other in (SVR(), Ridge()):
+        with pytest.raises(ModelError, match="predicts numbers; classifiers"):
+            linsep.certify(other.fit(X, y), X, y)
+    for other in (SVC(), NuSVC(), LinearSVC()):
+        with pytest.raises(ModelError, match="call fit first"):
+            linsep.certify(other, X, y)
+
+
+def test_nu_with_a_kernel_is_a_machine_with_the_cost_it_comes_to():
+    X, y = wine(2)
+    model = NuSVC(nu=0.2, gamma=0.05, tol=1e-9).fit(X, y)
+    report = linsep.certify(model, X, y)
+    C = np.abs(model.dual_coef_).max()
+    twin = SVC(C=C, gamma=0.05, tol=1e-9).fit(X, y)
+    assert report.relative_gap < 1e-4 and "nu=0.2" in report.words
+    assert report.objective == pytest.approx(linsep.certify(twin, X, y).objective, rel=1e-5)
+    with pytest.raises(ModelError, match="the rows of two classes"):
+        linsep.certify(NuSVC(nu=0.2).fit(*wine(3)), *wine(3))
 
 
 def test_nu_is_turned_into_the_cost_it_comes_to():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from sklearn.svm import SVC
+from sklearn.svm import SVC, NuSVC
 
 from linsep.core.problem import Problem
 from linsep.errors import CostWarning, DataError, ModelError
@@ -239,7 +239,10 @@ def certify_svc(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Kernel
     elif name in NAMED:
         kernel = from_sklearn(name, gamma=rate, degree=model.degree, coef0=model.coef0)
     else:
-        raise ModelError(f"SVC(kernel={name!r}) cannot be certified.")
+        raise ModelError(
+            f"SVC(kernel={name!r}) cannot be certified; one of {', '.join(NAMED)}, 'precomputed' "
+            "or a function of two arrays can."
+        )
     return _measured(model, kernel, float(model.C), True, X, y, sample_weight)
 
 
@@ -267,7 +270,7 @@ def problem_for(
 ) -> Problem:
     """The rows a model was trained on, with its weights of classes."""
     labels = np.asarray(y)
-    own = not isinstance(model, SVC)
+    own = not isinstance(model, SVC | NuSVC)
     weight = row_weights(model.class_weight, labels, sample_weight, by_weight=own)
     free = bool(model.fit_intercept) if free is None else bool(free)
     problem = Problem(X, labels, sample_weight=weight, fit_intercept=free)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from copy import copy
 from dataclasses import replace
 from itertools import combinations
@@ -11,6 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils import compute_class_weight
 
 from linsep.core import drive
@@ -22,8 +26,9 @@ from linsep.errors import ModelError, SettingError
 from linsep.formats import load
 from linsep.formats.liblinear import LiblinearModel, is_liblinear
 from linsep.formats.libsvm import LibsvmModel, is_libsvm
-from linsep.losses import LOSSES
+from linsep.losses import LOSSES, Loss
 from linsep.losses.hinge import HINGE
+from linsep.losses.logistic import LOGISTIC
 from linsep.models.fit import row_weights
 from linsep.models.foreign.objectives import (
     Claim,
@@ -31,6 +36,8 @@ from linsep.models.foreign.objectives import (
     claim_of_liblinear,
     claim_of_libsvm,
     cost_of,
+    cost_of_nu,
+    has_objective,
     located,
 )
 from linsep.models.kernel_proof import certify_svc
@@ -62,7 +69,7 @@ def certify(
     Parameters
     ----------
     model : fitted model
-        Of linsep or of scikit-learn: LinearSVC, SVC with any kernel, NuSVC with a linear one,
+        Of linsep or of scikit-learn: LinearSVC, SVC and NuSVC with any kernel,
         SGDClassifier, LogisticRegression (two classes or softmax, with or without a penalty),
         RidgeClassifier, Perceptron; ``linsep.Linear(coef, intercept)``; a model of LIBLINEAR or
         LIBSVM, as an object of their Python interfaces, or the path of a model file. Of a
@@ -118,8 +125,8 @@ def certify(
         claim = claim_of_libsvm(model, X, y, C, class_weight)
     elif isinstance(model, LiblinearModel):
         claim = claim_of_liblinear(model, C, class_weight)
-    elif type(model).__name__ == "SVC" and model.kernel != "linear" and hasattr(model, "support_"):
-        return certify_svc(model, X, y, sample_weight)
+    elif isinstance(model, SVC | NuSVC) and model.kernel != "linear" and _is_fitted(model):
+        return _kernel_machine_of_sklearn(model, X, y, sample_weight)
     else:
         claim = claim_of(model, len(y))
     report = _certified(model, claim, X, y, sample_weight, tol, time_limit)
@@ -142,7 +149,7 @@ def _unwrapped(model: Any, X: Any) -> tuple[Any, Any]:
     many = {"calibrated_classifiers_": "[k].estimator", "estimators_": "[k]"}
     for name, part in many.items():
         ours = type(model).__module__.startswith("linsep.")
-        if hasattr(model, name) and not ours and not hasattr(model, "coef_"):
+        if not ours and not hasattr(model, "coef_") and _first_known(getattr(model, name, None)):
             raise ModelError(
                 f"{type(model).__name__} has no objective of its own but holds classifiers "
                 f"that were trained on different rows or labels; certify model.{name}{part} on "
@@ -151,8 +158,28 @@ def _unwrapped(model: Any, X: Any) -> tuple[Any, Any]:
     return model, X
 
 
+def _first_known(parts: Any) -> bool:
+    """Whether the parts of an ensemble can be certified: planes can, trees cannot."""
+    first: Any = next(iter(np.ravel(np.asarray(parts, dtype=object))), None)
+    return has_objective(getattr(first, "estimator", first))
+
+
+def _is_fitted(model: Any) -> bool:
+    return hasattr(model, "support_")
+
+
 def _as_matrix(X: Any) -> Any:
     return X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+
+
+def _kernel_machine_of_sklearn(model: SVC | NuSVC, X: Any, y: Any, sample_weight: Any) -> Gap:
+    """SVC, or NuSVC, which is one with the C that its nu comes to."""
+    if isinstance(model, SVC):
+        return certify_svc(model, X, y, sample_weight)
+    twin: Any = copy(model)
+    twin.C, note = cost_of_nu(model)
+    report: Gap = certify_svc(twin, X, y, sample_weight)
+    return replace(report, words=f"{report.words}; {note}")
 
 
 def _kernel_machine(
@@ -287,7 +314,7 @@ def certify_plane(
         )
         return _scaled(report, objective)
     if claim.kind.startswith("l1 "):
-        return l1_gap(problem, a, LOSSES[claim.kind.removeprefix("l1 ")], objective)
+        return bounded_l1(problem, a, LOSSES[claim.kind.removeprefix("l1 ")], objective, tol, limit)
     if claim.kind == "ridge":
         return ridge_gap(problem, a, objective.C, objective.intercept == "free")
     if claim.kind == "perceptron":
@@ -438,6 +465,53 @@ def _machine_searched(problem: Problem, C: float, tol: float, limit: float | Non
     alpha = np.zeros((problem.n, problem.K))
     alpha[row, part] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers
     return alpha
+
+
+# -- A better lower bound for a model with the penalty |w|_1 --------------------------------------
+#
+# The dual point of a model that is not solved to many digits breaks its constraints, and what is
+# left of it when it is scaled down bounds little. LIBLINEAR's own method, run further, gives a
+# better one, whatever the model is.
+
+_ROUNDS = 100_000  # of LIBLINEAR's method at most
+_ENTRIES = 2e7  # numbers that it reads in a second
+_NAMED_PENALTY = LogisticRegression().penalty == "l2"  # scikit-learn before 1.8
+_ONE_NORM: dict[str, Any] = {"penalty": "l1"} if _NAMED_PENALTY else {"l1_ratio": 1.0}
+
+
+def bounded_l1(
+    problem: Problem, a: Array, loss: Loss, objective: Objective, tol: float, limit: float | None
+) -> Gap:
+    """Bounds of a plane with the penalty |w|_1; where they are wide a better dual point."""
+    report = l1_gap(problem, a, loss, objective)
+    size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
+    rounds = _ROUNDS if limit is None else min(_ROUNDS, int(limit * _ENTRIES / max(size, 1)))
+    if report.relative_gap <= tol or rounds < 1 or max(size, *problem.matrix.shape) >= 2**31:
+        return report
+    free, constant = objective.intercept != "none", objective.constant
+    if objective.intercept == "free":  # next to no penalty: LIBLINEAR has no other
+        constant = 1e3
+    of_liblinear = {
+        "C": objective.C, "tol": 1e-3 * min(tol, 1e-3), "max_iter": rounds, "random_state": 0,
+        "fit_intercept": free, "intercept_scaling": constant,
+    }  # fmt: skip
+    if loss is LOGISTIC:
+        solver: Any = LogisticRegression(solver="liblinear", **_ONE_NORM, **of_liblinear)
+    else:
+        solver = LinearSVC(penalty="l1", dual=False, **of_liblinear)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # what it has found is measured
+        solver.fit(_short_indices(problem.matrix), problem.sign, sample_weight=problem.weight)
+    found = np.append(solver.coef_[0], solver.intercept_ if free else 0.0)
+    return _raised(report, l1_gap(problem, found, loss, objective).lower_bound)
+
+
+def _short_indices(matrix: Any) -> Any:
+    """The rows as LIBLINEAR takes them, which knows no index of 64 bits."""
+    if not scipy.sparse.issparse(matrix):
+        return matrix
+    parts = (matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32))
+    return scipy.sparse.csr_array(parts, shape=matrix.shape)
 
 
 # -- A better lower bound for a logistic model than its own margins give: by a better model -------

@@ -7,12 +7,14 @@ targets -1 and +1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
 
 from linsep.errors import ModelError
 from linsep.formats.liblinear import LiblinearModel
@@ -52,20 +54,45 @@ class Claim:
 
 
 def claim_of(model: Any, n: int) -> Claim:
-    """The objective behind a fitted model, by the name of its class."""
-    name = type(model).__name__
-    maker = _MAKERS.get(name)
+    """The objective behind a fitted model, by its class and the library that it comes from."""
+    maker = _maker(model)
     if maker is None:
-        for base in type(model).__mro__:
-            maker = maker or _MAKERS.get(base.__name__)
-    if maker is None:
-        raise ModelError(
-            f"the objective of {name} is not known; give the weights with the objective they "
-            "claim to minimise: linsep.Linear(coef, intercept, loss='hinge', C=1.0)."
-        )
+        raise ModelError(_why_not(model))
     if not hasattr(model, "coef_") and maker is not _gaussian:
-        raise ModelError(f"{name} has no coef_: it is not fitted, or its kernel is not linear.")
+        raise ModelError(f"{type(model).__name__} has no coef_: it is not fitted; call fit first.")
     return maker(model, n)
+
+
+def has_objective(model: Any) -> bool:
+    """Whether the objective behind such a model is known."""
+    return _maker(model) is not None
+
+
+def _maker(model: Any) -> Callable[[Any, int], Claim] | None:
+    """A class, or one that it is derived from; another library's class of that name is neither."""
+    for base in type(model).__mro__:
+        known = _MAKERS.get((base.__module__.split(".")[0], base.__name__))
+        if known is not None:
+            return known
+    return None
+
+
+def _why_not(model: Any) -> str:
+    """Why nothing is known about the objective of a model, and what can be done about it."""
+    kind, home = type(model).__name__, type(model).__module__.split(".")[0]
+    if isinstance(model, RegressorMixin):
+        return f"{kind} predicts numbers; classifiers can be certified, whose y are labels."
+    if hasattr(model, "coef_") and hasattr(model, "intercept_"):
+        return (
+            f"the objective of {kind} of {home} is not known; say which one its weights claim to "
+            "minimise, with the loss and C of its training: linsep.certify(linsep.Linear("
+            "model.coef_, model.intercept_, loss='logistic', C=1.0), X, y)."
+        )
+    return (
+        f"{kind} of {home} is no linear and no kernel machine, so nothing bounds the least value "
+        "of its objective. What can be known is its error on rows that it has not seen: "
+        "linsep.risk.empirical_risk(model, X_new, y_new)."
+    )
 
 
 def _free(model: Any) -> str:
@@ -122,18 +149,23 @@ def _svc(model: Any, n: int) -> Claim:
 
 def _nu_svc(model: Any, n: int) -> Claim:
     """nu chooses a C: rows beyond the street have the largest alpha, which is that C."""
-    _need(model, "kernel", "linear")
-    if len(model.classes_) > 2:
-        raise ModelError(
-            "NuSVC has a C of its own for each pair of classes; give rows of two classes."
-        )
+    C, note = cost_of_nu(model)
     dual = model.dual_coef_
     dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual)
-    C = float(np.abs(dual).max())
     return Claim(
         "svm", Objective(HINGE, C, "free"), model.class_weight, np.asarray(model.support_),
-        np.abs(dual), note=f"C is what nu={model.nu:g} comes to",
+        np.abs(dual), note=note,
     )  # fmt: skip
+
+
+def cost_of_nu(model: Any) -> tuple[float, str]:
+    """The C of a NuSVC, and the words of where it comes from."""
+    if len(model.classes_) > 2:
+        raise ModelError(
+            "NuSVC has a C of its own for each pair of classes; fit and certify it on the rows of "
+            "two classes."
+        )
+    return float(abs(model.dual_coef_).max()), f"C is what nu={model.nu:g} comes to"
 
 
 def _sgd(model: Any, n: int) -> Claim:
@@ -141,7 +173,10 @@ def _sgd(model: Any, n: int) -> Claim:
         return _perceptron(model, n)
     kinds = {"hinge": "svm", "squared_hinge": "svm", "log_loss": "logistic"}
     if model.loss not in kinds:
-        raise ModelError(f"SGDClassifier(loss={model.loss!r}) cannot be certified yet.")
+        raise ModelError(
+            f"SGDClassifier(loss={model.loss!r}) cannot be certified; one with "
+            f"loss={', '.join(map(repr, kinds))} or 'perceptron' can."
+        )
     _need(model, "penalty", "l2")
     lam = float(model.alpha)
     loss = machine_loss(model.loss) if kinds[model.loss] == "svm" else HINGE
@@ -157,8 +192,8 @@ def _logistic(model: Any, n: int) -> Claim:
         penalty not in ("l2", "deprecated", None, "none") or (ratio or 0.0) != 0.0
     ):
         raise ModelError(
-            "logistic models with the penalty |w|^2 / 2 or |w|_1 can be certified, not with a "
-            "mixture of both."
+            "logistic models with the penalty |w|^2 / 2 (l1_ratio=0) or |w|_1 (l1_ratio=1) can be "
+            "certified, not with a mixture of both."
         )
     liblinear = not ours and getattr(model, "solver", "") == "liblinear"
     C = np.inf if penalty in (None, "none") else _cost(model)
@@ -169,7 +204,8 @@ def _logistic(model: Any, n: int) -> Claim:
     softmax = len(model.classes_) > 2 and not one_each
     if softmax and one_norm:
         raise ModelError(
-            "softmax with the penalty |w|_1 cannot be certified; one class against the rest can."
+            "softmax with the penalty |w|_1 cannot be certified; one class against the rest can: "
+            "solver='liblinear'."
         )
     reference = getattr(model, "reference", None) if ours and softmax else None
     place = None if reference is None else int(np.flatnonzero(model.classes_ == reference)[0])
@@ -199,7 +235,10 @@ def _ridge(model: Any, n: int) -> Claim:
 
 def _perceptron(model: Any, n: int) -> Claim:
     if getattr(model, "penalty", None) is not None:
-        raise ModelError("a perceptron with a penalty cannot be certified yet.")
+        raise ModelError(
+            f"a perceptron with the penalty {model.penalty!r} cannot be certified; one with "
+            "penalty=None can."
+        )
     weight = getattr(model, "class_weight", None)
     objective = Objective(HINGE, 1.0, _free(model))
     return Claim("perceptron", objective, weight, positive_only=True)
@@ -220,22 +259,23 @@ def _need(model: Any, name: str, value: str) -> None:
         )
 
 
-_MAKERS = {
-    "LinearSVM": _ours,
-    "Linear": _given,
-    "LinearSVC": _linear_svc,
-    "SVC": _svc,
-    "NuSVC": _nu_svc,
-    "SGDClassifier": _sgd,
-    "LogisticRegression": _logistic,
-    "LogisticRegressionCV": _logistic,
-    "RidgeClassifier": _ridge,
-    "RidgeClassifierCV": _ridge,
-    "LinearDiscriminantAnalysis": _gaussian,
-    "QuadraticDiscriminantAnalysis": _gaussian,
-    "GaussianNB": _gaussian,
-    "Perceptron": _perceptron,
-    "LinearClassifier": _perceptron,  # ours, of a plane that separates
+_MAKERS: dict[tuple[str, str], Callable[[Any, int], Claim]] = {
+    ("linsep", "LinearSVM"): _ours,
+    ("linsep", "Linear"): _given,
+    ("linsep", "LogisticRegression"): _logistic,
+    ("linsep", "LinearClassifier"): _perceptron,  # of a plane that separates
+    ("sklearn", "LinearSVC"): _linear_svc,
+    ("sklearn", "SVC"): _svc,
+    ("sklearn", "NuSVC"): _nu_svc,
+    ("sklearn", "Perceptron"): _perceptron,  # before SGDClassifier, which it may be derived from
+    ("sklearn", "SGDClassifier"): _sgd,
+    ("sklearn", "LogisticRegression"): _logistic,
+    ("sklearn", "LogisticRegressionCV"): _logistic,
+    ("sklearn", "RidgeClassifier"): _ridge,
+    ("sklearn", "RidgeClassifierCV"): _ridge,
+    ("sklearn", "LinearDiscriminantAnalysis"): _gaussian,
+    ("sklearn", "QuadraticDiscriminantAnalysis"): _gaussian,
+    ("sklearn", "GaussianNB"): _gaussian,
 }
 
 
