@@ -22,9 +22,9 @@ from linsep.cli.common import check_features, emit, fitted_to, framed, in_order,
 from linsep.cli.lifting import behind, is_pipeline, lifted, plain
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
+from linsep.core.sources import fetch
 from linsep.core.status import Status
 from linsep.core.words import misplaced
-from linsep.data.files import fetch
 from linsep.errors import ModelError, SettingError
 from linsep.models.logistic_regression import log_likelihood, null_log_likelihood
 

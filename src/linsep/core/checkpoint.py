@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import time
-import zipfile
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -24,12 +23,26 @@ from linsep.core.drive import Moment, Observer, Outcome
 from linsep.core.files import atomic_write_bytes
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State
+from linsep.core.resume import restore
+from linsep.core.schema import (
+    anything,
+    from_json,
+    from_npz,
+    listed,
+    mapped,
+    record,
+    text,
+    whole,
+    word,
+)
+from linsep.core.sources import boundary, fetch
 from linsep.core.status import Status
-from linsep.errors import CheckpointError
+from linsep.errors import CheckpointError, DataError
 
 S = TypeVar("S", bound=State)
 _FORMAT = "linsep-checkpoint"
-_VERSION = 1
+_VERSION = 2
+_WAY = "start afresh without --resume, or resume from another file"
 _LONG = 1 << 63  # integers from which they are written in hexadecimal
 
 
@@ -51,10 +64,11 @@ def save_checkpoint(path: str | Path, problem: Problem, solver: Solver[S], state
         "fingerprint": problem.fingerprint,
         "shape": [problem.n, problem.d],
         "numbers": numbers,
+        "digest": _digest(numbers, arrays),
     }
     buffer = io.BytesIO()
-    text = json.dumps(header).encode()
-    np.savez(buffer, header=np.frombuffer(text, dtype=np.uint8), **arrays)
+    head = json.dumps(header).encode()
+    np.savez(buffer, header=np.frombuffer(head, dtype=np.uint8), **arrays)
     atomic_write_bytes(path, buffer.getvalue())
 
 
@@ -74,17 +88,10 @@ def load_checkpoint(path: str | Path, problem: Problem, solver: Solver[S]) -> S:
             "resume with the same settings."
         )
     state = solver.init(problem)
-    for holder, name, key in _places(state):
-        old = getattr(holder, name)
-        if isinstance(old, np.ndarray):
-            new: Any = arrays.get(key)
-            if new is None or new.dtype != old.dtype or new.ndim != old.ndim:
-                raise CheckpointError(f"{path} has no usable array {key!r}; it is damaged.")
-        elif key not in header["numbers"]:
-            raise CheckpointError(f"{path} has no entry {key!r}; it is damaged.")
-        else:
-            new = _unpack(path, key, old, header["numbers"][key])
-        setattr(holder, name, new)
+    with boundary(path, CheckpointError, "it is damaged", _WAY):
+        restore(problem, solver, state, header["numbers"], arrays)
+        if header["digest"] != _digest(header["numbers"], arrays):
+            raise CheckpointError(f"{path}: its numbers were changed since it was written; {_WAY}.")
     return state
 
 
@@ -114,24 +121,6 @@ def _pack(value: Any) -> Any:
     return value
 
 
-def _unpack(path: str | Path, key: str, old: Any, stored: Any) -> Any:
-    """What _pack wrote, of the type that it has in a fresh state."""
-    try:
-        if isinstance(old, Status):
-            return Status[stored]
-        if isinstance(old, Fraction):
-            return Fraction(*map(_integer, stored))
-        if isinstance(old, list):
-            return [_integer(v) for v in stored]
-        return _integer(stored) if type(old) is int else stored
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        raise CheckpointError(f"{path} has no usable entry {key!r}; it is damaged.") from None
-
-
-def _integer(stored: Any) -> Any:
-    return int(stored, 16) if isinstance(stored, str) else stored
-
-
 def describe(solver: Any) -> str:
     """A solver and its settings in one line; functions by their names."""
     settings = []
@@ -150,22 +139,41 @@ def describe(solver: Any) -> str:
     return f"{type(solver).__name__}({', '.join(settings)})"
 
 
+_HEAD = record(
+    format=word(_FORMAT), version=whole(), linsep=text, solver=text, fingerprint=text,
+    shape=listed(whole(), 2), numbers=mapped(anything), digest=text,
+)  # fmt: skip
+
+
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The head and the arrays of a file, whole and of this version."""
     try:
-        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        known = header["format"] == _FORMAT and header["version"] == _VERSION
-    except FileNotFoundError:
-        raise CheckpointError(f"{path} does not exist; start without --resume.") from None
-    except (OSError, KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise CheckpointError(f"{path} is not a linsep checkpoint, or it is damaged.") from error
-    if not known:
-        raise CheckpointError(
-            f"{path} is a {header['format']} of version {header['version']}; "
-            f"this linsep reads {_FORMAT} of version {_VERSION}."
-        )
+        data = fetch(path)
+    except DataError as error:
+        way = "" if Path(path).exists() else "; start without --resume"
+        raise CheckpointError(f"{str(error).rstrip('.')}{way}.") from error
+    with boundary(path, CheckpointError, "it is not a linsep checkpoint, or it is damaged", _WAY):
+        arrays = from_npz(data, str(path))
+        found = from_json(arrays.pop("header").tobytes(), endless=True)
+        version = found.get("version")
+        if found.get("format") == _FORMAT and version != _VERSION:
+            raise CheckpointError(
+                f"{path} is a {_FORMAT} of version {version!r:.20}; this linsep reads {_FORMAT} of "
+                f"version {_VERSION}. Resume with linsep {found.get('linsep')!r:.40}, or start "
+                "afresh without --resume."
+            )
+        header = _HEAD(found, "")
     return header, arrays
+
+
+def _digest(numbers: dict[str, Any], arrays: dict[str, Any]) -> str:
+    """A mark of all that a state holds: damage that looks like a state is noticed."""
+    out = hashlib.sha256(json.dumps(numbers, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        out.update(f"{name} {array.dtype} {array.shape}".encode())
+        out.update(array.data)
+    return out.hexdigest()
 
 
 class Checkpointer(Observer):

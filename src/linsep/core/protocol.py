@@ -8,6 +8,7 @@ code serves a fit, a trace, a progress bar and a browser.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
@@ -19,9 +20,48 @@ from linsep.core.problem import Problem
 from linsep.core.status import Status
 
 
+@dataclass(frozen=True)
+class Held:
+    """What a field of a state may hold, where a fresh state does not show it: states from files
+    are held against it before compiled code sees them (core/resume.py).
+
+    A length or a bound is a number, or a name: one that the solver's ``extents`` gives, an
+    attribute of the problem, or an array of the state, whose length is meant.
+    """
+
+    shape: tuple[int | str | None, ...] | None = None
+    """None, also for one axis: as in the fresh state. "?" is any length, as is ANY where a solver
+    tells it."""
+    empty: bool = False
+    """Whether it may also have no entries."""
+    low: int = 0
+    below: int | str | None = None
+    """Whole numbers: from low on, and less than this."""
+    most: int | str | None = None
+    """Whole numbers: no more than this."""
+    entries: Mapping[int, int | str] = field(default_factory=dict)
+    """Entries of an array with a bound of their own, which they are below."""
+    endless: bool = False
+    """Whether floats may be infinite or NaN in a run that goes on, and integers of any size."""
+    any_width: bool = False
+    """Whether floats may be float32 as well as float64."""
+    fixed: bool = False
+    """Whether it never changes: it is as in the fresh state, up to rounding on other machines."""
+    words: tuple[str, ...] = ()
+
+
+ANY = -1
+FIXED = Held(fixed=True)
+ENDLESS = Held(endless=True)
+
+
 @dataclass(kw_only=True)
 class State:
     """Base of all states: arrays, numbers and strings, nothing else."""
+
+    held: ClassVar[Mapping[str, Held]] = {}
+    """Fields by name; those left out have the shape of a fresh state, and whole numbers are
+    counters from 0 on."""
 
     status: Status = Status.READY
     steps: int = 0
@@ -73,6 +113,12 @@ class Solver(Protocol[S]):
              how many were taken
     status   pure and O(1)
     witness  pure, at most one pass
+
+    Two more are for states from files (core/resume.py), where there is something to say:
+
+    extents  (problem, state) -> lengths of arrays that follow from the numbers of the state
+    within   (problem, state) -> the states inside of this one: the beginning of their names in
+             the file, their problems, their solvers, the states
     """
 
     unit: ClassVar[str]

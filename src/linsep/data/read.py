@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.sources import fetch
 from linsep.core.words import count
 from linsep.data.assemble import Encode, Parts, assemble, plain_parts
-from linsep.data.files import check_text, fetch, plain_name
+from linsep.data.files import check_text, plain_name
 from linsep.data.layout import Choice
 from linsep.data.table import Table
 from linsep.errors import DataError, LabelError

@@ -67,7 +67,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         return load_text(path)
     check_ending(path)
     if Path(path).suffix.lower() == ".model":
-        from linsep.data.files import fetch
+        from linsep.core.sources import fetch
 
         try:
             fetch(path)

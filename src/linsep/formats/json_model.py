@@ -53,7 +53,7 @@ def save_json(model: Any, path: str | os.PathLike[str]) -> None:
 
 def load_json(path: str | os.PathLike[str]) -> Any:
     """Read a model file; every error names the file and the field."""
-    from linsep.data.files import fetch
+    from linsep.core.sources import fetch
 
     try:
         content = json.loads(fetch(path), parse_constant=_refuse, object_pairs_hook=_once)

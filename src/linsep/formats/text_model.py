@@ -70,7 +70,7 @@ def looks_like_text_model(data: bytes) -> bool:
 
 def load_text(path: str | os.PathLike[str]) -> Any:
     """A model file of LIBLINEAR or LIBSVM."""
-    from linsep.data.files import fetch
+    from linsep.core.sources import fetch
     from linsep.formats.liblinear import LiblinearModel
     from linsep.formats.libsvm import LibsvmModel
 

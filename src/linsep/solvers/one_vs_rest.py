@@ -6,6 +6,7 @@ not ended; parts run in threads, and none of them depends on another.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -83,6 +84,13 @@ class OneVsRest:
         state.n_updates = sum(part.n_updates for part in state.parts)
         state.status = _together([part.status for part in state.parts])
         return int(taken)
+
+    def within(
+        self, problem: Problem, state: OneVsRestState
+    ) -> Iterator[tuple[str, Problem, Any, State]]:
+        """One state for each class."""
+        for k, (part, inner) in enumerate(zip(self._parts(problem), state.parts)):
+            yield f"parts.{k}.", part, self.solver, inner
 
     def status(self, state: OneVsRestState) -> Status:
         """The worst status of the parts."""

@@ -11,6 +11,7 @@ Paper     Crammer and Singer 2001; Keerthi, Sundararajan, Chang, Hsieh, Lin 2008
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from linsep.core.compile import inner, routine
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.losses.rivals import balanced_shares
 from linsep.rows.loops import matrix_of, sample_fetch, sample_locate, sample_scores, sample_spread
@@ -33,6 +34,13 @@ Array = NDArray[np.float64]
 @dataclass(kw_only=True)
 class CrammerSingerState(State):
     """Weights with one column a class, dual variables with one column a class."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "order": Held(shape=("?",), below="n"),
+        "active": Held(most="order"),
+        "numbers": ENDLESS,
+        "rho": FIXED,
+    }
 
     W: Array
     """Shape (d + 1, K); the offsets are the last row."""

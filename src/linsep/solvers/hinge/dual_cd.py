@@ -14,6 +14,7 @@ Paper     Hsieh, Chang, Lin, Keerthi, Sundararajan 2008, algorithms 1 and 3; the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ from linsep.core.compile import inner, routine
 from linsep.core.layouts import Matrix
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
@@ -47,6 +48,15 @@ _GOAL = 1.5
 @dataclass(kw_only=True)
 class DualState(State):
     """The dual point, the weights that belong to it, and the rows in play."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "order": Held(shape=("?",), below="n"),
+        "active": Held(most="order"),
+        "numbers": ENDLESS,
+        "inverse": FIXED,
+        "rho": FIXED,
+        "history": ENDLESS,
+    }
 
     a: Array
     """[w, b]."""

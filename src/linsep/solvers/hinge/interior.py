@@ -14,6 +14,7 @@ Paper     Mehrotra 1992; Ferris and Munson 2003 for support vector machines. Ten
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,7 +25,7 @@ from scipy.linalg import lapack
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Held, State, Witness
 from linsep.core.status import Status
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
@@ -44,6 +45,16 @@ _SHORTEST = 1e-9  # a step of this length is none
 @dataclass(kw_only=True)
 class InteriorState(State):
     """A point strictly inside, what is computed of it, and the best of both bounds."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "w": Held(shape=("corner",)),
+        "alpha": Held(shape=("n",)),
+        "slack": Held(shape=("n",)),
+        "excess": Held(shape=("caps",)),
+        "values": Held(shape=("n",)),
+        "best": Held(shape=("corner",)),
+        "best_alpha": Held(shape=("n",)),
+    }
 
     w: Array
     alpha: Array
@@ -134,6 +145,14 @@ class InteriorHinge:
             with np.errstate(all="ignore"):
                 self._bounds(problem, state, state.w, state.values, state.alpha)
         return state
+
+    def extents(self, problem: Problem, state: InteriorState) -> dict[str, int]:
+        """Columns of the table, and how many dual variables have an upper bound."""
+        capped = np.isfinite(self.loss.top)
+        return {
+            "corner": table_of(problem).rows.shape[1],
+            "caps": problem.n if capped else 0,
+        }
 
     def advance(self, problem: Problem, state: InteriorState, steps: int, log: Log = NO_LOG) -> int:
         """Steps; each ends with both bounds of its point."""

@@ -16,6 +16,7 @@ Paper     Chapelle 2007, Training a support vector machine in the primal; Keerth
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread, run_all, sum_of_pieces
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
@@ -55,6 +56,22 @@ _SEPARABLE = 0.01  # share of the loss at w = 0 below which hardly any row is in
 @dataclass(kw_only=True)
 class NewtonState(State):
     """An evaluated point: its violations, gradient and curvature, and the best bounds."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "level": Held(low=-1, most="last"),
+        "u": Held(shape=("read",), empty=True),
+        "v": Held(shape=("d",), empty=True),
+        "v_plus": Held(shape=("d",), empty=True),
+        "sums": Held(shape=(loops.N_SUMS,), empty=True),
+        "near": Held(shape=("?",), below="n"),
+        "far": Held(shape=("far",), empty=True),
+        "base": Held(shape=("a",), empty=True),
+        "center": Held(shape=("n",), empty=True),
+        "dual_z": Held(shape=("n",), empty=True),
+        "n_rows": FIXED,
+        "columns": FIXED,
+        "lengths": FIXED,
+    }
 
     a: Array
     level: int = -1
@@ -215,6 +232,16 @@ class NewtonHinge:
             state.dual_z, state.u = alpha / cost, u
             state.primal, state.dual, state.level = primal, dual, len(sizes(problem))
             state.status = Status.CERTIFIED
+
+    def extents(self, problem: Problem, state: NewtonState) -> dict[str, int]:
+        """Rows of the level, or those of them that are read."""
+        last, near = len(sizes(problem)), len(state.near)
+        read = problem.n if state.level == last else 0
+        if near:
+            read = near
+        elif 0 <= state.level < last:
+            read = self._rows(problem, state).n
+        return {"last": last, "read": read, "far": 2 * problem.d + 3}
 
     def advance(self, problem: Problem, state: NewtonState, steps: int, log: Log = NO_LOG) -> int:
         """Newton steps; each ends with an evaluated point."""

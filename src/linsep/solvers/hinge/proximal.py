@@ -15,6 +15,7 @@ Paper     Rockafellar 1976, proximal point and multipliers; Li, Sun, Toh 2018 fo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import Witness
+from linsep.core.protocol import FIXED, Held, Witness
 from linsep.core.status import Status
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
@@ -297,6 +298,13 @@ SIGMA = 8.0  # step of the first centre, times |x|^2
 @dataclass(kw_only=True)
 class ProximalState(DualState):
     """The dual point of coordinate descent, and from the switch on the proximal centre."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        **DualState.held,
+        "center": Held(shape=("n",), empty=True),
+        "scores": Held(shape=("n",), empty=True),
+        "unit_step": FIXED,
+    }
 
     newton: bool = False
     center: Array = field(default_factory=lambda: np.zeros(0))

@@ -10,6 +10,7 @@ Stop      (P - D) / P <= tol
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -137,6 +138,14 @@ class WideHinge:
                 taken += self.first.advance(problem, state.first, steps - taken)
             self._judge(state)
         return taken
+
+    def within(
+        self, problem: Problem, state: WideState
+    ) -> Iterator[tuple[str, Problem, Any, State]]:
+        """The sweeps, and the interior points if there are any."""
+        yield "first.", problem, self.first, state.first
+        if state.inside:
+            yield "second.", problem, self.second, state.second
 
     def _judge(self, state: WideState) -> None:
         """The end of the sweeps is the end of all; the end of the interior points if it is good."""

@@ -10,6 +10,7 @@ over one denominator: Fractions would spend most of the time on common divisors.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf, prod
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Held, State, Witness
 from linsep.core.status import Status
 from linsep.numerics.integers import independent_columns, integer_products, to_integers
 from linsep.rows.exact import reflected
@@ -289,6 +290,11 @@ class ExactState(State):
     the reflected rows (``rows.exact.reflected``), without the constant column when there are
     two hulls.
     """
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "rows": Held(below="n_rows"),
+        "whole": Held(low=1, endless=True),
+    }
 
     rows: list[int]
     shares: list[int]

@@ -18,6 +18,7 @@ From the first row the plain rule makes at most max|z|^2 / m^2 - 1 updates.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ from linsep.core.compile import inner, routine
 from linsep.core.layouts import BinaryRows, Rows
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.errors import SettingError
 from linsep.rows.loops import add, dot
@@ -37,6 +38,14 @@ from linsep.rows.loops import add, dot
 @dataclass(kw_only=True)
 class KozinecState(State):
     """The nearest points so far, as vectors and as convex weights of the rows."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "bounds": ENDLESS,
+        "counters": Held(entries={2: 6}),  # STOP
+        "group": FIXED,
+        "radius2": FIXED,
+        "n_rows": FIXED,
+    }
 
     points: NDArray[np.float64]
     """One point of each hull: shape (1, dim) or (2, dim)."""

@@ -15,6 +15,7 @@ Hanson; it has its own head below.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from linsep.core.compile import inner, routine
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.solvers.hulls.cloud import Cloud, cloud_of, cone_of
 
@@ -180,6 +181,19 @@ class HullState(State, Corral):
     and from above, and the number of cycles in which neither moved; plain says that these
     coordinates are the caller's, up to a power of two.
     """
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "size": Held(most="group"),
+        "groups": FIXED,
+        "factor": Held(shape=("group", "group")),
+        "half": Held(shape=(2, "group")),
+        "points": Held(shape=("group", None)),
+        "row_numbers": Held(shape=("group",), below="n_rows"),
+        "group": Held(shape=("?",), below=2),
+        "all_multipliers": Held(shape=("group",)),
+        "bounds": ENDLESS,
+        "plain": FIXED,
+    }
 
     w: Array
     plain: bool
@@ -417,6 +431,19 @@ _BEYOND = 1e-11  # a row that looks less than this toward the goal does not help
 @dataclass(kw_only=True)
 class ConeState(State, Corral):
     """Corral of the cone, the goal and what is missing to it."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "size": Held(most="group"),
+        "groups": FIXED,
+        "factor": Held(shape=("group", "group")),
+        "half": Held(shape=(2, "group")),
+        "points": Held(shape=("group", None)),
+        "row_numbers": Held(shape=("group",), below="n_rows"),
+        "group": Held(shape=("?",), below=2),
+        "all_multipliers": Held(shape=("group",)),
+        "side": FIXED,
+        "goal": FIXED,
+    }
 
     side: NDArray[np.int64]
     goal: Array

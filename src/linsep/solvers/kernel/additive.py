@@ -19,6 +19,7 @@ never come from blocks, whose errors are of no consequence then.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Held, State, Witness
 from linsep.core.status import Status
 from linsep.kernels.additive import Levels, levels_of
 from linsep.losses.hinge import best_stretch
@@ -69,6 +70,11 @@ _SMALL = 512  # rows of these
 @dataclass(kw_only=True)
 class AdditiveState(State):
     """Dual variables, scores without offset, and the working set with its kernel values."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "rows": Held(shape=("?",), below="n"),
+        "block": Held(shape=("padded", "padded"), any_width=True),
+    }
 
     alpha: Array
     score: Array
@@ -148,6 +154,10 @@ class AdditiveSMO:
             self._step(problem, levels, state)
             taken += 1
         return taken
+
+    def extents(self, problem: Problem, state: AdditiveState) -> dict[str, int]:
+        """A block has whole lanes."""
+        return {"padded": -(-len(state.rows) // LANES) * LANES}
 
     def prepare(self, problem: Problem) -> None:
         """What all classes of a problem share; made once."""

@@ -21,9 +21,10 @@ pairs get help from interior points (rescue.py) and their last digits from linea
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ from numpy.typing import NDArray
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import ENDLESS, Held, State, Witness
 from linsep.core.status import Status
 from linsep.kernels.blocks import Duel
 from linsep.numerics.box import balanced, free_values, newton_change
@@ -78,6 +79,15 @@ _PATIENCE = 100  # steps a row after which it does
 @dataclass(kw_only=True)
 class PairState(State):
     """The dual variables of one pair, and f = K (alpha y) - y."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "active": Held(shape=("?",), below="alpha"),
+        "working": Held(shape=("?",), below="active"),
+        "facts": ENDLESS,
+        "bonus": Held(low=-1),
+        "far": Held(shape=("?",), below="alpha"),
+        "past": Held(shape=("behind",)),
+    }
 
     alpha: Array
     f: Array
@@ -143,6 +153,8 @@ class PairState(State):
 @dataclass(kw_only=True)
 class SMOState(State):
     """One state for each pair of classes; they are solved one after the other."""
+
+    held: ClassVar[Mapping[str, Held]] = {"at": Held(below="n_pairs")}
 
     parts: list[PairState]
     at: int = 0
@@ -278,6 +290,19 @@ class SMO:
             state.n_updates += part.inner - before
             self._move_on(state)
         return taken
+
+    def extents(self, problem: Problem, state: SMOState | PairState) -> dict[str, int]:
+        """How many pairs there are, and what is remembered of rows far behind the street."""
+        if isinstance(state, SMOState):
+            return {"n_pairs": len(state.parts)}
+        return {"behind": len(state.alpha) if len(state.far) else 0}
+
+    def within(
+        self, problem: Problem, state: SMOState
+    ) -> Iterator[tuple[str, Problem, Self, State]]:
+        """One state for each pair."""
+        for k, part in enumerate(state.parts if isinstance(state, SMOState) else ()):
+            yield f"parts.{k}.", problem, self, part
 
     def status(self, state: SMOState) -> Status:
         """Why the run stands where it stands."""

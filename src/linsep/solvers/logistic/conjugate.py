@@ -17,6 +17,7 @@ Paper     Lin, Weng, Keerthi 2008, Trust region Newton method for logistic regre
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import permutation
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Held, State, Witness
 from linsep.core.status import Status
 from linsep.losses.base import Loss, needs_smooth
 from linsep.losses.logistic import LOGISTIC, Logistic
@@ -52,6 +53,8 @@ _RUNAWAY = 40  # steps without a penalty after which shrinking steps are expecte
 @dataclass(kw_only=True)
 class LogisticCGState(State):
     """An evaluated point: scores, gradient, bounds."""
+
+    held: ClassVar[Mapping[str, Held]] = {"scores": Held(shape=("n",), empty=True)}
 
     a: Array
     scores: Array = field(default_factory=lambda: np.zeros(0))

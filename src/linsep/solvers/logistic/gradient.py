@@ -15,6 +15,7 @@ improved for a thousand steps as PATIENCE.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ from scipy.special import logsumexp
 
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.losses.logistic import loss, probability
 from linsep.solvers.logistic.line import Penalty, dual_witness
@@ -40,6 +41,8 @@ _PATIENCE = 1000  # steps without a better objective
 @dataclass(kw_only=True)
 class GradientState(State):
     """Weights with their objective and gradient, and the best ones so far."""
+
+    held: ClassVar[Mapping[str, Held]] = {"n_rows": FIXED}
 
     a: Array
     gradient: Array

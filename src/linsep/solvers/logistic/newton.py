@@ -21,7 +21,7 @@ Paper     Minka 2003, A comparison of numerical optimizers for logistic regressi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.numerics.cholesky import solved
 from linsep.numerics.lbfgs import solved_with_pairs
@@ -55,6 +55,14 @@ _USELESS = 0.1  # of the decrement that a step by a tilted sample leaves, at mos
 @dataclass(kw_only=True)
 class LogisticState(State):
     """An evaluated point: margins, gradient, the curvature in use, the best weights."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "level": Held(low=-1, most="last"),
+        "m": Held(shape=("read",), empty=True),
+        "steps_s": Held(shape=("?", None)),
+        "steps_y": Held(shape=("steps_s", None)),
+        "n_rows": FIXED,
+    }
 
     a: Array
     level: int = -1
@@ -151,6 +159,14 @@ class NewtonLogistic(Penalty):
             state.level = len(sizes) - 1  # no samples: go to all rows at once
             self._enter(problem, state, len(sizes), state.a)
         return state
+
+    def extents(self, problem: Problem, state: LogisticState) -> dict[str, int]:
+        """Rows of the level."""
+        last = len(sample_sizes(problem))
+        read = problem.n if state.level == last else 0
+        if 0 <= state.level < last:
+            read = self._rows(problem, state.level).n
+        return {"last": last, "read": read}
 
     def advance(self, problem: Problem, state: LogisticState, steps: int, log: Log = NO_LOG) -> int:
         """Newton steps; each ends with an evaluated point."""

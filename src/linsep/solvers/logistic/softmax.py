@@ -16,6 +16,7 @@ Paper     Boehning 1992, Multinomial logistic regression algorithm; Liu and Noce
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -28,7 +29,7 @@ from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem, moved, reads
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import ANY, FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.losses.softmax import Shares
 from linsep.numerics.cholesky import Factor, growing, triangle
@@ -113,6 +114,23 @@ class NewtonSoftmax(Penalty):
                 self._enter(problem, state, 1)
             state.n_updates = 0
         return state
+
+    def extents(self, problem: Problem, state: SoftmaxState) -> dict[str, int]:
+        """Rows of the level, and the shape of the matrix of each kind."""
+        K, d = problem.K, n_columns(problem)
+        read = 0 if state.level < 0 else self._rows(problem, state.level).n
+        layers, side, columns = {
+            "blocks": (1, K * (d + 1), K * (d + 1)),
+            "product": (1, d, d),
+            "classes": (K, d, d),
+            "diagonal": (1, 1, d),
+        }.get(state.kind, (ANY, ANY, ANY))
+        scales = {"blocks": K * (d + 1), "product": d}.get(state.kind, ANY)
+        classes = K if state.kind == "product" else ANY
+        return {
+            "read": read, "layers": layers, "side": side, "columns": columns, "scales": scales,
+            "classes": classes,
+        }  # fmt: skip
 
     def advance(self, problem: Problem, state: SoftmaxState, steps: int, log: Log = NO_LOG) -> int:
         """Newton steps; each ends with an evaluated point."""
@@ -281,6 +299,19 @@ class NewtonSoftmax(Penalty):
 @dataclass(kw_only=True)
 class SoftmaxState(State):
     """An evaluated point, the curvature in use, and the corrections of it."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "level": Held(low=-1, most=1),
+        "S": Held(shape=("K", "read"), empty=True),
+        "kind": Held(words=("", "blocks", "product", "classes", "diagonal")),
+        "factors": Held(shape=("layers", "side", "columns")),
+        "scales": Held(shape=("scales",)),
+        "class_factors": Held(shape=("classes", "classes")),
+        "class_scales": Held(shape=("classes",)),
+        "steps_s": Held(shape=("?", None, None)),
+        "steps_y": Held(shape=("steps_s", None, None)),
+        "n_rows": FIXED,
+    }
 
     W: Array
     """Weights, one row a class: d of them and the intercept (n of them where the rows are few

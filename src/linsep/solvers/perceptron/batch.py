@@ -13,6 +13,7 @@ equal multipliers, prove that the classes cannot be separated. So do the rows of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State
+from linsep.core.protocol import ENDLESS, FIXED, Held, State
 from linsep.core.status import Status
 from linsep.solvers.perceptron import single as loops
 from linsep.solvers.perceptron.mistakes import MistakeDriven, start_weights
@@ -31,6 +32,14 @@ from linsep.solvers.schedule import CONSTANT, Schedule
 @dataclass(kw_only=True)
 class BatchState(State):
     """Weights, the best ones so far, and an earlier state to recognise a repetition by."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "anchor": ENDLESS,
+        "n_rows": FIXED,
+        "errors": Held(low=-1),
+        "proof_rows": Held(shape=("?",), below="n_rows"),
+        "proof_counts": Held(shape=("proof_rows",)),
+    }
 
     a: NDArray[np.float64]
     start: NDArray[np.float64]

@@ -13,6 +13,7 @@ the classes cannot be separated. The same holds for a row that is zero.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from linsep.core.compile import inner, routine
 from linsep.core.log import NO_LOG, Log, new_log
 from linsep.core.order import in_turn, permutation, with_replacement
 from linsep.core.problem import Problem
-from linsep.core.protocol import State
+from linsep.core.protocol import ENDLESS, FIXED, Held, State
 from linsep.core.status import Status
 from linsep.rows.loops import add, dot, norm2, weight
 from linsep.solvers.perceptron.mistakes import MistakeDriven, start_weights
@@ -36,6 +37,16 @@ _POCKET_ROWS = 1000  # up to here every iterate is tried for the pocket, beyond 
 @dataclass(kw_only=True)
 class PerceptronState(State):
     """Weights, where the visit stands, and what is remembered on the way."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "counters": Held(low=-1, entries={0: "n_rows", 6: 12}),  # POSITION, STOP
+        "best_cost": ENDLESS,
+        "n_rows": FIXED,
+        "squared_radius": FIXED,
+        "cycle_start": Held(low=-1),
+        "proof_rows": Held(shape=("?",), below="n_rows"),
+        "proof_counts": Held(shape=("proof_rows",)),
+    }
 
     a: NDArray[np.float64]
     start: NDArray[np.float64]

@@ -15,6 +15,7 @@ some A fits all targets a few steps do; else they lead nowhere, and the first wa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import run_all
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Held, State, Witness
 from linsep.core.status import Status
 from linsep.rows.normal import aims, columns_of, flat, small_slope, totals, weighted_squares
 
@@ -41,6 +42,12 @@ _VAIN = 5  # iterations for U without a smaller cost
 @dataclass(kw_only=True)
 class ConjugateState(State):
     """Weights, half the negative gradient, the direction and its squared length."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "P": Held(shape=("directions", None)),
+        "residual": Held(shape=("n", "squared"), empty=True),
+        "best": Held(shape=("a",), empty=True),
+    }
 
     a: Array
     G: Array
@@ -109,6 +116,10 @@ class ConjugateSquares:
             if not state.status.done:
                 self._iterate(problem, state)
         return taken
+
+    def extents(self, problem: Problem, state: ConjugateState) -> dict[str, int]:
+        """Directions are of the weights, or of the rows."""
+        return {"directions": problem.n if state.by_rows else len(state.G)}
 
     def status(self, state: ConjugateState) -> Status:
         """Why the run stands where it stands."""

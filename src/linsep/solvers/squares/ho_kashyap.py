@@ -14,6 +14,7 @@ if they combine to zero exactly, that is the proof.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import Held, State, Witness
 from linsep.core.status import Status
 from linsep.rows.exact import dependency, reflected
 from linsep.rows.normal import aims, columns_of, flat, totals
@@ -41,6 +42,11 @@ _BIG = 1e200
 @dataclass(kw_only=True)
 class HoKashyapState(State):
     """Weights, targets, and the rows that prove non-separability."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "proof_rows": Held(shape=("?",), below="n_rows"),
+        "proof_counts": Held(shape=("proof_rows",)),
+    }
 
     a: Array
     b: Array

@@ -13,6 +13,7 @@ s|z|^2 and k0 chosen so that the exponent is 1, begins safely and ends like 1 / 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from linsep.core.compile import routine
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.order import in_turn, permutation
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.rows.loops import sample_scores, sample_spread
 from linsep.rows.normal import aims, columns_of, small_slope, totals
@@ -41,6 +42,13 @@ _AHEAD = 256
 @dataclass(kw_only=True)
 class WidrowHoffState(State):
     """Weights, those at the start of the pass, and where the visit stands."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "counters": Held(),  # a position beyond the last row ends the pass
+        "n_rows": FIXED,
+        "rate": FIXED,
+        "slowing": FIXED,
+    }
 
     a: Array
     earlier: Array
