@@ -49,6 +49,14 @@ READING = 0.15
 COMPILED = 100_000
 """Entries of a problem that is compiled for at once: it will be read often enough."""
 
+# What accuracy is worth, see core/accuracy.py.
+SETTLED = 0.01
+"""Of its standard error: a weight that is off by less needs no further step."""
+SUMMED = 1e-9
+"""Relative gap below which nothing is gained however many the rows: sums of them are rounded."""
+AGREED = 1e-6
+"""Relative gap from which on predictions are those of the optimum, on all tables tried."""
+
 
 def second_thread(entry: float) -> int:
     """Entries of this cost from which a second thread is worth its start.
