@@ -63,6 +63,7 @@ _VERDICT = 10.0  # seconds for the verdict where a maximum is likely
 _LAST_DIGITS = 1e-22  # relative gap that small tables are solved to: half the digits of weights
 _LARGEST = 1e100  # costs from which sums of losses may overflow
 _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
+_ROUNDED = 1e-9  # relative gap that may be rounding alone
 
 
 @dataclass(frozen=True)
@@ -659,12 +660,24 @@ def _why_no_proof(problem: Problem, answer: LogisticAnswer) -> str:
             "are rounded to 0: scale the columns, for instance with "
             "sklearn.preprocessing.MaxAbsScaler."
         )
+    gap = answer.certificate.relative_gap
+    if gap <= _ROUNDED:
+        return (
+            f"That is what sums over {count(problem.n, 'row')} can prove in numbers of 16 digits; "
+            f"tol={_one_digit_up(gap):g} is proved."
+        )
     why = (
         f"{problem.d} columns are too many for a proof"
         if problem.d > 3000
         else "The columns depend on each other up to rounding"
     )
     return f"{why}, so that more cannot be proved: drop some, or set a finite C."
+
+
+def _one_digit_up(value: float) -> float:
+    """The next number of one digit, as people would write it."""
+    unit = 10.0 ** np.floor(np.log10(value))
+    return float(f"{np.ceil(value / unit) * unit:.0e}")
 
 
 def _tiny_column(problem: Problem) -> int | None:

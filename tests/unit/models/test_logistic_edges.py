@@ -120,3 +120,17 @@ def test_separable_rows_with_a_huge_C_have_a_tight_certificate(C):
     m = np.where(y, 1, -1) * model.decision_function(X)
     told = 0.5 * float((model.coef_**2).sum()) + C * float(np.log1p(np.exp(-m)).sum())
     assert model.certificate_.objective == pytest.approx(told, rel=1e-6)
+
+
+def test_a_gap_of_rounding_is_told_as_such():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 4))
+    y = X @ [0.3, -0.2, 0.1, 0.0] + rng.logistic(size=3000) > 1
+    with pytest.warns(GapWarning, match=r"numbers of 16 digits; tol=\de-\d+ is proved") as told:
+        model = linsep.LogisticRegression(C=np.inf, tol=1e-15).fit(X, y)
+    assert "depend on each other" not in str(told[0].message)
+    tol = float(str(told[0].message).split("tol=")[1].split()[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = linsep.LogisticRegression(C=np.inf, tol=tol).fit(X, y)
+    assert again.status_.ok and model.certificate_.relative_gap < 1e-9
