@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from linsep._public import PublicNames
 from linsep._version import __version__
 
 PUBLIC = PublicNames(__spec__)  # of __init__.pyi: names, their homes and kinds
 
 __all__ = ["__version__", *PUBLIC.homes]
-
-
-def __getattr__(name: str) -> Any:
-    found = globals()[name] = PUBLIC.find(name)  # the next time it is found at once
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -334,3 +334,11 @@ def test_a_terminal_gets_lines_that_fit_and_a_pipe_whole_sentences(grades, capsy
     seconds = whole.rindex("in ")  # which differ
     assert fold("do: linsep fit " + 80 * "x ", 40).count("\n") == 0
     assert lines.split()[:30] == whole[:seconds].split()[:30]
+
+
+def test_python_dash_m(tmp_path):
+    for args in (["-m", "linsep"], ["-m", "linsep", "--version"]):
+        done = subprocess.run([sys.executable, *args], capture_output=True, text=True, check=True)
+        assert "linsep" in done.stdout and not done.stderr
+    missing = [sys.executable, "-m", "linsep", "check", str(tmp_path / "none.csv")]
+    assert subprocess.run(missing, capture_output=True, check=False).returncode == 1

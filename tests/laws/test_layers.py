@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import graphlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import linsep
@@ -40,6 +42,7 @@ MAY_IMPORT = {
     },
 }  # fmt: skip
 FREE = {"errors", "_version", "_public"}
+DOORS = {"__init__", "__main__"}  # they open the house and stand in no layer
 
 
 def imports(path: Path) -> set[str]:
@@ -62,13 +65,55 @@ def test_every_import_follows_the_layers():
     wrong = []
     for path in sorted(ROOT.rglob("*.py")):
         home = path.relative_to(ROOT).parts[0].removesuffix(".py")
-        if home in ("__init__", *FREE):
+        if home in DOORS | FREE:
             continue
         assert home in MAY_IMPORT, f"{path} is in no layer; add it to the table"
         for other in imports(path) - FREE - {home} - MAY_IMPORT[home]:
             if other in MAY_IMPORT:
                 wrong.append(f"{path.relative_to(ROOT)} imports {other}")
     assert not wrong, "\n".join(wrong)
+
+
+def top_level(module: str) -> Iterator[tuple[str, str]]:
+    """Modules of linsep, and names of them, that one imports while it is itself imported."""
+    for node in ast.parse(MODULES[module].read_text()).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("linsep"):
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names if alias.name[:6] == "linsep")
+
+
+def module_of(path: Path) -> str:
+    """Its name."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in ROOT.rglob("*.py")}
+
+
+def test_modules_import_from_homes():
+    """A public name is looked up under a lock; a thread that holds a module must not wait there."""
+    packages = [linsep, *(getattr(linsep, stub.parent.name) for stub in ROOT.glob("*/*.pyi"))]
+    names = {
+        (package.__name__, name)
+        for package in packages
+        for name, home in package.PUBLIC.homes.items()
+        if home != package.__name__
+    }
+    wrong = [f"{name}: {found}" for name in MODULES for found in set(top_level(name)) & names]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_imports_have_no_cycle():
+    """Two threads that import the two ends of a cycle would wait for each other."""
+    graph = {}
+    for name in MODULES:
+        inner = ((home, f"{home}.{thing}") for home, thing in top_level(name))
+        graph[name] = {found if found in MODULES else home for home, found in inner}
+        if name.count(".") > 1:  # a package comes before its modules
+            graph[name].add(name.rpartition(".")[0])
+    list(graphlib.TopologicalSorter(graph).static_order())
 
 
 def marked(node: ast.FunctionDef) -> bool:

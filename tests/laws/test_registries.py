@@ -187,7 +187,7 @@ def test_a_kernel_has_its_name(name):
     assert f'"{name}"' in TEXT, "the documentation names it"
 
 
-# -- losses: src/linsep/losses/__init__.py ---------------------------------------------------
+# -- losses: src/linsep/losses/table.py ------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", list(linsep.losses.LOSSES))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -148,26 +150,35 @@ def test_the_table_of_certificates_names_every_estimator():
     assert list(CERTIFICATES) == linsep.PUBLIC.kinds["Estimators"]
 
 
-@pytest.mark.parametrize("package", [linsep, linsep.risk])
+PACKAGES = [linsep, *(getattr(linsep, path.parent.name) for path in ROOT.glob("*/__init__.pyi"))]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_public_names_live_where_the_stub_says(package):
     stub = Path(package.__file__).with_suffix(".pyi").read_text()
     for name, home in package.PUBLIC.homes.items():
         assert f"from {home} import {name} as {name}\n" in stub
         thing = getattr(package, name)
-        if home != package.__name__:
+        if isinstance(thing, type | FunctionType):
             assert thing.__module__ == home, f"{name} lives in {thing.__module__}"
     assert len(package.__all__) == len(set(package.__all__))
     assert sum(map(len, package.PUBLIC.kinds.values())) == len(package.PUBLIC.homes)
 
 
-@pytest.mark.parametrize("package", [linsep, linsep.risk])
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_no_module_hides_a_public_name(package):
-    """Importing ``package.name`` sets an attribute, which comes before ``__getattr__``."""
-    folder = Path(package.__file__).parent
-    modules = {path.stem for path in folder.glob("*.py")}
-    modules |= {path.parent.name for path in folder.glob("*/__init__.py")}
-    public = {name for name, home in package.PUBLIC.homes.items() if home != package.__name__}
-    assert not modules & public
+    """Importing ``package.name`` sets an attribute; a public name of the same name goes first."""
+    for name, home in package.PUBLIC.homes.items():
+        before = getattr(package, name)
+        importlib.import_module(home if home != package.__name__ else f"{home}.{name}")
+        assert getattr(package, name) is before
+        assert isinstance(before, ModuleType) == (home == package.__name__)
+
+
+def test_a_module_that_is_named_as_a_function_is_imported_first():
+    code = "import linsep.core.drive, linsep.data.read as r, linsep; import linsep.lift.compare; "
+    code += "assert callable(linsep.core.drive) and callable(linsep.data.read) and callable(r)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -178,4 +189,4 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_types_are_shipped():
     assert (ROOT / "py.typed").exists()
-    assert (ROOT / "__init__.pyi").exists() and (ROOT / "risk" / "__init__.pyi").exists()
+    assert {"linsep", "linsep.core", "linsep.risk"} <= {package.__name__ for package in PACKAGES}

@@ -38,7 +38,9 @@ from linsep.errors import (
     SettingError,
 )
 from linsep.lift.transformer import Lift
-from linsep.risk import empirical_risk, structural_bound, vc_dimension
+from linsep.risk.capacity import vc_dimension
+from linsep.risk.empirical import empirical_risk
+from linsep.risk.structural import structural_bound
 
 Array = NDArray[np.float64]
 

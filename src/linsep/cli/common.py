@@ -20,7 +20,8 @@ import numpy as np
 import linsep
 from linsep import PUBLIC
 from linsep.core.words import count
-from linsep.data import available, load, read
+from linsep.data.lectures import available, load
+from linsep.data.read import read
 from linsep.data.table import Table
 from linsep.errors import DataError, ModelError, SettingError
 

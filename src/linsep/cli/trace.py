@@ -11,7 +11,7 @@ from linsep.core.files import atomic_write_bytes
 
 def run(args: Namespace) -> int:
     """Print the run in words, or as JSON."""
-    from linsep.tracing import trace
+    from linsep.tracing.record import trace
 
     require_folders(args.save, args.html)
     _, data = lifted(args, table(args, positive=args.positive))

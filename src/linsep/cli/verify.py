@@ -137,7 +137,7 @@ def _compared(
 def _facts(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
     """Recompute the certificate; upper bounds of the margin are compared with a fresh proof."""
     from linsep.proofs.certificate import judge
-    from linsep.risk import novikoff_bound
+    from linsep.risk.novikoff import novikoff_bound
     from linsep.separating.verdict import decide
 
     a = np.column_stack([model.coef_, model.intercept_]).ravel()

@@ -1,8 +1,7 @@
 """Tables of samples: the data of the lectures, and readers of data files."""
 
-from linsep.data.lectures import available, load
-from linsep.data.read import read
-from linsep.data.svmlight import write_svmlight
-from linsep.data.table import Table
+from linsep._public import PublicNames
 
-__all__ = ["Table", "available", "load", "read", "write_svmlight"]
+PUBLIC = PublicNames(__spec__)  # of __init__.pyi
+
+__all__ = list(PUBLIC.homes)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from linsep.display.look import COLOURS, INK, RULE, class_style, pyplot, short, wrapped
 from linsep.errors import DataError, SettingError
-from linsep.kernels import Kernel, as_kernel
+from linsep.kernels.base import Kernel
+from linsep.kernels.spec import as_kernel
 from linsep.kernels.tiles import look
 
 Array = NDArray[Any]

@@ -26,8 +26,10 @@ from linsep.display.look import (
 from linsep.display.view import class_numbers, feature_names
 from linsep.errors import DataError, EmptyRegionWarning, require
 from linsep.models.linear_svm import LinearSVM
-from linsep.multiclass import Kesler, OneVsOne, OneVsRest, Regions
-from linsep.multiclass.regions import regions
+from linsep.multiclass.kesler import Kesler
+from linsep.multiclass.one_vs_one import OneVsOne
+from linsep.multiclass.one_vs_rest import OneVsRest
+from linsep.multiclass.regions import Regions, regions
 
 _HATCH = {-1: ("//", "no class"), -2: ("xx", "several classes")}
 _TITLES = {

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from linsep import PUBLIC
 from linsep._version import __version__
 from linsep.errors import DataError, ModelError
-from linsep.kernels import Kernel, from_dict
+from linsep.kernels.base import Kernel
+from linsep.kernels.spec import from_dict
 
 FORMAT, VERSION = "linsep-model", 1
 PIPELINE = "Pipeline"  # of scikit-learn, with steps from the list below

@@ -1,7 +1,7 @@
 """Feature maps: planes of the lifted rows are curved boundaries of the inputs."""
 
-from linsep.lift.compare import Comparison, compare
-from linsep.lift.pullback import Pullback, pullback
-from linsep.lift.transformer import Lift
+from linsep._public import PublicNames
 
-__all__ = ["Comparison", "Lift", "Pullback", "compare", "pullback"]
+PUBLIC = PublicNames(__spec__)  # of __init__.pyi
+
+__all__ = list(PUBLIC.homes)

@@ -19,8 +19,8 @@ from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, ModelError, SettingError
-from linsep.kernels import Additive
 from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
+from linsep.kernels.histograms import Additive
 from linsep.kernels.tiles import negative_entry
 from linsep.losses.hinge import best_stretch
 from linsep.models.base import Classifier

@@ -26,9 +26,8 @@ from sklearn.utils import assert_all_finite, check_random_state, compute_class_w
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint
-from linsep.core.drive import Limits, Moment, Observer, Outcome
+from linsep.core.drive import Limits, Moment, Observer, Outcome, drive
 from linsep.core.lanes import at_most, one_blas_thread
 from linsep.core.problem import Problem
 from linsep.core.progress import progress_observer
@@ -37,7 +36,8 @@ from linsep.core.status import Status
 from linsep.core.stopping import Interrupts, in_a_search, time_limit
 from linsep.core.validate import as_weights, plain_labels
 from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
-from linsep.losses import LOSSES, Loss
+from linsep.losses.base import Loss
+from linsep.losses.table import LOSSES
 from linsep.rows.survey import survey
 
 # -- Settings: one table for each estimator, one sentence for errors ------------------------------

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.problem import Problem
 from linsep.errors import DataError, ModelError, SettingError
-from linsep.kernels import Kernel, as_kernel, from_dict
+from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows
-from linsep.kernels.spec import is_given, is_nonnegative
+from linsep.kernels.spec import as_kernel, from_dict, is_given, is_nonnegative
 from linsep.kernels.sums import short_rows, weighted_sums
 from linsep.models.base import Classifier
 from linsep.models.fit import read_problem

@@ -14,9 +14,10 @@ from sklearn.svm import SVC, NuSVC
 
 from linsep.core.problem import Problem
 from linsep.errors import CostWarning, DataError, ModelError
-from linsep.kernels import Function, Kernel, as_kernel
+from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import Duels, KernelValues, duels_of
-from linsep.kernels.spec import NAMED, from_sklearn, is_given
+from linsep.kernels.spec import NAMED, as_kernel, from_sklearn, is_given
+from linsep.kernels.user import Function
 from linsep.models.fit import row_weights, warn
 from linsep.proofs.kernel import (
     KernelGap,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linsep.errors import ModelError, SettingError
-from linsep.losses import LOSSES
+from linsep.losses.table import LOSSES
 
 
 class Linear:

@@ -11,15 +11,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core import drive
-from linsep.core.drive import Limits, Outcome
+from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, LabelError, NotSeparatedWarning, SettingError
-from linsep.losses import machine_loss
 from linsep.losses.hinge import QuadraticLoss
+from linsep.losses.table import machine_loss
 from linsep.models.base import LinearClassifier
 from linsep.models.fit import (
     Answer,

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core import drive
-from linsep.core.drive import Limits
+from linsep.core.drive import Limits, drive
 from linsep.core.problem import Problem, rows_of
 from linsep.losses.logistic import loss
 from linsep.proofs.margins import margin_below

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 
-from linsep.core import drive
 from linsep.core.accuracy import settled
-from linsep.core.drive import Limits, Outcome
+from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness

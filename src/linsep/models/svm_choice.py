@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core import drive
-from linsep.core.drive import Limits, Outcome
+from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status

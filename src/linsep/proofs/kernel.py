@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.core.status import Status
 from linsep.errors import CapabilityError, ModelError, ProofError
-from linsep.kernels import Kernel, from_dict
-from linsep.kernels.base import exact_gram, fraction
+from linsep.kernels.base import Kernel, exact_gram, fraction
 from linsep.kernels.blocks import KernelValues
 from linsep.kernels.rows import Rows
+from linsep.kernels.spec import from_dict
 from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 from linsep.numerics.rounding import SUM, U32, U
 from linsep.proofs.gap import Gap, balanced

@@ -9,21 +9,8 @@ Linear Bayes rules     gaussian_weights, bernoulli_weights, logit, inverse_logit
 Promises               structural_bound, structural_minimum, novikoff_bound
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 from linsep._public import PublicNames
 
-# No module bears the name of something public: importing it would hide that.
-PUBLIC = PublicNames(__spec__)
+PUBLIC = PublicNames(__spec__)  # of __init__.pyi
 
 __all__ = list(PUBLIC.homes)
-
-
-def __getattr__(name: str) -> Any:
-    return PUBLIC.find(name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

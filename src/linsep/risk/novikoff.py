@@ -15,8 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core import drive
-from linsep.core.drive import Limits
+from linsep.core.drive import Limits, drive
 from linsep.core.problem import Problem
 from linsep.proofs.certificate import judge
 from linsep.solvers.hulls.nearest import NearestHulls

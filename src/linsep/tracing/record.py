@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core import drive
-from linsep.core.drive import Limits, Moment, Observer
+from linsep.core.drive import Limits, Moment, Observer, drive
 from linsep.core.log import Event
 from linsep.core.problem import Problem
 from linsep.core.status import Status

@@ -17,8 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils import compute_class_weight
 
-from linsep.core import drive
-from linsep.core.drive import Limits
+from linsep.core.drive import Limits, drive
 from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import Witness
 from linsep.core.words import count
@@ -26,9 +25,10 @@ from linsep.errors import ModelError, SettingError
 from linsep.formats import load
 from linsep.formats.liblinear import LiblinearModel, is_liblinear
 from linsep.formats.libsvm import LibsvmModel, is_libsvm
-from linsep.losses import LOSSES, Loss
+from linsep.losses.base import Loss
 from linsep.losses.hinge import HINGE
 from linsep.losses.logistic import LOGISTIC
+from linsep.losses.table import LOSSES
 from linsep.models.fit import row_weights
 from linsep.models.foreign.objectives import (
     Claim,

@@ -19,8 +19,8 @@ from sklearn.base import RegressorMixin
 from linsep.errors import ModelError
 from linsep.formats.liblinear import LiblinearModel
 from linsep.formats.libsvm import LibsvmModel
-from linsep.losses import machine_loss
 from linsep.losses.hinge import HINGE
+from linsep.losses.table import machine_loss
 from linsep.proofs.hinge import Objective
 
 TWO_OF_A_KIND = (
