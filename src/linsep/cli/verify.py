@@ -215,7 +215,7 @@ def _gap(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
         wrong += [f"machine {k}, {words}" for words in _beyond(own, other)]
     wrong += [
         f"{name}: it says {getattr(told, name)!r}, not {getattr(found, name)!r}"
-        for name in ("convex", "words")
+        for name in ("convex", "proved", "words")
         if hasattr(found, "convex") and getattr(told, name) != getattr(found, name)
     ]
     if hasattr(found, "violation") and told.violation < 0.999 * found.violation - 1e-9:
@@ -351,10 +351,14 @@ def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:
     unpenalised = hasattr(model, "separation_") and np.isinf(model._cost)
     if status is Status.NO_MAXIMUM and not (unpenalised and _endless(problem)):
         return ["status: NO_MAXIMUM, but no plane proves it"]
-    if status is Status.CERTIFIED and hasattr(found, "relative_gap"):
+    if status is Status.CERTIFIED and not getattr(found, "proved", True):
+        return ["status: CERTIFIED, but that the kernel is positive semidefinite is not proved"]
+    if status in (Status.CERTIFIED, Status.ASSUMED) and hasattr(found, "relative_gap"):
         tol = getattr(model, "tol", np.inf)
         if found.relative_gap > tol:
-            return [f"status: CERTIFIED, but the gap is {found.relative_gap:.3g}, not {tol:.3g}"]
+            return [
+                f"status: {status.name}, but the gap is {found.relative_gap:.3g}, not {tol:.3g}"
+            ]
         if unpenalised and _endless(problem):
             return ["status: CERTIFIED, but the likelihood has no maximum"]
     return []

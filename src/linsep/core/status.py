@@ -12,6 +12,10 @@ class Status(Enum):
     RUNNING = "still running"
     SEPARATED = "every row is on its own side of the plane"
     CERTIFIED = "the answer is proved to be within the tolerance of the best possible one"
+    ASSUMED = (
+        "the answer is within the tolerance of the best possible one if the kernel is positive "
+        "semidefinite, which is assumed and not proved"
+    )
     CONVERGED = "the method has converged"
     INSEPARABLE = (
         "no hyperplane separates the classes; the rows and multipliers that prove it are given"
@@ -59,6 +63,7 @@ _ANSWERS = frozenset(
     {
         Status.SEPARATED,
         Status.CERTIFIED,
+        Status.ASSUMED,
         Status.CONVERGED,
         Status.ENOUGH,
         Status.INSEPARABLE,

@@ -1,4 +1,4 @@
-"""Facts around a kernel machine: convexity, cost, the proof, votes."""
+"""Facts around a kernel machine: cost, the proof, votes."""
 
 from __future__ import annotations
 
@@ -8,73 +8,29 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from sklearn.svm import SVC, NuSVC
 
 from linsep.core.problem import Problem
-from linsep.errors import CostWarning, DataError, ModelError
+from linsep.errors import CostWarning, ModelError
 from linsep.kernels.base import Kernel
-from linsep.kernels.blocks import Duels, KernelValues, duels_of
+from linsep.kernels.blocks import Duels, duels_of
 from linsep.kernels.spec import NAMED, as_kernel, from_sklearn, is_given
 from linsep.kernels.user import Function
 from linsep.models.fit import row_weights, warn
+from linsep.proofs.definite import definite
 from linsep.proofs.kernel import (
+    Definite,
     KernelGap,
     Rough,
     kernel_gap,
     rough_sums,
     widening,
 )
-from linsep.solvers.kernel.smo import SMO
 
 Array = NDArray[np.float64]
 
-_SAMPLE = 500  # rows of a kernel of unknown kind whose eigenvalues are looked at
 _LONG = 60_000  # rows from which a fit may take minutes
-_NEGATIVE = 1e-10  # eigenvalues below this share of the largest are no rounding
-
-
-def convexity(problem: Problem, kernel: Any) -> tuple[bool, str]:
-    """Whether the Gram matrix may be taken as positive semidefinite, and how that is known."""
-    known = None if kernel is None else kernel.positive
-    if known:
-        return True, ""
-    values = KernelValues(problem, kernel)
-    n, whole = problem.n, problem.n <= _SAMPLE
-    some = np.arange(n) if whole else np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLE])
-    K = values.block(some, some)
-    scale = float(np.abs(K).max(initial=0.0))
-    even = np.array_equal(K, K.T)  # spares several passes
-    lopsided = np.zeros((1, 1)) if even else np.abs(K - K.T)
-    if known is None and not lopsided.max(initial=0.0) <= 1e-6 * scale:
-        i, j = np.unravel_index(int(lopsided.argmax()), K.shape)
-        a, b = int(values.columns[some[i]]), int(values.columns[some[j]])
-        raise DataError(
-            f"the kernel is not symmetric: K[{a}, {b}] = {K[i, j]:.6g} but "
-            f"K[{b}, {a}] = {K[j, i]:.6g}; use (K + K.T) / 2."
-        )
-    short = kernel is None and problem.matrix.dtype == np.float32  # its entries are rounded
-    negative = 4 * float(np.finfo(np.float32).eps) if short else _NEGATIVE
-    least = _least_eigenvalue(K if even else (K + K.T) / 2, -negative * scale * len(K))
-    if least is not None:
-        return False, f"; the kernel is not positive semidefinite (eigenvalue {least:.3g})"
-    if whole:
-        return True, ""
-    if known is False:
-        return False, "; the kernel is not positive semidefinite in general"
-    return True, f"; no negative eigenvalue on a sample of {_SAMPLE} rows"
-
-
-def _least_eigenvalue(K: Array, allowed: float) -> float | None:
-    """The least eigenvalue if it is below what is allowed; a factor tells that it is not."""
-    shifted = K.copy()
-    shifted[np.diag_indices_from(shifted)] -= 0.5 * allowed
-    failed = scipy.linalg.lapack.dpotrf(shifted.T, lower=1, overwrite_a=1, clean=0)[1]
-    if not failed:
-        return None
-    least = float(np.linalg.eigvalsh(K)[0])
-    return least if least < allowed else None
 
 
 def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> None:
@@ -95,10 +51,12 @@ def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> No
         warn(words, CostWarning)
 
 
-def words_of(C: float, kernel: Any, free: bool, convex: bool) -> str:
+def words_of(C: float, kernel: Any, free: bool, known: Definite) -> str:
     """The objective as a sentence, with what is taken for granted."""
     b = "the intercept is not penalised" if free else "no intercept"
-    taken = ", taken as positive semidefinite" if convex and not kernel.positive else ""
+    taken = ", assumed to be positive semidefinite" if known.convex and not known.proved else ""
+    if known.shift > 0:
+        taken = f" + {known.shift:.3g} on the diagonal, which is positive semidefinite"
     what = f"in the feature space of {kernel!r}{taken}; {b}"
     if np.isinf(C):
         return f"|w|^2 / 2 with y f(x) >= 1 for all rows {what}"
@@ -106,8 +64,9 @@ def words_of(C: float, kernel: Any, free: bool, convex: bool) -> str:
 
 
 def certify_pairs(
-    problem: Problem, pairs: Duels, alphas: list[Array], offsets: Array, solver: Any, words: str
-) -> KernelGap:
+    problem: Problem, pairs: Duels, alphas: list[Array], offsets: Array, C: float,
+    known: Definite, words: str,
+) -> KernelGap:  # fmt: skip
     """The proof of all machines, recomputed from their numbers and the kernel."""
     coef = np.zeros((problem.n, len(alphas)))
     for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
@@ -116,11 +75,11 @@ def certify_pairs(
     raw = _all_sums(pairs, coef) if rough is None and len(alphas) > 1 else None
     parts = []
     for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
-        known = None if rough is None else (rough.sums[pair.ids, k], rough.error[pair.ids, k])
+        quick = None if rough is None else (rough.sums[pair.ids, k], rough.error[pair.ids, k])
         parts.append(
             kernel_gap(
-                pairs.values, pair.ids, pair.y, solver.C * pair.weight, alpha, float(b),
-                free=problem.fit_intercept, convex=solver.convex, words=words, rough=known,
+                pairs.values, pair.ids, pair.y, C * pair.weight, alpha, float(b),
+                free=problem.fit_intercept, known=known, words=words, rough=quick,
                 sums=None if raw is None else raw[pair.ids, k],
             )
         )  # fmt: skip
@@ -251,8 +210,7 @@ def _measured(
     model: Any, kernel: Any, C: float, free: bool, X: Any, y: Any, sample_weight: Any
 ) -> KernelGap:
     problem = problem_for(model, X, y, sample_weight, free)
-    convex, _ = convexity(problem, kernel)
-    solver = SMO(kernel=kernel, C=C, convex=convex)
+    known = definite(problem, kernel)
     pairs = duels_of(problem, kernel)
     columns, offsets = _columns(model)
     place = places_of(model, problem)
@@ -262,8 +220,8 @@ def _measured(
         signed[place] = columns[:, k]
         alphas.append(signed[pairs.order[pair.ids]] * pair.y)
     named = kernel if kernel is not None else as_kernel("precomputed")
-    words = words_of(C, named, bool(free), convex)
-    return certify_pairs(problem, pairs, alphas, offsets, solver, words)
+    words = words_of(C, named, bool(free), known)
+    return certify_pairs(problem, pairs, alphas, offsets, C, known, words)
 
 
 def problem_for(

@@ -30,7 +30,6 @@ from linsep.models.kernel_base import (
 )
 from linsep.models.kernel_proof import (
     certify_pairs,
-    convexity,
     cost_words,
     pair_columns,
     recheck,
@@ -40,7 +39,8 @@ from linsep.models.kernel_proof import (
 )
 from linsep.models.model_file import Field, Fields, Table
 from linsep.models.summary import Line, bounds, street
-from linsep.proofs.kernel import KernelGap, Overlap
+from linsep.proofs.definite import definite
+from linsep.proofs.kernel import Definite, KernelGap, Overlap
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import SMO
 
@@ -164,6 +164,7 @@ class KernelSVM(KernelClassifier):
     }
 
     _own_threads: ClassVar[bool] = True
+    _known: Definite | None = None  # the judge's, before a solver has begun
     overlap_: Overlap | None
     conflict_: tuple[int, ...] | None
 
@@ -215,6 +216,7 @@ class KernelSVM(KernelClassifier):
     def _guard(self, problem: Problem) -> None:
         """With C=inf: equal rows of different classes end the search before it begins."""
         cost_words(problem, self._kernel, self.memory, self.verbose)
+        self._known = definite(problem, None if self._precomputed else self._kernel)
         self.overlap_ = equal_rows(problem, self._kernel) if np.isinf(self.C) else None
         self.conflict_ = None if self.overlap_ is None else self.overlap_.rows
 
@@ -239,8 +241,8 @@ class KernelSVM(KernelClassifier):
     def _choose(self, problem: Problem) -> tuple[SMO, str]:
         """The solver for this problem, and the reason for its settings in words."""
         kernel = None if self._precomputed else self._kernel
-        convex, how = convexity(problem, kernel)
-        if not convex and np.isinf(self.C):
+        known = definite(problem, kernel) if self._known is None else self._known
+        if not known.convex and np.isinf(self.C):
             raise SettingError(
                 f"C=inf needs a positive semidefinite kernel, and {self._kernel!r} is not on these "
                 "rows; choose a finite C."
@@ -253,7 +255,7 @@ class KernelSVM(KernelClassifier):
             C=float(self.C) if getattr(self, "overlap_", None) is None else 1.0,
             tol=tol,
             fine=min(tol, 1e-10) if small else tol,
-            convex=convex,
+            convex=known.convex,
             memory=float(self.memory),
             single=single,
             seed=self._seed(),
@@ -261,7 +263,10 @@ class KernelSVM(KernelClassifier):
         places = "float32, f and alpha in float64" if single else "float64"
         which = "all rows" if problem.n <= solver._limit() else "the rows that matter"
         pairs = "" if problem.binary else f"; {problem.K * (problem.K - 1) // 2} pairs"
-        return solver, f"second-order working sets, Gram matrix of {which} in {places}{pairs}{how}"
+        return (
+            solver,
+            f"second-order working sets, Gram matrix of {which} in {places}{pairs}{known.how}",
+        )
 
     def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
         """The dual variables of the last fit, if they belong to as many rows of each class."""
@@ -274,13 +279,14 @@ class KernelSVM(KernelClassifier):
 
     def _prove(self, run: Run, solver: Any, outcome: Outcome[Any], reason: str) -> Answer:
         problem = run.problem
-        pairs = duels_of(problem, solver.kernel)
+        pairs, known = duels_of(problem, solver.kernel), self._known
+        assert known is not None
         alphas, offsets = pairs.shares(outcome.witness), outcome.witness.a
-        words = words_of(solver.C, self._kernel, problem.fit_intercept, solver.convex)
-        gap = certify_pairs(problem, pairs, alphas, offsets, solver, words)
+        words = words_of(solver.C, self._kernel, problem.fit_intercept, known)
+        gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words)
         if gap.convex and np.isfinite(solver.C) and gap.relative_gap > self.tol:
             wide = widen_pairs(pairs, alphas, offsets)
-            better = certify_pairs(problem, pairs, *wide, solver, words)
+            better = certify_pairs(problem, pairs, *wide, solver.C, known, words)
             if better.objective < gap.objective:
                 (alphas, offsets), gap = wide, better
         status = gap.settle(outcome.status, self.tol)

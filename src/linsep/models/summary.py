@@ -45,8 +45,11 @@ def work(outcome: Outcome[Any] | None) -> list[Line]:
 def bounds(gap: Gap) -> list[Line]:
     """The objective, and how far it may be from the best."""
     return [
-        ("objective", f"{gap.objective:.8g}, and no model has less than {gap.lower_bound:.8g}"),
-        ("proved", f"within {percent(gap.relative_gap)} of the best possible"),
+        ("objective", f"{gap.objective:.8g}, and {gap.bound_words(8)}"),
+        (
+            "proved" if getattr(gap, "proved", True) else "assumed",
+            f"within {percent(gap.relative_gap)} of the best possible",
+        ),
     ]
 
 

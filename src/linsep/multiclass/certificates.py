@@ -15,7 +15,7 @@ from linsep.core.words import count, percent
 # The first of these that one of the machines ended with is the status of all.
 _WORST = [status for status in Status if not status.ok] + [
     Status.BOUND_EXCEEDED, Status.INSEPARABLE, Status.NO_MAXIMUM, Status.CONVERGED,
-    Status.CERTIFIED, Status.SEPARATED,
+    Status.ASSUMED, Status.CERTIFIED, Status.SEPARATED,
 ]  # fmt: skip
 
 

@@ -114,9 +114,13 @@ class Gap:
         if self.parts:
             within += f", each part within {percent(self.relative_gap)}"
         return (
-            f"objective {self.objective:.6g}, no model has less than {self.lower_bound:.6g}: "
+            f"objective {self.objective:.6g}, {self.bound_words()}: "
             f"{within}; {count(self.errors, 'error')}; margin {self.margin:.4g} ({self.words})"
         )
+
+    def bound_words(self, digits: int = 6) -> str:
+        """The lower bound as half a sentence."""
+        return f"no model has less than {self.lower_bound:.{digits}g}"
 
     def to_dict(self) -> dict[str, Any]:
         """All facts as plain numbers and strings."""

@@ -5,8 +5,10 @@ The model is f(x) = sum alpha_i y_i K(x_i, x) + b; with |w|^2 = sum alpha_i alph
     P = |w|^2 / 2 + sum c_i max(0, 1 - y_i f(x_i)),   D = sum alpha_i - |w|^2 / 2,
 
 and D is a lower bound of the best P there is, for every alpha in its box with sum alpha_i y_i = 0,
-if the kernel is positive semidefinite. alpha is put into the box and balanced for it; kernel
-values are computed again in float64, and all rounding errors are bounded by |K_ij|^2 <= K_ii K_jj.
+if the kernel is positive semidefinite (``definite.py``). Where that is proved of K + s I only, the
+bounds are those of K + s I: f(x_i) grows by s alpha_i y_i, which makes no loss larger, and |w|^2 by
+s |alpha|^2. alpha is put into the box and balanced for it; kernel values are computed again in
+float64, and all rounding errors are bounded by |K_ij|^2 <= K_ii K_jj.
 Where these bounds are too rough, as with huge C, small machines are measured in balls.
 For other kernels nothing bounds P from below, and none is claimed. Where no plane in the feature
 space separates the classes, that is proved in fractions: ``Overlap``.
@@ -25,7 +27,7 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.core.status import Status
 from linsep.errors import CapabilityError, ModelError, ProofError
-from linsep.kernels.base import Kernel, exact_gram, fraction
+from linsep.kernels.base import Kernel, exact_gram
 from linsep.kernels.blocks import KernelValues
 from linsep.kernels.rows import Rows
 from linsep.kernels.spec import from_dict
@@ -40,6 +42,22 @@ _WORTH = 1e-6  # share of the objective from which rounding errors are worth int
 
 
 @dataclass(frozen=True)
+class Definite:
+    """What is known of the eigenvalues of a Gram matrix; as it stands: none is negative."""
+
+    convex: bool = True
+    """Whether it may be taken as positive semidefinite."""
+    proved: bool = True
+    """Whether that is certain, of the matrix with ``shift`` on its diagonal."""
+    shift: float = 0.0
+    how: str = ""
+    """What to say of it in the reason for a solver."""
+
+
+POSITIVE, INDEFINITE = Definite(), Definite(convex=False)
+
+
+@dataclass(frozen=True)
 class KernelGap(Gap):
     """What is proved about a kernel machine; margin and width are those of the feature space."""
 
@@ -47,6 +65,10 @@ class KernelGap(Gap):
     """Largest violation of the conditions of optimality by two rows."""
     convex: bool = True
     """Whether the kernel is positive semidefinite; if not, there is no lower bound."""
+    proved: bool = True
+    """Whether that is proved; if not, the lower bound is one if it is true."""
+    shift: float = 0.0
+    """What was added to the diagonal of the Gram matrix before it was proved, and paid for."""
 
     @classmethod
     def together(cls, parts: Sequence[Self], errors: int, scheme: str) -> Self:
@@ -55,13 +77,20 @@ class KernelGap(Gap):
             super().together(parts, errors, scheme),
             violation=max(part.violation for part in parts),
             convex=all(part.convex for part in parts),
+            proved=all(part.proved for part in parts),
         )
 
     def settle(self, status: Status, tol: float = np.inf) -> Status:
         """The status that the facts support."""
         if not self.convex:
             return Status.CONVERGED if self.violation <= tol else _unproved(status)
-        return super().settle(status, tol)
+        settled = super().settle(status, tol)
+        return Status.ASSUMED if settled is Status.CERTIFIED and not self.proved else settled
+
+    def bound_words(self, digits: int = 6) -> str:
+        """The lower bound as half a sentence, with its condition."""
+        condition = "" if self.proved else "if the kernel is positive semidefinite "
+        return f"{condition}{super().bound_words(digits)}"
 
     def __str__(self) -> str:
         if self.convex or not np.isfinite(self.objective):
@@ -80,7 +109,7 @@ def _unproved(status: Status) -> Status:
 
 def kernel_gap(
     values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
-    *, free: bool = True, convex: bool = True, words: str = "", rough: Any = None,
+    *, free: bool = True, known: Definite = POSITIVE, words: str = "", rough: Any = None,
     sums: Array | None = None,
 ) -> KernelGap:  # fmt: skip
     """Bounds of one binary machine on the rows ``ids``; any alpha will do.
@@ -94,11 +123,19 @@ def kernel_gap(
         s, more = sums_of(values, ids, y, alpha * y, b, rough)
     else:
         s, more = sums, np.zeros(len(ids))
-    root = roots(values, ids, ids[np.flatnonzero(alpha)], convex)
+    convex, shift = known.convex, known.shift
+    root = roots(values, ids, ids[np.flatnonzero(alpha)], convex, shift)
     mass, share = float(np.abs(alpha) @ root), _share(values, alpha)
-    quad, score = float((alpha * y) @ s), y * (s + b)
+    plain, score = float((alpha * y) @ s), y * (s + b)
+    if convex and not known.proved and plain + (share + SUM) * mass * mass < 0:
+        return kernel_gap(  # alpha itself shows a negative eigenvalue
+            values, ids, y, cost, alpha, b, free=free, known=INDEFINITE, words=words,
+            rough=rough, sums=sums,
+        )  # fmt: skip
+    quad = plain + _added(shift, alpha)
     high_quad = max(quad + (share + SUM) * mass * mass, 0.0)
     off = share * mass * root + 4 * U * (np.abs(s) + abs(b) + 1) + more
+    off += shift * np.maximum(-alpha, 0.0) * (1 + 4 * U)
     hard = bool(np.isinf(cost).any())
     if hard:
         least = float((score - off).min(initial=np.inf))
@@ -108,12 +145,12 @@ def kernel_gap(
         high = (0.5 * high_quad + loss * (1 + SUM)) * (1 + 8 * U)
     low = -np.inf
     if convex:
-        low = _lower(values, ids, y, cost, alpha, quad, root, share, free, hard)
+        low = _lower(values, ids, y, cost, alpha, quad, root, share, free, hard, shift)
     if convex and not hard and _rounding_matters(high, low, quad, cost, score, alpha):
-        high, low = ball_bounds(values, ids, y, cost, alpha, b, high, low, free)
+        high, low = ball_bounds(values, ids, y, cost, alpha, b, high, low, free, shift)
     violation = _violation(y, cost, np.clip(alpha, 0.0, cost), s - y, free)
-    gap = KernelGap.of(score, float(np.sqrt(max(quad, 0.0))), high, low, words)
-    return replace(gap, violation=violation, convex=convex)
+    gap = KernelGap.of(score, float(np.sqrt(max(plain, 0.0))), high, low, words)
+    return replace(gap, violation=violation, convex=convex, proved=known.proved, shift=shift)
 
 
 def widening(
@@ -139,6 +176,11 @@ def _sums(values: KernelValues, ids: Index, signed: Array) -> Array:
 def _share(values: KernelValues, alpha: Array) -> float:
     """Rounding of each product alpha K_ij and of their sum, as a share of sqrt(K_ii K_jj)."""
     return entry_error(values) + (len(alpha) + 8) * U
+
+
+def _added(shift: float, alpha: Array) -> float:
+    """What the shift adds to |w|^2, rounded up."""
+    return shift * float(alpha @ alpha) * (1 + (len(alpha) + 4) * U) if shift > 0 else 0.0
 
 
 def _rounding_matters(
@@ -169,9 +211,12 @@ def criterion(
 
 def _lower(
     values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, quad: float,
-    root: Array, share: float, free: bool, hard: bool,
+    root: Array, share: float, free: bool, hard: bool, shift: float,
 ) -> float:  # fmt: skip
-    """Lower bound of D at the feasible point next to alpha; at least 0, that of alpha = 0."""
+    """Lower bound of D at the feasible point next to alpha; at least 0, that of alpha = 0.
+
+    quad and root are those of the matrix with the shift.
+    """
     inside = np.clip(alpha, 0.0, cost)
     point, slack = balanced(inside, y > 0) if free else (inside, 0.0)
     total, mass = float(point.sum()) * (1 - slack - SUM), float(np.abs(alpha) @ root)
@@ -181,6 +226,7 @@ def _lower(
         some = np.flatnonzero(point)
         signed = (point * y)[some]
         quad = float(signed @ values.combine(ids[some], signed, ids[some]))
+        quad += _added(shift, signed)
         mass, more = float(point @ root), 0.0
     quad += more + (share + 3 * slack + 2 * SUM) * mass * mass
     quad = max(quad, 0.0) * (1 + 8 * U)
@@ -317,9 +363,9 @@ def sums_of(
 _STEP = 256  # rows whose values are looked at together
 
 
-def roots(values: KernelValues, ids: Index, used: Index, convex: bool) -> Array:
+def roots(values: KernelValues, ids: Index, used: Index, convex: bool, shift: float = 0.0) -> Array:
     """One number for each of the rows ids, for values with the rows used."""
-    root = np.sqrt(np.maximum(values.diagonal(ids), 0.0))
+    root = np.sqrt(np.maximum(values.diagonal(ids) + shift, 0.0))
     if convex or not len(ids):
         return np.asarray(root)
     if values.kernel is not None and values.kernel.largest is not None:
@@ -349,7 +395,7 @@ _MOST = 1_000_000  # products of entries worth a second or so
 
 def ball_bounds(
     values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
-    high: float, low: float, free: bool,
+    high: float, low: float, free: bool, shift: float = 0.0,
 ) -> tuple[float, float]:  # fmt: skip
     """The objective from above and the dual value from below, no worse than ``high`` and ``low``.
 
@@ -364,6 +410,8 @@ def ball_bounds(
     before, ctx.prec = ctx.prec, _BITS
     try:
         K = _entries(values, ids, used)
+        for at, j in enumerate(used):
+            K[j][at] += shift
         return (
             min(high, _primal(K, used, y, cost, alpha, b)),
             max(low, _dual(K, used, y, cost, alpha, free)),
@@ -426,7 +474,8 @@ def _dual(
     signed = [a * int(y[j]) for a, j in zip(inside, used)]
     s = _combined([K[j] for j in used], signed)
     quad = sum((c * v for c, v in zip(signed, s)), arb(0))
-    bound = sum(inside, arb(0)) - quad / 2
+    # no more than the sum: the machine of zeros has no larger one, whatever the kernel is
+    bound = sum(inside, arb(0)) - quad.max(arb(0)) / 2
     return float(np.nextafter(float(bound.lower()), -np.inf)) if bound.is_finite() else 0.0
 
 
@@ -440,6 +489,9 @@ def _dual(
 # of them: the convex hulls of the images of the two classes meet. Everything is computed in
 # fractions from the formula of the kernel. Equal rows have equal images for every kernel, whatever
 # its values.
+
+
+_APART = "the weighted images of the two classes are different points."
 
 
 @dataclass(frozen=True)
@@ -478,13 +530,24 @@ class Overlap:
         if self.fit_intercept and sum(signed) != 0:
             raise ProofError("the multipliers of the two classes have different sums.")
         if self.kernel.given:
-            K = [[fraction(problem.matrix[i, j]) for j in self.rows] for i in self.rows]
-        else:
-            rows, signed = _merged(self._rows(problem), signed)
-            K = exact_gram(self.kernel, rows)
-        if _square(K, signed) != 0:
-            raise ProofError("the weighted images of the two classes are different points.")
+            self._cancel(problem, signed)
+            return True
+        rows, signed = _merged(self._rows(problem), signed)
+        if _square(exact_gram(self.kernel, rows), signed) != 0:
+            raise ProofError(_APART)
         return True
+
+    def _cancel(self, problem: Problem, signed: list[Fraction]) -> None:
+        """Whether the weighted values vanish for every row: so they do for every machine.
+
+        Of a matrix without negative eigenvalue this follows from |sum a_i y_i phi(x_i)|^2 = 0;
+        like this it holds for any matrix.
+        """
+        picked = problem.matrix[:, list(self.rows)]
+        picked = picked if isinstance(picked, np.ndarray) else picked.toarray()
+        for row in np.unique(picked, axis=0).tolist():
+            if sum((Fraction(k) * a for k, a in zip(row, signed)), Fraction(0)) != 0:
+                raise ProofError(_APART)
 
     def _signs(self, problem: Problem) -> list[int]:
         inside = bool(self.rows) and 0 <= min(self.rows) <= max(self.rows) < problem.n

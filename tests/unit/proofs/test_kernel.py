@@ -27,7 +27,7 @@ from linsep.kernels import (
 from linsep.kernels.additive import Levels
 from linsep.kernels.blocks import KernelValues
 from linsep.proofs.additive import additive_gap
-from linsep.proofs.kernel import criterion, kernel_gap
+from linsep.proofs.kernel import Definite, criterion, kernel_gap
 
 __all__ = ["many_digits"]
 
@@ -126,7 +126,7 @@ def test_no_witness_gives_a_false_bound(name, table):
     tried = [(v, offset) for v in table.alphas(problem.n, cost)]
     tried.append(best_dual(K, y, cost, free))
     for alpha, b in tried:
-        gap = kernel_gap(values, every, y, cost, alpha, b, free=free, convex=convex)
+        gap = kernel_gap(values, every, y, cost, alpha, b, free=free, known=Definite(convex=convex))
         used = np.nan_to_num(alpha, posinf=0.0, neginf=0.0)
         found.append(gap)
         exact.append(objective(K, y, cost, used, b))

@@ -10,7 +10,7 @@ import pytest
 from linsep.core.problem import Problem
 from linsep.kernels import Sigmoid
 from linsep.kernels.blocks import KernelValues
-from linsep.proofs.kernel import criterion, entry_error, kernel_gap, roots
+from linsep.proofs.kernel import Definite, criterion, entry_error, kernel_gap, roots
 
 
 def cancelling(seed, n=40):
@@ -32,7 +32,7 @@ def test_the_objective_of_an_indefinite_kernel_is_no_less_than_the_exact_one(see
     losses = [max(Fraction(0), 1 - Fraction(t) * v) for t, v in zip(y.tolist(), s)]
     true = sum(a * v for a, v in zip(signed, s)) / 2 + sum(losses)
     cost = np.ones(len(y))
-    found = kernel_gap(values, np.arange(len(y)), y, cost, alpha, 0.0, convex=False)
+    found = kernel_gap(values, np.arange(len(y)), y, cost, alpha, 0.0, known=Definite(convex=False))
     assert Fraction(found.objective) >= true
     wrong = sum(max(Fraction(0), -Fraction(t) * v) for t, v in zip(y.tolist(), s))
     assert Fraction(criterion(values, y, cost, alpha, 0.0)[0].objective) >= wrong
