@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check browser format bench clean
+.PHONY: demo test check browser format bench fuzz clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -32,6 +32,10 @@ format: $(READY)
 
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+# Damaged and forged files of every format, for five minutes; make fuzz ARGS="--seed 7" repeats.
+fuzz: $(READY)
+	$(BIN)/python -W ignore -m tests.fuzz $(ARGS)
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -8,7 +8,6 @@ random_state...) claim nothing and are taken as given.
 from __future__ import annotations
 
 import copy
-import json
 import math
 import re
 from argparse import Namespace
@@ -22,7 +21,8 @@ from linsep.cli.common import check_features, emit, fitted_to, framed, in_order,
 from linsep.cli.lifting import behind, is_pipeline, lifted, plain
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
-from linsep.core.sources import fetch
+from linsep.core.schema import from_json
+from linsep.core.sources import boundary, fetch
 from linsep.core.status import Status
 from linsep.core.words import misplaced
 from linsep.errors import ModelError, SettingError
@@ -37,12 +37,10 @@ def run(args: Namespace) -> int:
         return _text(args)
     if args.C is not None:
         raise SettingError("--C is for model files of LIBLINEAR and LIBSVM; others hold their own.")
-    text = fetch(args.model)
-    try:
-        stored = json.loads(text)
-        kind = stored.get("format") if isinstance(stored, dict) else None
-    except (UnicodeDecodeError, ValueError) as error:
-        raise ModelError(f"{args.model} is neither a model nor a proof ({error}).") from error
+    data = fetch(args.model)
+    with boundary(args.model, ModelError, "this is neither a model nor a proof", "save it again"):
+        stored = from_json(data)
+    kind = stored.get("format") if isinstance(stored, dict) else None
     return _proof(args, stored) if kind == "linsep-proof" else _model(args, stored)
 
 

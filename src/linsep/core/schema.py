@@ -20,8 +20,11 @@ import math
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Any
+from functools import cache
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,6 +156,19 @@ def anything(value: Any, where: str) -> Any:
     return value
 
 
+def nothing(value: Any, where: str) -> None:
+    """None."""
+    if value is not None:
+        raise Refused(where, value, "nothing")
+
+
+def scalar(value: Any, where: str) -> Any:
+    """A number, a text, true, false or nothing; the label of a class, for instance."""
+    if not isinstance(value, str | int | float | None):
+        raise Refused(where, value, "a number or a text")
+    return value
+
+
 def maybe(check: Check) -> Check:
     """The same, or nothing."""
     return lambda value, where: None if value is None else check(value, where)
@@ -195,7 +211,7 @@ def mapped(item: Check) -> Check:
     return check
 
 
-def record(optional: Iterable[str] = (), **fields: Check) -> Check:
+def record(optional: Iterable[str] = (), **entries: Check) -> Check:
     """An object with these entries; others are left out, those named optional may be absent."""
     spared = frozenset(optional)
 
@@ -203,7 +219,7 @@ def record(optional: Iterable[str] = (), **fields: Check) -> Check:
         if not isinstance(value, Mapping):
             raise Refused(where, value, "an object")
         out, prefix = {}, f"{where}." if where else ""
-        for name, one in fields.items():
+        for name, one in entries.items():
             if name in value:
                 out[name] = one(value[name], prefix + name)
             elif name not in spared:
@@ -213,10 +229,11 @@ def record(optional: Iterable[str] = (), **fields: Check) -> Check:
     return check
 
 
-def numbers(*shape: int | None, whole: bool = False) -> Check:
+def numbers(*shape: int | None, whole: bool = False, endless: bool = False) -> Check:
     """Nested lists of finite numbers as an array; a None in the shape is any length."""
     kinds = {int} if whole else {int, float}
-    due = f"{' x '.join('n' if k is None else str(k) for k in shape)} finite numbers"
+    kind = "whole" if whole else "" if endless else "finite"
+    due = f"{' x '.join('n' if k is None else str(k) for k in shape)} {kind} numbers"
 
     def check(value: Any, where: str) -> NDArray[Any]:
         flat, found = _flat(value, len(shape))
@@ -227,11 +244,22 @@ def numbers(*shape: int | None, whole: bool = False) -> Check:
         except OverflowError:
             raise Refused(where, "a number beyond 64 bits", due) from None
         fits = all(want is None or want == have for want, have in zip(shape, found))
-        if not fits or not np.isfinite(out).all():
+        if not fits or not (endless or np.isfinite(out).all()):
             raise Refused(where, value, due)
         return out
 
     return check
+
+
+def labels(value: Any, where: str) -> NDArray[Any]:
+    """A list of labels of classes, all of one type that an array holds."""
+    kinds = {type(one) for one in listed(scalar)(value, where)}
+    if len(kinds) > 1 or kinds & {type(None)}:
+        raise Refused(where, value, "a list of labels of one type")
+    try:
+        return np.array(value, dtype=np.int64 if kinds == {int} else None)
+    except OverflowError:
+        raise Refused(where, value, "a list of whole numbers of 64 bits") from None
 
 
 def _flat(value: Any, axes: int) -> tuple[list[Any] | None, tuple[int, ...]]:
@@ -247,6 +275,42 @@ def _flat(value: Any, axes: int) -> tuple[list[Any] | None, tuple[int, ...]]:
         lengths.append(sizes.pop() if sizes else 0)
         flat = [item for one in flat for item in one]
     return flat, tuple(lengths)
+
+
+def facts(kind: type) -> Callable[[Any], dict[str, Any]]:
+    """The fields of a dataclass, checked by their types; objects inside have ``from_dict``."""
+
+    def read(data: Any) -> dict[str, Any]:
+        found: dict[str, Any] = _fields_of(kind)(data, kind.__name__)
+        return found
+
+    return read
+
+
+@cache
+def _fields_of(kind: type) -> Check:
+    hints = get_type_hints(kind)
+    return record((), **{field.name: _by_hint(hints[field.name], kind) for field in fields(kind)})
+
+
+def _by_hint(hint: Any, kind: type) -> Check:
+    """The check of a type; parts of a ``kind`` are of this kind themselves."""
+    simple: dict[Any, Check] = {
+        bool: truth, int: whole(-LARGEST, LARGEST), float: real(endless=True), str: text,
+        Fraction: ratio, type(None): nothing, Any: scalar,
+    }  # fmt: skip
+    if hint in simple:
+        return simple[hint]
+    parts = get_args(hint)
+    if get_origin(hint) in (Union, UnionType):
+        return either(*(_by_hint(part, kind) for part in parts))
+    if get_origin(hint) is tuple and parts[-1] is ...:
+        inner = listed(_by_hint(parts[0], kind))
+        return lambda value, where: tuple(inner(value, where))
+    if is_dataclass(hint):
+        made: Any = kind if issubclass(kind, hint) else hint  # type: ignore[arg-type]
+        return lambda value, where: made.from_dict(mapped(anything)(value, where))
+    raise TypeError(f"no check for {hint}")
 
 
 # -- JSON -----------------------------------------------------------------------------------------

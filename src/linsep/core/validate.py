@@ -17,6 +17,7 @@ from linsep.errors import DataError, LabelError
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 
 _CHUNK = 1 << 20  # elements looked at together
+_WIDEST = 1 << 34  # columns
 _LEAST = 1e-140  # targets below it, or above its inverse, have squares beyond floats
 
 
@@ -41,6 +42,12 @@ def as_matrix(X: Any) -> Any:
         matrix = _as_floats(matrix)
     if matrix.shape[0] == 0:
         raise DataError("X has no rows (0 samples); give at least one row of each class.")
+    if matrix.shape[1] > _WIDEST:
+        gigabytes = matrix.shape[1] // (1 << 27)
+        raise DataError(
+            f"X has {matrix.shape[1]} columns, whose weights alone take {gigabytes} GB; number the "
+            "features without gaps, or hash their numbers."
+        )
     if matrix.shape[1] == 0:
         raise DataError(f"X has no columns: 0 feature(s) (shape={matrix.shape}).")
     return matrix

@@ -2,50 +2,73 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
+from linsep.core.schema import from_npz
+from linsep.core.sources import boundary, budget, too_large
 from linsep.core.words import count
 from linsep.data.assemble import Parts
 from linsep.data.columns import Column, Source, from_codes
 from linsep.data.layout import Choice, Layout, check_integers, find_roles
 from linsep.errors import DataError, FormatError
 
+_WAY = "save it again with np.savez(path, X=X, y=y)"
+_SPARSE = {"data": "fiub", "indices": "iu", "indptr": "iu", "shape": "iu"}
+
 
 def read_npz(path: str, data: bytes) -> Parts:
     """Read arrays X and y, or a sparse matrix as SciPy saves it with y beside it."""
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-    except Exception as error:  # zip, zlib and numpy errors share no base
-        raise FormatError(f"{path}: the npz file cannot be read ({error}).") from error
+    with boundary(path, FormatError, "the npz file cannot be read", _WAY):
+        arrays = from_npz(data, path)
     X: Any
     if "X" in arrays:
         X = arrays["X"]
-    elif {"data", "indices", "indptr", "shape"} <= set(arrays):
-        from scipy.sparse import csr_array
-
-        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        try:
-            X = csr_array(parts, shape=tuple(arrays["shape"].tolist()))
-            X.check_format(full_check=True)
-        except ValueError as error:
-            raise FormatError(f"{path}: the sparse matrix is damaged ({error}).") from error
+    elif set(_SPARSE) <= set(arrays):
+        X = _sparse(path, arrays)
     else:
-        held = ", ".join(sorted(arrays)) or "nothing"
-        raise FormatError(f"{path}: no array 'X' but {held}; save with np.savez(path, X=X, y=y).")
+        held = ", ".join(sorted(arrays)[:20]) or "nothing"
+        raise FormatError(f"{path}: no array 'X' but {held:.200}; {_WAY}.")
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise DataError(f"{path}: X has shape {X.shape} and type {X.dtype}; give rows of numbers.")
     y = arrays.get("y", np.empty(0))
     if "y" in arrays and y.shape != (X.shape[0],):
         raise DataError(f"{path}: y has shape {y.shape} but X has {count(X.shape[0], 'row')}.")
+    if y.dtype.kind not in "biufU" or (y.dtype.kind == "f" and not np.isfinite(y).all()):
+        raise DataError(f"{path}: y has type {y.dtype} or holds NaN; give numbers or texts.")
     names = arrays.get("feature_names")
+    if names is not None and (names.shape != X.shape[1:] or names.dtype.kind != "U"):
+        raise DataError(
+            f"{path}: feature_names has shape {names.shape} and type {names.dtype}; give "
+            f"{count(X.shape[1], 'text')}."
+        )
     titles = None if names is None else tuple(map(str, names.tolist()))
     notes = [] if "y" in arrays else ["there are no labels"]
     return Parts(X, y, titles, None, "y", notes)
+
+
+def _sparse(path: str, arrays: dict[str, Any]) -> Any:
+    """The matrix of a file of SciPy, its parts checked before they are put together."""
+    from scipy.sparse import csr_array
+
+    for name, kind in _SPARSE.items():
+        if arrays[name].ndim != 1 or arrays[name].dtype.kind not in kind:
+            told = f"{arrays[name].dtype} and shape {arrays[name].shape}"
+            raise FormatError(f"{path}: the array {name!r} has type {told}; {_WAY}.")
+    form = str(arrays.get("format", np.array("csr")).astype(np.str_))
+    if form != "csr":
+        raise FormatError(f"{path}: the matrix is saved as {form!r:.20}; save X.tocsr().")
+    shape = arrays["shape"].tolist()
+    fits = len(shape) == 2 and min(shape) >= 0 and max(shape) < 2**31
+    if not fits or len(arrays["indptr"]) != shape[0] + 1:
+        raise FormatError(f"{path}: the shape {shape!s:.60} is not that of the rows; {_WAY}.")
+    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+    with boundary(path, FormatError, "the sparse matrix is damaged", _WAY):
+        X: Any = csr_array(parts, shape=tuple(shape))
+        X.check_format(full_check=True)
+    return X
 
 
 def read_arrow(
@@ -68,22 +91,77 @@ def read_arrow(
 
 
 def _arrow_table(path: str, data: bytes) -> Any:
+    """The table of a file, of types that are known and with every offset and index in range.
+
+    A damaged file may point anywhere: nothing is computed with it before it is validated.
+    """
     import pyarrow as pa
 
-    try:
+    with boundary(path, FormatError, "the file cannot be read", "write the file again"):
         if data.startswith(b"PAR1"):
-            import pyarrow.parquet
-
-            return pyarrow.parquet.read_table(pa.BufferReader(data))
-        if data.startswith(b"ARROW1"):
-            return pa.ipc.open_file(pa.BufferReader(data)).read_all()
-        if data.startswith(b"FEA1"):
+            table = _parquet(path, data)
+        elif data.startswith(b"ARROW1"):
+            table = _ipc(path, pa.ipc.open_file(pa.BufferReader(data)), len(data))
+        elif data.startswith(b"FEA1"):
             import pyarrow.feather
 
-            return pyarrow.feather.read_table(pa.BufferReader(data))
-        return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise FormatError(f"{path}: the file cannot be read ({error}).") from error
+            table = pyarrow.feather.read_table(pa.BufferReader(data))
+            _check_types(path, table.schema)
+        else:
+            table = _ipc(path, pa.ipc.open_stream(pa.BufferReader(data)), len(data))
+        table.validate(full=True)
+    return table
+
+
+def _parquet(path: str, data: bytes) -> Any:
+    """The table, if the sizes that its head tells are within the budget."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    file = pyarrow.parquet.ParquetFile(pa.BufferReader(data))
+    _check_types(path, file.schema_arrow)
+    head = file.metadata
+    sizes = [head.row_group(k).total_byte_size for k in range(head.num_row_groups)]
+    if max(sum(sizes), head.num_rows) > budget(len(data)) or min(sizes, default=0) < 0:
+        raise FormatError(too_large(path, len(data), budget(len(data))))
+    return file.read()
+
+
+def _ipc(path: str, reader: Any, size: int) -> Any:
+    """All batches, each validated, within the budget."""
+    import pyarrow as pa
+
+    _check_types(path, reader.schema)
+    batches, total = [], 0
+    many = getattr(reader, "num_record_batches", None)
+    found = reader if many is None else (reader.get_batch(k) for k in range(many))
+    for batch in found:
+        batch.validate(full=True)
+        total += batch.nbytes
+        if total > budget(size):
+            raise FormatError(too_large(path, size, budget(size)))
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
+
+
+def _check_types(path: str, schema: Any) -> None:
+    """Refuse a column of a type that is neither number nor text before it is read."""
+    import pyarrow as pa
+
+    for field in schema:
+        kind = field.type
+        inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not (_is_number(inner) or pa.types.is_string(inner) or pa.types.is_large_string(inner)):
+            raise DataError(
+                f"{path}: column {field.name!r} holds {kind}, which is neither number nor text; "
+                "convert or remove it."
+            )
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
 def _as_text(value: Any) -> str:
@@ -97,16 +175,11 @@ def _column(path: str, name: str, chunked: Any) -> Column:
     if pa.types.is_dictionary(kind):
         chunked = chunked.cast(kind.value_type)
         kind = chunked.type
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    number = _is_number(kind)
     if number and chunked.null_count == 0:
         numbers = chunked.to_numpy().astype(np.float64, copy=False)
         if np.isfinite(numbers).all():
             return Column(name, numbers=numbers)
-    if not (number or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise DataError(
-            f"{path}: column {name!r} holds {kind}, which is neither number nor text; "
-            "convert or remove it."
-        )
     if number:
         texts = [_as_text(value) for value in chunked.to_pylist()]
         values, codes = np.unique(np.array(texts, dtype=np.str_), return_inverse=True)

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from linsep.errors import FormatError
 
 DROP = {"missing='drop'": "--drop-missing"}  # what to type on the command line instead
-NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_PYTHON_DIGITS = 4000  # up to which Python converts an integer
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,9 @@ def as_labels(column: Column, position: int, source: Source) -> NDArray[Any]:
 def label_values(values: Sequence[str]) -> NDArray[Any]:
     """Labels as int64 if all are whole, as float64 if all are numbers, as text otherwise."""
     if all(map(_INTEGER.fullmatch, values)):
-        integers = [int(value) for value in values]
-        if all(-(2**63) <= value < 2**63 for value in integers):
+        short = all(len(value) <= _PYTHON_DIGITS for value in values)
+        integers = [int(value) for value in values] if short else []
+        if short and all(-(2**63) <= value < 2**63 for value in integers):
             return np.array(integers, dtype=np.int64)
         return np.array(values, dtype=np.str_)  # as doubles, different labels might become one
     if all(map(is_number, values)):

@@ -334,6 +334,7 @@ def _whole(cell: str) -> bool:
 
 _LARGE = 2.0**53
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_PYTHON_DIGITS = 4000  # up to which Python converts an integer
 _PAIR = re.compile(rb":([+-]?[0-9]{16,})(?=\s|$)")
 
 
@@ -378,7 +379,9 @@ def _some_large(values: NDArray[Any]) -> bool:
 
 
 def _is_rounded(text: str) -> bool:
-    return _INTEGER.fullmatch(text) is not None and int(float(text)) != int(text)
+    if _INTEGER.fullmatch(text) is None:
+        return False
+    return len(text) > _PYTHON_DIGITS or int(float(text)) != int(text)
 
 
 def _look(rows: set[int], data: bytes, layout: Layout) -> None:

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.sources import fetch
+from linsep.core.sources import boundary, fetch
 from linsep.core.words import count
 from linsep.data.assemble import Encode, Parts, assemble, plain_parts
 from linsep.data.files import check_text, plain_name
 from linsep.data.layout import Choice
 from linsep.data.table import Table
-from linsep.errors import DataError, LabelError
+from linsep.errors import DataError, FormatError, LabelError
+
+_WAY = "the file is damaged, or of another format: give it the ending of its format"
 
 
 def read(
@@ -88,7 +90,8 @@ def read(
     name, ending = plain_name(path)
     asked = Asked(target, names, header, encode, missing, n_features)
     form = next(form for form in FORMATS if form.holds(data, ending))
-    parts = form.read(source, data, ending, asked)
+    with boundary(source, FormatError, f"it cannot be read as {form.name}", _WAY):
+        parts = form.read(source, data, ending, asked)
     if n_features is not None and parts.X.shape[1] != n_features:
         features = count(parts.X.shape[1], "feature")
         raise DataError(f"{source} has {features} but n_features={n_features}.")

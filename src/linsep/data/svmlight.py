@@ -25,12 +25,14 @@ from linsep.data.columns import is_missing, label_values, whole
 from linsep.data.layout import check_pairs
 from linsep.errors import DataError, FormatError, LabelError
 
-_VALUE = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_VALUE = rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _LINE = re.compile(
     rb"[ \t\r]*([^\s:#,]+)(?:[ \t\r]+qid:[0-9]+)?((?:[ \t\r]+[0-9]+:" + _VALUE + rb")*)[ \t\r]*"
 )
 _TOKEN = re.compile(rb"[0-9]+:" + _VALUE)
 _ENTRY = re.compile(rb"[^\s:]+:\S+")
+_LARGEST = 2**40 - 1  # number of a feature; beyond it some byte is damaged
+_DIGITS = len(str(_LARGEST))
 
 
 @dataclass
@@ -100,6 +102,8 @@ def _compiled(path: str, data: bytes) -> Entries | None:
         _plain(path, line, data.count(b"\n", 0, trouble) + 1)  # raises if the line is wrong
         return None
     labels, lengths, indices, values, width = found
+    if width > _LARGEST:
+        return None
     zero_based = bool(indices.size and indices.min() < 0)
     if zero_based:
         indices += 1
@@ -127,10 +131,14 @@ def _plain(path: str, data: bytes, first_line: int = 1) -> Entries:
                 raise _diagnose(path, number, content)
             continue
         pairs = match[2].replace(b":", b" ").split()
+        label = match[1].decode("utf-8", "replace")
+        if max(map(len, pairs[::2]), default=0) > _DIGITS and _is_beyond(pairs[::2]):
+            raise _diagnose(path, number, content)
         index = list(map(int, pairs[::2]))
         value = list(map(float, pairs[1::2]))
-        label = match[1].decode("utf-8", "replace")
         if not all(map(lt, index, index[1:])) or any(map(isinf, value)) or is_missing(label):
+            raise _diagnose(path, number, content)
+        if index and index[-1] > _LARGEST:
             raise _diagnose(path, number, content)
         labels.append(label)
         lengths.append(len(index))
@@ -147,6 +155,11 @@ def _plain(path: str, data: bytes, first_line: int = 1) -> Entries:
         zero_based,
         width,
     )
+
+
+def _is_beyond(indices: list[bytes]) -> bool:
+    """Whether one has more digits than the largest, zeros ahead of it left out."""
+    return any(len(index.lstrip(b"0")) > _DIGITS for index in indices)
 
 
 def _diagnose(path: str, number: int, line: bytes) -> FormatError:
@@ -168,12 +181,17 @@ def _diagnose(path: str, number: int, line: bytes) -> FormatError:
             continue
         index, colon, value = token.partition(b":")
         if not colon or not index.isdigit():
-            return FormatError(f"{place}: {text!r} is not index:value, for example 3:0.5.")
+            return FormatError(f"{place}: {text!r:.60} is not index:value, for example 3:0.5.")
         shown = value.decode("utf-8", "replace")
         if not _TOKEN.fullmatch(token):
-            return FormatError(f"{place}: the value {shown!r} is not a finite number.")
+            return FormatError(f"{place}: the value {shown!r:.60} is not a finite number.")
         if isinf(float(value)):
-            return FormatError(f"{place}: the value {shown!r} does not fit in a double.")
+            return FormatError(f"{place}: the value {shown!r:.60} does not fit in a double.")
+        if _is_beyond([index]) or int(index) > _LARGEST:
+            return FormatError(
+                f"{place}: the index {index.decode():.60} is too large; number the features "
+                f"from 1 on, {_LARGEST} is the last one possible."
+            )
         if int(index) <= before:
             return FormatError(
                 f"{place}: index {int(index)} after index {before}; rows need increasing indices."

@@ -81,13 +81,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def is_text_model(path: str | os.PathLike[str]) -> bool:
     """Whether a file is one of LIBLINEAR or LIBSVM, by its first word."""
+    from linsep.core.sources import first_bytes
     from linsep.formats.text_model import looks_like_text_model
 
-    try:
-        with Path(path).expanduser().open("rb") as file:
-            return looks_like_text_model(file.read(64))
-    except OSError:
-        return False
+    return looks_like_text_model(first_bytes(path, 64))
 
 
 def check_ending(path: str | os.PathLike[str]) -> None:

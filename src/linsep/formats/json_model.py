@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import importlib
 import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
@@ -28,11 +30,15 @@ from numpy.typing import NDArray
 
 from linsep import PUBLIC
 from linsep._version import __version__
-from linsep.errors import DataError, ModelError
+from linsep.core.schema import Refused, from_json, listed, ratio, ratio_text, shown, text, whole
+from linsep.core.sources import boundary, fetch
+from linsep.errors import DataError, LinsepError, ModelError
 from linsep.kernels.base import Kernel
 from linsep.kernels.spec import from_dict
 
 FORMAT, VERSION = "linsep-model", 1
+_WAY = "it is damaged or forged: save the model again"
+_WIDE = 1_000_000  # features up to which a model is tried out
 PIPELINE = "Pipeline"  # of scikit-learn, with steps from the list below
 
 # Only these names are ever looked up, whatever a file asks for; name -> module.
@@ -54,14 +60,12 @@ def save_json(model: Any, path: str | os.PathLike[str]) -> None:
 
 def load_json(path: str | os.PathLike[str]) -> Any:
     """Read a model file; every error names the file and the field."""
-    from linsep.core.sources import fetch
-
     try:
-        content = json.loads(fetch(path), parse_constant=_refuse, object_pairs_hook=_once)
+        data = fetch(path)
     except DataError as error:
         raise ModelError(str(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: this is not JSON ({error}).") from error
+    with boundary(path, ModelError, "this is not JSON", _WAY):
+        content = from_json(data)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ModelError(f"{path}: this is not a linsep model; field 'format' is not {FORMAT!r}.")
     version = content.get("version")
@@ -72,10 +76,27 @@ def load_json(path: str | os.PathLike[str]) -> Any:
             f"{path}: field 'version' is {version}, but linsep {__version__} reads up to "
             f"{VERSION}; install linsep {content.get('linsep')!s:.40}, which wrote the file."
         )
-    try:
-        return _revive(content, f"{path}")
-    except RecursionError as error:
-        raise ModelError(f"{path}: values are nested too deeply; the file is damaged.") from error
+    with boundary(path, ModelError, "no model can be made of this", _WAY):
+        model = _revive(content, f"{path}")
+        _try_out(model)
+    return model
+
+
+def _try_out(model: Any) -> None:
+    """A model of a file tells what it is and answers one row before anybody asks it to.
+
+    Every field has been checked by now; what fails here was forged with care.
+    """
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for tell in ("summary", "__repr__"):
+            if hasattr(model, tell):
+                getattr(model, tell)()
+        str(getattr(model, "certificate_", ""))
+        d = getattr(model, "n_features_in_", 0)
+        if hasattr(model, "predict") and 0 < d <= _WIDE:
+            with contextlib.suppress(LinsepError):  # a row of zeros may be none of its rows
+                model.predict(np.zeros((1, d)))
 
 
 def _fields(model: Any) -> dict[str, Any]:
@@ -137,17 +158,6 @@ def _find_class(name: Any, where: str) -> Any:
         ) from error
 
 
-def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is not a JSON number")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    out = dict(pairs)
-    if len(out) != len(pairs):
-        raise ValueError("a field is given twice")
-    return out
-
-
 # -- Python values as JSON and back, exactly, with no code run on the way -------------------------
 #
 # Plain JSON stays plain. What JSON lacks is an object with one key that starts with ``$``:
@@ -155,6 +165,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # ``$kernel`` (a kernel and its parameters) and ``$model`` (an estimator inside another one).
 
 
+_LARGEST = 1 << 40  # entries of an array on one axis
 _LIST = 4096  # entries up to which an array is written as a list that a person can read
 _DTYPES = {"<f8", "<f4", "<i8", "<i4", "|b1", "str"}
 
@@ -172,7 +183,7 @@ def pack(value: Any, where: str, nested: Nested) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"$float": repr(value)}
     if isinstance(value, Fraction):
-        return {"$fraction": str(value)}
+        return {"$fraction": ratio_text(value)}
     if isinstance(value, np.ndarray):
         return {"$array": _pack_array(value, where)}
     if isinstance(value, list | tuple):
@@ -222,11 +233,11 @@ def unpack(value: Any, where: str, nested: Callable[[Any, str], Any]) -> Any:
         return _unpack_array(content, where)
     if kind == "$float" and content in ("inf", "-inf", "nan"):
         return float(content)
-    if kind == "$fraction" and isinstance(content, str):
+    if kind == "$fraction":
         try:
-            return Fraction(content)
-        except (ValueError, ZeroDivisionError):
-            pass
+            return ratio(content, where)
+        except Refused as error:
+            raise ModelError(f"{error}; {_WAY}.") from error
     raise ModelError(f"{where}: {kind!r} with {content!r:.60} is not known; the file is damaged.")
 
 
@@ -263,11 +274,10 @@ def _pack_array(array: NDArray[Any], where: str) -> dict[str, Any]:
 
 def _unpack_array(content: dict[str, Any], where: str) -> NDArray[Any]:
     name, shape = content.get("dtype"), content.get("shape")
-    if name not in _DTYPES:
-        raise ModelError(f"{where}: the array type {name!r} is not known; the file is damaged.")
-    if not isinstance(shape, list) or not all(type(k) is int and k >= 0 for k in shape):
-        raise ModelError(f"{where}: the array shape {shape!r:.60} is wrong; the file is damaged.")
+    if not isinstance(name, str) or name not in _DTYPES:
+        raise ModelError(f"{where}: the array type {shown(name)} is not known; it is damaged.")
     try:
+        shape = listed(whole(0, _LARGEST))(shape, "its shape")
         if "base64" in content:
             raw = base64.b64decode(content["base64"], validate=True)
             flat: NDArray[Any] = np.frombuffer(raw, dtype=np.dtype(name))
@@ -410,7 +420,8 @@ def foreign_from_model(name: str, fields: Mapping[str, Any]) -> Any:
     if fields["classes"] is not None:
         _give_classes(model, classes_in(fields["classes"]))
     if fields.get("feature_names") is not None:
-        model.feature_names_in_ = np.array(fields["feature_names"], dtype=object)
+        names = listed(text, d)(fields["feature_names"], "feature_names")
+        model.feature_names_in_ = np.array(names, dtype=object)
     return model
 
 

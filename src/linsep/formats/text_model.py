@@ -7,6 +7,7 @@ the cost C, so an objective can only be named together with a C given from outsi
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from linsep.errors import DataError, ModelError
 
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 _LONGEST_HEAD = 64  # lines; the longest that either library writes has a dozen
 
 
@@ -70,7 +72,7 @@ def looks_like_text_model(data: bytes) -> bool:
 
 def load_text(path: str | os.PathLike[str]) -> Any:
     """A model file of LIBLINEAR or LIBSVM."""
-    from linsep.core.sources import fetch
+    from linsep.core.sources import boundary, fetch
     from linsep.formats.liblinear import LiblinearModel
     from linsep.formats.libsvm import LibsvmModel
 
@@ -82,7 +84,8 @@ def load_text(path: str | os.PathLike[str]) -> Any:
         raise ModelError(f"{path}: byte {error.start} is no plain text; give a model file of "
                          "LIBLINEAR or LIBSVM.") from error  # fmt: skip
     kind = LiblinearModel if lines and lines[0].startswith("solver_type") else LibsvmModel
-    return kind.from_lines(lines, str(path))
+    with boundary(path, ModelError, "no model can be made of this", "train the model again"):
+        return kind.from_lines(lines, str(path))
 
 
 def number(text: str, path: str, at: int) -> float:
@@ -98,10 +101,10 @@ def number(text: str, path: str, at: int) -> float:
 
 def whole(text: str, path: str, at: int) -> int:
     """An integer of a file."""
-    try:
-        return int(text)
-    except ValueError:
-        raise ModelError(f"{path}:{at + 1}: {text!r:.40} is no whole number.") from None
+    found = int(text) if len(text) <= 20 and _WHOLE.fullmatch(text) else None
+    if found is None or not -(2**63) <= found < 2**63:
+        raise ModelError(f"{path}:{at + 1}: {text!r:.40} is no whole number of 64 bits.")
+    return found
 
 
 def sorted_labels(labels: Any, where: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

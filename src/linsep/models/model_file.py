@@ -16,8 +16,22 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from linsep.core.schema import Check as SchemaCheck
+from linsep.core.schema import (
+    Refused,
+    anything,
+    either,
+    listed,
+    maybe,
+    real,
+    record,
+    text,
+    truth,
+    whole,
+    word,
+)
 from linsep.core.status import Status
-from linsep.errors import ModelError
+from linsep.errors import ModelError, SettingError
 from linsep.formats.json_model import classes_in, classes_out
 from linsep.models.calibration import Calibration
 from linsep.proofs.certificate import Certificate
@@ -66,6 +80,12 @@ class Table(Generic[M]):
     def read(self, make: Callable[..., M], fields: Fields) -> M:
         """A fitted model; KeyError names a field that is missing."""
         model = make(**self.settings(fields))
+        check = getattr(model, "_check_settings", None)
+        if check is not None:
+            try:
+                check()
+            except SettingError as error:
+                raise ModelError(f"params: {str(error).rstrip('.')}") from error
         for field in self.fields:
             empty = field.optional and fields.get(field.name) is None
             if field.back is not None and not empty:
@@ -143,10 +163,44 @@ def extra(*names: str) -> Field[Any]:
     def back(model: Any, fields: Fields) -> None:
         for key, value in fields["extra"].items():
             if key not in names:
-                raise ModelError(f"extra has the unknown entry {key!r}")
-            setattr(model, key, value)
+                raise ModelError(f"extra has the unknown entry {key!r:.40}")
+            setattr(model, key, _EXTRA[key](value, f"extra.{key}"))
 
     return Field("extra", out, back, optional=True)
+
+
+def _floats(value: Any, where: str) -> NDArray[Any]:
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        raise Refused(where, value, "an array of numbers")
+    return value
+
+
+def _places(value: Any, where: str) -> NDArray[Any]:
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu" or (value < 0).any():
+        raise Refused(where, value, "an array of row numbers")
+    return value
+
+
+_ENCODING = record(
+    header=truth,
+    columns=listed(
+        record(
+            name=text, position=whole(), kind=word("number", "onehot", "sign"),
+            values=listed(text),
+        )
+    ),
+)  # fmt: skip
+# How text became numbers is read by ``linsep predict``; all else is for people.
+_EXTRA: dict[str, SchemaCheck] = {
+    "n_iter_": whole(), "n_updates_": whole(), "errors_": whole(), "_n_fitted": whole(),
+    "solver_used_": text, "fingerprint_": text, "objective_": real(endless=True),
+    "support_": _places, "dual_coef_": _floats,
+    "margin_width_": either(real(endless=True), _floats),
+    "leave_one_out_bound_": real(0.0, 1.0), "log_likelihood_": real(endless=True),
+    "null_log_likelihood_": real(endless=True), "_C_fitted": real(0.0, endless=True),
+    "separation_": maybe(text), "conflict_": maybe(anything),
+    "preprocessing_": record(optional=("encoding",), encoding=_ENCODING),
+}  # fmt: skip
 
 
 def finite(fields: Fields, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -165,8 +219,7 @@ def _read_classes(model: Any, fields: Fields) -> None:
 
 def _read_features(model: Any, fields: Fields) -> None:
     model.n_features_in_ = fields["n_features"]
-    if type(model.n_features_in_) is not int or model.n_features_in_ < 0:
-        raise ModelError(f"n_features is {model.n_features_in_!r:.40}")
+    whole(0, 1 << 40)(model.n_features_in_, "n_features")
 
 
 def _names(model: Any) -> list[str] | None:
@@ -175,9 +228,7 @@ def _names(model: Any) -> list[str] | None:
 
 
 def _read_names(model: Any, fields: Fields) -> None:
-    names, d = fields["feature_names"], model.n_features_in_
-    if len(names) != d:
-        raise ModelError(f"feature_names has {len(names)} names for {d} features")
+    names = listed(text, model.n_features_in_)(fields["feature_names"], "feature_names")
     model.feature_names_in_ = np.array(names, dtype=object)
 
 

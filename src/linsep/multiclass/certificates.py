@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.schema import facts
 from linsep.core.status import Status
 from linsep.core.words import count, percent
 
@@ -55,7 +56,7 @@ class Certificates:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The summary behind ``to_dict``."""
-        return cls(**{**data, "errors": tuple(data["errors"])})
+        return cls(**facts(cls)(data))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
+from linsep.core.schema import facts, ratio_text
 from linsep.core.status import Status
 from linsep.core.words import misplaced
 from linsep.numerics.rounding import U
@@ -111,18 +112,14 @@ class Certificate:
         """All facts as plain numbers, lists and strings."""
         out = {field.name: getattr(self, field.name) for field in fields(self)}
         out["wrong_rows"], out["rows"] = list(self.wrong_rows), list(self.rows)
-        out["multipliers"] = [str(m) for m in self.multipliers]
+        out["multipliers"] = [ratio_text(m) for m in self.multipliers]
         out["rivals"] = [getattr(r, "item", lambda r=r: r)() for r in self.rivals]
         return out
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The certificate behind ``to_dict``."""
-        known = {field.name: data[field.name] for field in fields(cls)}
-        known["multipliers"] = tuple(Fraction(m) for m in known["multipliers"])
-        for name in ("wrong_rows", "rows", "rivals"):
-            known[name] = tuple(known[name])
-        return cls(**known)
+        return cls(**facts(cls)(data))
 
 
 def judge(

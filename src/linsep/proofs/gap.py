@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import sum_of_pieces
+from linsep.core.schema import facts
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.numerics.rounding import SUM, U
@@ -131,9 +132,7 @@ class Gap:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The facts behind ``to_dict``."""
-        known = {field.name: data[field.name] for field in fields(cls)}
-        known["parts"] = tuple(cls.from_dict(part) for part in data["parts"])
-        return cls(**known)
+        return cls(**facts(cls)(data))
 
 
 def _counts(values: Array) -> Array:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.core.schema import facts
 from linsep.core.status import Status
 from linsep.numerics.rounding import U
 from linsep.proofs.certificate import Certificate
@@ -115,11 +116,7 @@ class GaussianCertificate:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The certificate behind ``to_dict``."""
-        known = {field.name: data[field.name] for field in fields(cls)}
-        known["wrong_rows"] = tuple(known["wrong_rows"])
-        if known["plane"] is not None:
-            known["plane"] = Certificate.from_dict(known["plane"])
-        return cls(**known)
+        return cls(**facts(cls)(data))
 
 
 def judge_gaussian(

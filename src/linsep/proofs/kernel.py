@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.core.schema import Check, anything, listed, ratio, ratio_text, record, truth, whole
 from linsep.core.status import Status
-from linsep.errors import CapabilityError, ModelError, ProofError
+from linsep.errors import CapabilityError, ProofError
 from linsep.kernels.base import Kernel, exact_gram
 from linsep.kernels.blocks import KernelValues
 from linsep.kernels.rows import Rows
@@ -579,7 +580,7 @@ class Overlap:
         """Plain values for a model file."""
         return {
             "rows": list(self.rows),
-            "multipliers": [str(a) for a in self.multipliers],
+            "multipliers": [ratio_text(a) for a in self.multipliers],
             "kernel": self.kernel.to_dict(),
             "fit_intercept": self.fit_intercept,
         }
@@ -587,15 +588,17 @@ class Overlap:
     @classmethod
     def from_dict(cls, fields: Any) -> Overlap:
         """The proof of a model file."""
-        try:
-            return cls(
-                rows=tuple(int(i) for i in fields["rows"]),
-                multipliers=tuple(Fraction(a) for a in fields["multipliers"]),
-                kernel=from_dict(fields["kernel"]),
-                fit_intercept=bool(fields["fit_intercept"]),
-            )
-        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-            raise ModelError(f"the proof that no street exists cannot be read: {error}") from error
+        known = _OVERLAP(fields, "overlap")
+        return cls(**{**known, "kernel": from_dict(known["kernel"])})
+
+
+def _tuple_of(item: Check) -> Check:
+    return lambda value, where: tuple(listed(item)(value, where))
+
+
+_OVERLAP = record(
+    rows=_tuple_of(whole()), multipliers=_tuple_of(ratio), kernel=anything, fit_intercept=truth
+)
 
 
 def _merged(

@@ -26,6 +26,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.core.schema import (
+    Check,
+    Refused,
+    anything,
+    either,
+    from_json,
+    labels,
+    listed,
+    maybe,
+    ratio,
+    ratio_text,
+    real,
+    record,
+    scalar,
+    text,
+    truth,
+    whole,
+    word,
+)
+from linsep.core.sources import boundary
 from linsep.core.words import count
 from linsep.errors import ProofError
 from linsep.numerics.integers import scaled_integers
@@ -167,12 +187,10 @@ class Proof:
                 "Make the proof again with linsep.separability."
             )
         try:
-            values = {name: _unpack(name, data[name]) for name in cls.__dataclass_fields__}
-        except KeyError as error:
-            raise ProofError(f"the stored proof lacks {error.args[0]!r}.") from None
-        except (TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+            sizes = _SIZES(data, "")
+            return cls(**_stored(len(sizes["classes"]), **sizes)(data, ""))
+        except Refused as error:
             raise ProofError(f"the stored proof cannot be read: {error}.") from error
-        return cls(**values)
 
     def to_json(self) -> str:
         """The dictionary as JSON text."""
@@ -181,16 +199,11 @@ class Proof:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The proof in JSON text."""
-        try:
-            return cls.from_dict(json.loads(text))
-        except json.JSONDecodeError as error:
-            raise ProofError(f"the stored proof is not JSON: {error}.") from error
+        with boundary("the stored proof", ProofError, "it is not JSON", _WAY):
+            return cls.from_dict(from_json(text))
 
 
 # -- numbers as text ------------------------------------------------------------------------------
-
-_INDEXES = ("rows", "rivals", "hull_rows", "span_rows", "span_rivals")
-_FRACTIONS = ("multipliers", "span_multipliers")
 
 
 def _pack(value: Any) -> Any:
@@ -199,7 +212,7 @@ def _pack(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_pack(v) for v in value]
     if isinstance(value, Fraction):
-        return f"{_digits(value.numerator)}/{_digits(value.denominator)}"
+        return ratio_text(value)
     if isinstance(value, np.generic):
         return _pack(value.item())
     if isinstance(value, float) and not np.isfinite(value):
@@ -209,62 +222,65 @@ def _pack(value: Any) -> Any:
     return str(value)
 
 
-def _unpack(name: str, value: Any) -> Any:
-    if name in _INDEXES:
-        return None if value is None else _indexes(value)
-    if name in _FRACTIONS:
-        return tuple(_number(v) for v in value)
-    if name in ("coef", "intercept"):
-        return None if value is None else _weights(value)
-    if name == "hull_weights":
-        return _weights(value) if value else np.zeros(0)
-    if name == "margin":
-        low, high = (float(v) for v in value)
-        return low, high
-    if name == "classes":
-        return np.array(value)
-    if name in ("columns", "feature_names"):
-        return None if value is None else tuple(value)
-    return value
+_WAY = "make the proof again with linsep.separability"
+_SIZES = record(n_samples=whole(1), n_features=whole(1), classes=listed(scalar))
 
 
-def _indexes(value: list[Any]) -> NDArray[np.int64]:
-    if not all(isinstance(v, int) and not isinstance(v, bool) for v in value):
-        raise ValueError("a row number is not an integer")
-    return np.array(value, dtype=np.int64)
+def _stored(K: int, *, n_samples: int, n_features: int, classes: Any) -> Check:
+    """What a proof about so many rows, features and classes holds."""
+    row, rival = whole(0, n_samples - 1), whole(0, K - 1)
+    two = K == 2
+    return record(
+        separable=maybe(truth), quasi=maybe(truth), exact=truth, fit_intercept=truth,
+        coef=maybe(_weights(n_features) if two else _weights(K, n_features)),
+        intercept=maybe(_weight if two else _weights(K)),
+        margin=_pair,
+        rows=_indexes(row), rivals=maybe(_indexes(rival)), multipliers=_ratios,
+        hull_rows=_indexes(row), hull_weights=_weights(None),
+        span_rows=_indexes(row), span_rivals=maybe(_indexes(rival)), span_multipliers=_ratios,
+        columns=_tuple(whole(0, n_features - 1)), feature_names=maybe(_tuple(text, n_features)),
+        classes=labels, n_samples=whole(), n_features=whole(), fingerprint=text,
+        seconds=real(0.0),
+    )  # fmt: skip
 
 
-def _weights(value: Any) -> Any:
-    if isinstance(value, list):
-        rows = value if value and isinstance(value[0], list) else [value]
-        if any(isinstance(v, str) for row in rows for v in row):
-            out = np.array([[_number(str(v)) for v in row] for row in rows], dtype=object)
-            return out if rows is value else out[0]
-        return np.array(value, dtype=np.float64)
-    return _number(value) if isinstance(value, str) else float(value)
+def _tuple(item: Check, count: int | None = None) -> Check:
+    return lambda value, where: tuple(listed(item, count)(value, where))
 
 
-def _number(text: str) -> Fraction:
-    """The Fraction in a string "p/q"."""
-    above, _, below = text.partition("/")
-    return Fraction(_integer(above), _integer(below or "1"))
+_ratios = _tuple(ratio)
 
 
-def _digits(number: int) -> str:
-    """Decimal digits of any length; Python alone refuses beyond some 4300."""
-    if number.bit_length() < 10_000:
-        return str(number)
-    import flint
-
-    return str(flint.fmpz(number))
+def _indexes(item: Check) -> Check:
+    return lambda value, where: np.array(listed(item)(value, where), dtype=np.int64)
 
 
-def _integer(text: str) -> int:
-    if len(text) < 3000:
-        return int(text)
-    import flint
+def _pair(value: Any, where: str) -> tuple[float, float]:
+    """Two bounds; infinity is a word in JSON."""
+    low, high = listed(either(real(0.0), word("inf")), 2)(value, where)
+    return float(low), float(high)
 
-    return int(flint.fmpz(text))
+
+def _weight(value: Any, where: str) -> Any:
+    """A float, or a Fraction where floats are too coarse."""
+    return ratio(value, where) if isinstance(value, str) else real()(value, where)
+
+
+def _weights(*shape: int | None) -> Check:
+    """Floats, or Fractions in an array of objects."""
+
+    def check(value: Any, where: str) -> NDArray[Any]:
+        if len(shape) > 1:
+            rows = [
+                _weights(*shape[1:])(row, where) for row in listed(anything, shape[0])(value, where)
+            ]
+            return np.array(rows, dtype=object if any(r.dtype == object for r in rows) else None)
+        found = listed(_weight, shape[0])(value, where)
+        if any(isinstance(one, Fraction) for one in found):
+            return np.array([Fraction(one) for one in found], dtype=object)
+        return np.array(found, dtype=np.float64)
+
+    return check
 
 
 # -- Prove a stored verdict again, from its numbers and the data alone ----------------------------
@@ -558,7 +574,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _listed(items: Sequence[Any]) -> str:
-    shown = [str(item) for item in items[:_SHOWN]]
+    shown = [str(item) for item in items[:_SHOWN]] or ["none"]
     if len(items) > _SHOWN:
         return ", ".join(shown) + f" and {len(items) - _SHOWN} more"
     return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
@@ -574,8 +590,10 @@ def combination(rows: Sequence[int], multipliers: Sequence[Fraction]) -> str:
 
 
 def _multiple(number: Fraction) -> str:
+    if max(abs(number.numerator), number.denominator).bit_length() > 4 * _DIGITS:
+        return f"~{_short(number)}"
     text = str(number)
-    return text if len(text) <= _DIGITS else f"~{float(number):.6g}"
+    return text if len(text) <= _DIGITS else f"~{_short(number)}"
 
 
 def _feature(proof: Proof, column: int) -> str:
@@ -633,8 +651,10 @@ def _plane_text(proof: Proof, name: str) -> str:
 
 
 def _short(value: Any) -> str:
-    number = float(value)
-    return f"{number:.6g}"
+    try:
+        return f"{float(value):.6g}"
+    except OverflowError:
+        return "a number beyond 1e308"
 
 
 def _combination_text(proof: Proof) -> list[str]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Witness
+from linsep.core.schema import facts, ratio_text
 from linsep.core.status import Status
 from linsep.numerics.integers import integer_products, scaled_integers
 from linsep.numerics.rounding import SUM, U
@@ -146,19 +147,14 @@ class Squares:
         """All facts as plain numbers, lists and strings."""
         out = {field.name: getattr(self, field.name) for field in fields(self)}
         out["plane"] = self.plane.to_dict()
-        out["minimum"] = None if self.minimum is None else str(self.minimum)
-        out["weights"] = [[str(v) for v in column] for column in self.weights]
+        out["minimum"] = None if self.minimum is None else ratio_text(self.minimum)
+        out["weights"] = [[ratio_text(v) for v in column] for column in self.weights]
         return out
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The facts behind ``to_dict``."""
-        known = {field.name: data[field.name] for field in fields(cls)}
-        known["plane"] = Certificate.from_dict(known["plane"])
-        minimum = known["minimum"]
-        known["minimum"] = None if minimum is None else Fraction(minimum)
-        known["weights"] = tuple(tuple(map(Fraction, column)) for column in known["weights"])
-        return cls(**known)
+        return cls(**facts(cls)(data))
 
 
 def _short(value: Fraction) -> str:

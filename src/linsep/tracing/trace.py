@@ -12,6 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.files import atomic_write_bytes
+from linsep.core.schema import (
+    Check,
+    Refused,
+    either,
+    from_json,
+    labels,
+    listed,
+    mapped,
+    maybe,
+    numbers,
+    real,
+    record,
+    scalar,
+    text,
+    whole,
+    word,
+)
+from linsep.core.sources import boundary, fetch
 from linsep.core.status import Status
 from linsep.core.words import count
 from linsep.errors import FormatError
@@ -151,44 +169,32 @@ class Trace(Sequence[Step]):
     @classmethod
     def load(cls, path: str | Path) -> Trace:
         """Read a trace that was saved."""
-        try:
-            data = json.loads(Path(path).read_bytes())
-            if data["format"] != _FORMAT or data["version"] != _VERSION:
+        data = fetch(path)
+        with boundary(path, FormatError, "this is not a linsep trace", "record the run again"):
+            stored = from_json(data, endless=True)
+            head = record(format=scalar, version=scalar)(stored, "")
+            if head != {"format": _FORMAT, "version": _VERSION}:
                 raise FormatError(
-                    f"{path} is a {data['format']} of version {data['version']}; "
+                    f"{path} is a {head['format']!r:.40} of version {head['version']!r:.20}; "
                     f"this linsep reads {_FORMAT} of version {_VERSION}."
                 )
-            return cls.from_dict(data)
-        except FormatError:
-            raise
-        except (OSError, KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"{path} is not a linsep trace ({error!r}).") from error
+            return cls.from_dict(stored)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Trace:
         """The trace behind ``to_dict``."""
-        outcome = dict(data["outcome"])
+        table = record(X=numbers(None, None))(data, "")
+        n, d = table["X"].shape
+        told = _run(n, d)(data, "")
+        y, outcome = told["y"], told["outcome"]
+        K = len(np.unique(y))
+        made = record(steps=listed(_step(n, d, K)))(data, "")["steps"]
+        steps = [Step(**{**step, "errors": tuple(step["errors"])}) for step in made]
+        if not steps or len({step.coef.shape for step in steps}) > 1:
+            raise Refused("steps", made, "a list of steps with weights of one shape")
         outcome["status"] = Status[outcome["status"]]
-        steps = [
-            Step(
-                **{
-                    **step,
-                    "coef": np.array(step["coef"], dtype=np.float64),
-                    "intercept": _intercept(step["intercept"]),
-                    "errors": tuple(step["errors"]),
-                }
-            )
-            for step in data["steps"]
-        ]
-        return cls(
-            steps,
-            Summary(**outcome),
-            algorithm=data["algorithm"],
-            X=np.array(data["X"], dtype=np.float64),
-            y=np.array(data["y"]),
-            feature_names=data["feature_names"],
-            row_names=data["row_names"],
-        )
+        names = {key: told[key] for key in ("algorithm", "feature_names", "row_names")}
+        return cls(steps, Summary(**outcome), X=table["X"], y=y, **names)
 
     def plot(self, **options: Any) -> Any:
         """Draw the run; see ``TraceDisplay``."""
@@ -203,8 +209,42 @@ class Trace(Sequence[Step]):
         return replay_page(self)
 
 
-def _intercept(value: Any) -> Any:
-    return value if isinstance(value, float | int) else np.array(value, dtype=np.float64)
+def _run(n: int, d: int) -> Check:
+    """What a trace of n rows and d features holds beside its rows and steps."""
+    outcome = record(
+        status=word(*Status.__members__), updates=whole(), visits=whole(), seconds=real(0.0),
+        message=text,
+    )  # fmt: skip
+    return record(
+        algorithm=text, feature_names=listed(text, d), row_names=maybe(listed(text, n)), y=_some(n),
+        outcome=outcome,
+    )  # fmt: skip
+
+
+def _some(n: int) -> Check:
+    def check(value: Any, where: str) -> NDArray[Any]:
+        return labels(listed(scalar, n)(value, where), where)
+
+    return check
+
+
+def _step(n: int, d: int, K: int) -> Check:
+    """One step: a plane of d weights, K of them, or none with a kernel."""
+    row = whole(0, n - 1)
+    coef = either(numbers(d, endless=True), numbers(K, d, endless=True), numbers(0))
+    check = record(
+        update=whole(), visit=whole(), row=maybe(row), value=maybe(real(endless=True)), coef=coef,
+        intercept=either(real(endless=True), numbers(K, endless=True)), errors=listed(row),
+        why=text, rival=scalar, extra=mapped(real(endless=True)),
+    )  # fmt: skip
+
+    def step(value: Any, where: str) -> dict[str, Any]:
+        found: dict[str, Any] = check(value, where)
+        if (found["coef"].ndim > 1) != isinstance(found["intercept"], np.ndarray):
+            raise Refused(f"{where}.intercept", value, "one number for each plane")
+        return found
+
+    return step
 
 
 def _item(value: Any) -> Any:
