@@ -2,6 +2,7 @@
 
 Hypothesis draws the same examples in every run; LINSEP_FUZZ=N draws N new ones instead.
 Where N is large, ``--timeout=0 -o faulthandler_timeout=0`` lifts the limits on time.
+LINSEP_NO_NUMBA=1 runs them as on a machine without numba; what waits for it is skipped.
 """
 
 from __future__ import annotations
@@ -14,11 +15,22 @@ import sys
 import pytest
 from hypothesis import settings
 
+import tests.no_numba
+
 settings.register_profile("steady", derandomize=True, database=None, deadline=None)
 settings.register_profile(
     "fuzz", max_examples=int(os.environ.get("LINSEP_FUZZ", "100")), deadline=None
 )
 settings.load_profile("fuzz" if "LINSEP_FUZZ" in os.environ else "steady")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Without numba the first long loop warns, which is an error elsewhere."""
+    if tests.no_numba.ASKED:
+        config.addinivalue_line("filterwarnings", "ignore:numba is not installed")
+        for item in items:
+            if item.get_closest_marker("numba"):
+                item.add_marker(pytest.mark.skip(reason="is about numba"))
 
 
 @pytest.fixture

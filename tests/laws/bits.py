@@ -8,7 +8,8 @@ because the last bits depend on BLAS and on the processor.
     python -m tests.laws.bits --check          say what differs; exit 1 if anything does
     python -m tests.laws.bits --show NAME      every number behind the hashes of a fit, by its name
 
-``--write`` and ``--check`` take names of fits, too, or beginnings of them.
+``--write`` and ``--check`` take names of fits, too, or beginnings of them. With LINSEP_NO_NUMBA=1
+nothing is compiled, which must not change a bit.
 
 The hashes depend on names of fields and on numbers, not on classes and modules. To see what has
 moved in a fit, compare what ``--show`` prints before and after.
@@ -29,16 +30,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
-import scipy
 import scipy.sparse
-import sklearn
 import sklearn.linear_model
 import sklearn.svm
+import tests.no_numba  # noqa: F401
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import linsep
@@ -522,7 +522,8 @@ def fingerprint() -> str:
         for library in threadpool_info()
         if library["user_api"] == "blas"
     )
-    versions = [f"{one.__name__} {one.__version__}" for one in (np, scipy, numba, sklearn)]
+    packages = ("numpy", "scipy", "numba", "scikit-learn")  # the bits are the same without numba
+    versions = [f"{one.replace('scikit-', 'sk')} {version(one)}" for one in packages]
     python = "python " + ".".join(platform.python_version_tuple()[:2])
     libc = " ".join(platform.libc_ver()).strip()
     return "; ".join([_processor(), python, *versions, *blas, libc])

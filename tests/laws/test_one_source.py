@@ -41,6 +41,8 @@ def routines() -> list[compiling.Routine]:
 
 ROUTINES = routines()
 
+pytestmark = pytest.mark.numba
+
 
 def end(solver, data, compiled, monkeypatch, log=None, steps=200):
     """The state after some steps, all of them in one of the two forms."""

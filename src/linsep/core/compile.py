@@ -4,18 +4,21 @@ A routine is an ordinary Python function over arrays. As long as little work has
 with it, it runs as Python: a lecture example or a first ``linsep check`` answers at once and
 numba is not even imported. Once a problem is large, or small calls have added up, it is
 compiled by numba, without any licence to reorder sums. Both forms therefore compute the same
-bits, and it does not matter for a result when the switch happens.
+bits, and it does not matter for a result when the switch happens, or whether it ever does: where
+numba is missing everything works, slowly.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import sys
+import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,9 @@ from typing import Any
 import numpy as np
 
 from linsep.core import costs
+from linsep.core.files import make_private, open_to_others
+from linsep.core.notes import note, warn
+from linsep.errors import CostWarning, LinsepWarning
 
 _lock = threading.Lock()  # two threads may want the same routine at once
 
@@ -95,7 +101,11 @@ class Routine:
         if kind not in self._ready:
             if size < costs.COMPILED and not self._pays(kind, work):
                 return self.python
+            if not _has_numba():
+                return self.python
             with _lock:
+                if self.__name__ not in _kept_names():
+                    _say_so()
                 if self._compiled is None:
                     self._compiled = _compile(self.python)
                 _specialise(self._compiled, args)
@@ -147,6 +157,30 @@ def _kind(argument: Any) -> object:
     return type(argument)
 
 
+@lru_cache(maxsize=1)
+def _has_numba() -> bool:
+    """Whether numba can be used; if not, that is said once."""
+    try:
+        import numba  # noqa: F401
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "numba"
+        why = "is not installed" if missing else f"cannot be used ({error})"
+        warn(
+            f"numba {why}, so the loops of this fit run in Python: the same result, but some fifty "
+            "times slower. 'pip install numba' makes them machine code.",
+            CostWarning,
+        )
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def _say_so() -> None:
+    folder, why = _cache()
+    kept = f"once for this machine (kept in {folder})" if folder else "for this process only"
+    note(f"compiling, {kept}{why}")
+
+
 def _compile(python: Callable[..., Any]) -> Any:
     import numba
     import numba.extending
@@ -155,7 +189,7 @@ def _compile(python: Callable[..., Any]) -> Any:
         _overloads.pop()()
     while _inner:
         numba.extending.register_jitable(_inner.pop())
-    folder = _cache_folder()
+    folder, _ = _cache()
     if folder is None:
         return numba.njit(nogil=True)(python)
     previous = numba.config.CACHE_DIR
@@ -180,38 +214,87 @@ def _specialise(dispatcher: Any, args: tuple[Any, ...]) -> None:
         dispatcher.compile(tuple(numba.typeof(argument) for argument in args))
 
 
+# -- Where machine code is kept -------------------------------------------------------------------
+#
+# numba looks only at the file of the routine itself, not at the functions it calls, so a change of
+# an inner function would go unnoticed without the digest of their files in the path. What numba
+# reads there are pickles, which can do anything: nobody else may be able to put one there.
+
+
 @lru_cache(maxsize=1)
 def _kept_names() -> frozenset[str]:
     """Routines whose machine code was on the disk at the start, by the names of its files."""
-    folder = _cache_folder()
+    folder, _ = _cache()
     files = Path(folder).glob("**/*.nbi") if folder is not None else ()
     return frozenset(file.name.rpartition("-")[0].rpartition(".")[2] for file in files)
 
 
 @lru_cache(maxsize=1)
-def _cache_folder() -> str | None:
-    """Where machine code is kept: one folder for each version of what routines call.
+def _cache() -> tuple[str | None, str]:
+    """The folder, or None; and why it is not the one that was meant, if so."""
+    digest, why = _digest(), ""
+    for place in _places():
+        if place is None:
+            continue
+        folder = place / digest
+        try:
+            usable = _is_private(folder)
+        except OSError as error:
+            why = f", since {place} cannot be written ({error.strerror})"
+            continue
+        if usable:
+            return str(folder), why
+        why = f", since {place} is open to others"
+    return None, f"{why}; LINSEP_CACHE_DIR may name a folder to keep it in"
 
-    numba looks only at the file of the routine itself, not at the functions it calls, so a
-    change of an inner function would go unnoticed without the digest of their files in the path.
-    """
+
+def _is_private(folder: Path) -> bool:
+    """Whether it is ours alone, made if need be; a folder that is not is named in a warning."""
+    found = open_to_others(folder)
+    if found is None:
+        make_private(folder)
+        found = open_to_others(folder)
+    if found is not None:
+        warn(
+            f"{found} can be changed by other users, and machine code found there would be run. "
+            f"So {folder.parent} is not used as a cache: take these rights away (chmod go-w), or "
+            "name a folder of your own in LINSEP_CACHE_DIR.",
+            LinsepWarning,
+        )
+        return False
+    if os.name == "posix":
+        folder.chmod(0o700)  # numba makes folders in it with the rights of the day
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    return True
+
+
+def _places() -> Iterator[Path | None]:
+    """The folder that was asked for or is usual, then one for each user among temporary files."""
+    asked = os.environ.get("LINSEP_CACHE_DIR")
+    yield Path(asked) if asked else _usual_place()
+    if hasattr(os, "getuid"):
+        yield Path(tempfile.gettempdir()) / f"linsep-{os.getuid()}"
+
+
+def _usual_place() -> Path | None:
+    try:
+        home = Path.home()
+    except RuntimeError:  # nobody's
+        return None
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or home / ".cache"
+    return Path(base) / "linsep"
+
+
+def _digest() -> str:
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.parent.rglob("*.py")):
         text = source.read_bytes()
         if b"\n@inner\n" in text or b"\n@overloads\n" in text:
             digest.update(text)
-    base = os.environ.get("LINSEP_CACHE_DIR")
-    if base is None:
-        if sys.platform == "win32":
-            base = os.environ.get("LOCALAPPDATA", str(Path.home() / "AppData" / "Local"))
-        elif sys.platform == "darwin":
-            base = str(Path.home() / "Library" / "Caches")
-        else:
-            base = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
-        base = str(Path(base) / "linsep")
-    folder = Path(base) / digest.hexdigest()[:16]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return str(folder) if os.access(folder, os.W_OK) else None
+    return digest.hexdigest()[:16]

@@ -1,9 +1,10 @@
-"""Writing a file so that it is either the old one or the complete new one."""
+"""Files that are either the old one or the complete new one, and folders that are our own."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -65,3 +66,56 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+# -- Folders that nobody else can write to --------------------------------------------------------
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, and those on the way to it that are missing, for the user alone.
+
+    Raises
+    ------
+    OSError
+        It cannot be made.
+    """
+    for place in (*reversed(folder.parents), folder):
+        with contextlib.suppress(FileExistsError):
+            if not place.is_dir():
+                place.mkdir(mode=0o700)
+    if not folder.is_dir():
+        raise NotADirectoryError(folder)
+
+
+def open_to_others(folder: Path) -> Path | None:
+    """What on the way to a folder, or in it, others could have put there or replaced; or None.
+
+    Root may be trusted, and in a folder with the sticky bit nobody touches what is another's. All
+    parts of the way count, links and where they lead.
+    """
+    if not hasattr(os, "getuid"):
+        return None  # rights are no numbers there; folders of a user are their own
+    ways = {Path(os.path.abspath(folder)), Path(os.path.realpath(folder))}
+    parts = {part for way in ways for part in (way, *way.parents)}
+    for part in sorted(parts, key=lambda part: len(part.parts)):
+        if _others_may_change(part, sticky=part not in ways):
+            return part
+    inside = (Path(at) / name for at, _, files in os.walk(folder) for name in files)
+    return next((file for file in inside if _others_own(file)), None)
+
+
+def _others_may_change(folder: Path, *, sticky: bool) -> bool:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return False  # nothing there
+    open_mode = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    kept = sticky and found.st_mode & stat.S_ISVTX
+    return found.st_uid not in (0, os.getuid()) or bool(open_mode and not kept)
+
+
+def _others_own(file: Path) -> bool:
+    try:
+        return file.lstat().st_uid not in (0, os.getuid())
+    except OSError:
+        return False  # gone meanwhile

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.drive import Moment, Outcome
+from linsep.core.notes import warn
 from linsep.core.problem import Problem, each_against_rest
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
@@ -38,7 +39,6 @@ from linsep.models.fit import (
     read_problem,
     row_weights,
     threads_of,
-    warn,
     way_on,
 )
 from linsep.models.linear_svm import LinearSVM

@@ -19,6 +19,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.drive import Limits, Moment, Outcome
+from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.core.status import Status
@@ -40,7 +41,6 @@ from linsep.models.fit import (
     read_problem,
     seed_of,
     stoppable,
-    warn,
     way_on,
     with_callbacks,
 )

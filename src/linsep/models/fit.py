@@ -7,8 +7,6 @@ opinion about lies here.
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -29,6 +27,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.drive import Limits, Moment, Observer, Outcome, drive
 from linsep.core.lanes import at_most, one_blas_thread
+from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.progress import progress_observer
 from linsep.core.protocol import Solver, Witness
@@ -500,12 +499,3 @@ def way_on(outcome: Outcome[Any], otherwise: str) -> str:
 def threads_of(n_jobs: int | None) -> int | None:
     """Threads that ``n_jobs`` asks for; None: one for each core."""
     return None if n_jobs in (None, -1) else n_jobs
-
-
-def warn(words: str, kind: type[Warning]) -> None:
-    """Warn at the line that called linsep, however deep in it the reason was found."""
-    level, frame = 1, sys._getframe()
-    inside = ("linsep", "sklearn")
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in inside:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(words, kind, stacklevel=level)

@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread
+from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.validate import plain_labels
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, DegenerateWarning, LabelError, ModelError
-from linsep.models.fit import Check, check_params, either, none, number, one_of, read_problem, warn
+from linsep.models.fit import Check, check_params, either, none, number, one_of, read_problem
 from linsep.models.model_file import (
     CLASSES,
     FEATURES,

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.drive import Limits, Outcome
+from linsep.core.notes import warn
 from linsep.core.problem import Problem, each_against_rest
 from linsep.core.protocol import Solver
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.kernels.blocks import KernelValues
-from linsep.models.fit import Answer, Check, Run, number, one_of, warn, way_on
+from linsep.models.fit import Answer, Check, Run, number, one_of, way_on
 from linsep.models.kernel_base import KernelClassifier, kernel_table
 from linsep.models.kernel_proof import places_of, problem_for
 from linsep.models.model_file import Table

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC, NuSVC
 
+from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.errors import CostWarning, ModelError
 from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import Duels, duels_of
 from linsep.kernels.spec import NAMED, as_kernel, from_sklearn, is_given
 from linsep.kernels.user import Function
-from linsep.models.fit import row_weights, warn
+from linsep.models.fit import row_weights
 from linsep.proofs.definite import definite
 from linsep.proofs.kernel import (
     Definite,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.drive import Outcome
+from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
@@ -22,7 +23,7 @@ from linsep.errors import (
     SettingError,
 )
 from linsep.kernels.blocks import Duels, duels_of
-from linsep.models.fit import Answer, Check, Run, boolean, number, one_of, warn, way_on
+from linsep.models.fit import Answer, Check, Run, boolean, number, one_of, way_on
 from linsep.models.kernel_base import (
     KernelClassifier,
     kernel_table,

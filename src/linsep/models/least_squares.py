@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.drive import Limits, Outcome
 from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
@@ -30,7 +31,6 @@ from linsep.models.fit import (
     number,
     one_of,
     row_weights,
-    warn,
     way_on,
 )
 from linsep.models.summary import Line, rule, work

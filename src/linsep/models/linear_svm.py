@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.drive import Limits, Outcome, drive
+from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
@@ -35,7 +36,6 @@ from linsep.models.fit import (
     refuse_unusable,
     row_weights,
     threads_of,
-    warn,
     way_on,
 )
 from linsep.models.model_file import LINEAR, Table, stored

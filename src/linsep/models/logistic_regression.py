@@ -12,6 +12,7 @@ from scipy.special import logsumexp, xlogy
 from linsep.core.accuracy import settled
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
+from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
@@ -31,7 +32,6 @@ from linsep.models.fit import (
     one_of,
     refuse_unusable,
     threads_of,
-    warn,
     way_on,
 )
 from linsep.models.logistic_limit import (

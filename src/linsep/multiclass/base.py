@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.core.notes import warn
 from linsep.core.status import Status
 from linsep.core.stopping import time_left, time_limit
 from linsep.core.validate import as_labels, as_weights
@@ -25,7 +26,6 @@ from linsep.models.fit import (
     number,
     read_labels,
     stoppable,
-    warn,
 )
 from linsep.models.model_file import (
     CALIBRATION,

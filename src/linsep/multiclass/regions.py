@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.core.notes import warn
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, EmptyRegionWarning, SettingError
-from linsep.models.fit import number, warn
+from linsep.models.fit import number
 from linsep.models.linear import Linear
 from linsep.multiclass.one_vs_one import OneVsOne, count_votes
 from linsep.multiclass.one_vs_rest import OneVsRest

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.compile import inner, routine
+from linsep.core.compile import inner, overloads, routine
 from linsep.core.costs import HINGE_PASS, second_thread
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.rows.loops import sample_block
@@ -158,6 +158,22 @@ class RowSet(Reader):
 # last bits, so a set of rows uses one of the two for good.
 
 
+def gram(B: NDArray[Any]) -> NDArray[Any]:
+    """B' B; numpy would take another way for a matrix with itself than numba, so it has a copy."""
+    product: NDArray[Any] = np.dot(B.T, B.copy())
+    return product
+
+
+@overloads
+def register() -> None:
+    """Tell numba what gram means."""
+    from numba.extending import overload
+
+    @overload(gram, inline="always")
+    def choose(B):
+        return lambda B: np.dot(B.T, B)
+
+
 @inner
 def add_curvature(block, cost, even, band, k, curved, root, out, offset):
     """out += cost [x, 1] [x, 1]' over the rows of the block that band names."""
@@ -175,7 +191,7 @@ def add_curvature(block, cost, even, band, k, curved, root, out, offset):
             for j in range(d):
                 curved[r, j] = block[i, j] * root[r]
     B = curved[:k]
-    product = np.dot(B.T, B)
+    product = gram(B)
     factor = cost[0] if even else 1.0
     for j in range(d):
         for m in range(d):

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import stat
+import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from linsep.core import compile as compiling
 from linsep.core import costs
+from linsep.errors import LinsepWarning
 
 
 def slow(x):
@@ -26,6 +33,7 @@ def made(monkeypatch):
     names: list[str] = []
     monkeypatch.setattr(compiling, "_compile", lambda f: names.append(f.__name__) or f)
     monkeypatch.setattr(compiling, "_specialise", lambda *_: None)
+    monkeypatch.setattr(compiling, "_has_numba", lambda: True)
     monkeypatch.setattr(compiling, "_kept_names", frozenset)
     monkeypatch.setattr(compiling, "_on_disk", compiling.Spent())
     for cost, seconds in (("COMPILING", 0.05), ("LOADING", 0.03), ("READING", 0.0075)):
@@ -96,5 +104,110 @@ def test_the_names_of_files(tmp_path, monkeypatch):
     folder = tmp_path / "jit_0123"
     folder.mkdir()
     (folder / "smo.solve_block-114.py311.nbi").touch()
-    monkeypatch.setattr(compiling, "_cache_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(compiling, "_cache", lambda: (str(tmp_path), ""))
     assert compiling._kept_names.__wrapped__() == {"solve_block"}
+
+
+# -- where machine code is kept -------------------------------------------------------------------
+
+posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="rights are no numbers here")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder for LINSEP_CACHE_DIR, another one for temporary files, and nothing remembered."""
+    tmp_path.chmod(0o700)
+    (tmp_path / "tmp").mkdir(mode=0o700)
+    monkeypatch.setenv("LINSEP_CACHE_DIR", str(tmp_path / "deep" / "cache"))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
+    monkeypatch.setattr(compiling, "_cache", compiling._cache.__wrapped__)
+    return tmp_path / "deep" / "cache"
+
+
+@posix
+def test_folders_are_made_for_the_user_alone(place):
+    before = os.umask(0)
+    try:
+        folder, why = compiling._cache()
+    finally:
+        os.umask(before)
+    assert Path(folder).parent == place and not why
+    for made in (place.parent, place, Path(folder)):
+        assert stat.S_IMODE(made.stat().st_mode) == 0o700
+    place.chmod(0o755)  # may be read, which is no harm
+    Path(folder).chmod(0o755)
+    assert compiling._cache() == (folder, "")
+    assert stat.S_IMODE(Path(folder).stat().st_mode) == 0o700
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o707, 0o1777])
+@pytest.mark.parametrize("which", ["cache", "parent", "inside"])
+def test_a_folder_that_others_write_to_is_refused(place, mode, which):
+    inside = Path(compiling._cache()[0])
+    culprit = {"cache": place, "parent": place.parent, "inside": inside}[which]
+    culprit.chmod(mode)
+    if which != "inside" and mode & stat.S_ISVTX:  # what lies in it is safe, as under /tmp
+        assert compiling._cache() == (str(inside), "")
+        return
+    with pytest.warns(LinsepWarning, match=re.escape(f"{culprit} can be changed by other users")):
+        folder, why = compiling._cache()
+    assert Path(folder).parent.name == f"linsep-{os.getuid()}" and "is open to others" in why
+    assert Path(folder).parent.parent == place.parent.parent / "tmp"
+
+
+@posix
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root gives away")
+@pytest.mark.parametrize("which", ["cache", "file", "link"])
+def test_what_belongs_to_another_user_is_refused(place, which):
+    inside = Path(compiling._cache()[0])
+    (inside / "numba.solve-1.py311.nbi").touch()
+    culprit = {"cache": place, "file": inside / "numba.solve-1.py311.nbi", "link": place}[which]
+    os.chown(culprit, 12345, -1)
+    if which == "link":
+        os.chown(place, 0, -1)
+        place.rename(place.with_name("other"))
+        place.symlink_to(place.with_name("other"))
+        culprit = place.with_name("other")
+        os.chown(culprit, 12345, -1)
+    with pytest.warns(LinsepWarning, match="can be changed by other users"):
+        folder, _ = compiling._cache()
+    assert not folder.startswith(str(place.parent))
+
+
+@posix
+def test_a_cache_that_cannot_be_written_has_a_second_place(place):
+    place.parent.mkdir()
+    place.touch()  # a file where the folder should be, which even root cannot write to
+    folder, why = compiling._cache()
+    assert f"linsep-{os.getuid()}" in folder and "cannot be written" in why
+    Path(folder).parent.rename(place.with_name("gone"))
+    Path(folder).parent.touch()
+    folder, why = compiling._cache()
+    assert folder is None and "LINSEP_CACHE_DIR" in why
+
+
+@pytest.mark.numba
+@pytest.mark.slow
+def test_compiling_is_said_on_a_terminal_only(tmp_path):
+    """A script's output stays clean; whoever waits at a terminal is told why."""
+    code = (
+        "import linsep, numpy as np; from linsep.core.compile import routine\n"
+        "def total(x):\n    return x[0] + 1.0\n"
+        "run = routine(total)\n"
+        "run(np.ones(3), size=1 << 40, work=3); run(np.ones((3, 3))[0], size=1 << 40, work=3)\n"
+        "print('done')"
+    )
+    (tmp_path / "cache").mkdir(mode=0o700)
+    (tmp_path / "script.py").write_text(code)  # numba's cache wants a file
+    env = {**os.environ, "LINSEP_CACHE_DIR": str(tmp_path / "cache")}
+    call = [sys.executable, str(tmp_path / "script.py")]
+    quiet = subprocess.run(call, capture_output=True, text=True, check=True, env=env)
+    assert (quiet.stdout, quiet.stderr) == ("done\n", "")
+    ours, theirs = os.openpty()
+    env["LINSEP_CACHE_DIR"] = str(tmp_path / "other")
+    loud = subprocess.run(call, stdout=subprocess.PIPE, stderr=theirs, check=True, env=env)
+    os.close(theirs)
+    said = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert loud.stdout == b"done\n" and said.count("compiling, once") == 1 and "other" in said

@@ -365,6 +365,7 @@ def test_kernels_by_name():
             as_kernel(bad)
 
 
+@pytest.mark.numba
 def test_functions_of_rows_of_matrices_and_compiled():
     import numba
 

@@ -1,0 +1,62 @@
+"""A machine without numba: every estimator works there, with the same bits, and says what helps."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.laws import bits
+
+# The cheap ones of every family; the whole table takes minutes of loops in Python:
+# LINSEP_NO_NUMBA=1 python -m tests.laws.bits --check
+NAMES = [
+    "perceptron students", "perceptron batch", "perceptron random average", "perceptron kesler",
+    "kernel perceptron poly average", "kernel perceptron rbf", "kozinec difference",
+    "kozinec augmented", "squares exact", "squares widrow-hoff", "squares gradient large",
+    "ho-kashyap separable", "logistic", "logistic C=inf quasi", "logistic tall", "softmax 3",
+    "softmax 10", "gaussian full", "svm", "svm C=inf", "svm dual-cd", "svm newton", "svm tall",
+    "svm crammer-singer", "svm three classes", "svm path", "kernel svm rbf", "kernel svm poly",
+    "kernel svm three classes", "additive intersection", "additive hellinger", "one-vs-rest",
+    "one-vs-one", "kesler", "separability separable", "separability integers",
+    "separability three classes inseparable", "certify LinearSVC",
+]  # fmt: skip
+
+CODE = """
+import json, sys, warnings
+import numpy as np
+from tests.laws import bits
+import linsep
+
+X = np.random.default_rng(1).normal(size=(6000, 20))
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        linsep.Perceptron(max_iter=1).fit(X, X[:, 0] > 0)
+said = [[str(w.message), w.filename] for w in seen if "numba" in str(w.message)]
+found = {name: bits.hashes(name) for name in json.loads(sys.argv[1])}
+print(json.dumps([found, said, "numba" in sys.modules]))
+"""
+
+
+@pytest.mark.slow
+def test_the_same_bits_without_numba():
+    code = [sys.executable, "-c", CODE, json.dumps(NAMES)]
+    env = {**os.environ, "LINSEP_NO_NUMBA": "1"}
+    done = subprocess.run(code, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found, said, loaded = json.loads(done.stdout)
+    assert not loaded
+    record = bits.recorded() or {name: bits.hashes(name) for name in NAMES}
+    wrong = [name for name in NAMES if bits.difference(record.get(name), found[name])]
+    assert not wrong
+    [[words, where]] = said  # once, for the first long one, at the line of the caller
+    assert "pip install numba" in words and where == "<string>"
+
+
+def test_every_family_is_tried():
+    """What is added to the table has a member here, too."""
+    first = {name.split()[0] for name in bits.FITS}
+    assert first == {name.split()[0] for name in NAMES}
