@@ -14,7 +14,7 @@ import scipy.sparse
 
 import linsep
 from linsep.core.problem import Problem
-from linsep.kernels import RBF, Linear
+from linsep.kernels import RBF, Intersection, Linear, PowerMean
 from linsep.losses.hinge import SQUARED_HINGE
 from linsep.solvers.descent import GradientDescent
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
@@ -27,7 +27,6 @@ from linsep.solvers.hinge.wide import WideHinge
 from linsep.solvers.hulls.exact import ExactHulls
 from linsep.solvers.hulls.kozinec import Kozinec
 from linsep.solvers.hulls.nearest import NearestCone, NearestHulls
-from linsep.solvers.kernel.additive import AdditiveSMO
 from linsep.solvers.kernel.smo import SMO
 from linsep.solvers.logistic.conjugate import LogisticCG
 from linsep.solvers.logistic.gradient import GradientAscent
@@ -144,8 +143,8 @@ KERNEL_MACHINES: dict[str, Any] = {
     "mistakes, classes": OneVsRest(KernelMistakes(K), threads=1),
 }
 ADDITIVE: dict[str, Any] = {
-    "additive smo": AdditiveSMO(-INF, tol=1e-6, size=16, most=32),
-    "additive smo, chi2": AdditiveSMO(-1.0, C=10.0, size=16, most=32, seed=2),
+    "smo, additive": SMO(Intersection(), tol=1e-6, fine=1e-6, q=16, by_features=True),
+    "smo, chi2": SMO(PowerMean(-1.0), C=10.0, q=16, single=True, by_features=True, seed=2),
 }
 DESCENT: dict[str, Any] = {
     "descent": GradientDescent(bowl, schedule=Schedule(0.1)),

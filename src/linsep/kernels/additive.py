@@ -176,13 +176,16 @@ class Levels(Once):
 
         run_all([partial(part, 0, half), partial(part, half, self.n)])
 
-    def product_at(self, rows: NDArray[np.int64], coef: Array) -> Array:
-        """K_RR coef for some rows R."""
+    def combine(
+        self, rows: NDArray[np.int64], coef: Array, ids: NDArray[np.int64], dtype: Any = np.float64
+    ) -> Array:
+        """sum_r coef_r K(x_r, x_i) for every i in ids, in double precision always."""
+        del dtype
         H = self.functions(self.collect(rows, coef))
-        out = np.empty(len(rows))
-        work = int((self.indptr[rows + 1] - self.indptr[rows]).sum())
+        out = np.empty(len(ids))
+        work = int((self.indptr[ids + 1] - self.indptr[ids]).sum())
         self.operations += work
-        sum_entries(self.indptr, self.slot, H, rows, out, size=self.nnz, work=work)
+        sum_entries(self.indptr, self.slot, H, ids, out, size=self.nnz, work=work)
         return out
 
     def diagonal(self) -> Array:

@@ -21,7 +21,7 @@ from linsep.core.status import Status
 from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, ModelError, SettingError
 from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
-from linsep.kernels.histograms import Additive
+from linsep.kernels.histograms import Additive, PowerMean
 from linsep.kernels.tiles import negative_entry
 from linsep.losses.hinge import best_stretch
 from linsep.models.base import Classifier
@@ -63,13 +63,16 @@ from linsep.models.model_file import (
 from linsep.models.summary import Line, bounds, street, work
 from linsep.proofs.additive import additive_gap, belong, scores_and_errors, squared_lengths
 from linsep.proofs.gap import Gap
-from linsep.solvers.kernel.additive import AdditiveSMO
+from linsep.solvers.kernel.additive_rows import roomy
+from linsep.solvers.kernel.smo import SMO
 from linsep.solvers.one_vs_rest import OneVsRest
 
 Array = NDArray[np.float64]
 
 _LARGEST = 1e100
-_LEAST = 6144  # rows that a working set of two classes may have
+_SETS = 512, 2048  # rows of a working set: a quarter of all, within these
+_COARSE = 1e-4  # gap for which kernel values in float32 will do inside a working set
+_SMALL, _FINE = 512, 1e-10  # rows up to which this gap is aimed at, as it costs little
 _SHOWN = 6  # features in a summary
 
 
@@ -301,18 +304,21 @@ class AdditiveSVM(Classifier):
         return self._proved(run.problem, fitted, linear.outcome_, words)
 
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
-        entries = problem.matrix.nnz if problem.sparse else problem.n * problem.d
-        parts = 1 if problem.binary else problem.K / 4
-        # the blocks of all working sets take no more than 150 MB, or a few times the memory of the
-        # data; a Newton step on a block is much cheaper than products with all of its rows
-        most = int(np.clip(np.sqrt(4 * entries / parts), max(2048, _LEAST / np.sqrt(parts)), 8192))
-        solver = AdditiveSMO(
-            power_of(self.kernel), float(self.C), 0.99 * float(self.tol), most=most,
+        power = power_of(self.kernel)
+        tol = 0.99 * float(self.tol)
+        solver = SMO(
+            kernel=PowerMean(power),
+            C=float(self.C),
+            tol=tol,
+            fine=min(tol, _FINE) if problem.n <= _SMALL else tol,
+            q=int(np.clip(problem.n // 4, *_SETS)),
+            single=self.tol >= _COARSE and roomy(levels_of(problem, power)),
+            by_features=True,
             seed=self._seed(),
-        )  # fmt: skip
+        )
         words = (
-            f"working sets of {solver.size} rows by pairs, scores through functions of single "
-            "features"
+            f"second-order working sets of {min(solver.q, problem.n)} rows, scores through "
+            "functions of single features"
         )
         if problem.binary:
             return solver, words
@@ -333,7 +339,7 @@ class AdditiveSVM(Classifier):
             support = place
         alpha = np.zeros((K, problem.n))
         alpha[:, support] = np.abs(self.dual_coef_) * (float(self.C) / self._C_fitted)
-        return alpha[0] if problem.binary else list(alpha)
+        return [alpha[0]] if problem.binary else [[own] for own in alpha]
 
     def _linear_on_roots(self, run: Run) -> LinearSVM:
         """sqrt(x z) is the product of square roots: a linear machine, h_k(x) = w_k sqrt(x)."""

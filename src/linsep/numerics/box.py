@@ -1,4 +1,4 @@
-"""Quadratic problems in a box: Newton's step with bounds held, projections, last digits.
+"""Quadratic problems in a box: Newton's step with bounds held, balance, last digits.
 
 Problem   max -f'd - 1/2 d'Kd,  low <= d <= high, where low <= 0 <= high; balanced: sum d = 0
 Update    K d + b = -f. Variables that leave the box on the way are held at the bound they meet,
@@ -33,14 +33,13 @@ _RANK = 1e-13  # share of the largest singular value below which there is none
 
 
 def newton_change(
-    K: NDArray[Any], f: Array, low: Array, high: Array, balanced: bool, *, projected: bool = False
+    K: NDArray[Any], f: Array, low: Array, high: Array, balanced: bool
 ) -> Array | None:
     """A change d of the variables that gains, or None where there is none to be had.
 
-    projected: where too many variables meet a bound, the solution without bounds is brought back
-    into the box instead. Entries of a whole step are exactly those of the bounds they meet.
+    Entries of a whole step are exactly those of the bounds they meet.
     """
-    way = _held(K, -f, low, high, balanced, projected)
+    way = _held(K, -f, low, high, balanced)
     if way is None or not np.isfinite(way).all():
         return None
     slope, bend = -float(way @ f), float(way @ (K @ way))
@@ -49,14 +48,12 @@ def newton_change(
     return way if slope >= _WHOLE * bend else way * (slope / bend)
 
 
-def _held(
-    K: NDArray[Any], right: Array, low: Array, high: Array, balanced: bool, projected: bool
-) -> Array | None:
+def _held(K: NDArray[Any], right: Array, low: Array, high: Array, balanced: bool) -> Array | None:
     """d with K d + b = right where low < d < high, sum d = 0; the others are at a bound."""
     factor = _factor(K)
     if factor is None:
         return None
-    m, first = len(right), None
+    m = len(right)
     held, aim = np.zeros(m, dtype=bool), np.zeros(m)
     wanted = [0.0] if balanced else []
     halves = _half(factor, np.ones((m, len(wanted))))
@@ -69,22 +66,19 @@ def _held(
             rest[held] = 0.0
             more = _meeting(factor, rest, halves, np.zeros(len(wanted)))
             d = d if more is None else d + more
-        first = d if first is None else first
         d[held] = aim[held]
         out = np.flatnonzero(((d < low) | (d > high)) & ~held)
         if not len(out):
             return _rebalanced(d, low, high) if balanced else d
         if np.count_nonzero(held) + len(out) > m // 2:
-            break
+            return None
         held[out] = True
         aim[out] = np.where(d[out] < low[out], low[out], high[out])
         wanted.extend(aim[out].tolist())
         new = np.zeros((m, len(out)))
         new[out, np.arange(len(out))] = 1.0
         halves = np.hstack([halves, _half(factor, new)])
-    if not projected or first is None:
-        return None
-    return project(first, low, high, 0.0) if balanced else np.clip(first, low, high)
+    return None
 
 
 def _rebalanced(d: Array, low: Array, high: Array) -> Array | None:
@@ -130,24 +124,6 @@ def _half(factor: Any, right: Array, trans: int = 0) -> Array:
 
 
 # -- Points of the box ----------------------------------------------------------------------------
-
-
-def project(point: Array, low: Array, high: Array, total: float) -> Array:
-    """The nearest point of a finite box whose entries have the given sum."""
-    span = float(np.abs(point).max() + np.abs(high).max() + np.abs(low).max()) + 1e-300
-    left, right = -span, span
-    for _ in range(100):
-        shift = 0.5 * (left + right)
-        if float(np.clip(point - shift, low, high).sum()) > total:
-            left = shift
-        else:
-            right = shift
-    out: Any = np.clip(point - right, low, high)
-    inside = (out > low) & (out < high)
-    if inside.any():  # what the bisection leaves
-        out[inside] += (total - float(out.sum())) / int(inside.sum())
-        np.clip(out, low, high, out=out)
-    return np.asarray(out)
 
 
 def balanced(alpha: Array, y: Array, top: Array) -> Array:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
 import linsep
-from linsep.core.problem import Problem
 from linsep.errors import GapWarning
 from linsep.kernels import PowerMean
-from linsep.kernels.additive import Levels
-from linsep.solvers.kernel.additive import AdditiveSMO
-from linsep.solvers.kernel.additive_rows import assembled, kernel_block
 
 
 def pair_of_digits():
@@ -56,34 +50,3 @@ def test_noise_ends_with_what_rounding_allows():
     gap = model.certificate_
     assert 0 <= gap.lower_bound <= gap.objective
     assert not model.status_.ok
-
-
-# -- parts ----------------------------------------------------------------------------------------
-
-
-def test_blocks_are_put_together():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 9, (90, 6)).astype(float)
-    levels = Levels(X, -np.inf)
-    rows = rng.permutation(90)[:50]
-    old = assembled(np.zeros((0, 0)), rows[:0], kernel_block(levels, rows, rows))
-    assert old.shape == (64, 64)
-    kept, new = np.array([0, 3, 4, 30, 49]), np.setdiff1d(np.arange(90), rows)[:37]
-    now = np.concatenate([rows[kept], new])
-    got = assembled(old, kept, kernel_block(levels, new, now))
-    want = np.zeros((64, 64))
-    want[:42, :42] = np.minimum(X[now, None], X[None, now]).sum(axis=2)
-    np.testing.assert_array_equal(got, want)
-
-
-def test_a_set_that_only_shrinks():
-    """No new row, some left out: there is nothing to compute."""
-    rng = np.random.default_rng(1)
-    X, y = rng.gamma(1.0, 1.0, (560, 3)), rng.integers(0, 2, 560)
-    problem = Problem(X, y)
-    solver = AdditiveSMO(-0.5, C=1e6, most=530)
-    state = solver.init(problem)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        solver.advance(problem, state, 5)
-    assert np.isfinite(state.primal) and state.dual <= state.primal

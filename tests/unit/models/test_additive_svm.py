@@ -70,7 +70,8 @@ def test_products_with_the_kernel_matrix_without_it(p, real):
     K = gram(p, X, X)
     np.testing.assert_allclose(f, K @ c, atol=1e-11 * np.abs(K).max() * len(X))
     some = np.array([3, 7, 11])
-    np.testing.assert_allclose(levels.product_at(some, c[:3]), K[np.ix_(some, some)] @ c[:3])
+    other = np.array([0, 7])
+    np.testing.assert_allclose(levels.combine(some, c[:3], other), K[np.ix_(other, some)] @ c[:3])
     np.testing.assert_allclose(levels.diagonal(), X.sum(axis=1))
 
 
@@ -266,19 +267,20 @@ def test_threads_change_nothing():
     np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
 
 
-def test_more_rows_than_a_working_set_and_more_free_variables_than_it_may_grow():
+def test_more_rows_and_more_free_variables_than_a_working_set():
     from linsep.core import drive
-    from linsep.solvers.kernel.additive import AdditiveSMO
+    from linsep.kernels import Intersection
+    from linsep.solvers.kernel.smo import SMO
 
     X, y = load_digits(return_X_y=True)
     problem = Problem(X, y % 2)
-    best = drive(problem, AdditiveSMO(-np.inf, 10.0, 1e-7, size=512))
-    for solver in (AdditiveSMO(-np.inf, 10.0, 1e-5, size=32, most=64),
-                   AdditiveSMO(-np.inf, 10.0, 1e-3, size=64, most=200)):  # fmt: skip
+    best = drive(problem, SMO(Intersection(), 10.0, 1e-7, 1e-7, q=512, by_features=True))
+    bound = best.state.parts[0].facts[1]
+    for single, q, tol in ((False, 32, 1e-5), (True, 64, 1e-3)):
+        solver = SMO(Intersection(), 10.0, tol, tol, q=q, single=single, by_features=True)
         outcome = drive(problem, solver)
         assert outcome.status.name == "CERTIFIED"
-        assert outcome.state.primal <= best.state.dual * (1 + 1.01 * solver.tol)
-        assert len(outcome.state.block) <= 64 + 200
+        assert outcome.state.parts[0].objective <= bound * (1 + 1.01 * solver.tol)
 
 
 @pytest.mark.parametrize("p", [-np.inf, -1.0])

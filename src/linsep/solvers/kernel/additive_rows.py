@@ -1,16 +1,20 @@
-"""Kernel values of a few hundred rows of an additive kernel, for a working set.
+"""Rows of an additive kernel matrix, which is never built: a source of values for smo.py.
 
-The minimum and the harmonic mean are summed directly, in float32 where the gap asked for is
-coarse, and minima of whole multiples of one number in bytes; other means are read from tables or
-are products of matrices of low rank. The error is of no consequence:
-scores of all rows are never computed from blocks.
+f += K[:, some] coef goes through the functions of single features (kernels/additive.py) and costs
+one pass over the data, for one changed variable as for a thousand. So working sets are large.
+
+Kernel values are made for a working set alone. The minimum and the harmonic mean are summed
+directly, in float32 where the gap asked for is coarse, and minima of whole multiples of one number
+in bytes; other means are read from tables or are products of matrices of low rank. The error is
+of no consequence: f never comes from them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +23,6 @@ from linsep.core.compile import routine
 from linsep.core.costs import ADDITIVE, second_thread
 from linsep.core.lanes import run_all
 from linsep.kernels.additive import Levels, kappa
-from linsep.solvers.kernel.working_set import LANES
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -31,11 +34,36 @@ _SHARED = 1 << 26  # bytes of a kernel matrix that is made once for all classes
 _GRID = 1e-4  # how far a value may be from a whole multiple, in units
 
 
+@dataclass(frozen=True)
+class AdditiveRows:
+    """All rows of a problem of two classes."""
+
+    levels: Levels
+    short: bool
+    """Whether squares are made in float32."""
+    rough: ClassVar[bool] = True
+
+    def square(self, some: Index, wish: Callable[[], Array] | None = None) -> Array:
+        """The matrix of a working set."""
+        del wish
+        return kernel_block(self.levels, some, some, self.short)
+
+    def whole(self, out: Array) -> None:
+        """The matrix of all rows, in double precision: it is small."""
+        rows = np.arange(self.levels.n)
+        out[: len(rows), : len(rows)] = kernel_block(self.levels, rows, rows)
+
+    def add(self, f: Array, some: Index, coef: Array) -> int:
+        """f += K[:, some] coef, over all rows."""
+        self.levels.add_product(some, coef, f)
+        return int(self.levels.n) + len(some)
+
+
 def kernel_block(levels: Levels, new: Index, rows: Index, short: bool = False) -> Array:
     """K(x_i, x_j) for i in new and j in rows; short computes it in float32."""
     dtype = np.float32 if short else np.float64
     if levels.knows(_whole, short):
-        return taken_from(levels.once(_whole, short), new, rows)
+        return _taken_from(levels.once(_whole, short), new, rows)
     counts = levels.indptr[rows + 1] - levels.indptr[rows]
     dense = counts.sum() > _DENSE * len(rows) * levels.d
     if levels.power not in (-np.inf, -1.0):
@@ -58,36 +86,10 @@ def roomy(levels: Levels) -> bool:
     return not len(levels.values) or 1e-12 < float(levels.values.max()) < 1e12
 
 
-def taken_from(K: Array, rows: Index, columns: Index) -> Array:
-    """K[rows][:, columns], faster than numpy."""
-    out = np.empty((len(rows), len(columns)), dtype=K.dtype)
-    gather(K, rows, columns, out, size=K.size, work=out.size)
-    return out
-
-
-def assembled(old: Array, kept: Index, fresh: Array) -> Array:
-    """The block of a working set: rows kept of the last one, then fresh ones, in whole lanes."""
-    q = len(kept) + len(fresh)
-    padded = -(-q // LANES) * LANES
-    out = np.empty((padded, padded), dtype=fresh.dtype)
-
-    def part(lo: int, hi: int) -> None:
-        assemble(old, kept, fresh, lo, hi, out, size=out.size, work=2 * out.size)
-
-    half = len(kept) // 2 if out.size > _SERIAL else 0
-    run_all([partial(part, 0, half), partial(part, half, padded)])
-    return out
-
-
-def share_blocks(levels: Levels, short: bool, first: Callable[[], Index]) -> None:
-    """Make the kernel matrix once, where it is small, or that of the first working set.
-
-    Several classes will read from it.
-    """
+def share_squares(levels: Levels, short: bool) -> None:
+    """Make the kernel matrix once, where it is small: several classes will read from it."""
     if levels.n**2 * (4 if short else 8) <= _SHARED:
         levels.once(_whole, short)
-    else:
-        levels.once(_first, short, choose=first)
 
 
 def _whole(levels: Levels, short: bool) -> Array:
@@ -95,20 +97,11 @@ def _whole(levels: Levels, short: bool) -> Array:
     return kernel_block(levels, rows, rows, short)
 
 
-def _first(levels: Levels, short: bool, choose: Callable[[], Index]) -> tuple[Index, Array] | None:
-    rows = choose()
-    if len(rows) % LANES:  # a block has whole lanes
-        return None
-    return rows, kernel_block(levels, rows, rows, short)
-
-
-def first_block(levels: Levels, short: bool) -> tuple[Index, Array] | None:
-    """The first working set and its block, where ``share_blocks`` has made them."""
-    return levels.once(_first, short, choose=_none) if levels.knows(_first, short) else None
-
-
-def _none() -> Index:
-    return np.zeros(0, np.int64)
+def _taken_from(K: Array, rows: Index, columns: Index) -> Array:
+    """K[rows][:, columns], faster than numpy."""
+    out = np.empty((len(rows), len(columns)), dtype=K.dtype)
+    gather(K, rows, columns, out, size=K.size, work=out.size)
+    return out
 
 
 # -- entries --------------------------------------------------------------------------------------
@@ -247,6 +240,9 @@ def block_by_rank(levels: Levels, new: Index, rows: Index) -> Array:
     right, left = _positions(levels, rows), _positions(levels, new)
     for lo in range(0, levels.d, step):
         B = _features(levels, right, len(rows), lo, min(levels.d, lo + step), factor)
+        if new is rows:  # half the work
+            out += B @ B.T
+            continue
         A = _features(levels, left, len(new), lo, min(levels.d, lo + step), factor)
         out += A @ B.T
     levels.operations += out.size * levels.d * r
@@ -330,33 +326,6 @@ def gather(K, rows, columns, out):
         own = out[r]
         for c in range(len(columns)):
             own[c] = line[columns[c]]
-
-
-@routine
-def assemble(old, kept, fresh, lo, hi, out):
-    """Rows lo ... hi of a symmetric matrix: rows and columns ``kept`` of the old one, then fresh.
-
-    fresh holds the rows after these; what is beyond is zero.
-    """
-    k, q = len(kept), len(kept) + len(fresh)
-    for at in range(lo, hi, 16):  # stripes of the transpose that stay in the cache
-        end = min(hi, at + 16)
-        for r in range(at, min(end, k)):
-            line, own = old[kept[r]], out[r]
-            for c in range(k):
-                own[c] = line[kept[c]]
-        for c in range(k, q):
-            line = fresh[c - k]
-            for r in range(at, min(end, k)):
-                out[r, c] = line[r]
-        for r in range(max(at, k), min(end, q)):
-            line, own = fresh[r - k], out[r]
-            for c in range(q):
-                own[c] = line[c]
-        for r in range(at, end):
-            own = out[r]
-            for c in range(q if r < q else 0, out.shape[1]):
-                own[c] = 0.0
 
 
 @routine

@@ -7,6 +7,8 @@ two things: the kernel matrix of a few rows (``square``), and f += K[:, some] co
     StoredRows    a Gram matrix that is kept: of all rows, or of the active rows of one pair;
                   of a large one a row is computed when it is first asked for (``LazyRows``)
     PassingRows   none is kept, as values of rows of bits are cheaper to make than to read
+    AdditiveRows  none is made: the kernel is a sum over features, and ``add`` goes through the
+                  functions of single features (additive_rows.py)
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +27,10 @@ from numpy.typing import NDArray
 from linsep.core.costs import KEPT_KERNEL, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
+from linsep.kernels.additive import Levels, levels_of
 from linsep.kernels.blocks import Duel, KernelValues, Runs, duels_of
 from linsep.kernels.sums import add_rows, scratch, signed_sums
+from linsep.solvers.kernel.additive_rows import AdditiveRows
 from linsep.solvers.kernel.working_set import LANES, square_of
 
 Array = NDArray[np.float64]
@@ -39,7 +43,7 @@ Wish = Callable[[], Array]
 class Pairs:
     """All pairs of a problem with their kernel values; kept with the problem."""
 
-    values: KernelValues
+    values: KernelValues | Levels
     order: Index
     pairs: list[Duel]
     G: NDArray[Any] | None = None
@@ -60,9 +64,18 @@ class Pairs:
     """The state of a pair, its steps, and what was known of it at the end of a round."""
 
 
-def pairs_of(problem: Problem, kernel: Any) -> Pairs:
-    """The pairs of a problem, made once; rows are sorted by class, those of a Gram matrix not."""
-    return problem.once(_pairs, kernel)
+def pairs_of(problem: Problem, kernel: Any, by_features: bool = False) -> Pairs:
+    """The pairs of a problem, made once; rows are sorted by class, those of a Gram matrix not.
+
+    by_features: of two classes only, with a kernel that is a sum over features.
+    """
+    return problem.once(_additive if by_features else _pairs, kernel)
+
+
+def _additive(problem: Problem, kernel: Any) -> Pairs:
+    levels, rows = levels_of(problem, kernel.power), np.arange(problem.n)
+    root, runs = np.sqrt(levels.diagonal()), ((0, problem.n, 0),)
+    return Pairs(levels, rows, [Duel((0, 1), rows, problem.sign, problem.weight, root, runs)])
 
 
 def _pairs(problem: Problem, kernel: Any) -> Pairs:
@@ -177,6 +190,9 @@ _LARGE = 4_000_000  # entries of a Gram matrix beyond the cache, where machine c
 class Source(Protocol):
     """Where the kernel values of some rows of a pair come from."""
 
+    rough: ClassVar[bool]
+    """Whether ``add`` knows more digits than the squares: f then never comes from these."""
+
     def square(self, some: Index, wish: Wish | None = None) -> Array:
         """The matrix of a working set; wish() is how much each row asks to be in one soon.
 
@@ -186,8 +202,11 @@ class Source(Protocol):
     def whole(self, out: Array) -> None:
         """The matrix of all rows."""
 
-    def add(self, f: Array, some: Index, coef: Array) -> None:
-        """f += K[:, some] coef, over all rows; ``some`` have been in the last square."""
+    def add(self, f: Array, some: Index, coef: Array) -> int:
+        """f += K[:, some] coef, over all rows; ``some`` have been in the last square.
+
+        Gives back how many rows that has read.
+        """
 
 
 def passing(values: KernelValues, dtype: Any) -> bool:
@@ -200,6 +219,7 @@ def passing(values: KernelValues, dtype: Any) -> bool:
 class StoredRows:
     """A Gram matrix, and where the rows of a pair are in it."""
 
+    rough: ClassVar[bool] = False
     G: NDArray[Any]
     place: Index
     runs: Runs
@@ -232,7 +252,7 @@ class StoredRows:
             for left, right, at in self.runs:
                 out[lo:hi, left:right] = self.G[rows, at : at + right - left]
 
-    def add(self, f: Array, some: Index, coef: Array) -> None:
+    def add(self, f: Array, some: Index, coef: Array) -> int:
         """f += K[:, some] coef, over all rows."""
         at = self.place[some]
         at = at if self.lazy is None else self.lazy.slot[at]
@@ -240,7 +260,7 @@ class StoredRows:
         if size < _SMALL:
             for lo, hi, place in self.runs:
                 f[lo:hi] += coef @ self.G[at, place : place + hi - lo]
-            return
+            return len(at)
         short, jobs = coef.astype(self.G.dtype), []
         for lo, hi, place in self.runs:
             half = lo + (hi - lo + 1) // 2 if size >= _HALVES else hi
@@ -249,12 +269,14 @@ class StoredRows:
                     args = (f[a:b], self.G, at, short, a + place - lo, b + place - lo)
                     jobs.append(partial(add_rows.choose(*args, size=size, work=size), *args))
         run_all(jobs, 1 if size < _HALVES else None)
+        return len(at)
 
 
 @dataclass
 class PassingRows:
     """The same without a matrix: values are made each time and forgotten."""
 
+    rough: ClassVar[bool] = False
     values: KernelValues
     ids: Index
     runs: Runs
@@ -270,13 +292,14 @@ class PassingRows:
         m = len(self.ids)
         out[:m, :m] = self.square(np.arange(m))
 
-    def add(self, f: Array, some: Index, coef: Array) -> None:
+    def add(self, f: Array, some: Index, coef: Array) -> int:
         """f += K[:, some] coef, over all rows."""
         rows = self.values.picked(self.ids[some], self.dtype)
         for lo, hi, _ in self.runs:
             columns = self.values.picked(self.ids[lo:hi], self.dtype)
             plus, minus = signed_sums(self.values.kernel, columns, rows, coef, merge=False)
             f[lo:hi] += plus - minus
+        return len(some)
 
 
 # -- Which source serves a pair -------------------------------------------------------------------
@@ -289,6 +312,8 @@ _LAZY = 2000  # rows beyond which a Gram matrix is made row by row, as they are 
 def all_take_part(pairs: Pairs, limit: int, single: bool) -> bool:
     """Whether all rows are active from the beginning; limit is where all their values fit."""
     n = pairs.values.n
+    if isinstance(pairs.values, Levels):
+        return True
     if n <= limit or (pairs.G is not None and pairs.values.kernel is None):
         return True
     return n <= _BITS * limit and passing(pairs.values, np.float32 if single else np.float64)
@@ -297,29 +322,34 @@ def all_take_part(pairs: Pairs, limit: int, single: bool) -> bool:
 def source_of(pairs: Pairs, pair: Duel, active: Index, limit: int, single: bool) -> Source:
     """What to work on: the Gram matrix of all rows, that of the active ones of a pair, or none."""
     dtype = np.float32 if single else np.float64
-    n, m = pairs.values.n, len(active)
-    if pairs.G is not None and pairs.values.kernel is None:  # as it was given
+    values = pairs.values
+    n, m = values.n, len(active)
+    if isinstance(values, Levels):
+        return AdditiveRows(values, single)
+    if pairs.G is not None and values.kernel is None:  # as it was given
         return StoredRows(pairs.G, pair.ids, pair.runs)
     alone = not all_take_part(pairs, limit, single)
-    if passing(pairs.values, dtype) and n > _LAZY:
+    if passing(values, dtype) and n > _LAZY:
         if alone:
-            return PassingRows(pairs.values, pair.ids[active], ((0, m, 0),), dtype)
-        return PassingRows(pairs.values, pair.ids, pair.runs, dtype)
+            return PassingRows(values, pair.ids[active], ((0, m, 0),), dtype)
+        return PassingRows(values, pair.ids, pair.runs, dtype)
     if alone:
-        lazy = _rows_of(pairs, pair, pair.ids[active], limit, dtype)
+        lazy = _rows_of(pairs, values, pair, pair.ids[active], limit, dtype)
         return StoredRows(lazy.G, np.arange(m), ((0, m, 0),), lazy)
     if n <= _LAZY:
         if pairs.G is None or pairs.G.dtype != dtype:
             pairs.G = np.empty((n, n), dtype)
-            pairs.values.fill(pairs.G, np.arange(n))
+            values.fill(pairs.G, np.arange(n))
         return StoredRows(pairs.G, pair.ids, pair.runs)
     if pairs.lazy is None or pairs.lazy.G.dtype != dtype:
-        pairs.lazy = LazyRows(pairs.values, np.arange(n), large_array(n * n, dtype), n, pairs.edges)
+        pairs.lazy = LazyRows(values, np.arange(n), large_array(n * n, dtype), n, pairs.edges)
     blocks = (0,) if pairs.edges is None else pair.classes
     return StoredRows(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy, blocks)
 
 
-def _rows_of(pairs: Pairs, pair: Duel, ids: Index, limit: int, dtype: Any) -> LazyRows:
+def _rows_of(
+    pairs: Pairs, values: KernelValues, pair: Duel, ids: Index, limit: int, dtype: Any
+) -> LazyRows:
     """The rows kept from the last round, with those appended that are new, or fresh ones."""
     m, most = len(ids), min(limit, len(pair.y))
     own = pairs.own if pairs.owner == pair.classes else None
@@ -334,7 +364,7 @@ def _rows_of(pairs: Pairs, pair: Duel, ids: Index, limit: int, dtype: Any) -> La
         own = memory = pairs.own = pairs.memory = None
         memory = pairs.memory = large_array(max(most * most, m * m), dtype)
     room = max(m, min(most, int(1.25 * m) + 512))
-    pairs.own, pairs.owner = LazyRows(pairs.values, ids, memory, room), pair.classes
+    pairs.own, pairs.owner = LazyRows(values, ids, memory, room), pair.classes
     return pairs.own
 
 

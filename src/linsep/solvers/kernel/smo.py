@@ -14,6 +14,9 @@ Where the Gram matrix of a pair does not fit into the memory allowed, only that 
 rows is made: first a sample, then the rows that are not safely at a bound. f of all the others
 follows by one product after each round, and whoever turns out to matter becomes active.
 
+Where kernel values come from is the matter of a source (gram.py): Gram matrices, whole or in
+part, or functions of single features where the kernel is a sum over them (additive_rows.py).
+
 Steps of two variables creep where many variables are free, and where rows are badly scaled. A
 round may then move all free variables at once by Newton's method (numerics/box.py), and small
 pairs get help from interior points (rescue.py) and their last digits from linear equations.
@@ -34,8 +37,10 @@ from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.core.protocol import ENDLESS, Held, State, Witness
 from linsep.core.status import Status
+from linsep.kernels.additive import levels_of
 from linsep.kernels.blocks import Duel
 from linsep.numerics.box import balanced, free_values, newton_change
+from linsep.solvers.kernel.additive_rows import share_squares
 from linsep.solvers.kernel.gram import (
     Pairs,
     Source,
@@ -195,6 +200,23 @@ class Work:
         n = len(self.pair.y)
         return whole_of(self.pairs, self.source, self.pair)[:n, :n]
 
+    def f_after(self, way: Array) -> Array:
+        """f once y alpha has moved by ``way``; sums over all rows are the more exact."""
+        if not self.source.rough:
+            return self.part.f + self.whole() @ way
+        f = self.part.f.copy()
+        self.source.add(f, np.arange(len(way)), way)
+        return f
+
+    def f_anew(self, f: Array) -> Array:
+        """f of the present variables: as it came from squares, or anew where these are rough."""
+        if not self.source.rough:
+            return f
+        f = -self.pair.y
+        some = np.flatnonzero(self.part.alpha)
+        self.part.read += self.source.add(f, some, (self.part.alpha * self.pair.y)[some])
+        return f
+
 
 @dataclass
 class Active:
@@ -237,6 +259,9 @@ class SMO:
         Megabytes for Gram matrices.
     single : bool
         Hold them in float32; f and alpha are float64 in any case.
+    by_features : bool
+        The kernel is a sum over features: no Gram matrix is made, and f follows through functions
+        of single features. For two classes.
     seed : int
         Of the first sample where not all rows are active.
     """
@@ -249,6 +274,7 @@ class SMO:
     q: int = 256
     memory: float = 1000.0
     single: bool = False
+    by_features: bool = False
     seed: int = 0
 
     unit: ClassVar[str] = "round"
@@ -257,7 +283,7 @@ class SMO:
 
     def init(self, problem: Problem, *, start: Any = None) -> SMOState:
         """alpha = 0, or a list of alphas, one array for each pair in the order of its rows."""
-        pairs = pairs_of(problem, self.kernel)
+        pairs = self._pairs(problem)
         parts = []
         for k, pair in enumerate(pairs.pairs):
             part = PairState(
@@ -279,7 +305,7 @@ class SMO:
 
     def advance(self, problem: Problem, state: SMOState, steps: int, log: Log = NO_LOG) -> int:
         """Up to ``steps`` working sets."""
-        pairs, taken = pairs_of(problem, self.kernel), 0
+        pairs, taken = self._pairs(problem), 0
         while taken < steps and not state.status.done:
             state.status = Status.RUNNING
             pair, part = pairs.pairs[state.at], state.parts[state.at]
@@ -310,7 +336,7 @@ class SMO:
 
     def witness(self, problem: Problem, state: SMOState) -> Witness:
         """Offsets of all pairs; row i of the problem in pair k has number k n + i."""
-        pairs = pairs_of(problem, self.kernel)
+        pairs = self._pairs(problem)
         rows, multipliers, offsets = [], [], []
         for k, (pair, part) in enumerate(zip(pairs.pairs, state.parts)):
             some = np.flatnonzero(part.alpha)
@@ -323,6 +349,14 @@ class SMO:
             multipliers=np.concatenate(multipliers),
             claim="dual",
         )
+
+    def prepare(self, problem: Problem) -> None:
+        """What the machines of all classes against the rest share; made once."""
+        if self.by_features:
+            share_squares(levels_of(problem, self.kernel.power), self.single)
+
+    def _pairs(self, problem: Problem) -> Pairs:
+        return pairs_of(problem, self.kernel, self.by_features)
 
     def _work(self, problem: Problem, pairs: Pairs, pair: Duel, part: PairState) -> Work:
         cost, free = self.C * pair.weight, bool(problem.fit_intercept)
@@ -403,8 +437,7 @@ class SMO:
         part.idle = 0 if len(changed) else part.idle + 1
         if len(changed):
             moved = some[changed]
-            work.source.add(f, moved, (new[changed] - a[moved]) * y[moved])
-            part.read += len(moved)
+            part.read += work.source.add(f, moved, (new[changed] - a[moved]) * y[moved])
             a[moved] = new[changed]
 
     def _all_at_once(self, work: Work, rows: Active) -> None:
@@ -419,7 +452,7 @@ class SMO:
         part.read += len(y)
         part.idle = 0 if moved else part.idle + 1
         if moved:
-            part.f = part.f + work.whole() @ way
+            part.f = work.f_after(way)
             part.alpha = new
 
     def _newton(self, work: Work, rows: Active) -> bool:
@@ -440,9 +473,8 @@ class SMO:
             return False
         part.stepped = rows.before.violation
         part.inner += 1
-        part.read += len(some)
         part.idle = 0
-        work.source.add(f, some, (new - a[some]) * y[some])
+        part.read += work.source.add(f, some, (new - a[some]) * y[some])
         a[some] = new
         part.working = np.zeros(0, dtype=np.int64)
         return True
@@ -577,7 +609,8 @@ class SMO:
     # -- small pairs: help where steps of two variables creep, and the last digits --------------
 
     def _small(self, part: PairState, rows: int) -> bool:
-        return len(part.active) == len(part.alpha) <= rows and self.convex and not self.single
+        exact = self.by_features or not self.single
+        return len(part.active) == len(part.alpha) <= rows and self.convex and exact
 
     def _exactly(self, part: PairState) -> bool:
         """Whether the last digits are wanted."""
@@ -598,7 +631,8 @@ class SMO:
         y, part = work.pair.y, work.part
         part.rescued = 1
         start = part.alpha, part.f
-        part.alpha, part.f = best_interior(work.whole(), y, work.cost, work.free, start, self.tol)
+        part.alpha, f = best_interior(work.whole(), y, work.cost, work.free, start, self.tol)
+        part.f = work.f_anew(f)
         part.read += len(y)
         self._polish(work)
         self._judge(work)
@@ -610,7 +644,8 @@ class SMO:
         if better is None:
             return
         kept = part.alpha, part.f, part.gap
-        part.alpha, part.f = better
+        part.alpha, f = better
+        part.f = work.f_anew(f)
         self._judge(work)
         if not part.gap <= kept[2]:
             part.alpha, part.f = kept[0], kept[1]
@@ -733,7 +768,7 @@ def solved(
     size = -(-q // LANES) * LANES
     square = K
     if size > len(K) or not K.flags.c_contiguous:
-        square = np.zeros((size, size))
+        square = np.zeros((size, size), dtype=K.dtype)
         square[:q, :q] = K
     padded = np.zeros((4, size))
     padded[0, :q], padded[1, :q], padded[2, :q], padded[3, :q] = y, c, a, f

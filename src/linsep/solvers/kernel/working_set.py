@@ -1,7 +1,6 @@
 """What f = K (alpha y) - y tells about a dual point, and pairs of variables in a working set.
 
-Both kernel machines, with kernel values that are kept (smo.py) and additive ones (additive.py),
-judge their points and solve their working sets by these.
+The decomposition (smo.py) judges its points and solves its working sets by these.
 """
 
 from __future__ import annotations
@@ -57,13 +56,9 @@ def _middle(least: float, most: float) -> float:
     return -least if np.isfinite(least) else -most if np.isfinite(most) else 0.0
 
 
-def optimality(
-    y: Array, cost: Array, alpha: Array, f: Array, free: bool, *, best: bool = False
-) -> Optimality:
-    """Objective, lower bound and violation of a dual point.
-
-    The offset is the middle of those who may move, or the best one, which takes a sort.
-    """
+def optimality(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Optimality:
+    """Objective, lower bound and violation of a dual point; the offset is the middle of those who
+    may move."""
     grows, falls = movable(y, cost, alpha)
     quad = float((alpha * y) @ (f + y))
     total = float(alpha.sum())
@@ -72,7 +67,7 @@ def optimality(
         up, low = np.where(grows, f, np.inf), np.where(falls, f, -np.inf)
         least, most = float(up.min(initial=np.inf)), float(low.max(initial=-np.inf))
         violation = max(most - least, 0.0) if np.isfinite(most - least) else 0.0
-        offset = best_offset(y, cost, f) if best else _middle(least, most)
+        offset = _middle(least, most)
     else:
         # without a condition that ties them together each row is judged by its own slope y f
         up, low = np.where(grows, f, 0.0), np.where(falls, f, 0.0)

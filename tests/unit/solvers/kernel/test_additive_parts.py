@@ -1,4 +1,4 @@
-"""The parts AdditiveSVM is made of: blocks in bytes, shared blocks, sets in sets, rescue."""
+"""The parts AdditiveSVM is made of: a source of rows, blocks in bytes, sets in sets."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from linsep.core import drive
 from linsep.core.problem import Problem
 from linsep.core.status import Status
 from linsep.errors import GapWarning
+from linsep.kernels import Intersection, PowerMean
 from linsep.kernels.additive import Levels
 from linsep.solvers.kernel import additive_rows as additive_blocks
-from linsep.solvers.kernel.additive import AdditiveSMO, newton_rounds
 from linsep.solvers.kernel.additive_rows import (
+    AdditiveRows,
     _entries,
     _unit,
-    first_block,
     kernel_block,
-    share_blocks,
-    taken_from,
+    share_squares,
 )
+from linsep.solvers.kernel.smo import SMO
 from linsep.solvers.kernel.working_set import movable, solve_set
 
 
@@ -75,24 +75,56 @@ def test_a_square_is_made_by_halves(p, short):
     np.testing.assert_allclose(square, square.T, rtol=1e-6)
 
 
-def test_blocks_are_read_from_the_shared_matrix():
+def test_squares_are_read_from_the_shared_matrix():
     X, _ = noise(80, 5)
-    levels = Levels(X, -1.0)
-    plain = kernel_block(levels, np.array([5, 1]), np.arange(80), short=True)
-    share_blocks(levels, True, lambda: np.arange(64))
+    levels, rows = Levels(X, -1.0), np.array([5, 1])
+    plain = kernel_block(levels, rows, np.arange(80), short=True)
+    share_squares(levels, True)
     levels.operations = 0
     np.testing.assert_allclose(
-        kernel_block(levels, np.array([5, 1]), np.arange(80), short=True), plain, rtol=1e-6
+        kernel_block(levels, rows, np.arange(80), short=True), plain, rtol=1e-6
     )
     assert levels.operations == 0
-    kernel_block(levels, np.array([5, 1]), np.arange(80))  # float64 is computed
+    kernel_block(levels, rows, np.arange(80))  # float64 is computed
     assert levels.operations > 0
 
 
 def test_a_kernel_matrix_of_many_rows_is_not_made():
     levels = Levels(np.ones((4097, 1)), -np.inf)
-    share_blocks(levels, True, lambda: np.arange(64))
-    assert first_block(levels, True) is not None  # only that of the first working set
+    share_squares(levels, True)
+    kernel_block(levels, np.arange(2), np.arange(2), short=True)
+    assert levels.operations > 0
+
+
+@pytest.mark.parametrize("p", [-np.inf, -1.0, -2.0])
+def test_a_source_of_rows_is_what_a_gram_matrix_says(p):
+    X, _ = noise(90, 4)
+    K = PowerMean(p).gram(X)
+    source, rows = AdditiveRows(Levels(X, p), True), np.array([7, 80, 3])
+    np.testing.assert_allclose(source.square(rows), K[np.ix_(rows, rows)], rtol=1e-6)
+    whole, f = np.zeros((96, 96)), np.ones(90)
+    source.whole(whole)
+    np.testing.assert_allclose(whole[:90, :90], K, rtol=1e-7)
+    read = source.add(f, rows, np.array([1.0, -2.0, 0.5]))
+    np.testing.assert_allclose(f, 1 + K[:, rows] @ [1.0, -2.0, 0.5], rtol=1e-11)
+    assert read == 93  # a pass over all, and the rows that changed
+
+
+def test_rough_squares_do_not_reach_the_scores(monkeypatch):
+    """Squares that are off by a thousandth cost rounds; f is that of the variables all the same."""
+    X, y = noise(300, 5)
+    right = additive_blocks.kernel_block
+
+    def off(levels, new, rows, short=False):
+        K = right(levels, new, rows, short)
+        return K * (1 + 1e-3 * np.cos(new[:, None] + rows))
+
+    monkeypatch.setattr(additive_blocks, "kernel_block", off)
+    outcome = drive(Problem(X, y), SMO(PowerMean(-1.0), 1.0, 1e-6, 1e-6, q=64, by_features=True))
+    part, sign = outcome.state.parts[0], np.where(y == 1, 1.0, -1.0)
+    want = PowerMean(-1.0).gram(X) @ (part.alpha * sign) - sign
+    np.testing.assert_allclose(part.f, want, atol=1e-9)
+    assert outcome.status is Status.CERTIFIED
 
 
 def test_classes_agree_with_and_without_a_shared_matrix(monkeypatch):
@@ -105,22 +137,12 @@ def test_classes_agree_with_and_without_a_shared_matrix(monkeypatch):
     assert max(shared.certificate_.objective, alone.certificate_.objective) <= best * 1.0011
 
 
-def test_taken_from():
-    K = np.arange(20.0).reshape(4, 5)
-    rows, columns = np.array([3, 0]), np.array([4, 4, 1])
-    np.testing.assert_array_equal(taken_from(K, rows, columns), K[np.ix_(rows, columns)])
-
-
 # -- sets -----------------------------------------------------------------------------------------
 
 
 def gram_of(X, p=-np.inf):
     rows = np.arange(len(X))
     return kernel_block(Levels(X, p), rows, rows)
-
-
-def dual_value(K, y, a):
-    return float(a.sum() - 0.5 * (a * y) @ K @ (a * y))
 
 
 def test_a_large_set_is_solved_in_smaller_ones():
@@ -133,27 +155,6 @@ def test_a_large_set_is_solved_in_smaller_ones():
     up, low = movable(y, top, a)
     assert f[low].max() - f[up].min() <= 1e-3
     assert abs(float(a @ y)) < 1e-10 and (a >= 0).all() and (a <= top).all()
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_newton_steps_never_lose(dtype):
-    X, label = noise(150, 6, seed=1)
-    K, y = gram_of(X), np.where(label == 1, 1.0, -1.0)
-    rng = np.random.default_rng(0)
-    top = np.full(150, 3.0)
-    a = rng.uniform(0, 3, 150)
-    plus, minus = a[y > 0].sum(), a[y < 0].sum()
-    a[y > 0] *= min(plus, minus) / plus
-    a[y < 0] *= min(plus, minus) / minus
-    f = K @ (a * y) - y
-    before = dual_value(K, y, a)
-    K = K.astype(dtype)
-    for _ in range(5):
-        newton_rounds(K, y, top, a, f, 1e-9, 1)
-        now = dual_value(K.astype(float), y, a)
-        assert now >= before - 1e-5 * abs(before)
-        before = now
-    assert abs(float(a @ y)) < 1e-6 and (a >= 0).all() and (a <= top).all()
 
 
 # -- huge C ---------------------------------------------------------------------------------------
@@ -170,7 +171,7 @@ def test_contradicting_labels_at_a_huge_cost(p):
 
 def test_the_proof_does_not_lose_digits_with_the_number_of_values():
     X, y = noise(400, 5)
-    outcome = drive(Problem(X, y), AdditiveSMO(-np.inf, 1e3, 1e-8))
+    outcome = drive(Problem(X, y), SMO(Intersection(), 1e3, 1e-8, 1e-8, by_features=True))
     assert outcome.state.gap <= 1e-8
     model = linsep.AdditiveSVM(C=1e3, tol=1e-6).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-6
