@@ -361,8 +361,9 @@ class LinearSVM(LinearClassifier):
             return HardAnswer(hard.witness, hard.gap, status, hard.outcome, reason, hard.proof, of)
         found = self._measured(problem, hard.witness, hard.outcome, reason)
         status = found.status
-        if status.ok and not found.certificate.relative_gap <= self.tol:
-            status = Status.STALLED
+        if status.ok:  # the gap alone tells, not how the search has ended
+            close = found.certificate.relative_gap <= self.tol
+            status = Status.CERTIFIED if close else Status.STALLED
         return HardAnswer(
             hard.witness, found.certificate, status, hard.outcome, reason, hard.proof, of
         )

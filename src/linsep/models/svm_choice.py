@@ -19,6 +19,7 @@ from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.rivals import svm_gap
+from linsep.proofs.separable import Proof
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD
 from linsep.solvers.hinge.dual_point import row_sum
@@ -183,9 +184,8 @@ def hard_machine(
         problem.matrix, labels, fit_intercept=problem.fit_intercept, time_limit=limits.seconds
     )
     if proof.separable and len(proof.hull_rows):
-        witness = scaled_witness(problem, proof.hull_rows, proof.hull_weights)
-        gap = hinge_gap(problem, witness, objective)
-        return Hard(_finished(problem, witness, objective), gap, outcome)
+        witness = _proved_witness(problem, proof)
+        return Hard(witness, hinge_gap(problem, witness, objective), outcome)
     if proof.separable is False:  # a usable plane all the same: the soft margin of C = 1
         soft = drive(problem, NewtonHinge(C=1.0, tol=tol), limits=limits).witness
         witness = Witness(a=soft.a)
@@ -244,6 +244,24 @@ def scaled_witness(problem: Problem, rows: Any, shares: Any) -> Witness:
     factor = 1.0 / least if least > 0.5 else 1.0
     kept = np.flatnonzero(alpha)
     return Witness(a=np.append(w, b) * factor, rows=kept, multipliers=alpha[kept], claim="dual")
+
+
+def _proved_witness(problem: Problem, proof: Proof) -> Witness:
+    """The machine of a verdict: its plane with least y f(x) = 1, and the points of its hulls."""
+    assert proof.coef is not None
+    low, high = proof.margin
+    a = np.append(np.ravel(proof.coef), np.ravel(proof.intercept)).astype(np.float64)
+    a = a / low / float(np.linalg.norm(a[:-1]))
+    later = problem.classes[problem.label] == proof.classes[1]
+    a *= problem.sign[later][0]  # of class k against the rest either may come first
+    rows, shares = proof.hull_rows, np.array(proof.hull_weights)
+    sides = [problem.sign[rows] > 0, problem.sign[rows] < 0]
+    if not problem.fit_intercept:
+        sides = [np.ones(len(rows), dtype=bool)]
+    for side in sides:  # shares of Fractions stay Fractions
+        total = sum(shares[side].tolist())
+        shares[side] *= type(total)(1.0 / len(sides) / high / high) / total
+    return Witness(a=a, rows=rows, multipliers=shares, claim="dual")
 
 
 def _finished(problem: Problem, witness: Witness, objective: Objective) -> Witness:

@@ -22,6 +22,7 @@ from linsep.core.protocol import Witness
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, balanced, intercept_words
+from linsep.proofs.margins import margin_above, margin_below
 from linsep.proofs.sharp import sharp_sums
 from linsep.rows.planes import Totals, one_pass
 
@@ -29,6 +30,7 @@ Array = NDArray[np.float64]
 
 _BLURRED = 0.1  # share of a gap owed to rounding from which sums are taken more exactly,
 _CLEAR = 1e-8  # if this share of the objective is owed
+_TIGHT = 1e-9  # relative gap of a hard margin below which floats have told enough
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ def hinge_gap(problem: Problem, witness: Witness, objective: Objective) -> Gap:
         low, blur = _dual(objective, cost, alpha, slack, totals, problem)
         if blur > _BLURRED * (high - low) > _CLEAR * high:
             low = max(low, _sharp(objective, cost, alpha, problem))
+        if np.isinf(objective.C) and not low >= (1 - _TIGHT) * high:
+            high, low = _by_margins(problem, objective, witness, high, low)
     high = high if high == high else np.inf
     low = low if np.isfinite(low) else 0.0
     words = objective.words(weighted=bool((problem.weight != 1.0).any()))
@@ -136,6 +140,31 @@ def _hard_primal(objective: Objective, cost: Array, a: Array, totals: Totals) ->
     if not least > 0:
         return np.inf
     return 0.5 * (length / least) ** 2 * (1 + (len(a) + 16) * U)
+
+
+def _by_margins(
+    problem: Problem, objective: Objective, witness: Witness, high: float, low: float
+) -> tuple[float, float]:
+    """Bounds of a hard margin as a verdict of separability has them, exact where need be.
+
+    A machine with y f(x) >= 1 everywhere has the margin 1 / |w|, so |w|^2 / 2 = 1 / (2 margin^2).
+    Multipliers may be Fractions: points of two hulls that almost touch need them.
+    """
+    if objective.intercept == "penalised":
+        return high, low
+    if np.isfinite(witness.a).all() and witness.a[:-1].any():
+        below = margin_below(problem, witness.a[:-1], witness.a[-1])
+        if below > 0:
+            high = min(high, 0.5 / below / below * (1 + 8 * U))
+    size = np.asarray(witness.multipliers, dtype=np.float64)
+    used = np.flatnonzero((size > 0) & np.isfinite(size))
+    rows, shares = witness.rows[used], witness.multipliers[used]
+    both = bool((problem.sign[rows] > 0).any() and (problem.sign[rows] < 0).any())
+    if len(rows) and (both or objective.intercept == "none"):
+        above = margin_above(problem, rows, shares)
+        if above > 0:
+            low = max(low, 0.5 / above / above * (1 - 8 * U))
+    return high, low
 
 
 def _dual(

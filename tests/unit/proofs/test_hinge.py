@@ -129,7 +129,7 @@ def test_a_hard_margin_is_bounded_by_separators_alone(table):
         hinge_gap(
             problem, Witness(a=s * a, rows=np.arange(problem.n), multipliers=alpha), objective
         )
-        for s in (1e-3, 1.0, 1e3)
+        for s in (2.0**-10, 1.0, 2.0**10)  # which rounds nothing
         for alpha in table.alphas(problem.n, 1.0)
     ]
     least = min((int(s) * f for s, f in zip(problem.sign, truth.scores(problem, a)[0])), key=float)

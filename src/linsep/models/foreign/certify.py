@@ -325,7 +325,7 @@ def certify_plane(
     if report.relative_gap <= tol:
         return report
     better = _searched(problem, objective, tol, limit)
-    found = _measured(problem, a, better, objective)
+    found = hinge_gap(problem, replace(better, a=a), objective)
     return found if found.lower_bound > report.lower_bound else report
 
 
@@ -342,24 +342,20 @@ def _measured(problem: Problem, a: Array, alpha: Array, objective: Objective) ->
     return hinge_gap(problem, Witness(a=a, rows=rows, multipliers=alpha[rows]), objective)
 
 
-def _searched(problem: Problem, objective: Objective, tol: float, limit: float | None) -> Array:
-    """Dual variables of a good model, found by our own solver within the time limit."""
+def _searched(problem: Problem, objective: Objective, tol: float, limit: float | None) -> Witness:
+    """A good model with its dual variables, found by our own solver within the time limit."""
     matrix, offset = problem.matrix, objective.intercept == "free"
     if objective.intercept == "penalised":
         matrix = with_constant(problem, objective.constant)
     twin = Problem(matrix, problem.sign, sample_weight=problem.weight, fit_intercept=offset)
-    alpha = np.zeros(problem.n)
     if np.isinf(objective.C):
-        witness = hard_machine(twin, min(0.1 * tol, 1e-4), Limits(seconds=limit)).witness
-    else:
-        close = _CLOSE if is_small(twin) else min(0.1 * tol, 1e-4)
-        solver, _ = choose_solver(
-            twin, "auto", C=objective.C, loss=objective.loss, tol=close, seed=0,
-            threads=None, multi_class="one-vs-rest",
-        )  # fmt: skip
-        witness = drive(twin, solver, limits=Limits(seconds=limit)).witness
-    alpha[witness.rows] = witness.multipliers
-    return alpha
+        return hard_machine(twin, min(0.1 * tol, 1e-4), Limits(seconds=limit)).witness
+    close = _CLOSE if is_small(twin) else min(0.1 * tol, 1e-4)
+    solver, _ = choose_solver(
+        twin, "auto", C=objective.C, loss=objective.loss, tol=close, seed=0,
+        threads=None, multi_class="one-vs-rest",
+    )  # fmt: skip
+    return drive(twin, solver, limits=Limits(seconds=limit)).witness
 
 
 def with_constant(problem: Problem, constant: float) -> Any:
