@@ -19,6 +19,7 @@ import numpy as np
 
 import linsep
 from linsep import PUBLIC
+from linsep.core.protocol import Predictor
 from linsep.core.words import count
 from linsep.data.lectures import available, load
 from linsep.data.read import read
@@ -196,7 +197,7 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def in_order(model: Any, data: Table) -> Table:
+def in_order(model: object, data: Table) -> Table:
     """The columns in the order of the model, by their names where both have names."""
     wanted = getattr(model, "feature_names_in_", None)
     if wanted is None or data.feature_names is None or list(wanted) == list(data.feature_names):
@@ -218,7 +219,7 @@ def fitted_to(model: Any, data: Table) -> Any:
     return model.widened(data.X.shape[1]) if hasattr(model, "widened") else model
 
 
-def check_features(model: Any, data: Table) -> None:
+def check_features(model: Predictor, data: Table) -> None:
     """Refuse data of another width than the model's."""
     if data.X.shape[1] != model.n_features_in_:
         raise DataError(

@@ -89,6 +89,6 @@ def _report(model: Any) -> dict[str, Any]:
     }
 
 
-def _numbers(model: Any, name: str) -> Any:
+def _numbers(model: object, name: str) -> Any:
     """An array as lists; None for a rule without it, such as a quadratic one."""
     return getattr(model, name).tolist() if hasattr(model, name) else None

@@ -59,7 +59,7 @@ def last_step(model: Any) -> Any:
     return model.steps[-1][1] if is_pipeline(model) else model
 
 
-def is_pipeline(model: Any) -> bool:
+def is_pipeline(model: object) -> bool:
     """Whether a loaded model holds steps; Kozinec has a setting of that name."""
     return isinstance(getattr(model, "steps", None), list)
 
@@ -72,7 +72,7 @@ def behind(model: Any, data: Table) -> tuple[Any, Table]:
     return last_step(model), replace(data, X=model[:-1].transform(rows), feature_names=None)
 
 
-def rule(lift: Any, model: Any) -> str | None:
+def rule(lift: Any, model: object) -> str | None:
     """The fitted rule in words of the inputs, if it is short."""
     if lift is None or not hasattr(model, "coef_"):
         return None

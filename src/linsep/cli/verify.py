@@ -20,7 +20,7 @@ import numpy as np
 from linsep.cli.common import check_features, emit, fitted_to, framed, in_order, table
 from linsep.cli.lifting import behind, is_pipeline, lifted, plain
 from linsep.core.problem import Problem
-from linsep.core.protocol import Witness
+from linsep.core.protocol import PlaneModel, Predictor, Witness
 from linsep.core.schema import from_json
 from linsep.core.sources import boundary, fetch
 from linsep.core.status import Status
@@ -132,7 +132,7 @@ def _compared(
     return found, wrong + refuted_status(problem, model, found)
 
 
-def _facts(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
+def _facts(problem: Problem, model: PlaneModel, told: Any) -> tuple[Any, list[str]]:
     """Recompute the certificate; upper bounds of the margin are compared with a fresh proof."""
     from linsep.proofs.certificate import judge
     from linsep.risk.novikoff import novikoff_bound
@@ -180,7 +180,7 @@ def _likelihood(X: Any, labels: Any, model: Any, told: Any, weight: Any) -> tupl
     return found, wrong
 
 
-def _squares(X: Any, labels: Any, model: Any, told: Any, weight: Any) -> tuple[Any, list[str]]:
+def _squares(X: Any, labels: Any, model: object, told: Any, weight: Any) -> tuple[Any, list[str]]:
     """Recompute the sum of squared errors and its lower bound."""
     import linsep
 
@@ -198,7 +198,7 @@ def _squares(X: Any, labels: Any, model: Any, told: Any, weight: Any) -> tuple[A
     return found, wrong
 
 
-def _gap(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
+def _gap(problem: Problem, model: object, told: Any) -> tuple[Any, list[str]]:
     """Recompute the objective, and prove a lower bound again from the dual variables."""
     import linsep
 
@@ -245,7 +245,7 @@ def _close(a: float, b: float) -> bool:
 _PATIENCE = 60.0  # seconds for the question whether a maximum exists
 
 
-def check_classes(model: Any, problem: Problem) -> None:
+def check_classes(model: Predictor, problem: Problem) -> None:
     """Raise unless the model was trained on these classes in this order."""
     known, here = np.asarray(model.classes_).tolist(), problem.classes.tolist()
     if known != here:
@@ -255,7 +255,7 @@ def check_classes(model: Any, problem: Problem) -> None:
         )
 
 
-def check_intercept(model: Any) -> None:
+def check_intercept(model: object) -> None:
     """Raise if a model that says that it has no intercept has one."""
     offsets = np.ravel(getattr(model, "intercept_", 0.0))
     if getattr(model, "fit_intercept", True) is False and offsets.any():
@@ -370,7 +370,7 @@ def _endless(problem: Problem) -> bool:
     return bool(proof.separable or proof.quasi)
 
 
-def _without_hard_margin(problem: Problem, model: Any) -> bool:
+def _without_hard_margin(problem: Problem, model: object) -> bool:
     """Whether a hard margin was asked for and some class cannot be cut off from the others."""
     from linsep.core.problem import each_against_rest
     from linsep.separating.verdict import decide
@@ -387,7 +387,7 @@ def _without_hard_margin(problem: Problem, model: Any) -> bool:
 _MARGIN = re.compile(r"margin (?:between (\S+) and (\S+)|(\S+))\)$")
 
 
-def check_class_weight(model: Any) -> None:
+def check_class_weight(model: object) -> None:
     """Raise unless the weights of the classes are something that a fit accepts."""
     given = getattr(model, "class_weight", None)
     if given is None or given == "balanced":

@@ -102,6 +102,23 @@ class Witness:
     claim: str = ""
 
 
+class Predictor(Protocol):
+    """A fitted classifier, of linsep or of another library."""
+
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def predict(self, X: Any, /) -> NDArray[Any]:
+        """The class of each row."""
+
+
+class PlaneModel(Predictor, Protocol):
+    """The same with planes: one for two classes, else one for each."""
+
+    coef_: NDArray[Any]
+    intercept_: NDArray[Any]
+
+
 S = TypeVar("S", bound=State)
 
 

@@ -106,7 +106,7 @@ class DecisionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: object,
         X: Any,
         y: Any,
         *,
@@ -308,7 +308,7 @@ def values_of(X: Any, labels: NDArray[np.intp], coef: Array, offset: Array) -> t
     return own - scores[at, rival], np.linalg.norm(coef[labels] - coef[rival], axis=1)
 
 
-def margin_of(model: Any, values: Array, lengths: Array) -> tuple[float | None, bool]:
+def margin_of(model: object, values: Array, lengths: Array) -> tuple[float | None, bool]:
     """Distance of the margin lines, and whether they are the street y f(x) = 1."""
     if not lengths.all():
         return None, False
@@ -328,7 +328,7 @@ def nearest_of(
     return np.asarray(values / lengths <= margin * (1 + slack))
 
 
-def title_of(model: Any, wrong: NDArray[np.bool_], margin: float | None) -> str:
+def title_of(model: object, wrong: NDArray[np.bool_], margin: float | None) -> str:
     """Status and margin in one sentence."""
     n, errors = len(wrong), int(wrong.sum())
     if errors:

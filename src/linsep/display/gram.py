@@ -134,7 +134,7 @@ class GramDisplay:
         return cls(gram, labels, class_names=names, title=title).plot(ax, **options)
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, model: object, X: Any, y: Any = None, **options: Any) -> Self:
         """Draw the Gram matrix of rows under the kernel of a fitted model.
 
         Parameters

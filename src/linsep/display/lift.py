@@ -89,7 +89,7 @@ class LiftDisplay:
         self.title = title
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, **options: Any) -> Self:
+    def from_estimator(cls, model: object, X: Any, y: Any, **options: Any) -> Self:
         """Draw a fitted pipeline of a lift and a linear classifier.
 
         Parameters

@@ -275,7 +275,7 @@ def _advantages(value: Array) -> list[Array]:
     return [value[..., d] - best[d] for d in range(D)]
 
 
-def _names(X: Any, given: Sequence[str] | None, model: Any) -> list[str]:
+def _names(X: Any, given: Sequence[str] | None, model: object) -> list[str]:
     shape = np.shape(X)
     if len(shape) != 2:
         raise DataError(f"X has {len(shape)} axes where rows and columns are needed.")
@@ -300,7 +300,7 @@ def _shown(features: Sequence[int | str] | None, names: list[str]) -> list[int]:
     return chosen
 
 
-def _title(model: Any, wrong: int, open_: int, n: int) -> str:
+def _title(model: object, wrong: int, open_: int, n: int) -> str:
     facts = f"{wrong} of {n} rows decided wrongly" if wrong else "no row is decided wrongly"
     rest = f", {open_} not at all" if open_ else ""
     structure = getattr(model, "covariance", None)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from linsep.core.protocol import Predictor
 from linsep.display.areas import draw_areas
 from linsep.display.geometry import box_around
 from linsep.display.look import (
@@ -106,7 +107,7 @@ class RegionsDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: Predictor,
         X: Any,
         y: Any,
         *,

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.protocol import Predictor
 from linsep.display.areas import draw_areas, draw_spans
 from linsep.display.geometry import box_around
 from linsep.display.look import INK, RULE, dense, draw_points, draw_rings, frame, pyplot, short
@@ -170,7 +171,7 @@ class TriptychDisplay:
         return ": underfit" if simple == (choice.simplest == "first") else ": overfit"
 
 
-def _predict(model: Any, grid: Array) -> Any:
+def _predict(model: Predictor, grid: Array) -> Any:
     """Predictions for a plain array, also where the model was fitted on a data frame."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")

@@ -64,7 +64,7 @@ def plane_of_model(model: Any) -> tuple[Array, Array, NDArray[Any]]:
     return coef, np.array(offset), classes
 
 
-def feature_names(X: Any, d: int, given: Sequence[str] | None, model: Any = None) -> list[str]:
+def feature_names(X: Any, d: int, given: Sequence[str] | None, model: object = None) -> list[str]:
     """Names of the features: as given, of the data frame, of the model, or x1, x2, ..."""
     for names in (given, getattr(X, "columns", None), getattr(model, "feature_names_in_", None)):
         if names is not None:

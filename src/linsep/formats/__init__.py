@@ -11,7 +11,7 @@ from linsep.errors import DataError, ModelError
 __all__ = ["check_ending", "is_text_model", "load", "save"]
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: object, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file.
 
     Parameters

@@ -132,7 +132,7 @@ def _name(lift: Any) -> str:
     return phi if isinstance(phi, str) else getattr(phi, "__name__", repr(phi))
 
 
-def _row(name: str, lift: Any, X: Any, y: Any, model: Any) -> Row:
+def _row(name: str, lift: Any, X: Any, y: Any, model: object) -> Row:
     lift = clone(lift) if isinstance(lift, Lift) else Lift(lift)
     rows = lift.fit_transform(X)
     intercept = bool(getattr(model, "fit_intercept", True))

@@ -313,7 +313,7 @@ def pullback(model: Any) -> Pullback:
     return pullback_of_steps(steps[:-1], steps[-1])
 
 
-def pullback_of_steps(steps: Sequence[Any], model: Any) -> Pullback:
+def pullback_of_steps(steps: Sequence[Any], model: object) -> Pullback:
     """The same from the fitted steps and the model, or a pair (coef, intercept)."""
     chain = Chain(steps)
     coef, intercept, classes = _plane(model)

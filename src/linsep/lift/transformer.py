@@ -141,7 +141,7 @@ class Lift(TransformerMixin, BaseEstimator):
                 raise ValueError("input_features should have length equal to number of features")
         return np.asarray(self._names_out, dtype=object)
 
-    def pullback(self, model: Any) -> Any:
+    def pullback(self, model: object) -> Any:
         """The boundary of a linear model behind this lift, as a function of the inputs.
 
         Parameters

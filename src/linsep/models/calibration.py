@@ -42,7 +42,7 @@ _splits = Check(
 )
 
 
-def _is_asked_for(model: Any) -> bool:
+def _is_asked_for(model: object) -> bool:
     return getattr(model, "calibrate", None) is not None
 
 
@@ -214,7 +214,7 @@ class Calibrated:
         return self._seed() if hasattr(self, "random_state") else 0  # type: ignore[attr-defined]
 
 
-def _part(X: Any, rows: NDArray[np.intp], train: NDArray[np.intp], model: Any) -> Any:
+def _part(X: Any, rows: NDArray[np.intp], train: NDArray[np.intp], model: object) -> Any:
     """Some rows; of a Gram matrix with the columns of those trained on."""
     part = _safe_indexing(X, rows)
     return part[:, train] if get_tags(model).input_tags.pairwise else part

@@ -155,7 +155,7 @@ def _is_machine(svm: Any) -> bool:
     return isinstance(svm, KernelSVM)
 
 
-def _weight_name(model: Any) -> str:
+def _weight_name(model: object) -> str:
     return "machine__sample_weight" if isinstance(model, Pipeline) else "sample_weight"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import combinations
 from math import isqrt
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,7 +177,28 @@ def pair_columns(dual: Array, n_support: NDArray[Any]) -> Array:
 # -- The proof of a kernel machine again, from the data and the numbers of the model alone --------
 
 
-def recheck(model: Any, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
+class WithSupport(Protocol):
+    """A fitted machine with support vectors, of linsep or of scikit-learn."""
+
+    C: float
+    class_weight: Any
+    fit_intercept: bool
+    classes_: NDArray[Any]
+    dual_coef_: Any
+    intercept_: Array
+    support_: NDArray[np.integer[Any]]
+    support_vectors_: Any
+    n_support_: NDArray[np.integer[Any]]
+
+
+class KernelMachine(WithSupport, Protocol):
+    """The same with a kernel of linsep."""
+
+    kernel_: Kernel
+    _precomputed: bool
+
+
+def recheck(model: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
     """Bounds of a fitted KernelSVM on the rows it was trained on."""
     kernel = None if model._precomputed else model.kernel_
     C, overlap = float(model.C), getattr(model, "overlap_", None)
@@ -189,7 +210,7 @@ def recheck(model: Any, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
     return _measured(model, kernel, C, model.fit_intercept, X, y, sample_weight)
 
 
-def certify_svc(model: Any, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
+def certify_svc(model: SVC, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
     """Bounds of a fitted sklearn.svm.SVC with a kernel, on the rows it was trained on."""
     name, rate = model.kernel, float(getattr(model, "_gamma", 1.0))
     kernel: Kernel | None
@@ -208,7 +229,7 @@ def certify_svc(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Kernel
 
 
 def _measured(
-    model: Any, kernel: Any, C: float, free: bool, X: Any, y: Any, sample_weight: Any
+    model: WithSupport, kernel: Any, C: float, free: bool, X: Any, y: Any, sample_weight: Any
 ) -> KernelGap:
     problem = problem_for(model, X, y, sample_weight, free)
     known = definite(problem, kernel)
@@ -226,7 +247,7 @@ def _measured(
 
 
 def problem_for(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, free: bool | None = None
+    model: WithSupport, X: Any, y: Any, sample_weight: Any = None, free: bool | None = None
 ) -> Problem:
     """The rows a model was trained on, with its weights of classes."""
     labels = np.asarray(y)
@@ -241,7 +262,7 @@ def problem_for(
     return problem
 
 
-def _columns(model: Any) -> tuple[Array, Array]:
+def _columns(model: WithSupport) -> tuple[Array, Array]:
     """Coefficients of the support vectors for each pair, positive for the second class."""
     dual = model.dual_coef_
     dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual, dtype=np.float64)
@@ -251,7 +272,7 @@ def _columns(model: Any) -> tuple[Array, Array]:
     return -pair_columns(dual, np.asarray(model.n_support_)), -offsets
 
 
-def places_of(model: Any, problem: Problem) -> NDArray[np.int64]:
+def places_of(model: WithSupport, problem: Problem) -> NDArray[np.int64]:
     """Rows of the problem that the support vectors are."""
     support = np.asarray(model.support_, dtype=np.int64)
     index = problem.row_index

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from linsep.core.protocol import Predictor
 from linsep.core.schema import Check as SchemaCheck
 from linsep.core.schema import (
     Refused,
@@ -97,6 +98,14 @@ class Table(Generic[M]):
         return replace(self, fields=(*self.fields, *more))
 
 
+class Restored(Predictor, Protocol):
+    """What most models get back from a file."""
+
+    feature_names_in_: NDArray[Any]
+    status_: Status
+    calibration_: Calibration
+
+
 # -- kinds of fields ------------------------------------------------------------------------------
 
 
@@ -123,7 +132,7 @@ def array(
 ) -> Field[Any]:
     """Finite numbers of the shape that the model asks for; the attribute has an underscore."""
 
-    def back(model: Any, fields: Fields) -> None:
+    def back(model: object, fields: Fields) -> None:
         setattr(model, f"{name}_", finite(fields, name, shape(model)))
 
     return Field(name, lambda model: np.asarray(getattr(model, f"{name}_"), dtype=dtype), back)
@@ -132,7 +141,7 @@ def array(
 def places(name: str, dtype: DTypeLike = np.int64) -> Field[Any]:
     """Numbers of rows or columns."""
 
-    def back(model: Any, fields: Fields) -> None:
+    def back(model: object, fields: Fields) -> None:
         found = np.asarray(fields[name])
         if found.ndim != 1 or found.dtype.kind not in "iu" or (found < 0).any():
             raise ModelError(f"{name} is not a list of numbers from 0 on")
@@ -144,11 +153,11 @@ def places(name: str, dtype: DTypeLike = np.int64) -> Field[Any]:
 def stored(name: str, read: Callable[[Any], Any], *, sparing: bool = False) -> Field[Any]:
     """An object with ``to_dict``, or None; the attribute has an underscore."""
 
-    def out(model: Any) -> Any:
+    def out(model: object) -> Any:
         value: Any = getattr(model, f"{name}_", None)
         return value.to_dict() if hasattr(value, "to_dict") else value
 
-    def back(model: Any, fields: Fields) -> None:
+    def back(model: object, fields: Fields) -> None:
         setattr(model, f"{name}_", read(fields[name]))
 
     return Field(name, out, back, optional=sparing, sparing=sparing)
@@ -157,10 +166,10 @@ def stored(name: str, read: Callable[[Any], Any], *, sparing: bool = False) -> F
 def extra(*names: str) -> Field[Any]:
     """Attributes that a model may have, all in one entry."""
 
-    def out(model: Any) -> dict[str, Any]:
+    def out(model: object) -> dict[str, Any]:
         return {key: getattr(model, key) for key in names if hasattr(model, key)}
 
-    def back(model: Any, fields: Fields) -> None:
+    def back(model: object, fields: Fields) -> None:
         for key, value in fields["extra"].items():
             if key not in names:
                 raise ModelError(f"extra has the unknown entry {key!r:.40}")
@@ -211,44 +220,44 @@ def finite(fields: Fields, name: str, shape: tuple[int, ...]) -> NDArray[np.floa
     return found
 
 
-def _read_classes(model: Any, fields: Fields) -> None:
+def _read_classes(model: Restored, fields: Fields) -> None:
     model.classes_ = classes_in(fields["classes"])
     if len(model.classes_) < 2:
         raise ModelError(f"there are {len(model.classes_)} classes; two are the least")
 
 
-def _read_features(model: Any, fields: Fields) -> None:
+def _read_features(model: Restored, fields: Fields) -> None:
     model.n_features_in_ = fields["n_features"]
     whole(0, 1 << 40)(model.n_features_in_, "n_features")
 
 
-def _names(model: Any) -> list[str] | None:
+def _names(model: object) -> list[str] | None:
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
-def _read_names(model: Any, fields: Fields) -> None:
+def _read_names(model: Restored, fields: Fields) -> None:
     names = listed(text, model.n_features_in_)(fields["feature_names"], "feature_names")
     model.feature_names_in_ = np.array(names, dtype=object)
 
 
-def _status(model: Any) -> dict[str, str] | None:
+def _status(model: object) -> dict[str, str] | None:
     status = getattr(model, "status_", None)
     return None if status is None else {"name": status.name, "sentence": status.value}
 
 
-def _read_status(model: Any, fields: Fields) -> None:
+def _read_status(model: Restored, fields: Fields) -> None:
     try:
         model.status_ = Status[fields["status"]["name"]]
     except KeyError as error:
         raise ModelError(f"status {error} is not known") from error
 
 
-def _calibration(model: Any) -> dict[str, Any] | None:
+def _calibration(model: Restored) -> dict[str, Any] | None:
     return model.calibration_.to_dict() if hasattr(model, "calibration_") else None
 
 
-def _read_calibration(model: Any, fields: Fields) -> None:
+def _read_calibration(model: Restored, fields: Fields) -> None:
     model.calibration_ = Calibration.from_dict(fields["calibration"], len(model.classes_))
 
 
@@ -266,7 +275,7 @@ CALIBRATION: Field[Any] = Field(
 # -- the table of all that have a plane for each class --------------------------------------------
 
 
-def n_planes(model: Any) -> int:
+def n_planes(model: Predictor) -> int:
     """One for two classes, one for each of more."""
     K = len(model.classes_)
     return 1 if K == 2 else K

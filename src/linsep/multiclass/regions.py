@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.notes import warn
+from linsep.core.protocol import Predictor
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, EmptyRegionWarning, SettingError
 from linsep.models.fit import number
@@ -168,7 +169,7 @@ def regions(
     return _of_box(model, corners, scheme, points)
 
 
-def _of_rows(model: Any, X: Any, scheme: str) -> Regions:
+def _of_rows(model: Predictor, X: Any, scheme: str) -> Regions:
     decided = decided_by(model, X, scheme)
     rows = X if hasattr(X, "shape") else np.asarray(X)
     facts = _linear_facts(model, scheme, None)
@@ -177,13 +178,13 @@ def _of_rows(model: Any, X: Any, scheme: str) -> Regions:
     )
 
 
-def _counted(decided: Numbers, model: Any) -> tuple[Array, float, float]:
+def _counted(decided: Numbers, model: Predictor) -> tuple[Array, float, float]:
     K, n = len(model.classes_), max(1, len(decided))
     shares = np.array([(decided == k).sum() / n for k in range(K)])
     return shares, float((decided == NONE).sum() / n), float((decided == SEVERAL).sum() / n)
 
 
-def _of_box(model: Any, box: Array, scheme: str, points: int) -> Regions:
+def _of_box(model: Predictor, box: Array, scheme: str, points: int) -> Regions:
     axes = [np.linspace(box[0, j], box[1, j], points) for j in range(2)]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
     decided = decided_by(model, grid, scheme)
@@ -259,7 +260,7 @@ def _scores(model: Any) -> tuple[Array, Array] | None:
     return (coef, np.array(offset)) if len(coef) == K else None
 
 
-def _linear_facts(model: Any, scheme: str, box: Array | None) -> dict[str, Any]:
+def _linear_facts(model: Predictor, scheme: str, box: Array | None) -> dict[str, Any]:
     """Contiguous pairs, boundaries and empty regions of a linear machine."""
     scores = _scores(model) if scheme == "argmax" else None
     if scores is None or len(scores[0]) > _CLASSES:
@@ -288,7 +289,7 @@ def _linear_facts(model: Any, scheme: str, box: Array | None) -> dict[str, Any]:
 NONE, SEVERAL = -1, -2
 
 
-def scheme_of(model: Any) -> str:
+def scheme_of(model: object) -> str:
     """How a model decides."""
     if isinstance(model, OneVsOne):
         return "votes"

@@ -171,7 +171,7 @@ def last_step(model: Any) -> tuple[Any, Any]:
     return (before if len(before.steps) else None), model.steps[-1][1]
 
 
-def plane_of_model(model: Any, fit_intercept: bool | None) -> tuple[NDArray[Any], float, bool]:
+def plane_of_model(model: object, fit_intercept: bool | None) -> tuple[NDArray[Any], float, bool]:
     """Weights, offset, and whether the class has offsets."""
     name = type(model).__name__
     coef = getattr(model, "coef_", None)
@@ -199,7 +199,7 @@ def plane_of_model(model: Any, fit_intercept: bool | None) -> tuple[NDArray[Any]
     return np.asarray(rows[0], dtype=np.float64), intercept, fit_intercept
 
 
-def match(model: Any, problem: Problem, coef: NDArray[Any]) -> None:
+def match(model: object, problem: Problem, coef: NDArray[Any]) -> None:
     """ModelError unless the model belongs to data of this width and these classes."""
     if problem.d != len(coef):
         raise ModelError(

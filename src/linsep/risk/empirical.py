@@ -165,7 +165,7 @@ def _labels(values: Any, what: str) -> NDArray[Any]:
     return array
 
 
-def _classes(model: Any, truth: NDArray[Any], labels: Any, others: NDArray[Any]) -> list[Any]:
+def _classes(model: object, truth: NDArray[Any], labels: Any, others: NDArray[Any]) -> list[Any]:
     """Classes in the caller's order, or sorted: those of the model and those of the data."""
     if labels is not None:
         classes = list(labels)

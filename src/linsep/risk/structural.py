@@ -342,7 +342,7 @@ _LEARNED = (
 )
 
 
-def _require_fixed_features(model: Any) -> None:
+def _require_fixed_features(model: object) -> None:
     """The class must be known before the data: scaling is, chosen features are not."""
     for name, step in getattr(model, "steps", [])[:-1] if hasattr(model, "named_steps") else []:
         if any(hasattr(step, attribute) for attribute in _LEARNED):
@@ -442,7 +442,7 @@ def compare_margins(models: Any, X: Any, y: Any) -> MarginTable:
     return MarginTable(tuple(name for name, _ in named), tuple(dimensions))
 
 
-def _fitted(model: Any) -> bool:
+def _fitted(model: object) -> bool:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 

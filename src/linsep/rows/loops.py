@@ -11,6 +11,7 @@ the type of the tuple. The functions below are the only ones that know how rows 
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -429,7 +430,7 @@ def register() -> None:
     by_rows(weight, _binary_weight, _kesler_weight)
 
 
-def _with_signature(decorate: Any, pick: Any, model: Any) -> None:
+def _with_signature(decorate: Any, pick: Any, model: FunctionType) -> None:
     """numba wants an overload to have the argument names of the form it picks."""
     names = ", ".join(model.__code__.co_varnames[: model.__code__.co_argcount])
     scope = {"pick": pick}

@@ -19,7 +19,7 @@ from sklearn.utils import compute_class_weight
 
 from linsep.core.drive import Limits, drive
 from linsep.core.problem import Problem, against_rest
-from linsep.core.protocol import Witness
+from linsep.core.protocol import PlaneModel, Witness
 from linsep.core.words import count
 from linsep.errors import ModelError, SettingError
 from linsep.formats import load
@@ -164,7 +164,7 @@ def _first_known(parts: Any) -> bool:
     return has_objective(getattr(first, "estimator", first))
 
 
-def _is_fitted(model: Any) -> bool:
+def _is_fitted(model: object) -> bool:
     return hasattr(model, "support_")
 
 
@@ -196,7 +196,13 @@ def _kernel_machine(
 
 
 def _certified(
-    model: Any, claim: Claim, X: Any, y: Any, sample_weight: Any, tol: float, limit: float | None
+    model: PlaneModel,
+    claim: Claim,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    tol: float,
+    limit: float | None,
 ) -> Gap:
     weight = _weights(claim, y, sample_weight)
     problem = Problem(X, y, sample_weight=weight, fit_intercept=claim.objective.intercept != "none")
@@ -263,7 +269,7 @@ def _part(problem: Problem, k: int, by_class: Array | None) -> Problem:
     return part.changed(weight=np.where(own, problem.weight * by_class[k], problem.weight))
 
 
-def _weights_of(model: Any, claim: Claim, problem: Problem) -> tuple[Array, Array]:
+def _weights_of(model: PlaneModel, claim: Claim, problem: Problem) -> tuple[Array, Array]:
     coef, intercept = claim.weights or (model.coef_, model.intercept_)
     coef = coef.toarray() if hasattr(coef, "toarray") else coef
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
