@@ -201,7 +201,7 @@ class Checkpointer(Observer):
     def finish(self, outcome: Outcome[Any]) -> None:
         """Write the last state."""
         if self._now is not None:
-            self._write(self._now)
+            self._write(dataclasses.replace(self._now, state=outcome.state))
 
     def _write(self, now: Moment[Any]) -> None:
         save_checkpoint(self.path, now.problem, now.solver, now.state)

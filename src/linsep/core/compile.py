@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import math
 import os
 import sys
 import tempfile
@@ -28,6 +29,7 @@ import numpy as np
 from linsep.core import costs
 from linsep.core.files import make_private, open_to_others
 from linsep.core.notes import note, warn
+from linsep.core.stopping import in_extra_time, may_be_given_up, tick, time_left
 from linsep.errors import CostWarning, LinsepWarning
 
 _lock = threading.Lock()  # two threads may want the same routine at once
@@ -101,7 +103,8 @@ class Routine:
         if kind not in self._ready:
             if size < costs.COMPILED and not self._pays(kind, work):
                 return self.python
-            if not _has_numba():
+            hurried = in_extra_time() or time_left() < math.inf
+            if (hurried and not self._in_time(kind, work)) or not _has_numba():
                 return self.python
             with _lock:
                 if self.__name__ not in _kept_names():
@@ -112,6 +115,17 @@ class Routine:
             self._ready.add(kind)
         compiled: Callable[..., Any] = self._compiled
         return compiled
+
+    def _in_time(self, kind: object, work: int) -> bool:
+        """Whether a compilation ends before the time does; a call that can wait is given up."""
+        kept = self.__name__ in _kept_names()
+        known = "numba" in sys.modules
+        cost = costs.COMPILING if not kept else costs.READING if known else costs.LOADING
+        if cost <= time_left() and not in_extra_time():
+            return True
+        python = (self._spent.get(kind) or Spent()).expected(work)
+        tick(min(cost, python))
+        return not may_be_given_up() and self._pays(kind, work)  # a proof cannot wait
 
     def _pays(self, kind: object, work: int) -> bool:
         """Whether Python has taken, this call included, what machine code would cost.

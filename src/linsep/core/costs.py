@@ -26,6 +26,10 @@ SWEEPS = 1e-8 / 3
 """In the sweeps of a small machine, which reads it several times."""
 LEVEL = 5e-10
 """As a slot of an additive kernel: sorted, counted or looked up."""
+PROOF = 6e-9
+"""In the proof of a linear machine, with all that is read for it."""
+LEVEL_PROOF = 5e-7
+"""In that of an additive machine, which sorts."""
 
 # Seconds for one number made of others.
 PRODUCT = 2e-11

@@ -13,12 +13,15 @@ from linsep.core.log import NO_LOG, Log, new_log
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State, Witness
 from linsep.core.status import Status
-from linsep.core.stopping import Interrupts, clock, time_left
+from linsep.core.stopping import Interrupts, TimeUpError, clock, given_up_after, time_left
 
 S = TypeVar("S", bound=State)
 
 _LARGEST_CHUNK = 1 << 40
 _TARGET_SECONDS = 0.05  # of one call of advance: Ctrl-C and progress bars need an answer soon
+
+
+_LONG_STEP = 0.2  # seconds of a step that is given up at Ctrl-C: a copy is kept before it
 
 
 @dataclass(frozen=True)
@@ -127,14 +130,24 @@ def _drive(
                 break
             left = limits.seconds_left(begin)
             stop = any(asked) or interrupts.requested
-            limit = _limit_reached(limits, state.steps, left - step, stop)
+            limit = _limit_reached(limits, state.steps, left - 0.5 * step, stop)
             if limit is not None:
                 status = limit
                 break
             if limits.steps is not None:
                 chunk = min(chunk, limits.steps - state.steps)
             took = clock()
-            solver.advance(problem, state, chunk, log)
+            if limits.seconds is None and step < _LONG_STEP:
+                solver.advance(problem, state, chunk, log)
+            else:
+                kept = state.copy()
+                try:
+                    with given_up_after(left):
+                        solver.advance(problem, state, chunk, log)
+                except TimeUpError:  # in the middle of a step: what was there before it counts
+                    state = kept
+                    status = Status.STOPPED if interrupts.requested else Status.TIME_LIMIT
+                    break
             took = clock() - took
             step = took if chunk == 1 and took > _TARGET_SECONDS else 0.0
             chunk = _next_chunk(chunk, took, left - took, alone=not observers)

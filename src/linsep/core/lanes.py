@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.costs import PLANE, second_thread
+from linsep.core.stopping import tick
 
 T = TypeVar("T")
 
@@ -118,11 +119,16 @@ def run_all(jobs: Sequence[Callable[[], T]], threads: int | None = None) -> list
     threads = (limit or _cores()) if threads is None else max(1, threads)
     threads = min(threads, len(jobs))
     if threads <= 1 or getattr(_inside, "worker", False):
-        return [job() for job in jobs]
+        return [_in_time(job) for job in jobs]
     pool = _pools.get(threads)
     if pool is None:
         pool = _pools[threads] = ThreadPoolExecutor(threads - 1, "linsep", _enter_worker)
     return _share_out(jobs, pool, threads - 1)
+
+
+def _in_time(job: Callable[[], T]) -> T:
+    tick()
+    return job()
 
 
 @contextmanager
@@ -143,7 +149,7 @@ def _share_out(jobs: Sequence[Callable[[], T]], pool: ThreadPoolExecutor, helper
 
     def work() -> None:
         while (k := next(turn)) < len(jobs):
-            results[k] = jobs[k]()
+            results[k] = _in_time(jobs[k])
 
     futures = [pool.submit(copy_context().run, work) for _ in range(helpers)]
     _inside.worker = True

@@ -18,6 +18,8 @@ from contextvars import ContextVar
 from types import FrameType, TracebackType
 from typing import Any, ClassVar, Self
 
+_in_extra_time: ContextVar[bool] = ContextVar("in_extra_time", default=False)
+
 # -- Signals --------------------------------------------------------------------------------------
 
 _SIGNALS = [
@@ -51,6 +53,8 @@ class Interrupts:
     @property
     def requested(self) -> bool:
         """Whether a signal came, here or in the run around this one."""
+        if _in_extra_time.get():  # for what is needed all the same
+            return False
         return self._number != 0 or (self._outer is not None and self._outer.requested)
 
     @property
@@ -160,3 +164,59 @@ def time_left() -> float:
         return 0.0
     end = _end_of_time.get()
     return math.inf if end == math.inf else max(end - clock(), 0.0)
+
+
+@contextmanager
+def extra_time() -> Iterator[None]:
+    """Whatever limit or signal has ended the work: what runs within is needed all the same.
+
+    It must be little, and nothing is compiled for it.
+    """
+    before, within = _end_of_time.set(math.inf), _in_extra_time.set(True)
+    try:
+        yield
+    finally:
+        _in_extra_time.reset(within)
+        _end_of_time.reset(before)
+
+
+def in_extra_time() -> bool:
+    """Whether the work is of that kind."""
+    return _in_extra_time.get()
+
+
+# -- Work that is given up in the middle ----------------------------------------------------------
+
+
+class TimeUpError(Exception):
+    """The time is up, and what is under way is given up."""
+
+
+_given_up: ContextVar[float | None] = ContextVar("given_up", default=None)
+
+
+@contextmanager
+def given_up_after(seconds: float) -> Iterator[None]:
+    """What runs within is given up then, or at Ctrl-C, the next time that it calls ``tick``.
+
+    So a step that takes seconds does not hold up the end; whoever opens it has kept what was
+    there before. Proofs and answers are made outside of it.
+    """
+    outer = _given_up.get()
+    before = _given_up.set(min(clock() + seconds, math.inf if outer is None else outer))
+    try:
+        yield
+    finally:
+        _given_up.reset(before)
+
+
+def tick(ahead: float = 0.0) -> None:
+    """Give up if the time is up, or will be before the end of what takes so many seconds."""
+    end = _given_up.get()
+    if end is not None and (clock() + ahead > end or asked_to_stop()):
+        raise TimeUpError
+
+
+def may_be_given_up() -> bool:
+    """Whether what runs here is given up when the time is up; an answer and its proof are not."""
+    return _given_up.get() is not None

@@ -18,6 +18,7 @@ from linsep.core.compile import inner, routine
 from linsep.core.costs import LEVEL, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.problem import Once, Problem, reads
+from linsep.core.stopping import tick
 from linsep.numerics.rounding import U
 
 Array = NDArray[np.float64]
@@ -81,6 +82,7 @@ class Levels(Once):
 
         def sort(lo: int, hi: int) -> None:
             for k in range(lo, hi):
+                tick()
                 at = order.data[order.indptr[k] : order.indptr[k + 1]]
                 found[k], rank = np.unique(rows.data[at], return_inverse=True)
                 self.slot[at] = rank

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.core.costs import LEVEL_PROOF, PROOF
 from linsep.core.drive import Moment, Outcome
 from linsep.core.notes import warn
 from linsep.core.problem import Problem, each_against_rest
@@ -302,6 +303,12 @@ class AdditiveSVM(Classifier):
         fitted = Fitted(_straight(linear.coef_), linear.intercept_.copy(), dual)
         words = f"linear machine on square roots: {linear.solver_used_}"
         return self._proved(run.problem, fitted, linear.outcome_, words)
+
+    def _proof_seconds(self, problem: Problem) -> float:
+        return super()._proof_seconds(problem) * (LEVEL_PROOF / PROOF)
+
+    def _falls_back(self) -> bool:
+        return power_of(self.kernel) != 0.0
 
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         power = power_of(self.kernel)

@@ -7,7 +7,7 @@ run it, has the result certified, and keeps the answer in scikit-learn's attribu
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -18,16 +18,24 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.core.drive import Limits, Moment, Outcome
+from linsep.core.costs import PROOF
+from linsep.core.drive import Limits, Moment, Outcome, drive
 from linsep.core.notes import warn
-from linsep.core.problem import Problem
-from linsep.core.protocol import Solver
+from linsep.core.problem import Problem, rows_of
+from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
-from linsep.core.stopping import time_left, time_limit
+from linsep.core.stopping import (
+    TimeUpError,
+    asked_to_stop,
+    extra_time,
+    time_left,
+    time_limit,
+)
 from linsep.core.words import count
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.models.calibration import Calibrated
 from linsep.models.fit import (
+    CUT_SHORT,
     Answer,
     Check,
     Run,
@@ -48,6 +56,11 @@ from linsep.models.model_file import LINEAR, Table
 from linsep.models.summary import Line, rule, sides, written
 from linsep.proofs.certificate import Certificate, judge
 from linsep.separating.verdict import decide
+from linsep.solvers.first import FirstState, first_model, sample_of
+
+_PASSES = 10  # over it
+_ROWS = 160  # of the sample that a solver of two classes is given
+_POOR = 0.2  # gap above which a first model is looked at beside what a solver has found
 
 
 class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -132,7 +145,7 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
             run = Run(self, problem, X, y, checkpoint)
             # the certificate sees what has overflowed
             with np.errstate(all="ignore"), time_limit(time_left() * self._share()):
-                answer = self._answer(run)
+                answer = self._in_time(run)
                 if interrupts.requested:
                     answer = replace(answer, outcome=replace(answer.outcome, interrupted=True))
                 self._keep(problem, answer)
@@ -143,9 +156,58 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 self._calibrate(X, y, sample_weight)
         return self
 
+    def _in_time(self, run: Run) -> Answer:
+        """The answer; where time or Ctrl-C have cut it short, of some use all the same."""
+        run.reserve, run.falls_back = self._proof_seconds(run.problem), self._falls_back()
+        answer: Answer | None = None
+        with suppress(TimeUpError):  # before the first step
+            answer = self._answer(run)
+        if answer is not None:
+            poor = answer.status in CUT_SHORT and self._is_poor(answer)
+            if not (poor and run.falls_back):
+                return answer
+        status = Status.STOPPED if asked_to_stop() else Status.TIME_LIMIT
+        with extra_time():
+            first = self._first(run, status)
+        return first if answer is None or self._is_better(first, answer) else answer
+
+    def _falls_back(self) -> bool:
+        """Whether there is a model that costs next to nothing, for a fit without time."""
+        return False
+
+    def _proof_seconds(self, problem: Problem) -> float:
+        """About what comes after the solver takes."""
+        entries = problem.matrix.nnz if problem.sparse else problem.n * problem.d
+        return float(entries) * PROOF * (1 if problem.binary else problem.K)
+
+    def _is_poor(self, answer: Answer) -> bool:
+        """Whether a model of a sample may well be better: nothing is proved, or nothing done."""
+        gap = getattr(answer.certificate, "relative_gap", None)
+        return answer.outcome.state.n_updates == 0 if not gap else bool(gap > _POOR)
+
+    def _first(self, run: Run, status: Status) -> Answer:
+        """A model that costs next to nothing: that of some of the rows, by the same solver."""
+        problem = run.lent
+        chosen = sample_of(problem, _ROWS if problem.binary else _ROWS // 4 * min(problem.K, 12))
+        part = rows_of(problem, chosen)
+        solver, _ = self._choose(part)
+        steps = _PASSES * (part.n_rows if solver.unit == "visit" else 1)
+        found = drive(part, solver, limits=Limits(steps=min(steps, self.max_iter * part.n_rows)))
+        machine, row = np.divmod(found.witness.rows, part.n)
+        witness = replace(found.witness, rows=machine * problem.n + chosen[row])
+        outcome = replace(found, witness=witness, status=status)
+        return self._prove(run, solver, outcome, f"that of a sample of {part.n} rows")
+
+    def _is_better(self, first: Answer, answer: Answer) -> bool:
+        gap, other = first.certificate, answer.certificate
+        if hasattr(gap, "relative_gap") and np.isfinite(gap.objective) and gap.objective > 0:
+            return bool(gap.objective < other.objective)
+        return bool(gap.errors < other.errors)
+
     def _answer(self, run: Run) -> Answer:
         """Choose, drive, prove."""
-        solver, reason = self._choose(run.lent)
+        with run.hurry():
+            solver, reason = self._choose(run.lent)
         state = run.state(solver, self._begin(run.problem, solver))
         outcome = run.drive(solver, state, self._limits(run.problem, solver))
         return self._prove(run, solver, outcome, reason)
@@ -296,6 +358,17 @@ class LinearClassifier(Classifier):
         if not certificate.finite or outcome.status is Status.DIVERGED:
             refuse_overflow(run.problem)
         return separating(outcome, certificate, reason)
+
+    def _first(self, run: Run, status: Status) -> Answer:
+        witness = Witness(a=self._first_weights(run.lent))
+        outcome = Outcome(FirstState(), status, witness, None, 0, "step", 0.0)
+        return self._prove_first(run.problem, outcome, "least squares on a sample of the rows")
+
+    def _first_weights(self, problem: Problem) -> NDArray[np.float64]:
+        return first_model(problem)
+
+    def _prove_first(self, problem: Problem, outcome: Outcome[Any], reason: str) -> Answer:
+        return separating(outcome, judge(problem, outcome.witness), reason)
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
         super()._keep(problem, answer)

@@ -7,8 +7,10 @@ opinion about lies here.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
@@ -32,7 +34,15 @@ from linsep.core.problem import Problem
 from linsep.core.progress import progress_observer
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
-from linsep.core.stopping import Interrupts, in_a_search, time_limit
+from linsep.core.stopping import (
+    Interrupts,
+    TimeUpError,
+    clock,
+    given_up_after,
+    in_a_search,
+    time_left,
+    time_limit,
+)
 from linsep.core.validate import as_weights, plain_labels
 from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses.base import Loss
@@ -390,6 +400,11 @@ class Answer:
     """The algorithm and why it was chosen."""
 
 
+CUT_SHORT = (Status.TIME_LIMIT, Status.STOPPED)
+_MEASURABLE = 0.005  # seconds of work from which it is seen whether others slow it down
+_SLOWEST = 6.0
+
+
 class Run:
     """A fit under way: the problem, who watches, where to go on."""
 
@@ -397,6 +412,8 @@ class Run:
         self, estimator: Watched, problem: Problem, X: Any, y: Any, checkpoint: str | Path | None
     ) -> None:
         self.problem, self.checkpoint = problem, checkpoint
+        self.reserve, self.falls_back = 0.0, False
+        self._begin = clock(), time.thread_time()
         self.observers = observers_of(estimator)  # sets the callbacks that the bridge looks for
         self.bridge = CallbackBridge(estimator, X, y)
 
@@ -405,11 +422,27 @@ class Run:
         """The problem for solvers: a proof reads nothing that they have made."""
         return self.problem.lent
 
+    def seconds_left(self) -> float:
+        """Seconds for solvers: a proof of what they find, and no less, comes after them.
+
+        What a proof takes is known for a machine of one's own; where others work on it, as much
+        longer as all has taken so far.
+        """
+        wall, own = clock() - self._begin[0], time.thread_time() - self._begin[1]
+        slower = min(max(wall / own, 1.0), _SLOWEST) if own > _MEASURABLE else 1.0
+        left = time_left()
+        return left - min(self.reserve * slower, 0.5 * left) if left < math.inf else left
+
+    def hurry(self) -> AbstractContextManager[None]:
+        """What runs within is given up when the time for solvers is, if there is another model."""
+        return given_up_after(self.seconds_left()) if self.falls_back else nullcontext()
+
     def state(self, solver: Solver[Any], start: Any = None) -> Any:
         """Where the solver begins: at the checkpoint, if there is one, or at the start."""
         if self.checkpoint is not None:
             return load_checkpoint(self.checkpoint, self.problem, solver)
-        return solver.init(self.lent, start=start)
+        with self.hurry():
+            return solver.init(self.lent, start=start)
 
     def drive(
         self,
@@ -418,15 +451,23 @@ class Run:
         limits: Limits,
         certifier: Callable[[Problem, Witness], Any] | None = None,
     ) -> Outcome[Any]:
-        """Run a solver in the time that is left, with everybody watching."""
-        return drive(
+        """Run a solver in the time that is left, with everybody watching.
+
+        TimeUpError if it has not come to anything, and there is something better.
+        """
+        outcome = drive(
             self.problem,
             solver,
             state,
-            limits=limits,
+            limits=limits.at_most(self.seconds_left()),
             observers=[*self.observers, self.bridge],
             certifier=certifier,
         )
+        witness = outcome.witness
+        empty = not (witness.a.any() or witness.multipliers.any())
+        if empty and self.falls_back and outcome.status in CUT_SHORT:
+            raise TimeUpError
+        return outcome
 
 
 class Effort(Enum):

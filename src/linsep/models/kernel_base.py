@@ -10,6 +10,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.core.costs import KERNEL
 from linsep.core.problem import Problem
 from linsep.errors import DataError, ModelError, SettingError
 from linsep.kernels.base import Kernel
@@ -38,6 +39,10 @@ from linsep.models.model_file import (
 from linsep.proofs.kernel import WORTH, KernelGap, single_sums
 
 _SHORT = ("gamma", "sigma", "degree", "coef0")
+
+
+_SUMS = 16  # of kernel values, in a proof
+_VECTORS = 5000  # support vectors of a machine that is stopped, at most
 
 
 class KernelClassifier(Classifier):
@@ -79,6 +84,10 @@ class KernelClassifier(Classifier):
             )
         self._kernel = self._resolved(problem, sample_weight)
         return problem
+
+    def _proof_seconds(self, problem: Problem) -> float:
+        """Sums of kernel values, of rows with some thousand vectors."""
+        return _SUMS * KERNEL * problem.n * min(problem.n, _VECTORS)
 
     @property
     def _precomputed(self) -> bool:

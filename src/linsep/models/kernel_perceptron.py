@@ -141,6 +141,12 @@ class KernelPerceptron(KernelClassifier):
 
     # -- fit --------------------------------------------------------------------------------
 
+    def _is_better(self, first: Answer, answer: Answer) -> bool:
+        return bool(first.certificate.errors < answer.certificate.errors)
+
+    def _falls_back(self) -> bool:
+        return not self._precomputed
+
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         kernel = None if self._precomputed else self._kernel
         kernel_rows(problem, kernel, float(self.memory))  # before the parts, which share it

@@ -224,7 +224,8 @@ class KernelSVM(KernelClassifier):
     def _answer(self, run: Run) -> Answer:
         """As every fit; where a hard margin turns out not to exist, the machine is that of C=1."""
         problem = run.problem
-        solver, reason = self._choose(run.lent)
+        with run.hurry():
+            solver, reason = self._choose(run.lent)
         state, limits = (
             run.state(solver, self._begin(problem, solver)),
             self._limits(problem, solver),
@@ -238,6 +239,9 @@ class KernelSVM(KernelClassifier):
                 state = solver.init(run.lent, start=self._begin(problem, solver))
                 outcome = run.drive(solver, state, limits)
         return self._prove(run, solver, outcome, reason)
+
+    def _falls_back(self) -> bool:
+        return not self._precomputed and bool(np.isfinite(self.C))
 
     def _choose(self, problem: Problem) -> tuple[SMO, str]:
         """The solver for this problem, and the reason for its settings in words."""

@@ -144,6 +144,9 @@ class Kozinec(LinearClassifier):
             reason = f"{self.space} space, as asked"
         return solver, f"{rule} ({reason})"
 
+    def _falls_back(self) -> bool:
+        return True
+
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         """A plane that does not separate is settled by a proof: none does, or another one."""
         answer = super()._prove(run, solver, outcome, reason)

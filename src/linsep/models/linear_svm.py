@@ -54,6 +54,7 @@ from linsep.proofs.rivals import svm_gap
 from linsep.proofs.separable import Proof
 from linsep.rows.packed import lend_without_zeros
 from linsep.rows.survey import survey
+from linsep.solvers.first import first_model
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.interior import InteriorHinge
 from linsep.solvers.hinge.newton_machine import NewtonMachine
@@ -334,6 +335,38 @@ class LinearSVM(LinearClassifier):
     ) -> Answer:
         gap = svm_gap(problem, witness, self._objective(), self.multi_class)
         return Answer(witness, gap, gap.settle(outcome.status, self.tol), outcome, reason)
+
+    def _falls_back(self) -> bool:
+        return True
+
+    def _is_poor(self, answer: Answer) -> bool:
+        return not isinstance(answer, HardAnswer) and super()._is_poor(answer)
+
+    def _first_weights(self, problem: Problem) -> Array:
+        hinge, machine = machine_loss(self.loss), self._is_machine(problem)
+
+        def cost(sample: Problem, a: Array) -> float:
+            coef, scores = sample.split(a)[0], sample.scores(a)
+            own = sample.label[:, None] == np.arange(sample.K)
+            if sample.binary:
+                values = sample.sign * scores
+            elif machine:
+                values = scores[own] - np.where(own, -np.inf, scores).max(axis=1)
+            else:
+                values = np.where(own, scores, -scores)
+            losses = hinge.value(hinge.corner - values).reshape(sample.n, -1).sum(axis=1)
+            C = self.C if np.isfinite(self.C) else 1.0
+            return 0.5 * float((coef**2).sum()) + C * float(sample.weight @ losses)
+
+        return first_model(problem, cost)
+
+    def _prove_first(self, problem: Problem, outcome: Outcome[Any], reason: str) -> Answer:
+        answer = self._measured(problem, outcome.witness, outcome, reason)
+        if np.isfinite(self.C):
+            return answer
+        return HardAnswer(
+            answer.witness, answer.certificate, answer.status, outcome, reason, None, None
+        )
 
     def _hard_margin(self, run: Run) -> Answer:
         """C = inf: the plane of maximum margin, or the proof that there is none."""

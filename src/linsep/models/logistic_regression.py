@@ -19,6 +19,7 @@ from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
 from linsep.losses.logistic import loss, probability
+from linsep.losses.softmax import shares
 from linsep.models.base import LinearClassifier, refuse_overflow
 from linsep.models.fit import (
     Answer,
@@ -47,6 +48,7 @@ from linsep.proofs.separable import Proof
 from linsep.rows.levels import read_densely
 from linsep.rows.survey import survey
 from linsep.separating.verdict import decide
+from linsep.solvers.first import first_model
 from linsep.solvers.logistic.conjugate import LogisticCG
 from linsep.solvers.logistic.gradient import GradientAscent
 from linsep.solvers.logistic.newton import NewtonLogistic
@@ -281,6 +283,27 @@ class LogisticRegression(LinearClassifier):
         if outcome.status in _LIMITS:
             return replace(answer, status=outcome.status)
         return self._without_maximum(run, solver, answer)
+
+    def _falls_back(self) -> bool:
+        return True
+
+    def _first_weights(self, problem: Problem) -> Array:
+        C, penalty = (1.0, 0.0) if np.isinf(self._cost) else (self._cost, 0.5)
+
+        def cost(sample: Problem, a: Array) -> float:
+            coef, scores = sample.split(a)[0], sample.scores(a)
+            if sample.binary:
+                losses = loss(sample.sign * scores)
+            else:
+                losses = shares(scores.T, sample.label).losses
+            return penalty * float((coef**2).sum()) + C * float(sample.weight @ losses)
+
+        return first_model(problem, cost)
+
+    def _prove_first(self, problem: Problem, outcome: Outcome[Any], reason: str) -> Answer:
+        gap, a = self._relative(problem, outcome.witness.a)
+        status = gap.settle(outcome.status, self.tol)
+        return LogisticAnswer(Witness(a), gap, status, outcome, reason)
 
     def _tightened(
         self, run: Run, solver: Any, outcome: Outcome[Any]

@@ -178,6 +178,9 @@ class Perceptron(LinearClassifier):
         self.calibrate = calibrate
         self.calibrate_cv = calibrate_cv
 
+    def _falls_back(self) -> bool:
+        return True
+
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         self._refuse_idle_settings()
         common: dict[str, Any] = {

@@ -33,7 +33,7 @@ from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
-from linsep.core.stopping import asked_to_stop, clock, time_left
+from linsep.core.stopping import TimeUpError, asked_to_stop, clock, time_left
 from linsep.core.validate import as_matrix
 from linsep.errors import SettingError
 from linsep.numerics.integers import scaled_integers, solve_seconds, to_integers
@@ -546,10 +546,6 @@ def proof_of(problem: Problem, **fields: Any) -> Proof:
 
 
 # -- The time there is to answer a question -------------------------------------------------------
-
-
-class TimeUpError(Exception):
-    """The time limit was reached."""
 
 
 @dataclass(frozen=True)

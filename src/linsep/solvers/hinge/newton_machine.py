@@ -26,6 +26,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
+from linsep.core.stopping import tick
 from linsep.losses.rivals import balanced_shares, nearest_shares, rival_terms, rounded_loss
 from linsep.numerics.cholesky import Factor
 from linsep.numerics.line import Bracket
@@ -316,6 +317,7 @@ def _curvature(problem: Problem, C: float, state: MachineState) -> Array:
     H = np.zeros((K, width, K, width))
     for k in range(K):
         for m in range(k, K):
+            tick()  # with many classes this takes long
             both = active[:, k] if k == m else active[:, k] & active[:, m]
             own = np.flatnonzero(both)
             if not own.size:

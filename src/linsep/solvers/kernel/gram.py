@@ -24,9 +24,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.costs import KEPT_KERNEL, second_thread
+from linsep.core.costs import KEPT_KERNEL, KERNEL, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
+from linsep.core.stopping import time_left
 from linsep.kernels.additive import Levels, levels_of
 from linsep.kernels.blocks import Duel, KernelValues, Runs, duels_of
 from linsep.kernels.sums import add_rows, scratch, signed_sums
@@ -161,7 +162,7 @@ class LazyRows:
     def _all_at_once(self, asked: int, wanted: int, new: int) -> bool:
         """Whether so many rows are needed that one half of a symmetric matrix is less work."""
         m = len(self.ids)
-        if self.edges is not None or asked - new >= 0.5 * m:
+        if self.edges is not None or asked - new >= 0.5 * m or m * m * KERNEL > time_left():
             return False
         return asked > _MANY * m or (asked > 3 * _BATCH and asked + wanted > _LIKELY * m)
 

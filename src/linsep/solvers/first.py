@@ -1,0 +1,128 @@
+"""A first model that costs next to nothing: least squares on a sample of the rows.
+
+Problem   minimise sum over the sample of s_i (t_ik - w_k . x_i - b_k)^2 with t_ik = 1 for the own
+          class k of row i and -1 else, one plane for two classes, one for each of more
+Update    conjugate gradients for all planes at once, on columns of unit length
+Stop      after a few steps; what they have not reached yet is what a penalty would hold back
+Paper     Hestenes and Stiefel, "Methods of conjugate gradients", 1952
+
+It is what a fit falls back on whose time is up before its own solver has come to anything. All
+sums are products of numpy and scipy: nothing is compiled, and no pass reads all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem, rows_of
+from linsep.core.protocol import State
+
+Array = NDArray[np.float64]
+Cost = Callable[[Problem, Array], float]
+
+_ENTRIES = 1_000_000  # of the sample: some milliseconds a step
+_FEWEST = 200  # rows of it, at least
+_STEPS = 12
+_FLAT = 1e-12  # columns shorter than this, of the longest, are left alone
+_LONGER, _SHORTER = (2.0, 4.0, 8.0), tuple(0.5**k for k in range(1, 24))  # scales that are tried
+
+
+@dataclass(kw_only=True)
+class FirstState(State):
+    """Where a run stands that has not begun."""
+
+    @property
+    def passes(self) -> float:
+        """None over the data."""
+        return 0.0
+
+
+def sample_of(problem: Problem, rows: int, seed: int = 0) -> NDArray[np.int64]:
+    """Numbers of so many rows, in order, and of one of each class."""
+    if problem.n <= rows:
+        return np.arange(problem.n)
+    last = np.zeros(problem.K, dtype=np.int64)
+    last[problem.label] = np.arange(problem.n)
+    chosen = np.random.default_rng(seed).choice(problem.n, rows, replace=False)
+    return np.union1d(chosen, last)
+
+
+def first_model(problem: Problem, cost: Cost | None = None, seed: int = 0) -> Array:
+    """Weights that are of some use.
+
+    Parameters
+    ----------
+    problem : Problem
+    cost : callable, optional
+        ``cost(sample, a)`` is what shall be small; the weights are made longer or shorter until
+        it is, and are zero if that is better. The rows of the sample weigh as much as all rows.
+    seed : int, default=0
+        Of the sample.
+    """
+    sample = _sample(problem, seed)
+    coef, offset = _squares(sample)
+    a = problem.join(coef, offset if problem.fit_intercept else 0.0)
+    if not np.isfinite(a).all():
+        return np.zeros(problem.dim)
+    if cost is None:
+        return a
+    scale, least = 1.0, cost(sample, a)
+    for way in (_LONGER, _SHORTER):
+        for other in way:
+            found = cost(sample, other * a)
+            if not found < least:
+                break
+            scale, least = other, found
+        if scale != 1.0:
+            break
+    return scale * a if least < cost(sample, 0.0 * a) else 0.0 * a
+
+
+def _sample(problem: Problem, seed: int) -> Problem:
+    width = max(1, problem.matrix.nnz // problem.n if problem.sparse else problem.d)
+    most = max(_FEWEST, _ENTRIES // width // (1 if problem.binary else min(problem.K, 8) // 2))
+    if problem.n <= most:
+        return problem
+    part = rows_of(problem, sample_of(problem, most, seed))
+    return part.changed(weight=part.weight * (problem.weight.sum() / part.weight.sum()))
+
+
+def _squares(sample: Problem) -> tuple[Array, Array]:
+    """Planes of least squares: coefficients, one row a plane, and offsets."""
+    matrix, weight = sample.matrix, sample.weight / sample.weight.sum()
+    middle = np.zeros(sample.d)
+    if not sample.sparse:
+        matrix = matrix.astype(np.float64)
+        if sample.fit_intercept:
+            middle = weight @ matrix
+            matrix -= middle
+    squares = matrix.multiply(matrix) if sample.sparse else matrix**2
+    length = np.sqrt(np.asarray(squares.T @ weight, dtype=np.float64).ravel())
+    used = length > _FLAT * length.max(initial=0.0)
+    scale = np.divide(1.0, length, out=np.zeros(sample.d), where=used)[:, None]
+    own = sample.label[:, None] == np.arange(sample.K)
+    targets = np.where(own[:, 1:] if sample.binary else own, 1.0, -1.0)
+
+    def back(values: Array) -> Array:
+        values = weight[:, None] * values
+        ones = values.sum(axis=0) if sample.fit_intercept else np.zeros(values.shape[1])
+        return np.vstack([scale * (matrix.T @ values), ones])
+
+    residual = back(targets)
+    planes, direction = np.zeros_like(residual), residual.copy()
+    before = (residual**2).sum(axis=0)
+    for _ in range(_STEPS):
+        moved = back(matrix @ (scale * direction[:-1]) + direction[-1])
+        along = (direction * moved).sum(axis=0)
+        step = np.divide(before, along, out=np.zeros_like(before), where=along > 0)
+        planes += step * direction
+        residual -= step * moved
+        after = (residual**2).sum(axis=0)
+        direction = residual + np.divide(after, before, out=after * 0, where=before > 0) * direction
+        before = after
+    coef = (scale * planes[:-1]).T
+    return coef, planes[-1] - coef @ middle

@@ -1,0 +1,247 @@
+"""A limit of time holds from the first line of a fit to its last, and what is left is of use.
+
+No test looks at a real clock: time goes on when the test says so, or is up from the start.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.core import Problem, drive, stopping
+from linsep.core.drive import Limits
+from linsep.core.lanes import run_all
+from linsep.core.protocol import State, Witness
+from linsep.core.status import Status
+from linsep.errors import LinsepWarning
+
+
+def tall(n=4000, d=6, classes=2, seed=3):
+    draw = np.random.default_rng(seed)
+    X = draw.normal(size=(n, d)) * [1, 2, 3, 0.1, 50, 1][:d] + 5
+    scores = (X - 5) / [1, 2, 3, 0.1, 50, 1][:d] @ draw.normal(size=(d, classes))
+    return X, (scores + 0.5 * draw.normal(size=(n, classes))).argmax(axis=1)
+
+
+class Clock:
+    """Stands still until somebody works."""
+
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(stopping, "_source", made)
+    return made
+
+
+@dataclass(kw_only=True)
+class Counted(State):
+    half: int = 0
+
+    @property
+    def passes(self):
+        return float(self.steps)
+
+
+@dataclass(frozen=True)
+class Slow:
+    """Steps of so many jobs, each of which takes its time; a state is odd in the middle of one."""
+
+    clock: Clock
+    jobs: int = 4
+    seconds: float = 0.1
+    unit: ClassVar[str] = "step"
+
+    def init(self, problem, *, start=None):
+        return Counted()
+
+    def advance(self, problem, state, steps, log=None):
+        for _ in range(steps):
+            state.half += 1
+            run_all([partial(self._work, k) for k in range(self.jobs)], 1)
+            state.half += 1
+            state.steps += 1
+        return steps
+
+    def _work(self, k):
+        self.clock.now += self.seconds
+
+    def status(self, state):
+        return Status.RUNNING
+
+    def witness(self, problem, state):
+        return Witness(a=np.zeros(problem.dim))
+
+
+PROBLEM = Problem([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("jobs", [1, 4, 100])
+@pytest.mark.parametrize("limit", [0.05, 0.35, 1.0, 3.0])
+def test_a_step_is_given_up_when_the_time_is(clock, jobs, limit):
+    outcome = drive(PROBLEM, Slow(clock, jobs), limits=Limits(seconds=limit))
+    assert outcome.status is Status.TIME_LIMIT
+    assert outcome.state.half == 2 * outcome.steps  # never the middle of a step
+    assert clock.now - 100.0 <= limit + 0.1 + 1e-9
+
+
+def test_a_limit_around_holds_within(clock):
+    with stopping.time_limit(0.5):
+        outcome = drive(PROBLEM, Slow(clock, 2), limits=Limits(seconds=99.0))
+        assert stopping.time_left() < 0.21
+    assert stopping.time_left() == np.inf
+    assert outcome.status is Status.TIME_LIMIT
+    assert clock.now <= 100.7
+
+
+def test_a_limit_within_cannot_be_longer(clock):
+    with stopping.time_limit(1.0), stopping.time_limit(5.0):
+        assert stopping.time_left() == 1.0
+
+
+def test_a_clock_that_jumps_ends_a_run_and_breaks_nothing(clock):
+    class Jumps(linsep.core.Observer):
+        def moment(self, now):
+            clock.now += 1e9 if now.state.steps > 3 else 0.0
+
+    outcome = drive(PROBLEM, Slow(clock, 1), limits=Limits(seconds=2.0), observers=[Jumps()])
+    assert outcome.status is Status.TIME_LIMIT
+    assert 4 <= outcome.steps <= 8
+
+
+# -- every estimator, without any time ------------------------------------------------------------
+
+X, y = tall()
+MANY = tall(n=3000, classes=3, seed=4)
+
+
+def scaled(name, X):
+    """A kernel of distances needs columns of one scale."""
+    return (X - 5) / X.std(axis=0) if name.startswith(("kernel", "pairs")) else X
+
+
+ZERO = dict.fromkeys(["time_limit"], 0.0)
+LINEAR = {
+    "hinge": linsep.LinearSVM(**ZERO),
+    "squared hinge": linsep.LinearSVM(C=1e-4, loss="squared_hinge", **ZERO),
+    "large C": linsep.LinearSVM(C=1e5, **ZERO),
+    "logistic": linsep.LogisticRegression(**ZERO),
+    "likelihood": linsep.LogisticRegression(C=np.inf, **ZERO),
+    "perceptron": linsep.Perceptron(**ZERO),
+    "kozinec": linsep.Kozinec(**ZERO),
+    "kernel machine": linsep.KernelSVM(**ZERO),
+    "kernel perceptron": linsep.KernelPerceptron(keep="average", **ZERO),
+}
+SEVERAL = {
+    "one-vs-rest": linsep.LinearSVM(**ZERO),
+    "crammer-singer": linsep.LinearSVM(multi_class="crammer-singer", **ZERO),
+    "softmax": linsep.LogisticRegression(**ZERO),
+    "pairs": linsep.KernelSVM(**ZERO),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_without_time_a_model_of_tall_data_is_of_use(name):
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model = LINEAR[name].fit(scaled(name, X), y)
+    assert model.status_ is Status.TIME_LIMIT
+    assert model.score(scaled(name, X), y) > max(np.mean(y), 1 - np.mean(y)) + 0.15
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_without_time_a_model_of_several_classes_is_of_use(name):
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model = SEVERAL[name].fit(scaled(name, MANY[0]), MANY[1])
+    most = np.bincount(MANY[1]).max() / len(MANY[1])
+    assert model.score(scaled(name, MANY[0]), MANY[1]) > most + 0.15
+
+
+@pytest.mark.parametrize("name", ["hinge", "squared hinge", "large C", "logistic"])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_model_is_worse_than_none(name, seed):
+    draw = np.random.default_rng(seed)
+    rows = draw.normal(size=(300, 3)) ** 5  # heavy tails, labels by chance
+    labels = draw.integers(0, 2, 300)
+    model = LINEAR[name]
+    with pytest.warns(LinsepWarning, match="time limit"):
+        gap = model.fit(rows, labels).certificate_
+    per_row = np.log(2) if name == "logistic" else 1.0
+    assert gap.objective <= model.C * 300 * per_row * (1 + 1e-12)
+    assert gap.lower_bound <= gap.objective
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise")
+@pytest.mark.parametrize("name", ["hinge", "logistic", "kernel machine"])
+def test_ctrl_c_before_the_first_step_leaves_a_model_of_use(name, ctrl_c, monkeypatch):
+    model = LINEAR[name]
+    kind = type(model)
+    before = kind._guard
+
+    def pressed(self, problem):
+        before(self, problem)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(kind, "_guard", pressed)
+    fresh = kind(**{**model.get_params(deep=False), "time_limit": None})
+    with pytest.warns(LinsepWarning, match="interrupted"):
+        fresh.fit(scaled(name, X), y)
+    assert fresh.status_ is Status.STOPPED and fresh.outcome_.interrupted
+    assert fresh.score(scaled(name, X), y) > 0.75
+
+
+COLD = """
+import sys, warnings, numpy as np, linsep
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60_000, 12))
+y = X @ rng.normal(size=12) + 0.3 * rng.normal(size=60_000) > 0
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    model = linsep.{name}(time_limit=0.0).fit(X, y)
+assert len(caught) == 1, [str(c.message) for c in caught]
+print("numba" in sys.modules, model.score(X, y) > 0.9)
+"""
+
+
+@pytest.mark.parametrize("name", ["LinearSVM", "LogisticRegression", "Perceptron"])
+def test_no_compilation_begins_that_the_time_cannot_hold(name, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", COLD.format(name=name)], capture_output=True, text=True, check=False,
+        env={**os.environ, "LINSEP_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.stdout == "False True\n", done.stderr
+
+
+@pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne, linsep.Kesler])
+def test_schemes_hand_the_limit_down(scheme):
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model = scheme(time_limit=0.0).fit(*MANY)
+    assert model.status_ is Status.TIME_LIMIT
+
+
+def test_calibration_keeps_to_the_limit_of_its_fit():
+    with pytest.warns(LinsepWarning) as caught:
+        model = linsep.LinearSVM(calibrate="sigmoid", time_limit=0.0).fit(X, y)
+    assert any("while it was calibrated" in str(c.message) for c in caught)
+    assert model.score(X, y) > 0.75
+
+
+def test_a_limit_that_is_not_reached_changes_no_bit():
+    for kind in (linsep.LinearSVM, linsep.LogisticRegression, linsep.KernelSVM):
+        free = kind().fit(X[:400], y[:400])
+        held = kind(time_limit=1e6).fit(X[:400], y[:400])
+        one, other = free.decision_function(X), held.decision_function(X)
+        assert one.tobytes() == other.tobytes()
