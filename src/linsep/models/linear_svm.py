@@ -57,6 +57,7 @@ from linsep.rows.survey import survey
 from linsep.solvers.first import first_model
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.interior import InteriorHinge
+from linsep.solvers.hinge.interior_machine import interior_machine
 from linsep.solvers.hinge.newton_machine import NewtonMachine
 from linsep.solvers.hinge.polish import polish, polish_parts
 from linsep.solvers.hinge.wide import WideHinge
@@ -68,6 +69,7 @@ _CUT_SHORT = (Status.DIVERGED, Status.TIME_LIMIT, Status.STEP_LIMIT, Status.STOP
 _FAILED = (Status.DIVERGED, Status.STALLED)
 _FEW_PASSES = 1000  # of coordinate descent, after which another solver is better
 _ROUNDING = 1e-9  # a slack below this is rounding
+_FEW_WEIGHTS = 300  # of a machine of many classes, whose system is solved in a blink
 _FEW = 2000  # rows of which all products are looked at
 
 
@@ -409,6 +411,16 @@ class LinearSVM(LinearClassifier):
         other = self._prove(run, solver, outcome, reason)
         return other if answer is None or _gap(other) <= _gap(answer) else answer
 
+    def _by_points(self, run: Run, answer: Answer | None) -> Answer | None:
+        """A machine of Crammer and Singer by interior points; the better of the two is kept."""
+        assert answer is not None
+        witness = interior_machine(run.lent, float(self.C))
+        reason = "interior points for one loss of all classes (where Newton's method stalls)"
+        gap = svm_gap(run.problem, witness, self._objective(), self.multi_class)
+        status = gap.settle(Status.STALLED, self.tol)
+        other = Answer(witness, gap, status, answer.outcome, reason)
+        return other if _gap(other) <= _gap(answer) else answer
+
     def _gap_of_capped(self, run: Run) -> float:
         """The gap for which costs beyond all rounding are capped; 0: they are not."""
         if self._is_machine(run.problem) or self.solver != "auto" or run.checkpoint is not None:
@@ -653,6 +665,12 @@ def _by_interior_points(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool
     return model.solver == "auto" and _is(solver, InteriorHinge)
 
 
+def _is_small_machine(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
+    problem = run.problem
+    weights = problem.K * (problem.d + 1)
+    return model._is_machine(problem) and is_small(problem) and weights <= _FEW_WEIGHTS
+
+
 RESCUES = (
     Rescue(
         "losses times such costs drown in rounding, and the solver would not see it",
@@ -665,6 +683,10 @@ RESCUES = (
     Rescue(
         "losses times such costs drown in rounding, and the solver has ended there",
         False, _drowns_seen, LinearSVM._capped,
+    ),
+    Rescue(
+        "one loss of all classes has corners where Newton's method stays",
+        False, _is_small_machine, LinearSVM._by_points,
     ),
 )  # fmt: skip
 

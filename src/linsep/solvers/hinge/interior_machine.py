@@ -1,0 +1,150 @@
+"""The machine of Crammer and Singer by interior points, for small tables where others stall.
+
+Problem   min 1/2 sum ridge_j W_kj^2 + sum c_i xi_i with xi_i >= g_ik for every class k,
+          g_ik = [k != y_i] + f_k(x_i) - f_y(x_i)
+Given     slacks s = xi - g > 0 and shares beta > 0 of each row, sum over k of beta_ik = c_i
+Update    Newton's method for beta s = mu and ridge W_k = sum_i (c_i [k = y_i] - beta_ik) x_i,
+          predictor and corrector. All but W is eliminated: with theta = beta / s, K x K blocks
+          [k = l] (ridge + sum theta_ik x x') - sum theta_ik theta_il / sum_m theta_im x x'
+Stop      the products beta s are rounding against the objective, or no step is possible
+Paper     Mehrotra 1992; Crammer and Singer 2001 for the machine
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import one_blas_thread
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.numerics.cholesky import Factor
+
+Array = NDArray[np.float64]
+
+_STEPS = 120
+_SHORTER = 0.995  # of the way to the nearest bound
+_SHORTEST = 1e-10  # a step of this length is none
+_EXACT = 1e-14  # share of the objective that is taken for rounding
+_JITTER = (1e-15, 1e-13, 1e-11)
+
+
+def interior_machine(problem: Problem, C: float) -> Witness:
+    """Nearly the best weights and dual variables; row i of class k has number k n + i.
+
+    Columns are scaled, and with intercepts, which take it back, moved to their middle.
+    """
+    X = problem.matrix.toarray() if problem.sparse else problem.matrix
+    X, (n, d), K = X.astype(np.float64), problem.matrix.shape, problem.K
+    middle = X.mean(axis=0) if problem.fit_intercept else np.zeros(d)
+    X -= middle
+    size = np.abs(X).max(axis=0)
+    size[size == 0] = 1.0
+    X, ridge, cost = X / size, size**-2.0, C * problem.weight
+    if problem.fit_intercept:
+        X, ridge = np.hstack([X, np.ones((n, 1))]), np.append(ridge, 0.0)
+    with one_blas_thread():
+        W, beta = machine_minimum(X, problem.label, K, cost, ridge)
+    coef = W[:, :d] / size
+    intercept = W[:, d] - coef @ middle if problem.fit_intercept else np.zeros(K)
+    own = np.arange(n), problem.label
+    beta[own] = 0.0
+    beta[own] = beta.sum(axis=1)
+    flat = beta.T.ravel()
+    rows = np.flatnonzero(flat)
+    a = np.column_stack([coef, intercept]).ravel()
+    return Witness(a=a, rows=rows, multipliers=flat[rows], claim="dual")
+
+
+@np.errstate(all="ignore")  # at the end rounding puts points onto their bounds
+def machine_minimum(
+    X: Array, label: NDArray[np.int64], K: int, cost: Array, ridge: Array
+) -> tuple[Array, Array]:
+    """Weights of shape (K, d) and shares beta of shape (n, K), nearly the best.
+
+    A column of ridge 0 is that of an intercept. Columns should have a size of about 1.
+    """
+    n, d = X.shape
+    own = np.zeros((n, K))
+    own[np.arange(n), label] = 1.0
+    W, beta = np.zeros((K, d)), np.repeat(cost[:, None] / K, K, axis=1)
+    g = 1.0 - own
+    xi = np.full(n, 2.0)
+    best, least, ahead, closest = W, np.inf, beta, np.inf
+    for _ in range(_STEPS):
+        s = xi[:, None] - g
+        primal = 0.5 * float((ridge * W * W).sum()) + float(cost @ g.max(axis=1))
+        wrong = ((own * cost[:, None] - beta).T @ X) - ridge * W
+        products = float((beta * s).sum())
+        if not (np.isfinite(primal) and np.isfinite(products)):
+            break
+        if primal < least:
+            best, least = W.copy(), primal
+        if products < closest:
+            ahead, closest = beta.copy(), products
+        if products <= _EXACT * primal:
+            break
+        found = _step(X, own, ridge, beta, s, wrong)
+        if found is None or found[0] < _SHORTEST:
+            break
+        t, dW, dxi, dbeta = found
+        W, xi, beta = W + t * dW, xi + t * dxi, beta + t * dbeta
+        scores = X @ W.T
+        g = 1.0 - own + scores - (own * scores).sum(axis=1)[:, None]
+        g[own > 0] = 0.0
+    return best, ahead
+
+
+def _step(
+    X: Array, own: Array, ridge: Array, beta: Array, s: Array, wrong: Array
+) -> tuple[float, Array, Array, Array] | None:
+    """The length of a step, and the step of W, xi and beta; None where there is none."""
+    K, d = wrong.shape
+    theta = beta / s
+    total = theta.sum(axis=1)
+    H = _system(X, theta, total, ridge)
+    scale = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
+    factor = Factor.of(H, scale, _JITTER, turned=True)
+    if factor is None:
+        return None
+
+    def direction(aim: Array) -> tuple[Array, Array, Array, Array]:
+        q = aim / s
+        mean = q.sum(axis=1) / total
+        right = wrong - ((q - theta * mean[:, None]).T @ X)
+        dW = factor.solve(right.ravel()).reshape(K, d)
+        df = X @ dW.T
+        common = mean + (theta * df).sum(axis=1) / total
+        dxi = common - (own * df).sum(axis=1)
+        ds = common[:, None] - df
+        return dW, dxi, ds, q - theta * ds
+
+    mean = float((beta * s).mean())
+    _, _, ds, dbeta = direction(-beta * s)
+    t = min(1.0, _longest(beta, s, dbeta, ds))
+    less = float(((beta + t * dbeta) * (s + t * ds)).mean())
+    mu = mean * min(1.0, max(less / mean, 0.0)) ** 3
+    dW, dxi, ds, dbeta = direction(mu - beta * s - dbeta * ds)
+    t = min(1.0, _SHORTER * _longest(beta, s, dbeta, ds))
+    return (t, dW, dxi, dbeta) if np.isfinite(dW).all() else None
+
+
+def _longest(beta: Array, s: Array, dbeta: Array, ds: Array) -> float:
+    most = max(float((-dbeta / beta).max()), float((-ds / s).max()))
+    return 1.0 / most if most > _SHORTER else 1.0 / _SHORTER
+
+
+def _system(X: Array, theta: Array, total: Array, ridge: Array) -> Array:
+    """The matrix of all weights, class by class."""
+    K, d = theta.shape[1], X.shape[1]
+    H = np.zeros((K, d, K, d))
+    for k in range(K):
+        for m in range(k, K):
+            share = theta[:, k] * ((k == m) - theta[:, m] / total)
+            H[k, :, m, :] = (X * share[:, None]).T @ X
+            H[m, :, k, :] = H[k, :, m, :]
+        H[k, :, k, :] += np.diag(ridge)
+    free = np.flatnonzero(ridge == 0.0)
+    for j in free:  # the same added to all intercepts changes nothing: it is held still
+        H[:, j, :, j] += H[:, j, :, j].diagonal().max() / K
+    return H.reshape(K * d, K * d)
