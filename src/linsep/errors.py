@@ -34,8 +34,24 @@ y has one class ('a'); a separating hyperplane needs two.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Mapping
 from types import ModuleType
+
+# Control characters but for line breaks and tabs, marks that turn the direction of writing, and
+# halves of characters, which no terminal can print.
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text: str) -> str:
+    """A text as it may be printed: what a terminal would obey is shown, names may hold it.
+
+    >>> printable("class \x1b[31mred")
+    'class \\\\x1b[31mred'
+    """
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class LinsepError(Exception):
@@ -55,6 +71,9 @@ class LinsepError(Exception):
     def __init__(self, *args: object, options: Mapping[str, str] | None = None) -> None:
         super().__init__(*args)
         self.options = dict(options or {})
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
     def for_shell(self) -> str:
         """The message in the words of the command line."""
@@ -102,6 +121,9 @@ class MissingExtraError(LinsepError, ImportError):
 
 class LinsepWarning(UserWarning):
     """Base of the warnings below."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class CostWarning(LinsepWarning):

@@ -6,6 +6,7 @@ import ast
 import difflib
 import json
 import math
+import os
 import re
 import shutil
 import sys
@@ -24,7 +25,7 @@ from linsep.core.words import count
 from linsep.data.lectures import available, load
 from linsep.data.read import read
 from linsep.data.table import Table
-from linsep.errors import DataError, ModelError, SettingError
+from linsep.errors import DataError, ModelError, SettingError, printable
 
 
 def command_name(estimator: str) -> str:
@@ -149,7 +150,7 @@ def _value(text: str) -> Any:
 def require_folders(*paths: str | None) -> None:
     """Before the work begins: refuse outputs that could not be written at its end."""
     for path in paths:
-        if path and not Path(path).expanduser().resolve().parent.is_dir():
+        if path and not Path(os.path.realpath(Path(path).expanduser())).parent.is_dir():
             raise DataError(f"{path} cannot be written: there is no such folder; create it first.")
 
 
@@ -174,7 +175,7 @@ def emit(result: dict[str, Any] | str, as_json: bool) -> None:
     if as_json:
         print(json.dumps(finite(result), default=_plain, allow_nan=False))
     else:
-        print(folded(str(result), sys.stdout))
+        print(folded(printable(str(result)), sys.stdout))
 
 
 def finite(value: Any) -> Any:
@@ -190,7 +191,7 @@ def finite(value: Any) -> Any:
 
 def narrate(text: str) -> None:
     """What was done and found on the way, on stderr."""
-    print(folded(text, sys.stderr), file=sys.stderr)
+    print(folded(printable(text), sys.stderr), file=sys.stderr)
 
 
 def _plain(value: Any) -> str:

@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     from linsep.cli.common import folded
-    from linsep.errors import LinsepError, SettingError
+    from linsep.errors import LinsepError, SettingError, printable
 
     command = importlib.import_module(f"linsep.cli.{args.command}")
     try:
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"linsep: {where}{error.strerror or error}", file=sys.stderr)
+        print(printable(f"linsep: {where}{error.strerror or error}"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("linsep: interrupted", file=sys.stderr)

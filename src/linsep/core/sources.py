@@ -87,7 +87,7 @@ def fetch(path: str | os.PathLike[str]) -> bytes:
     except MemoryError as error:
         raise DataError(f"{place} takes more memory than there is; give a part of it.") from error
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        if place.is_dir():  # Windows reports a folder as a lack of permission
+        if os.path.isdir(place):  # Windows reports a folder as a lack of permission
             raise DataError(f"{place} is a folder; name a file in it{_inside(place)}.") from None
         raise DataError(f"{place} cannot be read: {_reason(error)}.") from error
     for magic, module in _PACKED:

@@ -14,23 +14,49 @@ from typing import Any
 import numpy as np
 
 from linsep.data import fast
-from linsep.data.columns import Column, Source, from_codes, from_texts, whole
+from linsep.data.columns import NUMBER, Column, Source, from_codes, from_texts, whole
 from linsep.data.layout import Layout, check_width, records
 
 _COLD = 1 << 25  # bytes from which loading numba pays although pyarrow is good, too
+_WIDE = 4096  # columns from which rows are made, and not columns
 SMALL = 1 << 16  # bytes up to which importing pyarrow costs more than it saves
 
 
 def read_numbers(data: bytes, layout: Layout) -> tuple[Any, Any] | None:
     """Features and labels of a large table of plain numbers; None for any other table."""
     plain = all(layout.numeric) and layout.row_names is None and layout.delimiter != " "
-    if not plain or not fast.pays(len(data), cold=_COLD):
+    if not plain:
         return None
+    if not fast.pays(len(data), cold=_COLD):
+        return _wide_numbers(data, layout) if len(layout.names) > _WIDE else None
     start = data.find(b"\n", _first_line(data)[1]) + 1 if layout.header else 0
     found = fast.parse_table(data, start, layout.delimiter, len(layout.names), layout.target)
     if found is None:
         return None
     return found[0], np.empty(0) if layout.target is None else whole(found[1])
+
+
+def _wide_numbers(data: bytes, layout: Layout) -> tuple[Any, Any] | None:
+    """The same for a table of so many columns that an object for each of them would cost most."""
+    width = len(layout.names)
+    rows: list[Any] = []
+    for line, cells in records(layout.path, data.decode("utf-8"), layout.delimiter):
+        check_width(layout.path, line, cells, width)
+        if layout.header and not rows:
+            rows.append(np.zeros(0))
+            continue
+        if not all(map(NUMBER.fullmatch, cells)):
+            return None
+        rows.append(np.array(list(map(float, cells))))
+    table = np.array(rows[1:] if layout.header else rows)
+    if not np.isfinite(table).all():
+        return None
+    if layout.target is None:
+        return table, np.empty(0)
+    labels = table[:, layout.target]
+    if (np.abs(labels) >= 2.0**53).any():  # as doubles, different labels might become one
+        return None
+    return np.delete(table, layout.target, axis=1), whole(labels)
 
 
 def read_columns(data: bytes, layout: Layout) -> tuple[list[Column], Source]:

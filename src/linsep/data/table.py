@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.errors import require
+from linsep.errors import printable, require
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,4 +108,4 @@ class Table:
             labels = "classes " + ", ".join(f"{c} {k}" for c, k in counts.items())
         else:
             labels = f"{len(counts)} classes"
-        return f"Table({self.name!r}, {n} x {d} {kind}, {labels})"
+        return printable(f"Table({self.name!r}, {n} x {d} {kind}, {labels})")

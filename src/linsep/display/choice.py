@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from linsep.display.look import COLOURS, INK, LIGHT, axes, pyplot, short, wrapped
+from linsep.display.look import COLOURS, INK, LIGHT, axes, plain_names, pyplot, short, wrapped
 
 
 class ChoiceDisplay:
@@ -49,6 +49,7 @@ class ChoiceDisplay:
         """Draw a choice; options are those of ``plot``."""
         return cls(choice).plot(ax, **options)
 
+    @plain_names
     def plot(self, ax: Any = None, *, bound: bool = True, legend: bool = True) -> Self:
         """Draw.
 

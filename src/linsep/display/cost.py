@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from linsep.core.validate import as_targets
 from linsep.core.words import count
 from linsep.display.geometry import box_around
-from linsep.display.look import COLOURS, INK, axes, frame, wrapped
+from linsep.display.look import COLOURS, INK, axes, frame, plain_names, wrapped
 from linsep.display.reflect import (
     as_weights,
     reflected,
@@ -239,6 +239,7 @@ class CostDisplay:
             at=path[-1], path=path, ax=ax, **options,
         )  # fmt: skip
 
+    @plain_names
     def plot(
         self,
         ax: Any = None,

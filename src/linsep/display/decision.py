@@ -19,6 +19,7 @@ from linsep.display.look import (
     draw_polygon,
     draw_rings,
     frame,
+    plain_names,
     wrapped,
 )
 from linsep.display.view import View, class_numbers, make_view, plane_of_model
@@ -163,6 +164,7 @@ class DecisionDisplay:
         )
         return display.plot(ax, **options)
 
+    @plain_names
     def plot(
         self,
         ax: Any = None,

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.look import COLOURS, INK, RULE, class_style, pyplot, short, wrapped
+from linsep.display.look import COLOURS, INK, RULE, class_style, plain_names, pyplot, short, wrapped
 from linsep.errors import DataError, SettingError
 from linsep.kernels.base import Kernel
 from linsep.kernels.spec import as_kernel
@@ -154,6 +154,7 @@ class GramDisplay:
             raise DataError(f"{type(model).__name__} has no kernel; use from_kernel.")
         return cls.from_kernel(kernel, X, y, **options)
 
+    @plain_names
     def plot(
         self,
         ax: Any = None,

@@ -23,6 +23,7 @@ from linsep.display.look import (
     draw_polygon,
     draw_rings,
     frame,
+    plain_names,
     wrapped,
 )
 from linsep.display.reflect import plane_coordinates, reflected, step_weights, trace_has_offset
@@ -243,6 +244,7 @@ class HullDisplay:
         title = f"{trace.algorithm}, update {now.update}: {now.why}"
         return cls(**data, title=title).plot(ax, **options)
 
+    @plain_names
     def plot(
         self, ax: Any = None, *, points: bool = True, legend: bool = True, title: bool = True
     ) -> Self:

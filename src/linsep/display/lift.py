@@ -20,6 +20,7 @@ from linsep.display.look import (
     draw_rings,
     frame,
     marker_size,
+    plain_names,
     pyplot,
     wrapped,
 )
@@ -155,6 +156,7 @@ class LiftDisplay:
             ax, **options
         )
 
+    @plain_names
     def plot(self, ax: Any = None, *, space: bool = True, legend: bool = True) -> Self:
         """Draw.
 

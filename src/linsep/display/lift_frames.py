@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from linsep.display.areas import draw_spans
 from linsep.display.geometry import box_around, line_in_box
-from linsep.display.look import INK, RULE, draw_line, draw_points, draw_rings, frame, pyplot
+from linsep.display.look import (
+    INK,
+    RULE,
+    draw_line,
+    draw_points,
+    draw_rings,
+    frame,
+    plain_names,
+    pyplot,
+)
 from linsep.display.view import class_numbers
 from linsep.errors import CapabilityError, DataError, SettingError
 
@@ -102,6 +111,7 @@ class LiftFramesDisplay:
             raise DataError(f"X has {len(x)} values and the trace {len(trace.X)} rows.")
         return cls(trace, chosen, lift=lift, x=x if lift is not None else None).plot()
 
+    @plain_names
     def plot(self) -> Self:
         """Draw."""
         count = len(self.updates)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.words import count
-from linsep.display.look import INK, RULE, axes, draw_points, draw_rings, wrapped
+from linsep.display.look import INK, RULE, axes, draw_points, draw_rings, plain_names, wrapped
 from linsep.display.view import class_numbers
 from linsep.errors import CapabilityError
 from linsep.risk.linear_rules import inverse_logit, logit
@@ -116,6 +116,7 @@ class LogisticCurveDisplay:
         )
         return display.plot(ax, **options)
 
+    @plain_names
     def plot(
         self, ax: Any = None, *, rings: bool = True, legend: bool = True, title: bool = True
     ) -> Self:

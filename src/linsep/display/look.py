@@ -7,13 +7,17 @@ with any kind of colour vision can tell apart).
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError, require
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#5D3A9B")
 MARKERS = ("s", "o", "^", "D", "v", "P", "X", "*")
@@ -34,6 +38,40 @@ def axes(ax: Any, *, size: tuple[float, float] = (6.4, 5.2)) -> Any:
     if ax is not None:
         return ax
     return pyplot().subplots(figsize=size, layout="constrained")[1]
+
+
+def plain_names(plot: Callable[P, T]) -> Callable[P, T]:
+    """A picture in which names stand as they are: a dollar sign in one begins no formula.
+
+    The labels of ticks are left alone, for powers of ten are formulas.
+    """
+
+    @wraps(plot)
+    def drawn(*args: P.args, **how: P.kwargs) -> T:
+        out = plot(*args, **how)
+        figure = getattr(args[0], "figure_", None)
+        for ax in [] if figure is None else figure.axes:
+            _without_formulas(ax)
+        for text in [] if figure is None else [*figure.texts, *_headings(figure)]:
+            text.set_parse_math(False)
+        return out
+
+    return drawn
+
+
+def _without_formulas(ax: Any) -> None:
+    from matplotlib.text import Text
+
+    ticks = {id(text) for axis in ax._axis_map.values() for text in axis.findobj(Text)}
+    ticks -= {id(axis.label) for axis in ax._axis_map.values()}
+    for text in ax.findobj(Text):
+        if id(text) not in ticks:
+            text.set_parse_math(False)
+
+
+def _headings(figure: Any) -> list[Any]:
+    found = [getattr(figure, name, None) for name in ("_suptitle", "_supxlabel", "_supylabel")]
+    return [text for text in found if text is not None]
 
 
 def class_style(k: int) -> dict[str, str]:

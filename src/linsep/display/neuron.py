@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.look import COLOURS, INK, RULE, axes, short
+from linsep.display.look import COLOURS, INK, RULE, axes, plain_names, short
 from linsep.errors import CapabilityError, require
 
 Array = NDArray[np.float64]
@@ -97,6 +97,7 @@ class NeuronDisplay:
             ax
         )
 
+    @plain_names
     def plot(self, ax: Any = None) -> Self:
         """Draw.
 

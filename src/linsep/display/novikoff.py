@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from linsep.display.curves import Curve, novikoff_curves, trace_curves
 from linsep.display.geometry import box_around, box_corners, clip
-from linsep.display.look import COLOURS, INK, RULE, draw_points, draw_polygon, frame, pyplot
+from linsep.display.look import (
+    COLOURS,
+    INK,
+    RULE,
+    draw_points,
+    draw_polygon,
+    frame,
+    plain_names,
+    pyplot,
+)
 from linsep.display.reflect import plane_coordinates, reflected, trace_has_offset
 from linsep.errors import CapabilityError, require
 from linsep.risk.novikoff import NovikoffBound, novikoff_bound
@@ -106,6 +115,7 @@ class NovikoffDisplay:
         display = cls(points, labels, [str(c) for c in classes], bound, curves)
         return display.plot(**options)
 
+    @plain_names
     def plot(self, axes: Any = None, *, legend: bool = True) -> Self:
         """Draw.
 

@@ -9,7 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.display.geometry import box_around
-from linsep.display.look import COLOURS, INK, RULE, axes, dense, draw_points, draw_rings, wrapped
+from linsep.display.look import (
+    COLOURS,
+    INK,
+    RULE,
+    axes,
+    dense,
+    draw_points,
+    draw_rings,
+    plain_names,
+    wrapped,
+)
 from linsep.display.view import class_numbers, feature_names
 from linsep.errors import CapabilityError, DataError, SettingError, require
 
@@ -143,6 +153,7 @@ class ProbabilityDisplay:
         )
         return display.plot(ax, **options)
 
+    @plain_names
     def plot(
         self, ax: Any = None, *, rings: bool = True, legend: bool = True, title: bool = True
     ) -> Self:

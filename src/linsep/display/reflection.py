@@ -17,6 +17,7 @@ from linsep.display.look import (
     draw_points,
     draw_polygon,
     frame,
+    plain_names,
     pyplot,
 )
 from linsep.display.reflect import as_weights, plane_coordinates, reflected
@@ -114,6 +115,7 @@ class ReflectionDisplay:
         display = cls(panels, labels, [str(c) for c in classes], weights=shown, names=names)
         return display.plot(**options)
 
+    @plain_names
     def plot(self, axes: Any = None, *, legend: bool = True) -> Self:
         """Draw.
 

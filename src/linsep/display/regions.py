@@ -21,6 +21,7 @@ from linsep.display.look import (
     draw_points,
     draw_polygon,
     frame,
+    plain_names,
     pyplot,
     wrapped,
 )
@@ -188,6 +189,7 @@ class RegionsDisplay:
         displays[0].figure_ = figure
         return displays[0]
 
+    @plain_names
     def plot(self, ax: Any = None, *, legend: bool = True, title: bool = True) -> Self:
         """Draw.
 

@@ -17,6 +17,7 @@ from linsep.display.look import (
     draw_points,
     draw_rings,
     frame,
+    plain_names,
     pyplot,
     wrapped,
 )
@@ -161,6 +162,7 @@ class TraceDisplay:
         )
         return display.plot(ax, **options)
 
+    @plain_names
     def plot(self, ax: Any = None, *, legend: bool = True, title: bool = True) -> Self:
         """Draw.
 

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from linsep.core.protocol import Predictor
 from linsep.display.areas import draw_areas, draw_spans
 from linsep.display.geometry import box_around
-from linsep.display.look import INK, RULE, dense, draw_points, draw_rings, frame, pyplot, short
+from linsep.display.look import (
+    INK,
+    RULE,
+    dense,
+    draw_points,
+    draw_rings,
+    frame,
+    plain_names,
+    pyplot,
+    short,
+)
 from linsep.display.view import class_numbers, feature_names
 from linsep.errors import CapabilityError, SettingError
 
@@ -105,6 +115,7 @@ class TriptychDisplay:
         names = feature_names(X, rows.shape[1], None)
         return cls(choice, rows, labels, classes, indices=indices, names=names).plot()
 
+    @plain_names
     def plot(self) -> Self:
         """Draw."""
         count, flat = len(self.indices), self.rows.shape[1] == 1

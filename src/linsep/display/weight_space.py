@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from linsep.core.words import count
 from linsep.display.geometry import box_around, box_corners, clip, line_in_box
-from linsep.display.look import COLOURS, INK, LIGHT, axes, draw_line, draw_polygon, frame, wrapped
+from linsep.display.look import (
+    COLOURS,
+    INK,
+    LIGHT,
+    axes,
+    draw_line,
+    draw_polygon,
+    frame,
+    plain_names,
+    wrapped,
+)
 from linsep.display.reflect import (
     WeightPlane,
     as_weights,
@@ -146,6 +156,7 @@ class WeightSpaceDisplay:
         title = f"{trace.algorithm}: {trace.outcome.message}"
         return cls(plane, path=steps[:, list(plane.chosen)], title=title).plot(ax, **options)
 
+    @plain_names
     def plot(self, ax: Any = None, *, legend: bool = True, title: bool = True) -> Self:
         """Draw.
 

@@ -8,6 +8,7 @@ opinion about lies here.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -151,6 +152,7 @@ def read_problem(
         )
     rows = read_rows(estimator, X)
     labels = read_labels(y)
+    refuse_too_many_classes(labels)
     return Problem(
         rows,
         labels,
@@ -176,6 +178,38 @@ def read_rows(estimator: Any, X: Any) -> Any:
         raise
     except ValueError as error:
         raise DataError(str(error)) from error
+
+
+def refuse_too_many_classes(labels: NDArray[Any]) -> None:
+    """A score of each row for each class must fit into the memory: else y is no label.
+
+    >>> refuse_too_many_classes(np.arange(10_000_000))
+    Traceback (most recent call last):
+    linsep.errors.LabelError: y has 10000000 classes in 10000000 rows, ...
+    """
+    n = labels.shape[0] if labels.ndim else 0
+    most = total_memory()
+    if 8 * n * n <= most:  # no count of classes can be too many
+        return
+    K = len(np.unique(labels))
+    if 8 * n * K > most:
+        raise LabelError(
+            f"y has {K} classes in {n} rows, and their scores alone take {8e-9 * n * K:.0f} GB "
+            f"where there are {1e-9 * most:.0f} GB. Labels name a few classes; if y is measured, "
+            "this is regression."
+        )
+
+
+def total_memory() -> int:
+    """Bytes of memory of this computer, or those that this process may have; else a terabyte."""
+    try:
+        import resource
+
+        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    except (AttributeError, ImportError, OSError, ValueError):
+        return 1 << 40
+    return most if limit == resource.RLIM_INFINITY else min(most, limit)
 
 
 def read_labels(y: Any) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linsep.core.drive import Outcome
 from linsep.core.words import count, misplaced, percent
+from linsep.errors import printable
 from linsep.proofs.certificate import Certificate
 from linsep.proofs.gap import Gap
 from linsep.proofs.separable import combination
@@ -31,7 +32,7 @@ class Ruled(Protocol):
 def written(title: str, lines: Iterable[Line]) -> str:
     """The text: what has several rows repeats its label."""
     rows = [f"  {label:<11} {row}" for label, text in lines for row in text.split("\n")]
-    return "\n".join([title, *rows])
+    return printable("\n".join([title, *rows]))
 
 
 def work(outcome: Outcome[Any] | None) -> list[Line]:

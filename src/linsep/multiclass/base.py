@@ -15,7 +15,7 @@ from linsep.core.notes import warn
 from linsep.core.status import Status
 from linsep.core.stopping import time_left, time_limit
 from linsep.core.validate import as_labels, as_weights
-from linsep.errors import DataError, GapWarning, LabelError, ModelError
+from linsep.errors import DataError, GapWarning, LabelError, ModelError, printable
 from linsep.models.calibration import Calibrated
 from linsep.models.fit import (
     Check,
@@ -25,6 +25,7 @@ from linsep.models.fit import (
     none,
     number,
     read_labels,
+    refuse_too_many_classes,
     stoppable,
 )
 from linsep.models.model_file import (
@@ -125,6 +126,7 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             raise LabelError(f"{name} requires y to be passed, but the target y is None.")
         rows = self._rows(X, reset=True)
         y = all_labels = read_labels(y)
+        refuse_too_many_classes(y)
         n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
         if len(y) != n:
             as_labels(y, n)  # says what is wrong
@@ -241,7 +243,7 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         for name, certificate in zip(names, self.certificates_):
             words = "no certificate" if certificate is None else str(certificate)
             text.append(f"  {name:<{width}}  {words}")
-        return "\n".join(text)
+        return printable("\n".join(text))
 
     def binary_problems(self, y: Any) -> list[tuple[Any, NDArray[np.intp], NDArray[np.int64]]]:
         """Machine, rows and labels 0 and 1 of each binary problem of a table."""

@@ -47,7 +47,7 @@ from linsep.core.schema import (
 )
 from linsep.core.sources import boundary
 from linsep.core.words import count
-from linsep.errors import ProofError
+from linsep.errors import ProofError, printable
 from linsep.numerics.integers import scaled_integers
 from linsep.proofs.margins import margin_above, margin_below
 from linsep.rows.exact import reflected, spans, vanishes
@@ -124,14 +124,14 @@ class Proof:
     # -- reading -----------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return sentence(self)
+        return printable(sentence(self))
 
     def __repr__(self) -> str:
         return f"<Proof: {self}>"
 
     def explain(self) -> str:
         """The proof in full, for a reader who wants to follow it."""
-        return explanation(self)
+        return printable(explanation(self))
 
     # -- checking ----------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from linsep.core.schema import (
 from linsep.core.sources import boundary, fetch
 from linsep.core.status import Status
 from linsep.core.words import count
-from linsep.errors import FormatError
+from linsep.errors import FormatError, printable
 
 _FORMAT = "linsep-trace"
 _VERSION = 1
@@ -138,7 +138,7 @@ class Trace(Sequence[Step]):
         lines = [f"{self.algorithm}: {count(len(self.X), 'row')}, {features}"]
         lines += [f"{step.update:>5}  {step.why}" for step in self.steps]
         lines.append(f"       {self.outcome.message}")
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
     def frame(self) -> Any:
         """All steps as a pandas DataFrame, one row a step."""
