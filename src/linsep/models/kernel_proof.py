@@ -26,7 +26,7 @@ from linsep.proofs.kernel import (
     Rough,
     kernel_gap,
     rough_sums,
-    widening,
+    stretch,
 )
 
 Array = NDArray[np.float64]
@@ -110,10 +110,12 @@ def _groups(problem: Problem, pairs: Any) -> list[tuple[NDArray[Any], NDArray[An
     ]
 
 
-def widen_pairs(pairs: Duels, alphas: list[Array], offsets: Array) -> tuple[list[Array], Array]:
+def stretched(
+    pairs: Duels, alphas: list[Array], offsets: Array, C: float
+) -> tuple[list[Array], Array]:
     """All machines times a factor next to 1 that takes rounding errors out of the losses."""
     by = [
-        widening(pairs.values, pair.ids, pair.y, alpha, float(b))
+        stretch(pairs.values, pair.ids, pair.y, C * pair.weight, alpha, float(b))
         for pair, alpha, b in zip(pairs.pairs, alphas, offsets)
     ]
     return [t * alpha for t, alpha in zip(by, alphas)], np.asarray(offsets) * np.array(by)

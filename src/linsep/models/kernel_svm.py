@@ -34,8 +34,8 @@ from linsep.models.kernel_proof import (
     cost_words,
     pair_columns,
     recheck,
+    stretched,
     votes_and_sums,
-    widen_pairs,
     words_of,
 )
 from linsep.models.model_file import Field, Fields, Table
@@ -290,10 +290,10 @@ class KernelSVM(KernelClassifier):
         words = words_of(solver.C, self._kernel, problem.fit_intercept, known)
         gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words)
         if gap.convex and np.isfinite(solver.C) and gap.relative_gap > self.tol:
-            wide = widen_pairs(pairs, alphas, offsets)
-            better = certify_pairs(problem, pairs, *wide, solver.C, known, words)
+            longer = stretched(pairs, alphas, offsets, solver.C)
+            better = certify_pairs(problem, pairs, *longer, solver.C, known, words)
             if better.objective < gap.objective:
-                (alphas, offsets), gap = wide, better
+                (alphas, offsets), gap = longer, better
         status = gap.settle(outcome.status, self.tol)
         if self.overlap_ is not None:
             status = Status.INSEPARABLE

@@ -33,6 +33,7 @@ from linsep.kernels.blocks import KernelValues
 from linsep.kernels.rows import Rows
 from linsep.kernels.spec import from_dict
 from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
+from linsep.losses.hinge import best_stretch
 from linsep.numerics.rounding import SUM, U32, U
 from linsep.proofs.gap import Gap, balanced
 
@@ -154,19 +155,21 @@ def kernel_gap(
     return replace(gap, violation=violation, convex=convex, proved=known.proved, shift=shift)
 
 
-def widening(
-    values: KernelValues, ids: Index, y: Array, alpha: Array, b: float, near: float = 1e-3
-) -> float:
-    """A factor a little above 1 that puts the rows next to the edge of the street behind it.
+_LONGER = 1.001  # times as long a machine may become to have rounding out of its losses
 
-    With a large C even a violation of the size of a rounding error counts; the machine times this
-    factor has none that is not larger than ``near``.
+
+def stretch(
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float
+) -> float:
+    """The best factor a little above 1 for a machine, with the errors of its scores counted.
+
+    With a large C even a violation of the size of a rounding error costs more than the length.
     """
     s, root = _sums(values, ids, alpha * y), np.sqrt(np.maximum(values.diagonal(ids), 0.0))
     off = _share(values, alpha) * float(np.abs(alpha) @ root) * root
     low = y * (s + b) - 2 * off - 16 * U * (np.abs(s) + abs(b) + 1)
-    edge = low[(low < 1.0) & (low > 1.0 - near)]
-    return float(1.0 / edge.min()) * (1 + 8 * U) if len(edge) else 1.0
+    t = best_stretch(float((alpha * y) @ s), cost, low, _LONGER)
+    return t * (1 + 8 * U) if t > 1.0 else 1.0
 
 
 def _sums(values: KernelValues, ids: Index, signed: Array) -> Array:
