@@ -231,6 +231,7 @@ _SHARE = 16  # one of so many rows is taken for the least eigenvalue, where
 _ROWS = 8  # that leaves so many a column, and if it proves a gap of
 _ENOUGH = 1e-6
 _UNDERFLOW = 1e-300  # squared lengths from which products lose no more than rounding
+_ROUNDING = 1e-9  # relative gap of a ridge below which it is not looked for what rounding takes
 _PLAIN = 1e5  # length, in units of 1 / |column|, of weights that are not called large
 
 
@@ -388,8 +389,35 @@ def _eigenvalue_below(M: Array, terms: int, slack: float = 0.0) -> float:
 
 
 def ridge_gap(problem: Problem, a: Array, lam: float, offset: bool) -> Gap:
-    """Bounds for a binary ridge model with targets -1 and +1."""
-    a = np.asarray(a, dtype=np.float64)
+    """Bounds for a binary ridge model with targets -1 and +1.
+
+    An intercept takes back what columns are moved by: where they lie far from 0, so that rounding
+    takes a share of the bounds, both are found again with the columns moved to their means.
+    """
+    gap = _ridge_gap(problem, np.asarray(a, dtype=np.float64), lam, offset)
+    if not offset or problem.sparse or gap.relative_gap <= _ROUNDING:
+        return gap
+    again = _ridge_gap(*_moved(problem, a), lam, offset, more=4)
+    high, low = min(gap.objective, again.objective), max(gap.lower_bound, again.lower_bound)
+    return replace(gap, objective=high, lower_bound=min(low, high))
+
+
+def _moved(problem: Problem, a: Array) -> tuple[Problem, Array]:
+    """Columns less their means, and the weights with the intercept that belongs to them.
+
+    Each entry is rounded once, relative to what is left of it, and so is the intercept.
+    """
+    X = problem.matrix.astype(np.float64)
+    means = X.mean(axis=0)
+    terms = zip(a[:-1].tolist(), means.tolist())
+    if not (np.isfinite(a).all() and np.isfinite(means).all()):
+        return problem, np.asarray(a, dtype=np.float64)
+    exact = sum((Fraction(w) * Fraction(m) for w, m in terms), Fraction(float(a[-1])))
+    return problem.changed(matrix=X - means), np.append(a[:-1], float(exact))
+
+
+def _ridge_gap(problem: Problem, a: Array, lam: float, offset: bool, more: int = 0) -> Gap:
+    """The bounds; entries of the rows have ``more`` roundings behind them."""
     w, b, s = a[:-1], float(a[-1]), problem.weight
     with np.errstate(all="ignore"):  # what overflows proves nothing
         now = one_pass(problem, a, np.zeros(problem.n))
@@ -398,12 +426,12 @@ def ridge_gap(problem: Problem, a: Array, lam: float, offset: bool) -> Gap:
         residual = problem.sign * (1.0 - now.values)
         # a residual is off by (d + 6) u (sum |x_ij w_j| + |b| + 1); taken together by columns
         reach = float(np.abs(w) @ lengths) + (abs(b) + 1.0) * np.sqrt(whole)
-        off = (problem.d + 6) * U * 1.01 * reach
+        off = (problem.d + 6 + more) * U * 1.01 * reach
         penalty, rounding = lam * float(w @ w), (problem.d + 16) * U
         size = np.sqrt(float((s * residual * residual).sum())) * (1 + SUM) + off
         high = (size * size + penalty) * (1 + rounding)
         shift = float((s * residual).sum()) / whole if offset else -b
-        low = _ridge_below(problem, w, lam, residual - shift, off, lengths, offset)
+        low = _ridge_below(problem, w, lam, residual - shift, off, lengths, offset, more)
         low = low + penalty * (1 - rounding) if lam > 0 else 0.0
         low -= 8 * U * (abs(low) + 2 * penalty)
     high = float(high) if high == high else np.inf
@@ -414,8 +442,9 @@ def ridge_gap(problem: Problem, a: Array, lam: float, offset: bool) -> Gap:
 
 
 def _ridge_below(
-    problem: Problem, w: Array, lam: float, r: Array, off: float, lengths: Array, offset: bool
-) -> float:
+    problem: Problem, w: Array, lam: float, r: Array, off: float, lengths: Array, offset: bool,
+    more: int,
+) -> float:  # fmt: skip
     """The least J less lam |w|^2, from below; residuals r are off by ``off`` taken together."""
     s = problem.weight
     whole = float(s.sum()) * (1 - SUM)
@@ -425,7 +454,7 @@ def _ridge_below(
     now = one_pass(problem, np.zeros(problem.d + 1), s * r * problem.sign)
     length = float(np.linalg.norm(s * r)) * 1.01
     slope = np.abs(lam * w - now.v) + 4 * U * (lam * np.abs(w) + np.abs(now.v))
-    slope += lengths * off + (now.terms + 4) * U * length * now.columns
+    slope += lengths * off + (now.terms + 4 + more) * U * length * now.columns
     left = 0.0
     if offset:
         left = abs(float((s * r).sum())) + 2 * SUM * float((s * np.abs(r)).sum())

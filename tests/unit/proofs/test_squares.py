@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import RidgeClassifier
 from tests.unit.proofs import truth
 from tests.unit.proofs.truth import examples, tables
 
+import linsep
 from linsep.core.protocol import Witness
 from linsep.proofs.squares import measure_squares, rational_squares, ridge_gap
 
@@ -140,3 +142,35 @@ def test_a_ridge(table):
         gap = ridge_gap(problem, a, lam, problem.fit_intercept)
         assert Fraction(gap.objective) >= exact.cost(columns(problem, a), Fraction(lam))
         assert Fraction(gap.lower_bound) <= least
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_ridge_far_from_zero_is_bounded_closely(seed):
+    """Against the minimum in fractions; the model is scikit-learn's, solved to the last digits."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(6, 25)), int(rng.integers(1, 5))
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-2, 3, size=d) + 10.0 ** rng.integers(0, 8)
+    y, lam = np.arange(n) % 2, float(10.0 ** rng.integers(-2, 3))
+    X = X.astype(np.float32) if seed % 4 == 0 else X
+    model = RidgeClassifier(alpha=lam, solver="svd").fit(X.astype(np.float64), y)
+    report = linsep.certify(model, X, y)
+    rows = [[Fraction(float(v)) for v in row] + [Fraction(1)] for row in X]
+    aim = [Fraction(1 if v else -1) for v in y]
+    N = [
+        [
+            sum((row[j] * row[k] for row in rows), Fraction(lam) if j == k < d else Fraction(0))
+            for k in range(d + 1)
+        ]
+        for j in range(d + 1)
+    ]
+    H = [[sum((row[j] * t for row, t in zip(rows, aim)), Fraction(0))] for j in range(d + 1)]
+    best = [row[0] for row in solved(N, H)]
+    own = [Fraction(float(v)) for v in [*np.ravel(model.coef_), np.ravel(model.intercept_)[0]]]
+
+    def value(a):
+        away = (sum((v * w for v, w in zip(row, a)), -t) for row, t in zip(rows, aim))
+        return sum((r * r for r in away), Fraction(0)) + Fraction(lam) * sum(w * w for w in a[:-1])
+
+    assert Fraction(report.lower_bound) <= value(best)
+    assert value(own) <= Fraction(report.objective)
+    assert report.relative_gap < 1e-6
