@@ -17,7 +17,7 @@ from tests.tables import HINGE, KERNEL, KERNEL_MACHINES, MACHINES, PLANES, PROBL
 
 import linsep
 from linsep.core import compile as compiling
-from linsep.core import costs, drive
+from linsep.core import drive
 from linsep.core.log import new_log
 from linsep.core.problem import Problem
 from linsep.core.status import Status
@@ -47,9 +47,7 @@ pytestmark = pytest.mark.numba
 def end(solver, data, compiled, monkeypatch, log=None, steps=200):
     """The state after some steps, all of them in one of the two forms."""
     with monkeypatch.context() as patch:
-        patch.setattr(costs, "COMPILED", 0 if compiled else 2**62)
-        for cost in ("COMPILING", "LOADING", "READING"):
-            patch.setattr(costs, cost, 0 if compiled else 2**62)
+        patch.setattr(compiling.Routine, "_pays", lambda *_: compiled)
         for routine in ROUTINES:
             patch.setattr(routine, "_ready", set())
         state = solver.init(data)
@@ -92,8 +90,11 @@ def test_python_and_machine_code_agree_in_every_bit_of_float32(name, monkeypatch
         X[np.abs(X) < 1.0] = 0.0
         X = scipy.sparse.csr_array(X)
     data, solver = Problem(X, y), (HINGE | MACHINES)[name]
+    monkeypatch.setattr(compiling.Routine, "_pays", lambda *_: False)
+    for routine in ROUTINES:
+        monkeypatch.setattr(routine, "_ready", set())
     slow = run(solver, data, 8)
-    monkeypatch.setattr(costs, "COMPILED", 1)
+    monkeypatch.setattr(compiling.Routine, "_pays", lambda *_: True)
     same(slow, run(solver, data, 8))
 
 

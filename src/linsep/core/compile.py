@@ -10,8 +10,11 @@ numba is missing everything works, slowly.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import errno
 import hashlib
+import json
 import math
 import os
 import sys
@@ -20,14 +23,15 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from linsep.core import costs
-from linsep.core.files import make_private, open_to_others
+from linsep.core.files import atomic_write_bytes, make_private, open_to_others
 from linsep.core.notes import note, warn
 from linsep.core.stopping import in_extra_time, may_be_given_up, tick, time_left
 from linsep.errors import CostWarning, LinsepWarning
@@ -50,12 +54,15 @@ class Spent:
     def expected(self, work: int) -> float:
         """Seconds that as much work would take: as it did before, if it did.
 
-        Callers state what a loop touches at most, and one that ends early is soon known for it.
+        Callers state what a loop touches at most, and one that ends early, or leaves most of its
+        work to numpy, is soon known for it.
         """
         rate = self.seconds / self.work if self.work else costs.PYTHON
         return work * rate
 
 
+_spent_now: dict[str, float] = {}  # seconds of routines without machine code, by their names
+_SPENT = "spent.json"
 _on_disk = Spent()  # of all routines whose machine code lies on the disk, while numba is not loaded
 
 
@@ -96,15 +103,17 @@ class Routine:
         self._spent.setdefault(kind, Spent()).add(seconds, work)
         if self.__name__ in _kept_names():
             _on_disk.add(seconds, work)
+        else:
+            _spent_now[self.__name__] = _spent_now.get(self.__name__, 0.0) + seconds
 
     def _form(
         self, kind: object, args: tuple[Any, ...], size: int, work: int
     ) -> Callable[..., Any]:
         if kind not in self._ready:
-            if size < costs.COMPILED and not self._pays(kind, work):
+            if not self._pays(kind, size, work):
                 return self.python
             hurried = in_extra_time() or time_left() < math.inf
-            if (hurried and not self._in_time(kind, work)) or not _has_numba():
+            if (hurried and not self._in_time(kind, size, work)) or not has_numba():
                 return self.python
             with _lock:
                 if self.__name__ not in _kept_names():
@@ -116,28 +125,61 @@ class Routine:
         compiled: Callable[..., Any] = self._compiled
         return compiled
 
-    def _in_time(self, kind: object, work: int) -> bool:
+    def _in_time(self, kind: object, size: int, work: int) -> bool:
         """Whether a compilation ends before the time does; a call that can wait is given up."""
-        kept = self.__name__ in _kept_names()
-        known = "numba" in sys.modules
-        cost = costs.COMPILING if not kept else costs.READING if known else costs.LOADING
+        cost = self._price
         if cost <= time_left() and not in_extra_time():
             return True
         python = (self._spent.get(kind) or Spent()).expected(work)
         tick(min(cost, python))
-        return not may_be_given_up() and self._pays(kind, work)  # a proof cannot wait
+        return not may_be_given_up() and self._pays(kind, size, work)  # a proof cannot wait
 
-    def _pays(self, kind: object, work: int) -> bool:
-        """Whether Python has taken, this call included, what machine code would cost.
+    @property
+    def _price(self) -> float:
+        """Seconds until there is machine code."""
+        if self.__name__ not in _kept_names():
+            return costs.COMPILING + costs.INSTRUCTION * self._instructions
+        return costs.READING if "numba" in sys.modules else costs.LOADING
 
-        numba is loaded once for all routines, so all that wait for it count together.
+    def _pays(self, kind: object, size: int, work: int) -> bool:
+        """Whether Python has taken, and soon will have, what machine code would cost.
+
+        Nobody knows how often a loop will still be called. Compiling when as much has been spent
+        as it takes costs at most twice what the better choice would have; a few calls like this
+        one are taken for granted once it is known what they cost. What other processes spent
+        counts as well: machine code is kept, so the third of them may find it.
         """
         spent = self._spent.get(kind) or Spent()
         now = spent.expected(work)
-        if self.__name__ not in _kept_names():
-            return spent.seconds + now >= costs.COMPILING
-        known = "numba" in sys.modules or _on_disk.seconds + now >= costs.LOADING
-        return known and spent.seconds + now >= costs.READING
+        if self.__name__ in _kept_names():
+            soon = costs.MANY_CALLS * now  # cheap enough to be believed
+            known = "numba" in sys.modules or _on_disk.seconds + soon >= costs.LOADING
+            return known and spent.seconds + soon >= costs.READING
+        soon = costs.FEW_CALLS * now if spent.work else now
+        before = _spent_before().get(self.__name__, 0.0)
+        price = self._price
+        if before + spent.seconds + soon >= price:
+            return True
+        return size * costs.PYTHON >= costs.MANY_CALLS * price
+
+    @cached_property
+    def _instructions(self) -> int:
+        """Of the function and of those of linsep that it calls, which are compiled with it."""
+        seen: dict[str, int] = {}
+        waiting: list[Any] = [self.python]
+        while waiting:
+            function = waiting.pop()
+            name = f"{function.__module__}.{function.__qualname__}"
+            if name not in seen:
+                code, scope = function.__code__, function.__globals__
+                seen[name] = len(code.co_code) // 2
+                called = (scope.get(one) for one in code.co_names)
+                waiting += [one for one in called if _is_ours(one)]
+        return sum(seen.values())
+
+
+def _is_ours(thing: object) -> bool:
+    return isinstance(thing, FunctionType) and thing.__module__.startswith("linsep.")
 
 
 def routine(python: Callable[..., Any]) -> Routine:
@@ -172,7 +214,7 @@ def _kind(argument: Any) -> object:
 
 
 @lru_cache(maxsize=1)
-def _has_numba() -> bool:
+def has_numba() -> bool:
     """Whether numba can be used; if not, that is said once."""
     try:
         import numba  # noqa: F401
@@ -241,6 +283,37 @@ def _kept_names() -> frozenset[str]:
     folder, _ = _cache()
     files = Path(folder).glob("**/*.nbi") if folder is not None else ()
     return frozenset(file.name.rpartition("-")[0].rpartition(".")[2] for file in files)
+
+
+@lru_cache(maxsize=1)
+def _spent_before() -> dict[str, float]:
+    """What was on the disk at the start."""
+    return _read_spent()
+
+
+def _read_spent() -> dict[str, float]:
+    """Seconds that earlier processes spent in Python, by the names of routines."""
+    folder, _ = _cache()
+    try:
+        found = json.loads(Path(folder or "", _SPENT).read_text())
+        return {str(name): float(seconds) for name, seconds in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}  # none, or not ours: it decides about speed alone
+
+
+@atexit.register
+def _keep_spent() -> None:
+    """Leave word for later processes of what was worth a thought."""
+    longest = max(_spent_now.values(), default=0.0)
+    if longest < costs.READING:
+        return
+    folder, _ = _cache()
+    if folder is not None:
+        total = dict(_spent_before())
+        for name, seconds in _spent_now.items():
+            total[name] = total.get(name, 0.0) + seconds
+        with contextlib.suppress(OSError):
+            atomic_write_bytes(Path(folder, _SPENT), json.dumps(total).encode())
 
 
 @lru_cache(maxsize=1)

@@ -44,14 +44,22 @@ ADDITIVE = 5e-11
 # Compiling.
 PYTHON = 0.7e-6
 """An entry that is touched in Python."""
-COMPILING = 1.0
-"""To compile a routine: as much may be spent in Python first, and no more is lost than that."""
-LOADING = 0.6
+COMPILING = 0.15
+"""To compile a routine, whatever it does: as much may be spent in Python first."""
+INSTRUCTION = 1.5e-3
+"""For each instruction of it and of the functions it calls."""
+LOADING = 0.5
 """The same where its machine code lies on the disk: numba is loaded."""
-READING = 0.15
+READING = 0.02
 """The same where numba is loaded already."""
+FEW_CALLS = 3
+"""Calls like the last ones that are expected where compiling costs much,"""
+MANY_CALLS = 10
+"""and where it costs little."""
+LONG = 500
+"""Passes that a rule which moves a little at a time may well need."""
 COMPILED = 100_000
-"""Entries of a problem that is compiled for at once: it will be read often enough."""
+"""Entries of a problem from which loops are written for machine code, not for numpy."""
 
 # What accuracy is worth, see core/accuracy.py.
 SETTLED = 0.01

@@ -13,7 +13,7 @@ from linsep.core.lanes import run_all
 
 _CACHED = 1 << 15  # entries of a block of mixed values that stays in the cache
 _CHUNK = 1 << 20  # entries that one thread takes at a time
-_PATIENCE = 4  # times the entries of a search for which numba is worth loading
+_NUMPY = 60  # entries that numpy mixes while a loop in Python would touch one
 
 Hashes = NDArray[np.uint64]
 
@@ -73,7 +73,7 @@ def _compiled(matrix: NDArray[Any], keys: Hashes, out: Hashes) -> bool:
         return False
     bits = (matrix if by_rows else matrix.T).view(np.uint64)
     work = sum_mixed if by_rows else add_mixed
-    run = work.choose(bits, keys, out, size=bits.size // _PATIENCE, work=bits.size)
+    run = work.choose(bits, keys, out, size=0, work=bits.size // _NUMPY)
     if run is work.python:
         return False
     if not by_rows or bits.size < 2 * _CHUNK:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.compile import inner, routine
+from linsep.core.compile import has_numba, inner, routine
 
 _CHUNK = 1 << 20
 _MANY = 1000  # numbers from which pyarrow converts them faster than Python
@@ -20,7 +20,7 @@ Pairs = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], int]
 
 def pays(size: int, cold: int = 1 << 22) -> bool:
     """Whether compiled code saves more time than it takes to load, if numba is not there yet."""
-    return size > (1 << 20 if "numba" in sys.modules else cold)
+    return size > (1 << 20 if "numba" in sys.modules else cold) and has_numba()
 
 
 def parse_pairs(data: bytes) -> tuple[Pairs | None, int]:

@@ -33,17 +33,21 @@ def made(monkeypatch):
     names: list[str] = []
     monkeypatch.setattr(compiling, "_compile", lambda f: names.append(f.__name__) or f)
     monkeypatch.setattr(compiling, "_specialise", lambda *_: None)
-    monkeypatch.setattr(compiling, "_has_numba", lambda: True)
+    monkeypatch.setattr(compiling, "has_numba", lambda: True)
     monkeypatch.setattr(compiling, "_kept_names", frozenset)
     monkeypatch.setattr(compiling, "_on_disk", compiling.Spent())
-    for cost, seconds in (("COMPILING", 0.05), ("LOADING", 0.03), ("READING", 0.0075)):
+    monkeypatch.setattr(compiling, "_spent_now", {})
+    monkeypatch.setattr(compiling, "_spent_before", dict)
+    prices = {"COMPILING": 0.1, "INSTRUCTION": 0.0, "LOADING": 0.2, "READING": 0.08}
+    for cost, seconds in prices.items():
         monkeypatch.setattr(costs, cost, seconds)
     return names
 
 
 def test_time_spent_in_python_decides(made):
+    """0.015 s a call: three more are expected once it is known, and 0.1 s is the price."""
     routine, x = compiling.routine(slow), np.ones(3)
-    for _ in range(2):
+    for _ in range(3):
         assert routine(x, size=3, work=3) == 1.0
     assert not made
     for _ in range(3):
@@ -56,7 +60,8 @@ def test_machine_code_on_the_disk_is_taken_sooner(made, monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", sys)  # loaded for another routine
     routine, x = compiling.routine(slow), np.ones(3)
     routine(x, size=3, work=3)
-    routine(x, size=3, work=3)
+    assert not made
+    routine(x, size=3, work=3)  # ten more are expected
     assert made == ["slow"]
 
 
@@ -64,12 +69,12 @@ def test_what_waits_for_numba_counts_together(made, monkeypatch):
     monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset(["slow"]))
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     routines, x = [compiling.routine(slow) for _ in range(3)], np.ones(3)
-    for routine in routines:  # each of them alone would go on in Python
-        routine(x, size=3, work=3)
-    assert not made
     for routine in routines:
         routine(x, size=3, work=3)
-    assert made == ["slow"] * 3
+    assert not made
+    for routine in routines:  # each of them alone would go on in Python: 0.015 + 10 * 0.015 < 0.2
+        routine(x, size=3, work=3)
+    assert made
 
 
 @pytest.mark.parametrize("kept", [False, True])
@@ -88,9 +93,38 @@ def test_a_loop_that_ends_early_is_known_for_it(made):
     assert not made
 
 
-def test_a_large_table_does_not_wait(made):
-    compiling.routine(slow)(np.ones(3), size=10**6, work=3)
+def test_a_huge_table_does_not_wait(made):
+    compiling.routine(slow)(np.ones(3), size=10**9, work=3)
     assert made == ["slow"]
+
+
+def test_a_large_routine_costs_more(made, monkeypatch):
+    """What it calls is compiled with it, so that counts as well."""
+    from linsep.solvers.hulls.kozinec import sweep
+    from linsep.solvers.kernel.additive_rows import lay
+
+    assert lay._instructions < 200 and 2000 < sweep._instructions < 10_000
+    monkeypatch.setattr(costs, "INSTRUCTION", 1e-3)
+    paid = [routine._pays((), 3, 10**6) for routine in (lay, sweep)]
+    assert paid == [True, False]
+
+
+def test_what_earlier_processes_spent_counts(made, monkeypatch, tmp_path):
+    monkeypatch.setattr(compiling, "_cache", lambda: (str(tmp_path), ""))
+    monkeypatch.setattr(compiling, "_spent_before", compiling._read_spent)
+    monkeypatch.setattr(costs, "READING", 0.01)
+    processes = 0
+    while not made and processes < 5:
+        processes += 1
+        monkeypatch.setattr(compiling, "_spent_now", {})
+        routine = compiling.routine(slow)
+        for _ in range(2):
+            routine(np.ones(3), size=3, work=3)
+        compiling._keep_spent()
+    assert made == ["slow"] and 2 <= processes <= 4
+    for broken in ("", "[]", '{"slow": "x"}', "\x00"):
+        (tmp_path / "spent.json").write_text(broken)
+        assert compiling._read_spent() == {}
 
 
 def test_a_loop_is_charged_by_its_entries(made):

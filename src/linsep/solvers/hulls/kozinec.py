@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
+from linsep.core.costs import LONG
 from linsep.core.layouts import BinaryRows, Rows
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
@@ -151,7 +152,7 @@ class Kozinec:
         taken = sweep(
             rows, group, eps, self.steps == "away", state.radius2, state.points, state.a,
             state.lam, state.scale, state.best, state.bounds, state.counters, steps, log,
-            size=size, work=steps * size,
+            size=LONG * size, work=steps * size,
         )  # fmt: skip
         state.steps += int(taken)
         state.n_updates = int(state.counters[UPDATES])
@@ -394,7 +395,8 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
         if errors < bounds[4] or (errors == bounds[4] and bounds[2] > bounds[5]):
             bounds[4] = errors
             bounds[5] = bounds[2]
-            best[:] = a
+            for j in range(a.shape[0]):  # a[:] = b compiles for seconds: its error has words
+                best[j] = a[j]
             if n_groups == 2:
                 best[-1] = -0.5 * (low[1] - low[0]) if total > 0.0 else -middle[1]
         if (eps < 0.0 and total > 0.0) or (eps >= 0.0 and bounds[3] - bounds[2] <= eps):
@@ -405,7 +407,8 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
         if pairwise:
             add(rows, off[pick], 1.0, gap)
         else:
-            gap[:] = points[pick]
+            for j in range(gap.shape[0]):
+                gap[j] = points[pick, j]
         add(rows, v, -1.0, gap)
         length2 = product(gap, gap)
         step = (high[pick] - low[pick]) / length2 if length2 > 0.0 else 0.0

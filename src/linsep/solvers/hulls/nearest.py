@@ -36,6 +36,7 @@ RUNNING, FOUND, TOUCHING, STUCK = 0, 1, 2, 3
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 _TOUCH = 1e-10  # length of w, in units of the largest row, that is taken for zero
+_NUMPY = 60  # values that numpy looks at while a loop in Python would touch one
 _PATIENCE = 5  # cycles without progress before rounding is blamed
 
 
@@ -115,7 +116,7 @@ class Corral:
             batch,
             found,
             size=cloud.entries,
-            work=10 * len(values),
+            work=len(values) // _NUMPY,
             alike=True,
         )
         return found[:count], least
@@ -338,7 +339,7 @@ class NearestHulls:
             counts,
             *log,
             size=cloud.entries,
-            work=10 * state.groups * cloud.n_rows,
+            work=20 * cloud.n_rows**2,  # a cycle for each row or so
             alike=True,
         )
         state.size, state.steps, state.n_updates = counts[:3].tolist()
@@ -362,7 +363,7 @@ class NearestHulls:
             state.bounds,
             found,
             size=cloud.entries,
-            work=10 * cloud.n_rows,
+            work=cloud.n_rows // _NUMPY,
             alike=True,
         )
         if code == RUNNING:
@@ -695,7 +696,8 @@ def look_around(values, side, edge, least, rows, group, size, batch, found):
     place = np.empty((sides, batch), dtype=np.int64)
     count = np.zeros(sides, dtype=np.int64)
     limit = np.append(edge, -np.inf)  # the last is that of side -1
-    least[:] = edge
+    for g in range(sides):
+        least[g] = edge[g]
     for v in np.flatnonzero(~(values >= limit[side])):
         g = side[v]
         value = values[v]
@@ -856,7 +858,8 @@ def _clip(multipliers, target, k, bound, gone):
             if least < 0 or multipliers[i] < multipliers[least]:
                 least = i
     if clean:
-        multipliers[:k] = target[:k]
+        for i in range(k):
+            multipliers[i] = target[i]
     elif not some:
         gone[least] = True
     return clean

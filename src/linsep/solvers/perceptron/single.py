@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
+from linsep.core.costs import LONG
 from linsep.core.log import NO_LOG, Log, new_log
 from linsep.core.order import in_turn, permutation, with_replacement
 from linsep.core.problem import Problem
@@ -210,7 +211,7 @@ class SingleSample(MistakeDriven):
                 state.anchor,
                 steps,
                 log,
-                size=problem.n * problem.d,
+                size=LONG * problem.n * problem.d,
                 work=steps * problem.d * (problem.n_rows if keep == POCKET else 1),
             )
         )

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from linsep.core import costs, drive
+from linsep.core import drive
+from linsep.core.compile import Routine
 from linsep.core.problem import Problem
 from linsep.solvers.hulls.cloud import cone_of, coordinates
 from linsep.solvers.hulls.exact import ExactHulls
@@ -146,10 +147,8 @@ def test_coordinates_have_the_products_of_the_points(name, centred, monkeypatch)
     X = few_points(name)
     n, gram, scale = len(X), X @ X.T, 2.0**-12
     ends = []
-    for limit in (2**62, 0):  # Python, then machine code
-        monkeypatch.setattr(costs, "COMPILED", limit)
-        for cost in ("COMPILING", "LOADING", "READING"):
-            monkeypatch.setattr(costs, cost, limit)
+    for paid in (False, True):  # Python, then machine code
+        monkeypatch.setattr(Routine, "_pays", lambda *_, paid=paid: paid)
         monkeypatch.setattr(coordinates, "_ready", set())
         Z = np.zeros((n, n))
         count = coordinates(gram, scale, centred, np.empty((n, n)), Z, size=1, work=1, alike=True)
