@@ -39,8 +39,10 @@ def run(args: Namespace) -> int:
         narrate(f"warning: {warning.message}")
     model.preprocessing_ = {"encoding": data.encoding} if data.encoding else {}
     if args.output:
+        from linsep.core.problem import Problem
         from linsep.formats import save
 
+        model.fingerprint_ = Problem(data.X, data.y).fingerprint  # ``linsep verify`` asks for it
         of_a_run = {"callbacks": None, "verbose": 0}
         known = model.get_params(deep=False)
         model.set_params(**{key: v for key, v in of_a_run.items() if key in known})

@@ -25,6 +25,7 @@ from linsep.core.schema import from_json
 from linsep.core.sources import boundary, fetch
 from linsep.core.status import Status
 from linsep.core.words import misplaced
+from linsep.data.table import Table
 from linsep.errors import ModelError, SettingError
 from linsep.models.logistic_regression import log_likelihood, null_log_likelihood
 
@@ -95,6 +96,7 @@ def _model(args: Namespace, stored: Any) -> int:
         found, wrong = _compared(framed(data), data.X, labels, model)
         if hasattr(model, "vectors"):
             wrong += check_learner(framed(data), labels, model, _compared)
+    wrong += _other_data(model, data)
     wrong += refuted_sentences(stored)
     lines = [f"found   {found}", f"stored  {told}"]
     lines += [f"DIFFERS {line}" for line in wrong]
@@ -325,6 +327,14 @@ def refuted_multipliers(problem: Problem, told: Any) -> list[str]:
     if not (good and vanishes(reflected(problem, rows), told.multipliers)):
         return ["multipliers: they do not combine the rows to zero"]
     return []
+
+
+def _other_data(model: object, data: Table) -> list[str]:
+    """Whether the rows are others than those of the fit, be it in a last digit."""
+    told = getattr(model, "fingerprint_", None)
+    if told is None or told == Problem(data.X, data.y).fingerprint:
+        return []
+    return [f"data: they are not those of the fit, whose fingerprint is {told[:12]}..."]
 
 
 def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:

@@ -686,7 +686,13 @@ def _check_extra(model: AdditiveSVM, fields: Fields) -> None:
 
 
 extra_of_additive = extra(
-    "n_iter_", "n_updates_", "solver_used_", "preprocessing_", "_n_fitted", "_C_fitted"
+    "n_iter_",
+    "n_updates_",
+    "solver_used_",
+    "fingerprint_",
+    "preprocessing_",
+    "_n_fitted",
+    "_C_fitted",
 )
 ADDITIVE: Table[AdditiveSVM] = Table(
     "function_",

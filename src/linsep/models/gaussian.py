@@ -813,7 +813,7 @@ GAUSSIAN: Table[Any] = Table(
         Field("degenerate", lambda model: model.degenerate_, _read_rest),
         STATUS,
         stored("certificate", GaussianCertificate.from_dict),
-        extra("n_iter_", "n_updates_", "solver_used_", "preprocessing_"),
+        extra("n_iter_", "n_updates_", "solver_used_", "fingerprint_", "preprocessing_"),
     ),
 )
 

@@ -249,7 +249,15 @@ def kernel_table(*more: Field[Any]) -> Table[Any]:
         array("intercept", lambda model: (model._n_machines(),)),
         STATUS,
         stored("certificate", KernelGap.from_dict),
-        extra("n_iter_", "n_updates_", "solver_used_", "preprocessing_", "conflict_", "errors_"),
+        extra(
+            "n_iter_",
+            "n_updates_",
+            "solver_used_",
+            "fingerprint_",
+            "preprocessing_",
+            "conflict_",
+            "errors_",
+        ),
         *more,
         CALIBRATION,
     )
