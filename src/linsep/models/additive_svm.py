@@ -168,8 +168,9 @@ class AdditiveSVM(Classifier):
         of ``linsep.kernels`` (Intersection, ChiSquared, Hellinger, PowerMean) will do too.
     C : float, default=1.0
         Cost of a violation.
-    tol : float, default=1e-3
-        Relative duality gap to reach.
+    tol : float, default=1e-5
+        Relative duality gap to reach. The default gives scores nearer to the optimum than those of
+        SVC at its default; 1e-3 is faster, and good for searching.
     max_iter : int, default=100000
         Limit of working sets (of passes for "hellinger").
     time_limit : float or None, default=None
@@ -249,7 +250,7 @@ class AdditiveSVM(Classifier):
         kernel: Any = "intersection",
         *,
         C: float = 1.0,
-        tol: float = 1e-3,
+        tol: float = 1e-5,
         max_iter: int = 100_000,
         time_limit: float | None = None,
         class_weight: Any = None,

@@ -1,0 +1,128 @@
+"""A smaller tol never gives a worse model, whatever rounding does to the run."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import linsep
+from linsep.core.status import Status
+
+TOLS = (1e-2, 1e-5, 1e-8, 1e-11)
+ROUNDING = 1e-9  # relative, of objectives that are bounds from above,
+SHARE = 0.01  # or this share of what tol allows, where that is more
+CUT_SHORT = (Status.STEP_LIMIT, Status.TIME_LIMIT, Status.STOPPED)
+
+
+def labels(score):
+    return np.where(score > np.quantile(score, 0.4), 1, -1)
+
+
+def small(rng):
+    X = rng.normal(size=(120, 4))
+    return X, labels(X @ rng.normal(size=4) + rng.normal(size=120))
+
+
+def tall(rng):
+    X = rng.normal(size=(2100, 5)) * np.logspace(-1, 1, 5)
+    return X, labels(X @ (rng.normal(size=5) / np.logspace(-1, 1, 5)) + rng.normal(size=2100))
+
+
+def genes(rng):
+    """Few rows of many large entries: costs times rounding are more than |w|^2 / 2."""
+    X = rng.normal(size=(30, 1500)) * 1000 * rng.exponential(size=1500)
+    return X, labels(X[:, :5].sum(axis=1))
+
+
+def words(rng):
+    X = scipy.sparse.random(400, 300, 0.03, format="csr", random_state=rng)
+    return X, labels(X @ rng.normal(size=300) + 0.1 * rng.normal(size=400))
+
+
+def three(X, y):
+    column = X[:, [0]].toarray().ravel() if scipy.sparse.issparse(X) else X[:, 0]
+    return y + 2 * (column > np.median(column))
+
+
+L = linsep
+MACHINES = {
+    "LinearSVM": lambda tol: L.LinearSVM(tol=tol),
+    "LinearSVM costly": lambda tol: L.LinearSVM(C=1e4, tol=tol),
+    "LinearSVM squared": lambda tol: L.LinearSVM(loss="squared_hinge", tol=tol),
+    "LinearSVM through 0": lambda tol: L.LinearSVM(C=100, fit_intercept=False, tol=tol),
+    "LinearSVM hard": lambda tol: L.LinearSVM(C=np.inf, tol=tol),
+    "LinearSVM newton": lambda tol: L.LinearSVM(solver="newton", tol=tol),
+    "LinearSVM proximal": lambda tol: L.LinearSVM(solver="proximal-newton", tol=tol),
+    "LinearSVM interior": lambda tol: L.LinearSVM(solver="interior-point", tol=tol),
+    "LogisticRegression": lambda tol: L.LogisticRegression(tol=tol),
+    "LogisticRegression costly": lambda tol: L.LogisticRegression(C=1e4, tol=tol),
+    "LogisticRegression free": lambda tol: L.LogisticRegression(C=np.inf, tol=tol),
+    "KernelSVM": lambda tol: L.KernelSVM(tol=tol),
+    "AdditiveSVM": lambda tol: L.AdditiveSVM(tol=tol),
+    "LeastSquares": lambda tol: L.LeastSquares(tol=tol),
+}
+OF_THREE = {
+    "LinearSVM one vs rest": lambda tol: L.LinearSVM(C=10, tol=tol),
+    "LinearSVM crammer-singer": lambda tol: L.LinearSVM(multi_class="crammer-singer", tol=tol),
+    "LogisticRegression softmax": lambda tol: L.LogisticRegression(tol=tol),
+    "KernelSVM of three": lambda tol: L.KernelSVM(C=10, tol=tol),
+    "LeastSquares of three": lambda tol: L.LeastSquares(tol=tol),
+}
+WITHOUT = {"HoKashyap"}  # its tol is no gap
+TOO_WIDE = {"LinearSVM newton", "LinearSVM crammer-singer"}  # slow there, and never the choice
+
+
+def test_every_estimator_with_a_tol_is_tried():
+    public = {name: getattr(linsep, name) for name in linsep.__all__}
+    asked = {
+        name
+        for name, kind in public.items()
+        if inspect.isclass(kind)
+        and hasattr(kind, "fit")
+        and "tol" in inspect.signature(kind.__init__).parameters
+    }
+    assert asked - WITHOUT == {name.split()[0] for name in MACHINES | OF_THREE}
+
+
+def objectives(make, X, y):
+    """tol, objective, status, for each tol from the largest to the smallest."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for tol in TOLS:
+            model = make(tol).fit(X, y)
+            yield tol, float(model.certificate_.objective), model.status_
+
+
+def cases():
+    """Every machine on the hostile table and on one of the others, by turns."""
+    for k, name in enumerate([*MACHINES, *OF_THREE]):
+        yield name, (small, tall, words)[k % 3]
+        if name not in TOO_WIDE:
+            yield name, genes
+
+
+@pytest.mark.parametrize(("name", "table"), list(cases()))
+def test_a_smaller_tol_is_never_worse(name, table):
+    X, y = table(np.random.default_rng(len(name)))
+    make = MACHINES.get(name) or OF_THREE[name]
+    X = abs(X) if name == "AdditiveSVM" else X
+    best = np.inf
+    for tol, objective, status in objectives(make, X, y if name in MACHINES else three(X, y)):
+        if status in CUT_SHORT:
+            continue
+        slack = max(ROUNDING, SHARE * tol if status.ok else 0.0)
+        assert objective <= best * (1 + slack), (tol, objective, best, status)
+        best = min(best, objective)
+
+
+def test_costs_times_rounding_do_not_spoil_the_last_digits():
+    """Rows on the edge of the street owe C times rounding, which was 20 times the objective."""
+    X, y = genes(np.random.default_rng(7))
+    for C in (1.0, 100.0, 1e4):
+        model = linsep.LinearSVM(C=C, tol=1e-8).fit(X, y)
+        assert model.status_ is Status.CERTIFIED
+        assert model.certificate_.relative_gap <= 1e-8
