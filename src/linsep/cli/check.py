@@ -6,7 +6,7 @@ import shlex
 import time
 from argparse import Namespace
 
-from linsep.cli.common import emit, narrate, require_folders, table
+from linsep.cli.common import emit, narrate, require_writable, table
 from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
 from linsep.core.words import count
@@ -17,7 +17,7 @@ def run(args: Namespace) -> int:
     from linsep.core.problem import Problem
     from linsep.separating.verdict import decide
 
-    require_folders(args.save)
+    require_writable(args.save)
     _, data = lifted(args, table(args, positive=args.positive))
     begin = time.perf_counter()
     problem = Problem(

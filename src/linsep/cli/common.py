@@ -20,6 +20,7 @@ import numpy as np
 
 import linsep
 from linsep import PUBLIC
+from linsep.core.files import check_writable
 from linsep.core.protocol import Predictor
 from linsep.core.words import count
 from linsep.data.lectures import available, load
@@ -147,11 +148,19 @@ def _value(text: str) -> Any:
         return text
 
 
-def require_folders(*paths: str | None) -> None:
+def require_writable(*paths: str | None) -> None:
     """Before the work begins: refuse outputs that could not be written at its end."""
     for path in paths:
-        if path and not Path(os.path.realpath(Path(path).expanduser())).parent.is_dir():
+        if not path:
+            continue
+        if not Path(os.path.realpath(Path(path).expanduser())).parent.is_dir():
             raise DataError(f"{path} cannot be written: there is no such folder; create it first.")
+        try:
+            check_writable(path)
+        except OSError as error:
+            raise DataError(
+                f"{path} cannot be written: {error.strerror or error}; choose another place."
+            ) from error
 
 
 def names(data: Table) -> list[str] | None:

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import tempfile
 import warnings
 from argparse import Namespace
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from linsep.cli.common import emit, estimator, framed, narrate, require_folders, table
+from linsep.cli.common import emit, estimator, framed, narrate, require_writable, table
 from linsep.cli.lifting import lifted, rule, with_lift
-from linsep.errors import CheckpointError, LinsepWarning
+from linsep.core.stopping import time_limit
+from linsep.errors import CheckpointError, LinsepWarning, ModelError, SettingError
 
 
 def run(args: Namespace) -> int:
     """Fit, print the summary, write the model."""
     from linsep.core.checkpoint import Checkpointer
 
-    require_folders(args.output, args.checkpoint)
+    require_writable(args.output, args.checkpoint, args.resume)
     lift, data = lifted(args, table(args, positive=args.positive))
     if args.output:
         from linsep.formats import check_ending
 
         check_ending(args.output)
     checkpoint = args.checkpoint or args.resume
-    observers = [Checkpointer(checkpoint)] if checkpoint else []
+    every = {} if args.checkpoint_every is None else {"every": args.checkpoint_every}
+    if every and not checkpoint:
+        raise SettingError("--checkpoint-every goes with --checkpoint FILE.")
+    observers = [Checkpointer(checkpoint, **every)] if checkpoint else []
     settings: dict[str, Any] = {"verbose": 0 if args.quiet else 1, "callbacks": observers}
     if args.time_limit is not None:
         settings["time_limit"] = args.time_limit
@@ -34,20 +41,20 @@ def run(args: Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LinsepWarning)
         X = framed(data)
-        model.resume(X, data.y, args.resume) if args.resume else model.fit(X, data.y)
+        with time_limit(args.time_limit, begin=args.begin):
+            model.resume(X, data.y, args.resume) if args.resume else model.fit(X, data.y)
     for warning in caught:
         narrate(f"warning: {warning.message}")
     model.preprocessing_ = {"encoding": data.encoding} if data.encoding else {}
+    saved = True
     if args.output:
         from linsep.core.problem import Problem
-        from linsep.formats import save
 
         model.fingerprint_ = Problem(data.X, data.y).fingerprint  # ``linsep verify`` asks for it
         of_a_run = {"callbacks": None, "verbose": 0}
         known = model.get_params(deep=False)
         model.set_params(**{key: v for key, v in of_a_run.items() if key in known})
-        save(with_lift(lift, model), args.output)
-        narrate(f"model written to {args.output}")
+        saved = _saved(with_lift(lift, model), args.output)
     words = rule(lift, model)
     if args.json:
         more = {} if lift is None else {"lift": args.lift, "rule": words}
@@ -60,7 +67,30 @@ def run(args: Namespace) -> int:
         else:
             narrate("interrupted; with --checkpoint FILE it could be resumed")
         return 130
-    return 0
+    return 0 if saved else 1
+
+
+def _saved(model: Any, output: str) -> bool:
+    """Write the model; where that fails, to another place, so that the work is not lost."""
+    from linsep.formats import save
+
+    try:
+        save(model, output)
+        narrate(f"model written to {output}")
+        return True
+    except (OSError, ModelError) as error:
+        if isinstance(error, ModelError) and not isinstance(error.__cause__, OSError):
+            raise  # no place would help
+        words = str(error) if str(error).startswith(output) else f"{output}: {error}"
+        narrate(f"linsep: {words}")
+    for folder in (Path(tempfile.gettempdir()), Path.home()):
+        other = folder / f"linsep-{os.getpid()}-{Path(output).name}"
+        with suppress(OSError, ModelError):
+            save(model, other)
+            narrate(f"model written to {other} instead")
+            return False
+    narrate("no other place was found for the model either; the result below is all there is")
+    return False
 
 
 def _again(argv: list[str], checkpoint: str) -> str:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 
 from linsep._version import __version__
+from linsep.core.stopping import clock
 
 _EXIT_CODES = """\
 exit codes:
@@ -23,20 +26,25 @@ exit codes:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; gives back the exit code."""
+    begin = clock()
     parser = _parser()
     args, rest = parser.parse_known_args(argv)
     if rest:
         getattr(args, "own", parser).error(_unknown(rest, args.command))
-    args.argv = list(sys.argv[1:] if argv is None else argv)
+    args.argv, args.begin = list(sys.argv[1:] if argv is None else argv), begin
     if args.command is None:
         parser.print_help()
         return 0
-    from linsep.cli.common import folded
-    from linsep.errors import LinsepError, SettingError, printable
+    _open_closed()
+    with _quiet_end() if argv is None else nullcontext():
+        from linsep.cli.common import folded
+        from linsep.errors import LinsepError, SettingError, printable
 
-    command = importlib.import_module(f"linsep.cli.{args.command}")
+        command = importlib.import_module(f"linsep.cli.{args.command}")
     try:
-        return int(command.run(args))
+        code = int(command.run(args))
+        sys.stdout.flush()
+        return code
     except LinsepError as error:
         print(folded(f"linsep: {error.for_shell()}", sys.stderr), file=sys.stderr)
         return 2 if isinstance(error, SettingError) else 1
@@ -50,6 +58,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("linsep: interrupted", file=sys.stderr)
         return 130
+
+
+def _open_closed() -> None:
+    """Streams that whoever started us has closed: what is written there goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+@contextmanager
+def _quiet_end() -> Iterator[None]:
+    """Ctrl-C while modules are imported ends at once; in the middle of one none can be caught."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: _leave())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _leave() -> None:
+    os.write(2, b"linsep: interrupted\n")
+    os._exit(130)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,6 +108,9 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("-o", "--output", metavar="MODEL", help="write the model (.json, .model)")
     fit.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
     fit.add_argument("--checkpoint", metavar="FILE", help="write the state there now and then")
+    fit.add_argument(
+        "--checkpoint-every", type=_seconds, metavar="S", help="seconds between two of them (10)"
+    )
     fit.add_argument("--resume", metavar="FILE", help="go on from a checkpoint")
     fit.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from linsep.cli.common import emit, estimator, framed, narrate, require_folders, table
+from linsep.cli.common import emit, estimator, framed, narrate, require_writable, table
 from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
 
@@ -13,7 +13,7 @@ def run(args: Namespace) -> int:
     """Print the run in words, or as JSON."""
     from linsep.tracing.record import trace
 
-    require_folders(args.save, args.html)
+    require_writable(args.save, args.html)
     _, data = lifted(args, table(args, positive=args.positive))
     model = estimator(args)
     record = trace(model, framed(data), data.y, max_steps=args.max_steps, row_names=data.row_names)

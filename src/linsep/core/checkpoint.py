@@ -10,7 +10,6 @@ import dataclasses
 import hashlib
 import io
 import json
-import time
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 from linsep._version import __version__
 from linsep.core.drive import Moment, Observer, Outcome
 from linsep.core.files import atomic_write_bytes
+from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State
 from linsep.core.resume import restore
@@ -37,12 +37,14 @@ from linsep.core.schema import (
 )
 from linsep.core.sources import boundary, fetch
 from linsep.core.status import Status
-from linsep.errors import CheckpointError, DataError
+from linsep.core.stopping import clock
+from linsep.errors import CheckpointError, DataError, LinsepWarning
 
 S = TypeVar("S", bound=State)
 _FORMAT = "linsep-checkpoint"
 _VERSION = 2
 _WAY = "start afresh without --resume, or resume from another file"
+_FIRST = 1.0  # seconds until the first file
 _LONG = 1 << 63  # integers from which they are written in hexadecimal
 
 
@@ -177,7 +179,10 @@ def _digest(numbers: dict[str, Any], arrays: dict[str, Any]) -> str:
 
 
 class Checkpointer(Observer):
-    """Writes the state every so many seconds, and at the end.
+    """Writes the state after a second, then every so many seconds, and at the end.
+
+    A file that cannot be written is no reason to end a fit: a warning names it, and the next
+    one is tried when its time comes. The old file stays whole.
 
     Parameters
     ----------
@@ -189,13 +194,14 @@ class Checkpointer(Observer):
     def __init__(self, path: str | Path, *, every: float = 10.0) -> None:
         self.path = Path(path)
         self.every = every
-        self._last = time.perf_counter()
+        self._next = clock() + min(every, _FIRST)
         self._now: Moment[Any] | None = None
+        self._warned = False
 
     def moment(self, now: Moment[Any]) -> None:
         """Write when it is time."""
         self._now = now
-        if time.perf_counter() - self._last >= self.every:
+        if clock() >= self._next:
             self._write(now)
 
     def finish(self, outcome: Outcome[Any]) -> None:
@@ -204,5 +210,14 @@ class Checkpointer(Observer):
             self._write(dataclasses.replace(self._now, state=outcome.state))
 
     def _write(self, now: Moment[Any]) -> None:
-        save_checkpoint(self.path, now.problem, now.solver, now.state)
-        self._last = time.perf_counter()
+        try:
+            save_checkpoint(self.path, now.problem, now.solver, now.state)
+        except OSError as error:
+            if not self._warned:
+                warn(
+                    f"the checkpoint {self.path} could not be written ({error.strerror or error}); "
+                    "the fit goes on without it, and tries again. What it held before is whole.",
+                    LinsepWarning,
+                )
+            self._warned = True
+        self._next = clock() + self.every

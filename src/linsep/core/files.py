@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import glob
 import os
+import platform
 import stat
 import tempfile
 from pathlib import Path
@@ -27,11 +30,7 @@ def atomic_write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     >>> file.read_bytes()
     b'done'
     """
-    place = Path(os.path.realpath(Path(path).expanduser()))  # a link stays a link
-    try:
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
-    except OSError as error:  # name the file that was asked for, not the temporary one
-        raise OSError(error.errno, error.strerror, str(path)) from None
+    place, handle, name = _begin(path)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -44,6 +43,50 @@ def atomic_write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
             os.unlink(name)
         raise
     _sync_folder(place.parent)
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise OSError now if a file could not be written there after hours of work."""
+    place, handle, name = _begin(path)
+    os.close(handle)
+    os.unlink(name)
+    if place.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+
+
+def _begin(path: str | os.PathLike[str]) -> tuple[Path, int, str]:
+    """The place behind a path, and a new temporary file beside it; old ones are swept away."""
+    place = Path(os.path.realpath(Path(path).expanduser()))  # a link stays a link
+    ours = f"{_node()}-{os.getpid()}"
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=place.parent, prefix=f".{place.name}.{ours}-", suffix=".part"
+        )
+    except OSError as error:  # name the file that was asked for, not the temporary one
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    with contextlib.suppress(OSError):
+        for other in place.parent.glob(f".{glob.escape(place.name)}.{_node()}-*-*.part"):
+            if not _lives(other.name.removesuffix(".part").split("-")[-2]):
+                other.unlink()
+    return place, handle, name
+
+
+def _node() -> str:
+    """This machine in a name of a file, where several may share a folder."""
+    return "".join(c for c in platform.node() if c.isalnum())[:32] or "here"
+
+
+def _lives(process: str) -> bool:
+    """Whether the process that was writing a file is still there, as far as can be known."""
+    if os.name != "posix" or not process.isdigit():
+        return True
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _mode(place: Path) -> int:
