@@ -502,9 +502,9 @@ def hostile_array(rng: random.Random, array: Any) -> Any:
             spoiled = array.copy()
             top = np.iinfo(array.dtype).max if array.dtype.kind in "iu" else 0
             value = rng.choice(big)
+            value = max(value, 0) if array.dtype.kind == "u" else value
             spoiled.flat[rng.randrange(array.size)] = min(value, top) if top else value
-            if array.dtype.kind != "u" or value >= 0:
-                other += [spoiled] * 4
+            other += [spoiled] * 4
     return rng.choice(other)
 
 
