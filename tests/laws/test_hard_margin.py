@@ -7,6 +7,7 @@ here in fractions.
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -83,7 +84,7 @@ def test_verdict_and_machine_agree(kind, part):
     for seed in range(1000 * part, 1000 * part + 4):
         X, y = hostile(kind, 31 * seed + KINDS.index(kind), separable=seed % 4 != 3)
         proof = linsep.separability(X, y)
-        model = linsep.LinearSVM(C=np.inf).fit(X, y)
+        model = linsep.LinearSVM(C=np.inf, tol=1e-3).fit(X, y)  # as many digits as the verdict
         gap = model.certificate_
         assert proof.separable is not None
         if not proof.separable:
@@ -98,6 +99,17 @@ def test_verdict_and_machine_agree(kind, part):
         # the objective is that of the plane stretched until y f(x) >= 1, 1 / (2 margin^2)
         assert Fraction(gap.objective) >= 1 / (2 * found)
         assert Fraction(gap.lower_bound) <= 1 / (2 * found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_digits_than_rounding_leaves_are_not_claimed(seed):
+    X, y = hostile("nearly equal columns", 31 * seed + KINDS.index("nearly equal columns"), True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", linsep.errors.GapWarning)
+        model = linsep.LinearSVM(C=np.inf).fit(X, y)
+    gap = model.certificate_
+    assert (model.status_ is Status.CERTIFIED) == (gap.relative_gap <= model.tol)
+    assert gap.relative_gap <= 1e-3 and gap.errors == 0 and (model.predict(X) == y).all()
 
 
 def test_another_look_at_an_unscaled_table_finds_the_same():

@@ -66,8 +66,6 @@ SETTLED = 0.01
 """Of its standard error: a weight that is off by less needs no further step."""
 SUMMED = 1e-9
 """Relative gap below which nothing is gained however many the rows: sums of them are rounded."""
-PROMISED = 1e-3
-"""Relative gap that is proved where nothing else is asked for."""
 AGREED = 1e-6
 """Relative gap from which on predictions are those of the optimum, on all tables tried."""
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.costs import AGREED, PROMISED
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
@@ -107,8 +106,7 @@ class LinearSVM(LinearClassifier):
         Whether to have an offset; it is never penalised.
     tol : float, default=1e-6
         Relative duality gap to reach. The default gives the predictions of the optimum; 1e-3 is
-        several times faster, and good for a first look and for searching. With C=inf the default
-        promises 1e-3, as ``separability`` does.
+        several times faster, and good for a first look and for searching.
     solver : {"auto", "newton", "dual-cd", "proximal-newton", "interior-point"}, default="auto"
         "interior-point" for small tables, "newton" for tall data of few columns, "dual-cd" for
         sparse and wide data, "proximal-newton" for sparse data where that takes too long. "auto"
@@ -395,22 +393,24 @@ class LinearSVM(LinearClassifier):
             )
         refuse_tiny(problem)
         limits, watch = Limits(steps=self.max_iter), run.observers
-        tol = PROMISED if self.tol == AGREED else float(self.tol)  # at the default, as the verdict
         if problem.binary:
-            state = None if run.checkpoint is None else run.state(hull_search(tol))
-            hard = hard_machine(problem, tol, limits, watch, state)
+            state = None if run.checkpoint is None else run.state(hull_search(self.tol))
+            hard = hard_machine(problem, self.tol, limits, watch, state)
         else:
-            hard = hard_machines(problem, tol, limits, watch)
+            hard = hard_machines(problem, self.tol, limits, watch)
         reason = "nearest points of the two hulls (C = inf, the hard margin)"
         of = None if hard.of is None else problem.classes[hard.of]
         if hard.proof is not None and hard.proof.separable is False:
             status = Status.INSEPARABLE
             return HardAnswer(hard.witness, hard.gap, status, hard.outcome, reason, hard.proof, of)
-        gap = svm_gap(problem, hard.witness, self._objective(), self.multi_class)
-        status = gap.settle(hard.outcome.status, tol)
+        found = self._measured(problem, hard.witness, hard.outcome, reason)
+        status = found.status
         if status.ok:  # the gap alone tells, not how the search has ended
-            status = Status.CERTIFIED if gap.relative_gap <= tol else Status.STALLED
-        return HardAnswer(hard.witness, gap, status, hard.outcome, reason, hard.proof, of)
+            close = found.certificate.relative_gap <= self.tol
+            status = Status.CERTIFIED if close else Status.STALLED
+        return HardAnswer(
+            hard.witness, found.certificate, status, hard.outcome, reason, hard.proof, of
+        )
 
     def _by_newton(self, run: Run, answer: Answer | None) -> Answer:
         """Newton's method; the better of the two is kept."""
