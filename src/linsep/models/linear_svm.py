@@ -39,7 +39,7 @@ from linsep.models.fit import (
     way_on,
 )
 from linsep.models.model_file import LINEAR, Table, stored
-from linsep.models.summary import Line, bounds, rule, street, work
+from linsep.models.summary import Line, bounds, nearness, radius, rule, street, work
 from linsep.models.svm_choice import (
     SOLVERS,
     choose_solver,
@@ -627,7 +627,8 @@ class LinearSVM(LinearClassifier):
         if outcome is not None and len(self.support_):
             vectors, bound = count(len(self.support_), "vector"), self.leave_one_out_bound_
             lines.append(("support", f"{vectors}; leave-one-out error at most {bound:.3g}"))
-        return [*lines, rule(self)]
+        within = radius(gap) if self.status_ is not Status.INSEPARABLE else 0.0
+        return [*lines, *nearness(self, within), rule(self, within)]
 
     def _bounds(self) -> list[Line]:
         """How good it is, or that there is nothing to find."""

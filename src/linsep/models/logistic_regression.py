@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 
 from linsep.core.accuracy import settled
+from linsep.core.costs import SETTLED
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
 from linsep.core.notes import warn
@@ -41,7 +43,7 @@ from linsep.models.logistic_limit import (
     separating_words,
     separator_proof,
 )
-from linsep.models.summary import Line, bounds, rule, work
+from linsep.models.summary import Line, bounds, nearness, radius, rule, work
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
 from linsep.proofs.separable import Proof
@@ -63,6 +65,7 @@ _FAR = 20.0  # margin from which a row may be running away
 _VERDICT = 10.0  # seconds for the verdict where a maximum is likely
 _LAST_DIGITS = 1e-22  # relative gap that small tables are solved to: half the digits of weights
 _LARGEST = 1e100  # costs from which sums of losses may overflow
+_FEW_ERRORS = 300  # weights whose standard errors a summary takes the time for
 _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
 _ROUNDED = 1e-9  # relative gap that may be rounding alone
 
@@ -467,6 +470,21 @@ class LogisticRegression(LinearClassifier):
         with np.errstate(over="ignore"):
             return np.exp(self.log_odds(X))
 
+    def _known(self) -> tuple[float | Array, str]:
+        """How far weights may be from the best ones, and whether that is proved or estimated."""
+        gap, C = self.certificate_, self._cost
+        if self.status_ is Status.NO_MAXIMUM:
+            return 0.0, ""
+        proved = radius(gap) if np.isfinite(C) else np.inf
+        state = getattr(getattr(self, "outcome_", None), "state", None)
+        if proved > 1e-6 * float(np.abs(self.coef_).max()) and len(self.classes_) == 2:
+            errors = standard_errors(state, C, self.n_features_in_)
+            if errors is not None and np.isfinite(errors).all():
+                left = gap.gap / (1.0 if np.isinf(C) else C)
+                share = min(math.sqrt(2.0 * left), SETTLED)
+                return np.minimum(share * errors, proved), "estimated"
+        return (proved, "proved") if np.isfinite(proved) else (0.0, "")
+
     def _told(self) -> list[Line]:
         gap = self.certificate_
         lines = [
@@ -486,12 +504,29 @@ class LogisticRegression(LinearClassifier):
         lines += [
             ("likelihood", f"logarithm {full:.8g}; {null:.8g} for the classes' shares alone"),
             ("errors", misplaced(gap.errors)),
-            rule(self),
+            *nearness(self, *self._known()),
+            rule(self, self._known()[0]),
         ]
         if len(self.classes_) == 2:
             name = self.classes_.tolist()[-1]
             lines.append(("odds", f"of {name!r} are exp of the left side minus the right side"))
         return lines
+
+
+def standard_errors(state: Any, C: float, columns: int) -> Array | None:
+    """Of the weights, from the second derivatives that Newton's method has; None without them."""
+    curvature = getattr(state, "curvature", None)
+    if curvature is None or columns > _FEW_ERRORS or not np.isfinite(curvature).all():
+        return None
+    H = np.array(curvature[:-1, :-1])
+    offset = curvature[:-1, -1]
+    if curvature[-1, -1] > 0:
+        H -= np.outer(offset, offset) / curvature[-1, -1]
+    H.flat[:: columns + 1] += 0.0 if np.isinf(C) else 1.0 / C
+    try:
+        return np.asarray(np.sqrt(np.diag(np.linalg.inv(H))))
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _gone_on(run: Run, solver: Any, outcome: Outcome[Any], limits: Limits) -> Outcome[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -15,9 +16,12 @@ from linsep.proofs.certificate import Certificate
 from linsep.proofs.gap import Gap
 from linsep.proofs.separable import combination
 
+Array = NDArray[np.float64]
 Line = tuple[str, str]
 
 _SHOWN = 12  # weights printed before the rest is left out
+_TINY = 1e-3  # of what a weight may be off: below this it is shown as 0
+_PRINTED = 5e-6  # of the largest weight: errors below this do not show in six digits
 
 
 class Ruled(Protocol):
@@ -76,25 +80,64 @@ def sides(certificate: Certificate) -> list[Line]:
     return lines
 
 
-def rule(model: Ruled) -> Line:
-    """The decision rule in the names of the features."""
+def radius(gap: Gap) -> float:
+    """How far any weight may be from that of the best model.
+
+    The penalty |w|^2 / 2 bends the objective by 1 in every direction, so |w - w*|^2 <= 2 gap.
+    """
+    return max(math.sqrt(2.0 * part.gap) for part in gap.parts or (gap,))
+
+
+def nearness(model: Ruled, within: float | Array, how: str = "proved") -> list[Line]:
+    """What is known of the weights, where that is less than the digits that are printed."""
+    most = float(np.max(within, initial=0.0))
+    if not most > _PRINTED * float(np.abs(model.coef_).max(initial=0.0)):
+        return []
+    if np.isinf(most):
+        return [("weights", "nothing is proved of them")]
+    return [("weights", f"each within {most:.2g} of the best model's, {how}; ~: no digit known")]
+
+
+def known(value: float, within: float) -> str:
+    """A weight with its sign and the digits that are known; ~ and one digit if none is.
+
+    >>> known(0.123456789, 0.0), known(0.123456789, 4e-3), known(-0.123456789, 2.0)
+    ('+0.123457', '+0.12', '-~0.1')
+    """
+    if not 0.0 < within < np.inf:
+        return f"{value:+.6g}"
+    shown = round(value, math.floor(-math.log10(within)))
+    if shown:
+        return f"{shown:+.6g}"
+    text = f"{value:+.1g}" if abs(value) > _TINY * within else "+0"
+    return f"{text[0]}~{text[1:]}"
+
+
+def rule(model: Ruled, within: float | Array = 0.0) -> Line:
+    """The decision rule in the names of the features; weights are known to be within these."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = [f"x{j + 1}" for j in range(model.n_features_in_)]
     classes = [c.item() if hasattr(c, "item") else c for c in model.classes_]
+    near = np.broadcast_to(np.asarray(within, dtype=np.float64), (model.n_features_in_,))
+    most = float(near.max(initial=0.0))
     if len(classes) == 2:
-        terms = _terms(model.coef_[0], names)
-        bound = -float(model.intercept_[0]) + 0.0
-        return "rule", f"{terms} >= {bound:.6g}  =>  {classes[1]!r}, otherwise {classes[0]!r}"
+        terms = _terms(model.coef_[0], names, near)
+        bound = known(-float(model.intercept_[0]) + 0.0, most).removeprefix("+")
+        return "rule", f"{terms} >= {bound}  =>  {classes[1]!r}, otherwise {classes[0]!r}"
     lines = [
-        f"score of {label!r} = {_terms(coef, names)} {offset:+.6g}"
+        f"score of {label!r} = {_terms(coef, names, near)} {known(float(offset), most)}"
         for label, coef, offset in zip(classes, model.coef_, model.intercept_)
     ]
     return "rule", "\n".join([*lines, "the class of the largest score"])
 
 
-def _terms(coef: NDArray[np.float64], names: Sequence[str]) -> str:
-    parts = [f"{value:+.6g} {name}" for value, name in zip(coef, names) if value != 0]
+def _terms(coef: Array, names: Sequence[str], near: Array) -> str:
+    parts = [
+        f"{known(float(value), float(within))} {name}"
+        for value, name, within in zip(coef, names, near)
+        if value != 0
+    ]
     if not parts:
         return "0"
     if len(parts) > _SHOWN:

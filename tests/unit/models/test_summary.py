@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import linsep
-from linsep.models.summary import rule, work, written
+from linsep.models.summary import known, radius, rule, work, written
 
 
 def test_labels_stand_in_one_column_and_are_repeated():
@@ -54,3 +54,40 @@ def test_models_of_files_do_not_know_their_work(tmp_path):
     assert "  work        " in told and "  work        " not in again
     lost = [line for line in told.split("\n") if line not in again.split("\n")]
     assert [line.split()[0] for line in lost] == ["work", "support"]
+
+
+def test_weights_have_the_digits_that_are_known():
+    assert known(1.23456789, 0.0) == "+1.23457"
+    assert known(1.23456789, 0.004) == "+1.23"
+    assert known(-123.456, 20.0) == "-100"
+    assert known(0.03, 0.07) == "+~0.03"
+    assert known(1e-264, 0.07) == "+~0"
+    model = SimpleNamespace(
+        n_features_in_=3, classes_=np.array([0, 1]), coef_=np.array([[1.23456, -0.01, 0.5]]),
+        intercept_=np.array([-0.9876]),
+    )  # fmt: skip
+    words = "1.2 x1 -~0.01 x2 +0.5 x3 >= 1  =>  1, otherwise 0"
+    assert rule(model, 0.05) == ("rule", words)
+
+
+def test_a_summary_prints_no_digit_that_a_tighter_fit_changes():
+    """Digits of a rough fit, against those of a fit of many more."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(3000, 4))
+    y = X @ [1.0, -0.5, 0.2, 0.0] + rng.logistic(size=3000) > 0
+    for kind in (linsep.LinearSVM, linsep.LogisticRegression):
+        rough, tight = kind(tol=1e-2).fit(X, y), kind(tol=1e-9).fit(X, y)
+        assert "  weights     each within" in rough.summary() or rough.certificate_.gap < 1e-9
+        assert np.abs(rough.coef_ - tight.coef_).max() <= radius(rough.certificate_) + 1e-4
+        assert all(len(line) <= 80 for line in rough.summary().split("\n") if "each w" in line)
+
+
+def test_without_a_penalty_the_digits_are_estimated():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(20_000, 3))
+    y = X @ [0.3, -0.2, 0.01] - 2 + rng.logistic(size=20_000) > 0
+    model = linsep.LogisticRegression(C=np.inf).fit(X, y)
+    assert "of the best model's, estimated" in model.summary()
+    tight = linsep.LogisticRegression(C=np.inf, tol=1e-10).fit(X, y)
+    within, how = model._known()
+    assert how == "estimated" and (np.abs(model.coef_ - tight.coef_) <= within + 1e-12).all()
