@@ -113,7 +113,7 @@ class Routine:
             if not self._pays(kind, size, work):
                 return self.python
             hurried = in_extra_time() or time_left() < math.inf
-            if (hurried and not self._in_time(kind, size, work)) or not has_numba():
+            if (hurried and not self._in_time(kind, work)) or not has_numba():
                 return self.python
             with _lock:
                 if self.__name__ not in _kept_names():
@@ -125,14 +125,16 @@ class Routine:
         compiled: Callable[..., Any] = self._compiled
         return compiled
 
-    def _in_time(self, kind: object, size: int, work: int) -> bool:
+    def _in_time(self, kind: object, work: int) -> bool:
         """Whether a compilation ends before the time does; a call that can wait is given up."""
         cost = self._price
+        if self.__name__ not in _kept_names() and "numba" not in sys.modules:
+            cost += costs.LOADING
         if cost <= time_left() and not in_extra_time():
             return True
         python = (self._spent.get(kind) or Spent()).expected(work)
         tick(min(cost, python))
-        return not may_be_given_up() and self._pays(kind, size, work)  # a proof cannot wait
+        return not may_be_given_up() and python >= cost  # a proof cannot wait
 
     @property
     def _price(self) -> float:
