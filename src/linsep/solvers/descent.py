@@ -12,7 +12,7 @@ start, and a rate that is too large leads away from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linsep.core.drive import Limits, drive
 from linsep.core.log import NO_LOG, Log
-from linsep.core.protocol import State, Witness
+from linsep.core.protocol import ENDLESS, Held, State, Witness
 from linsep.core.status import Status
 from linsep.core.words import count
 from linsep.errors import SettingError
@@ -36,6 +36,12 @@ _WITHOUT_BOUND = 1e8  # growth of |f| that is called divergence
 @dataclass(kw_only=True)
 class DescentState(State):
     """The point, the points before it, and their values."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        "values": Held(shape=("?",)),
+        "path": Held(shape=("values", None)),
+        "bound": ENDLESS,
+    }
 
     x: Array
     path: Array
