@@ -1,7 +1,9 @@
 """Progress: rows of text at powers of two, or a bar on a terminal. Always on stderr.
 
 Where a solver proves a gap, the gap is shown, and the time left if it goes on falling as it
-did of late.
+did of late. An estimate is given only where there is ground for one: the gap has fallen at one
+pace for some time, and the time left is not many times what has been seen. As long as next to
+nothing is proved, the objective is shown instead, which moves.
 """
 
 from __future__ import annotations
@@ -23,6 +25,11 @@ def progress_observer(verbose: int | bool, stream: TextIO | None = None) -> list
     return [ProgressBar(stream) if stream.isatty() else ProgressRows(stream)]
 
 
+_SAME = 2.0  # paces that differ by no more are one pace
+_AHEAD = 5.0  # as far as this times the past one can look into the future
+_ALL = 0.995  # a gap above this says nothing yet
+
+
 class Pace:
     """The gap over time, and when it will reach the tolerance."""
 
@@ -38,15 +45,25 @@ class Pace:
             self._seen.append((now.seconds, float(gap)))
 
     def left(self, tol: float, seconds: float) -> float | None:
-        """Seconds until the gap is ``tol``: its logarithm falls as over the last half."""
-        if len(self._seen) < 2 or not tol > 0.0:
+        """Seconds until the gap is ``tol``, if its logarithm falls at a steady pace."""
+        if not self._seen or not tol > 0.0:
             return None
-        late = [seen for seen in self._seen if seen[0] >= 0.5 * seconds]
-        (t0, g0), (t1, g1) = (late if len(late) > 1 else self._seen)[0], self._seen[-1]
-        if g1 <= tol:
+        if self._seen[-1][1] <= tol:
             return 0.0
-        fall = math.log(g0 / g1) / max(seconds - t0, t1 - t0, 1e-9)
-        return math.log(g1 / tol) / fall if fall > 0 else None
+        far, near = self._at(0.25 * seconds), self._at(0.6 * seconds)
+        if far is None or near is None or far == near:
+            return None
+        early = math.log(far[1] / near[1]) / (near[0] - far[0])
+        late = math.log(near[1] / self._seen[-1][1]) / max(seconds - near[0], 1e-9)
+        if not (0.0 < early <= _SAME * late and late <= _SAME * early):
+            return None
+        left = math.log(self._seen[-1][1] / tol) / late
+        return left if left <= _AHEAD * seconds else None
+
+    def _at(self, seconds: float) -> tuple[float, float] | None:
+        """When the gap of this moment was reached, and the gap."""
+        before = [seen for seen in self._seen if seen[0] <= seconds]
+        return before[-1] if before else None
 
     def share(self, tol: float) -> float:
         """How much of the way to ``tol`` is done, on a logarithmic scale."""
@@ -61,11 +78,22 @@ class Pace:
         tol = getattr(now.solver, "tol", None)
         if not self._seen or not isinstance(tol, float):
             return ""
+        if self._seen[-1][1] > _ALL:
+            return _objective(now.state)
         words = f"gap {percent(self._seen[-1][1])}, goal {percent(tol)}"
         left = self.left(tol, now.seconds)
         if left is None or now.status.done:
             return words
         return f"{words}, about {_span(left)} left"
+
+
+def _objective(state: object) -> str:
+    """The objective that a state has come to, if it knows."""
+    for name in ("best_primal", "primal"):
+        value = getattr(state, name, None)
+        if isinstance(value, float) and math.isfinite(value):
+            return f"objective {value:.6g}, nothing proved yet"
+    return "nothing proved yet"
 
 
 def _span(seconds: float) -> str:

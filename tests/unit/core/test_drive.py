@@ -286,6 +286,26 @@ def test_a_gap_that_does_not_fall_makes_no_promise():
     assert pace.words(moment_at(2.0, 0.5)) == "gap 50 %, goal 0.1 %"
 
 
+def test_no_estimate_without_ground():
+    slow_then_fast = Pace()  # as Newton's method: 6 minutes by its first steps, then done
+    for second, gap in [(0.1, 0.99), (0.2, 0.988), (0.4, 0.985), (0.5, 0.98)]:
+        slow_then_fast.note(moment_at(second, gap))
+        assert slow_then_fast.left(1e-6, second) is None
+    jump = Pace()
+    for second, gap in [(1.0, 0.9), (2.0, 0.89), (3.0, 0.88), (4.0, 0.1)]:
+        jump.note(moment_at(second, gap))
+    assert jump.left(1e-6, 4.0) is None
+
+
+def test_what_is_not_proved_yet_moves_all_the_same():
+    pace, now = Pace(), moment_at(1.0, 1.0)
+    now.state.best_primal = 1234.5678
+    pace.note(now)
+    assert pace.words(now) == "objective 1234.57, nothing proved yet"
+    now = moment_at(2.0, 1.0)
+    assert pace.words(now) == "nothing proved yet"
+
+
 def test_progress_rows_tell_the_gap():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 20))
