@@ -23,6 +23,7 @@ import scipy.sparse
 
 import linsep
 from linsep.core.problem import Problem
+from linsep.solvers.hinge.interior import table_of
 
 DRIVE = importlib.import_module("linsep.core.drive")
 PLAIN = (str, bytes, int, float, complex, bool, type(None), type, type(sys))
@@ -249,7 +250,11 @@ class Trusting(linsep.LinearSVM):
     """A judge that reads what the solver has left: the law must notice it."""
 
     def _measured(self, problem, *rest):
-        return super()._measured(problem.lent, *rest)
+        lent = self.__dict__.setdefault("_left", problem.lent)  # a second look finds it spoiled
+        answer = super()._measured(problem, *rest)
+        wrong = float(np.abs(table_of(lent).rows).sum())
+        gap = dataclasses.replace(answer.certificate, objective=wrong)
+        return dataclasses.replace(answer, certificate=gap)
 
 
 def test_a_judge_that_trusts_the_solver_is_noticed(poison, monkeypatch):
