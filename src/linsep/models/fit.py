@@ -183,9 +183,9 @@ def read_rows(estimator: Any, X: Any) -> Any:
 def refuse_too_many_classes(labels: NDArray[Any]) -> None:
     """A score of each row for each class must fit into the memory: else y is no label.
 
-    >>> refuse_too_many_classes(np.arange(10_000_000))
+    >>> refuse_too_many_classes(np.arange(1_000_000))
     Traceback (most recent call last):
-    linsep.errors.LabelError: y has 10000000 classes in 10000000 rows, ...
+    linsep.errors.LabelError: y has 1000000 classes in 1000000 rows, ...
     """
     n = labels.shape[0] if labels.ndim else 0
     most = total_memory()

@@ -184,7 +184,8 @@ def test_refusals_point_at_the_character(text, place, words):
     lines = message.splitlines()
     caret = next(k for k, line in enumerate(lines) if line.strip() == "^")
     assert lines[caret].index("^") == 4 + place - 1
-    assert lines[caret - 1][4:].startswith(text[:20].replace("\n", " "))
+    shown = text[:20].replace("\n", " ").replace("\0", "\\x00")
+    assert lines[caret - 1][4:].startswith(shown)
 
 
 @pytest.mark.parametrize("text", ["", "  \n", []])

@@ -421,7 +421,7 @@ def test_save_and_load(structure, loss, tmp_path):
         ("covariance", [[[1.0, 2.0], [2.0, 1.0]]] * 2, "positive definite"),
         ("status", {"name": "GREAT"}, "not known"),
         ("extra", {"evil": 1}, "unknown entry"),
-        ("feature_names", ["a"], "feature_names has 1 names for 2 features"),
+        ("feature_names", ["a"], "feature_names is a list of 1; a list of 2 is due"),
     ],
 )
 def test_damaged_files_are_refused(field, value, words, tmp_path):

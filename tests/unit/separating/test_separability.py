@@ -434,7 +434,7 @@ def test_loading_libraries_does_not_count_as_time(monkeypatch):
         now[0] += 10.0
         return 10.0
 
-    monkeypatch.setattr(verdict.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(verdict, "clock", lambda: now[0])
     monkeypatch.setattr(verdict, "_load_libraries", load)
     proof = linsep.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1], time_limit=1.0)
     assert proof.separable is False
