@@ -57,6 +57,8 @@ class Step(NamedTuple):
     length: float
     more: Any
     """What the equations gave beside da; it belongs to a step of length 1."""
+    mean: float
+    """Of the products before the step."""
 
 
 def predict_and_correct(point: Point, gradient: Array, factor: Factor) -> Step | None:
@@ -66,13 +68,17 @@ def predict_and_correct(point: Point, gradient: Array, factor: Factor) -> Step |
     ``factor`` takes the diagonal that is added to Q and gives what solves the equations.
     """
     a, low, high, top = point
-    room, bounded = top - a, np.isfinite(top)
-    mean = point.mean()
+    bounded = np.isfinite(top)
+    whole = bool(bounded.all())  # as mostly; then nothing has to be left out
+    count = len(a) + (len(a) if whole else int(np.count_nonzero(bounded)))
+    room = top - a
+    rest = room if whole else np.where(bounded, room, 0.0)
+    mean = float(a @ low + rest @ high) / count
     solve = factor(low / a + high / room) if mean > 0.0 else None
     if solve is None:
         return None
     missing = low - high - gradient
-    products = a * low, np.where(bounded, room, 0.0) * high
+    products = a * low, rest * high
 
     def direction(first: Array, second: Array) -> tuple[Array, Array, Array, Any]:
         da, more = solve(missing + first / a - second / room)
@@ -80,18 +86,22 @@ def predict_and_correct(point: Point, gradient: Array, factor: Factor) -> Step |
 
     def longest(da: Array, dlow: Array, dhigh: Array) -> float:
         most = max(float((-da / a).max()), float((-dlow / low).max()), float((da / room).max()))
-        most = max(most, float((-dhigh[bounded] / high[bounded]).max(initial=0.0)))
+        shares = -dhigh / high if whole else -dhigh[bounded] / high[bounded]
+        most = max(most, float(shares.max(initial=0.0)))
         return 1.0 / most if most > _SHORTER else 1.0 / _SHORTER
 
     da, dlow, dhigh, _ = direction(-products[0], -products[1])
     t = min(1.0, longest(da, dlow, dhigh))
-    ahead = Point(a + t * da, low + t * dlow, high + t * dhigh, top).mean()
+    tried = a + t * da
+    rest = top - tried if whole else np.where(bounded, top - tried, 0.0)
+    ahead = float(tried @ (low + t * dlow) + rest @ (high + t * dhigh)) / count
     aim = mean * min(1.0, max(ahead / mean, 0.0)) ** 3
+    second = aim - products[1] + da * dhigh
     da, dlow, dhigh, more = direction(
-        aim - products[0] - da * dlow, np.where(bounded, aim - products[1] + da * dhigh, 0.0)
+        aim - products[0] - da * dlow, second if whole else np.where(bounded, second, 0.0)
     )
     t = min(1.0, _SHORTER * longest(da, dlow, dhigh))
-    return Step(Point(a + t * da, low + t * dlow, high + t * dhigh, top), t, more)
+    return Step(Point(a + t * da, low + t * dlow, high + t * dhigh, top), t, more, mean)
 
 
 @np.errstate(all="ignore")  # at the end rounding puts points onto their bounds

@@ -199,8 +199,8 @@ class InteriorHinge:
 
             return solve
 
-        mean = point.mean()
         step = predict_and_correct(point, state.values - 1.0 + own * alpha, factor)
+        mean = point.mean() if step is None else step.mean
         state.idle = 0 if mean < _LESS * state.mean else state.idle + 1
         state.mean = min(mean, state.mean)
         if step is None or not (step.length > _SHORTEST and np.isfinite(step.more[0]).all()):
