@@ -67,7 +67,7 @@ SETTLED = 0.01
 SUMMED = 1e-9
 """Relative gap below which nothing is gained however many the rows: sums of them are rounded."""
 AGREED = 1e-6
-"""Relative gap from which on predictions are those of the optimum, on all tables tried."""
+"""Relative gap from which on all but a few predictions are those of the optimum."""
 
 
 def second_thread(entry: float) -> int:

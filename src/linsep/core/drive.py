@@ -91,7 +91,8 @@ def drive(
     problem, solver
         What to solve and how.
     state : optional
-        Where to go on; a fresh start without it. It is changed in place.
+        Where to go on; a fresh start without it. It is changed in place. Where the time ends in
+        the middle of a step, the outcome holds the state before it, and this one is of no use.
     limits : Limits, optional
         Steps over the whole life of the state, seconds of this call, a stop request.
     observers : sequence of Observer

@@ -22,6 +22,7 @@ from linsep.losses.hinge import QuadraticLoss
 from linsep.losses.table import machine_loss
 from linsep.models.base import LinearClassifier
 from linsep.models.fit import (
+    CUT_SHORT,
     Answer,
     Check,
     Effort,
@@ -39,7 +40,7 @@ from linsep.models.fit import (
     way_on,
 )
 from linsep.models.model_file import LINEAR, Table, stored
-from linsep.models.summary import Line, bounds, nearness, radius, rule, street, work
+from linsep.models.summary import Line, bounds, known_rule, radius, street, work
 from linsep.models.svm_choice import (
     SOLVERS,
     choose_solver,
@@ -65,7 +66,7 @@ from linsep.solvers.hinge.wide import WideHinge
 Array = NDArray[np.float64]
 
 # runs that end here get no last digits: whoever limits them wants an answer now
-_CUT_SHORT = (Status.DIVERGED, Status.TIME_LIMIT, Status.STEP_LIMIT, Status.STOPPED)
+_UNFINISHED = (*CUT_SHORT, Status.STEP_LIMIT, Status.DIVERGED)
 _FAILED = (Status.DIVERGED, Status.STALLED)
 _FEW_PASSES = 1000  # of coordinate descent, after which another solver is better
 _ROUNDING = 1e-9  # a slack below this is rounding
@@ -105,8 +106,8 @@ class LinearSVM(LinearClassifier):
     fit_intercept : bool, default=True
         Whether to have an offset; it is never penalised.
     tol : float, default=1e-6
-        Relative duality gap to reach. The default gives the predictions of the optimum; 1e-3 is
-        several times faster, and good for a first look and for searching.
+        Relative duality gap to reach. With the default nearly all predictions are those of the
+        optimum; 1e-3 is several times faster, and good for a first look and for searching.
     solver : {"auto", "newton", "dual-cd", "proximal-newton", "interior-point"}, default="auto"
         "interior-point" for small tables, "newton" for tall data of few columns, "dual-cd" for
         sparse and wide data, "proximal-newton" for sparse data where that takes too long. "auto"
@@ -331,11 +332,11 @@ class LinearSVM(LinearClassifier):
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         problem, witness, objective = run.problem, outcome.witness, self._objective()
         fine = self._to_last_digits(problem) and not self._is_machine(problem)
-        if fine and outcome.status not in _CUT_SHORT:
+        if fine and outcome.status not in _UNFINISHED:
             finish = polish if problem.binary else polish_parts
             witness = finish(run.lent, witness, objective.C, objective.loss)
         answer = self._measured(problem, witness, outcome, reason)
-        if answer.status in _CUT_SHORT or _gap(answer) <= self.tol:
+        if answer.status in _UNFINISHED or _gap(answer) <= self.tol:
             return answer
         # rows on the edge of the street have losses of pure rounding, which large costs multiply
         hair = narrower(problem, witness, objective, kind=self.multi_class)
@@ -412,12 +413,14 @@ class LinearSVM(LinearClassifier):
             hard.witness, found.certificate, status, hard.outcome, reason, hard.proof, of
         )
 
+    def _anew(self, run: Run, solver: Solver[Any], reason: str) -> Answer:
+        """Another run from the start, by this solver."""
+        outcome = run.drive(solver, solver.init(run.lent), self._limits(run.problem, solver))
+        return self._prove(run, solver, outcome, reason)
+
     def _by_newton(self, run: Run, answer: Answer | None) -> Answer:
         """Newton's method; the better of the two is kept."""
-        solver, reason = self._choose(run.lent, instead="newton")
-        limits = self._limits(run.problem, solver)
-        outcome = run.drive(solver, solver.init(run.lent), limits)
-        other = self._prove(run, solver, outcome, reason)
+        other = self._anew(run, *self._choose(run.lent, instead="newton"))
         return other if answer is None or _gap(other) <= _gap(answer) else answer
 
     def _by_points(self, run: Run, answer: Answer | None) -> Answer | None:
@@ -434,10 +437,7 @@ class LinearSVM(LinearClassifier):
         """Runs that are asked for less, as long as that is less than what is proved."""
         tol = 10.0 * float(self.tol)
         while answer is not None and tol < _gap(answer):
-            solver, reason = self._chosen(run.lent, float(self.C), tol=tol)
-            limits = self._limits(run.problem, solver)
-            outcome = run.drive(solver, solver.init(run.lent), limits)
-            other = self._prove(run, solver, outcome, reason)
+            other = self._anew(run, *self._chosen(run.lent, float(self.C), tol=tol))
             answer = other if _gap(other) < _gap(answer) else answer
             tol *= 10.0
         return answer
@@ -628,7 +628,7 @@ class LinearSVM(LinearClassifier):
             vectors, bound = count(len(self.support_), "vector"), self.leave_one_out_bound_
             lines.append(("support", f"{vectors}; leave-one-out error at most {bound:.3g}"))
         within = radius(gap) if self.status_ is not Status.INSEPARABLE else 0.0
-        return [*lines, *nearness(self, within), rule(self, within)]
+        return [*lines, *known_rule(self, within)]
 
     def _bounds(self) -> list[Line]:
         """How good it is, or that there is nothing to find."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 
 from linsep.core.accuracy import settled
-from linsep.core.costs import SETTLED
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
 from linsep.core.notes import warn
@@ -43,7 +42,7 @@ from linsep.models.logistic_limit import (
     separating_words,
     separator_proof,
 )
-from linsep.models.summary import Line, bounds, nearness, radius, rule, work
+from linsep.models.summary import Line, bounds, known_rule, radius, work
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
 from linsep.proofs.separable import Proof
@@ -104,7 +103,8 @@ class LogisticRegression(LinearClassifier):
     tol : float, default=1e-3
         Relative duality gap that is proved. Newton's method goes on for a step or two, whatever
         tol allows: until no weight is off by more than about 0.01 of its standard error, on
-        sparse and wide tables to a gap of 1e-6. Small tables are solved to the last digits.
+        sparse and wide tables to a gap of 1e-6. Small tables are solved to the last digits;
+        softmax of large ones ends at tol.
     max_iter : int, default=100000
         Limit of steps.
     time_limit : float or None, default=None
@@ -481,8 +481,7 @@ class LogisticRegression(LinearClassifier):
             errors = standard_errors(state, C, self.n_features_in_)
             if errors is not None and np.isfinite(errors).all():
                 left = gap.gap / (1.0 if np.isinf(C) else C)
-                share = min(math.sqrt(2.0 * left), SETTLED)
-                return np.minimum(share * errors, proved), "estimated"
+                return np.minimum(math.sqrt(2.0 * left) * errors, proved), "estimated"
         return (proved, "proved") if np.isfinite(proved) else (0.0, "")
 
     def _told(self) -> list[Line]:
@@ -504,8 +503,7 @@ class LogisticRegression(LinearClassifier):
         lines += [
             ("likelihood", f"logarithm {full:.8g}; {null:.8g} for the classes' shares alone"),
             ("errors", misplaced(gap.errors)),
-            *nearness(self, *self._known()),
-            rule(self, self._known()[0]),
+            *known_rule(self, *self._known()),
         ]
         if len(self.classes_) == 2:
             name = self.classes_.tolist()[-1]

@@ -88,14 +88,16 @@ def radius(gap: Gap) -> float:
     return max(math.sqrt(2.0 * part.gap) for part in gap.parts or (gap,))
 
 
-def nearness(model: Ruled, within: float | Array, how: str = "proved") -> list[Line]:
-    """What is known of the weights, where that is less than the digits that are printed."""
-    most = float(np.max(within, initial=0.0))
-    if not most > _PRINTED * float(np.abs(model.coef_).max(initial=0.0)):
-        return []
+def known_rule(model: Ruled, within: float | Array, how: str = "proved") -> list[Line]:
+    """The rule in digits that are known, and how far, where these are less than are printed."""
+    most, told = float(np.max(within, initial=0.0)), rule(model, within)
+    unknown = "~" in told[1]
+    if not (unknown or most > _PRINTED * float(np.abs(model.coef_).max(initial=0.0))):
+        return [told]
     if np.isinf(most):
-        return [("weights", "nothing is proved of them")]
-    return [("weights", f"each within {most:.2g} of the best model's, {how}; ~: no digit known")]
+        return [("weights", "nothing is proved of them"), told]
+    words = f"each within {most:.2g} of the best model's, {how}"
+    return [("weights", f"{words}; ~: no digit known" if unknown else words), told]
 
 
 def known(value: float, within: float) -> str:
@@ -104,7 +106,7 @@ def known(value: float, within: float) -> str:
     >>> known(0.123456789, 0.0), known(0.123456789, 4e-3), known(-0.123456789, 2.0)
     ('+0.123457', '+0.12', '-~0.1')
     """
-    if not 0.0 < within < np.inf:
+    if value == 0.0 or not 0.0 < within < np.inf:
         return f"{value:+.6g}"
     shown = round(value, math.floor(-math.log10(within)))
     if shown:

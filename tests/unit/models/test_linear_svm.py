@@ -291,14 +291,14 @@ def test_float32_rows_are_not_copied_to_float64():
     import tracemalloc
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(200_000, 20)).astype(np.float32)
-    y = X[:, 0] + rng.normal(size=200_000) > 0
+    X = rng.normal(size=(100_000, 60)).astype(np.float32)
+    y = X[:, 0] + rng.normal(size=100_000) > 0
     LinearSVM(solver="newton").fit(X, y)  # compiles, which takes memory too
     tracemalloc.start()
     LinearSVM(solver="newton").fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 1.8 * X.nbytes  # vectors of n numbers weigh much with 20 columns
+    assert peak < 1.5 * X.nbytes  # a copy alone is 2, and vectors of n numbers are about 0.7
 
 
 def test_a_run_stopped_at_once_is_no_worse_than_weights_of_zero():

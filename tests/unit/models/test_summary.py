@@ -5,9 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 import linsep
-from linsep.models.summary import known, radius, rule, work, written
+from linsep.errors import GapWarning
+from linsep.models.summary import known, known_rule, radius, rule, work, written
 
 
 def test_labels_stand_in_one_column_and_are_repeated():
@@ -91,3 +93,28 @@ def test_without_a_penalty_the_digits_are_estimated():
     tight = linsep.LogisticRegression(C=np.inf, tol=1e-10).fit(X, y)
     within, how = model._known()
     assert how == "estimated" and (np.abs(model.coef_ - tight.coef_) <= within + 1e-12).all()
+
+
+def test_a_fit_that_was_cut_short_claims_no_more_than_its_gap():
+    """Digits follow from the gap, not from what a finished fit would have."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(20_000, 3))
+    y = X @ [2.0, -1.0, 0.5] - 1 + rng.logistic(size=20_000) > 0
+    with pytest.warns(GapWarning):
+        short = linsep.LogisticRegression(C=np.inf, max_iter=2, tol=1e-9).fit(X, y)
+    best = linsep.LogisticRegression(C=np.inf, tol=1e-9).fit(X, y)
+    within, how = short._known()
+    off = np.abs(short.coef_ - best.coef_).max()
+    assert how == "estimated" and 1e-4 < off <= 2 * within.max()
+
+
+def test_the_sign_for_no_digit_is_explained_where_it_stands():
+    model = SimpleNamespace(
+        n_features_in_=2, classes_=np.array([0, 1]), coef_=np.array([[1.0, 1e-9]]),
+        intercept_=np.array([0.0]),
+    )  # fmt: skip
+    (label, words), (_, shown) = known_rule(model, 1e-7)
+    assert label == "weights" and "~: no digit known" in words and "~" in shown
+    (_, words), (_, shown) = known_rule(model, np.array([1e-3, 1e-12]))
+    assert "~" not in words and "~" not in shown
+    assert [label for label, _ in known_rule(model, 0.0)] == ["rule"]

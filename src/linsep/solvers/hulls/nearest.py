@@ -57,6 +57,17 @@ class Corral:
     States of searches are corrals: arrays and numbers, to be copied and saved.
     """
 
+    held: ClassVar[Mapping[str, Held]] = {
+        "size": Held(most="group"),
+        "groups": FIXED,
+        "factor": Held(shape=("group", "group")),
+        "half": Held(shape=(2, "group")),
+        "points": Held(shape=("group", None)),
+        "row_numbers": Held(shape=("group",), below="n_rows"),
+        "group": Held(shape=("?",), below=2),
+        "all_multipliers": Held(shape=("group",)),
+    }
+
     groups: int
     size: int
     factor: Array
@@ -184,14 +195,7 @@ class HullState(State, Corral):
     """
 
     held: ClassVar[Mapping[str, Held]] = {
-        "size": Held(most="group"),
-        "groups": FIXED,
-        "factor": Held(shape=("group", "group")),
-        "half": Held(shape=(2, "group")),
-        "points": Held(shape=("group", None)),
-        "row_numbers": Held(shape=("group",), below="n_rows"),
-        "group": Held(shape=("?",), below=2),
-        "all_multipliers": Held(shape=("group",)),
+        **Corral.held,
         "bounds": ENDLESS,
         "plain": FIXED,
     }
@@ -434,14 +438,7 @@ class ConeState(State, Corral):
     """Corral of the cone, the goal and what is missing to it."""
 
     held: ClassVar[Mapping[str, Held]] = {
-        "size": Held(most="group"),
-        "groups": FIXED,
-        "factor": Held(shape=("group", "group")),
-        "half": Held(shape=(2, "group")),
-        "points": Held(shape=("group", None)),
-        "row_numbers": Held(shape=("group",), below="n_rows"),
-        "group": Held(shape=("?",), below=2),
-        "all_multipliers": Held(shape=("group",)),
+        **Corral.held,
         "side": FIXED,
         "goal": FIXED,
     }
