@@ -101,6 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--no-exact", action="store_true", help="skip rational arithmetic")
     check.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
     check.add_argument("--save", metavar="FILE", help="write the proof as JSON")
+    check.add_argument(
+        "--plane", metavar="FORMULA", help='does this plane separate? such as "2 x1 - x2 >= 2"'
+    )
 
     fit = commands.add_parser("fit", help="train a classifier and certify it")
     _data(fit)

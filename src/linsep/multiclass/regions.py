@@ -15,7 +15,6 @@ from linsep.core.protocol import Predictor
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, EmptyRegionWarning, SettingError
 from linsep.models.fit import number
-from linsep.models.linear import Linear
 from linsep.multiclass.one_vs_one import OneVsOne, count_votes
 from linsep.multiclass.one_vs_rest import OneVsRest
 
@@ -137,10 +136,7 @@ def regions(
     >>> linsep.regions(model, box=((-5, -5), (5, 5)), scheme="argmax").undecided
     0.0
     """
-    if not isinstance(model, Linear):
-        check_is_fitted(model)
-    elif model.classes_ is None:  # weights from anywhere
-        model = Linear(model.coef_, model.intercept_, classes=range(max(2, len(model.coef_))))
+    check_is_fitted(model)
     scheme = scheme_of(model) if scheme is None else scheme
     if scheme not in SCHEMES:
         raise SettingError(

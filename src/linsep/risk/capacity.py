@@ -209,7 +209,7 @@ def match(model: object, problem: Problem, coef: NDArray[Any]) -> None:
         )
     if problem.K != 2:
         raise DataError(f"y has {problem.K} classes; the VC dimension belongs to two.")
-    known = getattr(model, "classes_", None)
+    known = None if getattr(model, "any_labels_", False) else getattr(model, "classes_", None)
     if known is not None and list(np.asarray(known).tolist()) != problem.classes.tolist():
         raise ModelError(
             f"the model knows the classes {list(known)}, y has {problem.classes.tolist()}."

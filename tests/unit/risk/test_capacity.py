@@ -205,7 +205,7 @@ def test_other_models_are_refused_with_the_reason():
     model = linsep.Linear([1.0, 2.0])
     with pytest.raises(ModelError, match="2 weights, X has 3 columns"):
         vc_dimension(model, np.eye(3), [0, 1, 1])
-    with pytest.raises(ModelError, match="not finite"):
+    with pytest.raises(DataError, match="not finite"):
         vc_dimension(linsep.Linear([np.nan, 1.0]))
     with pytest.raises(DataError, match="both X and y"):
         vc_dimension(model, np.eye(2))

@@ -281,7 +281,7 @@ def _weights_of(model: PlaneModel, claim: Claim, problem: Problem) -> tuple[Arra
             f"the model has weights for {count(coef.shape[1], 'feature')} but X has "
             f"{count(problem.d, 'column')}."
         )
-    known = getattr(model, "classes_", None)
+    known = None if getattr(model, "any_labels_", False) else getattr(model, "classes_", None)
     if known is not None and not np.array_equal(np.asarray(known), problem.classes):
         raise ModelError(
             f"the model knows the classes {list(known)} but y has {list(problem.classes)}."

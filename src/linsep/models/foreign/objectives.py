@@ -115,8 +115,9 @@ def _given(model: Any, n: int) -> Claim:
     if model.penalised is not None:
         how, constant = "penalised", float(model.penalised)
     kind = "logistic" if model.loss == "logistic" else "svm"
-    loss = HINGE if kind == "logistic" else machine_loss(model.loss)
-    return Claim(kind, Objective(loss, model.C, how, constant))
+    loss = HINGE if kind == "logistic" or model.loss is None else machine_loss(model.loss)
+    C = 1.0 if model.C is None else float(model.C)
+    return Claim(kind, Objective(loss, C, how, constant))
 
 
 def _linear_svc(model: Any, n: int) -> Claim:
