@@ -19,11 +19,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.lanes import sum_of_pieces
+from linsep.core.lanes import run_all, sum_of_pieces
 from linsep.losses.base import Loss
 from linsep.numerics.line import Bracket
 
 Array = NDArray[np.float64]
+_BLOCK = 1 << 15  # probabilities that are worked on at once, so that they stay in the cache
 LAST_DIGIT_ROWS = 20_000  # rows up to which the offset is found to the last digit
 
 
@@ -42,6 +43,54 @@ def probability(m: Array) -> Array:
     """sigma(-m) with full relative accuracy on both sides: minus the derivative of the loss."""
     e = np.exp(-np.abs(m))
     return np.asarray(np.where(m > 0, e, 1.0) / (1.0 + e))
+
+
+def posteriors(scores: Array, lead: bool = False) -> Array:
+    """Probabilities of the classes: logistic of log odds (n,), softmax of scores (n, K).
+
+    A row without a finite score knows nothing. With lead, the class of the largest score (of log
+    odds of 0 or more the last) is the only most probable one: where another is as probable up to
+    rounding, that is lowered by the last bit.
+    """
+    n, classes = len(scores), 2 if scores.ndim == 1 else scores.shape[1]
+    out = np.empty((n, classes))
+    one = _two_posteriors if scores.ndim == 1 else _softmax
+    step = max(1, _BLOCK // classes)
+    run_all(
+        [
+            partial(one, scores[lo : lo + step], out[lo : lo + step], lead)
+            for lo in range(0, n, step)
+        ]
+    )
+    return out
+
+
+def _two_posteriors(scores: Array, out: Array, lead: bool) -> None:
+    e = np.exp(-np.abs(scores))
+    more, less = 1.0 / (1.0 + e), e / (1.0 + e)
+    if lead:
+        less[less == more] = np.nextafter(0.5, 0.0)
+    last = scores >= 0
+    out[:, 0] = np.where(last, less, more)
+    out[:, 1] = np.where(last, more, less)
+
+
+def _softmax(scores: Array, out: Array, lead: bool) -> None:
+    p = np.array(scores.T, order="C")  # few classes: numpy is quick along the rows
+    top = p.max(axis=0)
+    unknown = ~np.isfinite(top)
+    top[unknown] = 0.0
+    with np.errstate(over="ignore"):  # a score so much smaller has the probability 0
+        p -= top
+    p[:, unknown] = 0.0
+    np.exp(p, out=p)
+    p /= p.sum(axis=0)
+    if lead:
+        own = p.max(axis=0)
+        for i in np.flatnonzero((p >= own).sum(axis=0) > 1).tolist():
+            p[:, i] = np.minimum(p[:, i], np.nextafter(own[i], 0.0))
+            p[scores[i].argmax(), i] = own[i]
+    out[:] = p.T
 
 
 def curvature(m: Array) -> Array:

@@ -21,6 +21,7 @@ from linsep.core.protocol import State, Witness
 from linsep.core.validate import plain_labels
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, DegenerateWarning, LabelError, ModelError
+from linsep.losses.logistic import posteriors
 from linsep.models.fit import Check, check_params, either, none, number, one_of, read_problem
 from linsep.models.model_file import (
     CLASSES,
@@ -44,7 +45,6 @@ from linsep.risk.linear_rules import (
     LogisticRule,
     check_priors,
     gaussian_weights,
-    posterior_of_scores,
     rule_of_scores,
 )
 from linsep.rows.moments import class_rows, moments_about
@@ -323,7 +323,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Array:
         """Posteriors p(k | x), shape (n, K)."""
-        return posterior_of_scores(self._scores(self._rows(X)))
+        return posteriors(self._scores(self._rows(X)))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the posteriors, exact also where these are too small for a float."""
@@ -351,7 +351,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         if self._decide.plain:
             top = scores.max(axis=1, keepdims=True)
             return scores.argmax(axis=1), (scores == top).sum(axis=1) > 1
-        posterior = posterior_of_scores(scores)
+        posterior = posteriors(scores)
         risk = self._decide.risk(posterior)
         least = risk.min(axis=1, keepdims=True)
         return self._decide.choose(posterior), (risk == least).sum(axis=1) > 1

@@ -19,7 +19,7 @@ from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
-from linsep.losses.logistic import loss, probability
+from linsep.losses.logistic import loss, posteriors
 from linsep.losses.softmax import shares
 from linsep.models.base import LinearClassifier, refuse_overflow
 from linsep.models.fit import (
@@ -438,15 +438,7 @@ class LogisticRegression(LinearClassifier):
         The class that ``predict`` gives always has the largest probability: where two are equal
         up to rounding, the other is lowered by the last bit.
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            p = np.column_stack([probability(scores), probability(-scores)])
-            chosen = (scores >= 0).astype(np.int64)
-        else:
-            p = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
-            p /= p.sum(axis=1, keepdims=True)
-            chosen = scores.argmax(axis=1)
-        return _lead(p, chosen)
+        return posteriors(self.decision_function(X), lead=True)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities, exact where the probabilities underflow."""
@@ -532,21 +524,6 @@ def _gone_on(run: Run, solver: Any, outcome: Outcome[Any], limits: Limits) -> Ou
     state = outcome.state
     state.status = Status.RUNNING
     return drive(run.problem, solver, state, limits=limits)
-
-
-def _lead(p: Array, chosen: NDArray[np.int64]) -> Array:
-    """Make the chosen class the only largest one of its row."""
-    at = np.arange(len(p))
-    own = p[at, chosen]
-    rival = p.copy()
-    rival[at, chosen] = -1.0
-    tied = np.flatnonzero(rival.max(axis=1) >= own)
-    for i in tied.tolist():
-        top = max(float(own[i]), float(rival[i].max()))
-        lower = np.nextafter(top, 0.0)
-        p[i] = np.minimum(p[i], lower)
-        p[i, chosen[i]] = top
-    return p
 
 
 def log_likelihood(objective: float, coef: Array, cost: float) -> float:

@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from linsep.core.validate import as_labels, as_weights, plain_labels
 from linsep.errors import CapabilityError, DataError, SettingError
+from linsep.losses.logistic import posteriors
 from linsep.risk.decision import decisions
-from linsep.risk.linear_rules import check_priors, posterior_of_scores
+from linsep.risk.linear_rules import check_priors
 
 Array = NDArray[np.float64]
 
@@ -224,7 +225,7 @@ class PlugInClassifier(ClassifierMixin, BaseEstimator):
         joint = density + np.log(self.priors_)
         nowhere = np.isneginf(joint).all(axis=1)
         joint[nowhere] = np.log(self.priors_)
-        return posterior_of_scores(joint)
+        return posteriors(joint)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the posteriors."""

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import logit as _logit
-from scipy.special import softmax
 
 from linsep.errors import DataError, SettingError
+from linsep.losses.logistic import posteriors
 from linsep.losses.logistic import probability as of_the_own_class
 
 Array = NDArray[np.float64]
@@ -48,7 +48,7 @@ class LogisticRule:
 
     def predict_proba(self, X: Any) -> Array:
         """Posterior of each class."""
-        return posterior_of_scores(self.decision_function(X))
+        return posteriors(self.decision_function(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the largest posterior; of two equal ones the last."""
@@ -63,16 +63,6 @@ class LogisticRule:
                 f"the form 1 / (1 + exp(...)) is for two classes; there are {len(self.classes_)}."
             )
         return -self.coef_[0], -float(self.intercept_[0])
-
-
-def posterior_of_scores(scores: Array) -> Array:
-    """Logistic of one column of log odds, softmax of a column for each class."""
-    if scores.ndim == 1:
-        return np.column_stack([logistic(-scores), logistic(scores)])
-    top = scores.max(axis=1, keepdims=True)
-    known = np.isfinite(top)
-    posterior = softmax(np.where(known, scores - np.where(known, top, 0.0), 0.0), axis=1)
-    return np.asarray(posterior)
 
 
 def gaussian_weights(
