@@ -1,4 +1,4 @@
-"""A smaller tol never gives a worse model, whatever rounding does to the run."""
+"""A smaller tol never gives a worse model, nor do more steps, whatever rounding does to the run."""
 
 from __future__ import annotations
 
@@ -120,6 +120,37 @@ def test_a_smaller_tol_is_never_worse(name, table):
         slack = max(ROUNDING, SHARE * tol if status.ok else 0.0)
         assert objective <= best * (1 + slack), (tol, objective, best, status)
         best = min(best, objective)
+
+
+STEPS = (1, 2, 3, 5, 6, 8, 11, 16, 23, 32, 64, 128)
+SWEEPS = {"LinearSVM proximal"}  # before its first look it is judged where it ends
+
+
+@pytest.mark.parametrize("name", [n for n in [*MACHINES, *OF_THREE] if n not in SWEEPS])
+@pytest.mark.parametrize("table", [small, tall, words])
+def test_more_steps_are_never_worse(name, table):
+    X, y = table(np.random.default_rng(3 + len(name)))
+    make = MACHINES.get(name) or OF_THREE[name]
+    X = abs(X) if name == "AdditiveSVM" else X
+    y = y if name in MACHINES else three(X, y)
+    best = np.inf
+    for steps in STEPS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = make(1e-6).set_params(max_iter=steps).fit(X, y)
+        objective = float(model.certificate_.objective)
+        assert objective <= best * (1 + ROUNDING), (steps, objective, best)
+        best = min(best, objective)
+        if model.status_ not in CUT_SHORT:
+            break
+
+
+def test_sweeps_that_are_cut_short_are_no_worse_than_zero_weights():
+    X, y = tall(np.random.default_rng(5))
+    for steps in (1, 2, 3, 7):
+        with pytest.warns(linsep.errors.GapWarning):
+            model = linsep.LinearSVM(solver="dual-cd", max_iter=steps).fit(X, y)
+        assert model.certificate_.objective < len(X)
 
 
 def test_costs_times_rounding_do_not_spoil_the_last_digits():

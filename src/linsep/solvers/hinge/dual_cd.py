@@ -15,6 +15,7 @@ Paper     Hsieh, Chang, Lin, Keerthi, Sundararajan 2008, algorithms 1 and 3; the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -191,21 +192,20 @@ class DualCD:
         return state.status
 
     def witness(self, problem: Problem, state: DualState) -> Witness:
-        """The best weights looked at, and the best dual point."""
-        looked = state.best_dual > 0
-        alpha = state.best_alpha if looked else state.alpha
-        a = state.best if looked else self._no_worse_than_zero(problem, state)
-        rows = np.flatnonzero(alpha)
-        return Witness(a=a.copy(), rows=rows, multipliers=alpha[rows], claim="dual")
+        """The best weights looked at, and the best dual point.
 
-    def _no_worse_than_zero(self, problem: Problem, state: DualState) -> Array:
-        """Weights of a run that was stopped before its first look: these, or zero."""
-        v = state.a[:-1]
-        scores = row_scores(problem, v)
-        b, loss = best_offset(problem, self.loss, scores, float(state.a[-1]))
-        if 0.5 * float(v @ v) + self.C * loss < state.best_primal:
-            return np.append(v, b)
-        return state.best
+        Of a run that is cut short also the last sweep and the mean of the last ones are looked at.
+        """
+        if not state.status.done and state.steps:
+            state = copy(state)
+            _, dual, _ = self._sides(problem, state)
+            if dual > state.best_dual:
+                state.best_dual, state.best_alpha = dual, state.alpha
+            w = state.mean[:-1]
+            self._primal(problem, state, w, row_scores(problem, w))
+        rows = np.flatnonzero(state.best_alpha)
+        multipliers = state.best_alpha[rows]
+        return Witness(a=state.best.copy(), rows=rows, multipliers=multipliers, claim="dual")
 
     def _rows(self, problem: Problem) -> Matrix:
         return packed(problem, narrow=may_round(problem, self.C, self.tol))
@@ -230,11 +230,8 @@ class DualCD:
         self, problem: Problem, state: DualState, *, running: float = 0.0, fresh: bool = False
     ) -> None:
         """Evaluate both sides truly, and sort out which rows are in play."""
-        scores, dual, w = dual_value(problem, self.loss, self.C, state.alpha, state.a, fresh=fresh)
-        if fresh:
-            state.a[:-1] = w
+        scores, dual, b = self._sides(problem, state, fresh=fresh)
         state.work += 1.0
-        b = self._primal(problem, state, state.a[:-1], scores)
         if fresh:
             state.a[-1], state.mean = b, state.a.copy()
         if dual > state.best_dual:
@@ -248,6 +245,15 @@ class DualCD:
             met = running / max(self.tol * abs(dual), 1e-300)
             ahead = met * max(self.tol / state.gap, 0.5)  # where the gap should be closed
             state.goal = min(ahead, 0.95 * met, _GOAL) if met > 0 else _GOAL
+
+    def _sides(
+        self, problem: Problem, state: DualState, *, fresh: bool = False
+    ) -> tuple[Array, float, float]:
+        """Scores and dual value of the present point, and its best offset; weights are kept."""
+        scores, dual, w = dual_value(problem, self.loss, self.C, state.alpha, state.a, fresh=fresh)
+        if fresh:
+            state.a[:-1] = w
+        return scores, dual, self._primal(problem, state, state.a[:-1], scores)
 
     def _compare(self, problem: Problem, state: DualState, w: Array) -> None:
         """Other weights, which may be better than those of the dual point."""

@@ -25,7 +25,7 @@ pairs get help from interior points (rescue.py) and their last digits from linea
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -125,6 +125,10 @@ class PairState(State):
     """Rows far behind the street, left out of looks at the others until the end is near."""
     past: Array = field(default_factory=lambda: np.zeros(0))
     """alpha that f of the far rows belongs to."""
+    best: Array
+    best_f: Array
+    least: float = np.inf
+    """The dual point of the least objective so far, its f, and that objective."""
 
     @property
     def passes(self) -> float:
@@ -290,6 +294,8 @@ class SMO:
                 alpha=np.zeros(len(pair.y)),
                 f=-pair.y,
                 seen=np.zeros(len(pair.y)),
+                best=np.zeros(len(pair.y)),
+                best_f=-pair.y,
                 active=first_active(pairs, k, self._limit(), self.seed, self.single),
                 working=np.zeros(0, dtype=np.int64),
                 facts=np.zeros(4),
@@ -339,6 +345,7 @@ class SMO:
         pairs = self._pairs(problem)
         rows, multipliers, offsets = [], [], []
         for k, (pair, part) in enumerate(zip(pairs.pairs, state.parts)):
+            part = self._best(part)
             some = np.flatnonzero(part.alpha)
             rows.append(k * problem.n + pairs.order[pair.ids[some]])
             multipliers.append(part.alpha[some])
@@ -349,6 +356,17 @@ class SMO:
             multipliers=np.concatenate(multipliers),
             claim="dual",
         )
+
+    def _best(self, part: PairState) -> PairState:
+        """The machine of the least objective, for a run that has not come to its end.
+
+        Steps that raise the dual objective often make the primal one worse for a while. What
+        nobody has looked at since does not count, unless there was no look but the first.
+        """
+        looked = part.generation > 0 or len(part.active) == len(part.alpha)
+        if part.status.ok or not (looked and np.isfinite(part.least)):
+            return part
+        return replace(part, alpha=part.best, f=part.best_f)
 
     def prepare(self, problem: Problem) -> None:
         """What the machines of all classes against the rest share; made once."""
@@ -557,6 +575,8 @@ class SMO:
             return None
         now = optimality(pair.y, work.cost, part.alpha, part.f, work.free)
         part.facts[:] = now.primal, now.dual, now.offset, now.violation
+        if self.convex and (_is_due(part.steps) or part.generation):
+            self._compare(work, now)
         if work.free and self.convex and self.fine < part.gap <= _NEAR_GAP * self.fine:
             self._better_offset(work, now)
         if not np.isfinite(part.f).all() or not np.isfinite(part.alpha).all():
@@ -577,6 +597,16 @@ class SMO:
             part.status = Status.STALLED
         return now
 
+    def _compare(self, work: Work, now: Optimality) -> None:
+        """Keep the point, should the run end soon, if no other one has had less."""
+        y, part, primal = work.pair.y, work.part, now.primal
+        if not np.isfinite(primal):
+            return
+        if work.free:
+            primal += _less(work, now.offset, best_offset(y, work.cost, part.f))
+        if primal < part.least:
+            part.least, part.best, part.best_f = primal, part.alpha.copy(), part.f.copy()
+
     def _better_offset(self, work: Work, now: Optimality) -> None:
         """The least losses that an offset can have; one row alone can shift the middle.
 
@@ -587,9 +617,7 @@ class SMO:
             return
         half, middle = 0.5 * now.violation, -now.offset
         b = best_offset(y, cost, part.f, (middle - half, middle + half))
-        away = -y * part.f
-        less = np.maximum(0.0, away - y * b) - np.maximum(0.0, away - y * now.offset)
-        primal = now.primal + float(cost @ less)
+        primal = now.primal + _less(work, now.offset, b)
         if primal - now.dual <= self.fine * primal:
             part.facts[0], part.facts[2] = primal, b
 
@@ -650,6 +678,18 @@ class SMO:
         if not part.gap <= kept[2]:
             part.alpha, part.f = kept[0], kept[1]
             self._judge(work)
+
+
+def _is_due(steps: int) -> bool:
+    """Whether a round is compared with the best one: each at first, then every so many."""
+    return steps % (1 << max(steps.bit_length() - 4, 0)) == 0
+
+
+def _less(work: Work, old: float, b: float) -> float:
+    """What an offset b changes in the losses."""
+    y, away = work.pair.y, -work.pair.y * work.part.f
+    less = np.maximum(0.0, away - y * b) - np.maximum(0.0, away - y * old)
+    return float(work.cost @ less)
 
 
 def _recalled(work: Work) -> Optimality | None:

@@ -80,7 +80,14 @@ def test_one_row_that_shifts_the_middle_does_not_keep_a_machine_from_its_end():
     f = np.zeros(100)
     f[0] = 0.02
     part = PairState(
-        alpha=alpha, f=f, seen=alpha, active=np.arange(100), working=np.arange(0), facts=np.zeros(4)
+        alpha=alpha,
+        f=f,
+        seen=alpha,
+        best=alpha,
+        best_f=f,
+        active=np.arange(100),
+        working=np.arange(0),
+        facts=np.zeros(4),
     )
     pair = Duel((0, 1), np.arange(100), y, cost, np.ones(100), ((0, 100, 0),))
     problem = Problem(np.zeros((100, 100)), (y > 0).astype(int))
