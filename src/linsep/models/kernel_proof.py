@@ -58,6 +58,8 @@ def words_of(C: float, kernel: Any, free: bool, known: Definite) -> str:
     taken = ", assumed to be positive semidefinite" if known.convex and not known.proved else ""
     if known.shift > 0:
         taken = f" + {known.shift:.3g} on the diagonal, which is positive semidefinite"
+    if known.uneven > 0:
+        taken = f", of its symmetric part (K + K') / 2{taken}"
     what = f"in the feature space of {kernel!r}{taken}; {b}"
     if np.isinf(C):
         return f"|w|^2 / 2 with y f(x) >= 1 for all rows {what}"

@@ -495,14 +495,28 @@ def _gap_words(model: KernelSVM, gap: KernelGap, status: Status) -> str:
             f"The conditions of optimality are violated by {gap.violation:.3g}; tol asks for "
             f"{model.tol:.3g}. {way_on(model.outcome_, 'Raise max_iter or time_limit.')}"
         )
-    same = model._kernel.linear
-    other = "; LinearSVM is the same machine and takes them as they are" if same else ""
-    hint = f"Raise max_iter or time_limit, or scale the columns{other}."
+    hint = _hint(model, gap, status)
     return begin + (
         f"The objective {gap.objective:.6g} is proved to be within "
         f"{percent(gap.relative_gap, 3)} of the best possible one; tol asks for "
         f"{percent(model.tol, 3)}. {way_on(model.outcome_, hint)}"
     )
+
+
+def _hint(model: KernelSVM, gap: KernelGap, status: Status) -> str:
+    """The way out of a gap that is too large."""
+    given = status is Status.STALLED and model._precomputed
+    if given and gap.shift > 0:
+        return (
+            f"The Gram matrix that was given is positive semidefinite only with {gap.shift:.3g} "
+            "added to its diagonal: its entries are rounded, and the gap pays for it. Compute "
+            "them in float64 from rows in float64, lower C, or raise tol."
+        )
+    if model._precomputed:
+        return "Raise max_iter or time_limit, lower C, or raise tol."
+    same = model._kernel.linear
+    other = "; LinearSVM is the same machine and takes them as they are" if same else ""
+    return f"Raise max_iter or time_limit, or scale the columns{other}."
 
 
 def _rule(model: KernelSVM) -> str:

@@ -11,6 +11,10 @@ up to underflow. Where B = K - 2c I has a factor, so K is. Otherwise B = K + t I
 growing t, up to what rounding of the entries of K explains, and what is proved is about K + s I:
 the shift s is part of the machine that the bounds are about, and they pay for it. Larger matrices
 are looked at in a sample, and that they are positive semidefinite is assumed, which is said.
+
+Products of matrices are often not symmetric to the last bit. The machine meant is then that of the
+symmetric part S = (K + K') / 2. Its rounding counts as part of c, and the bounds pay for the
+difference of K and S as they pay for errors of the values.
 """
 
 from __future__ import annotations
@@ -47,24 +51,26 @@ def definite(problem: Problem, kernel: Kernel | None) -> Definite:
     some = np.arange(n) if whole else np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLE])
     K = values.block(some, some)
     scale = float(np.abs(K).max(initial=0.0))
-    even = np.array_equal(K, K.T)
-    if not even:
+    uneven = rounded = 0.0
+    if not np.array_equal(K, K.T):
         _refuse_lopsided(values, some, K, scale, known)
+        if kernel is None or not kernel.symmetric:  # of a formula the rounding is paid for
+            uneven = _uneven(K)
         K = (K + K.T) / 2
-        even = kernel is not None and kernel.symmetric  # a formula: its rounding is paid for
+        rounded = 2 * U * float(np.linalg.norm(K)) + len(K) * _TINY
     short = kernel is None and problem.matrix.dtype == np.float32  # its entries are rounded
     allowed = (8 * U32 if short else _NEGATIVE) * scale * len(K)
-    shift = _shift(K, (U32 if short else U) * scale * len(K) ** 0.5, allowed)
+    shift = _shift(K, (U32 if short else U) * scale * len(K) ** 0.5, allowed, rounded)
     if shift is None:
         words = f"; the kernel is not positive semidefinite (eigenvalue {_negative(K, allowed)})"
         return Definite(convex=False, how=words)
-    if whole and even:
-        return Definite(shift=_with_errors(values, shift))
+    if whole and uneven < np.inf:
+        return Definite(shift=_with_errors(values, shift), uneven=uneven)
     if known is False and not whole:
         how = "; the kernel is not positive semidefinite in general"
         return Definite(convex=False, how=how)
     seen = "its values are not symmetric to the last digit"
-    if even:
+    if not whole:
         seen = f"no negative eigenvalue on a sample of {_SAMPLE} rows"
     return Definite(proved=False, how=f"; {seen}")
 
@@ -92,10 +98,21 @@ def _with_errors(values: KernelValues, shift: float) -> float:
     return (shift + error * float(root @ root)) * (1 + 1e-12)
 
 
-def _shift(K: Array, noise: float, allowed: float) -> float | None:
+def _uneven(K: Array) -> float:
+    """How far entries are from those of the symmetric part, as a share of sqrt(K_ii K_jj)."""
+    root = np.sqrt(np.maximum(K.diagonal(), 0.0))
+    away, size = 0.5 * np.abs(K - K.T), np.outer(root, root)
+    some = away > 0
+    if not (size[some] > 0).all():
+        return np.inf
+    return float((away[some] / size[some]).max(initial=0.0)) * (1 + 8 * U)
+
+
+def _shift(K: Array, noise: float, allowed: float, rounded: float = 0.0) -> float | None:
     """Some s >= 0 for which K + s I is proved to be positive semidefinite; None if none is small.
 
-    K is symmetric to the last bit. Rounding of its entries moves eigenvalues by about ``noise``.
+    K is symmetric to the last bit. Rounding of its entries moves eigenvalues by about ``noise``;
+    those of the matrix that is meant are no more than ``rounded`` below.
     """
     n, diagonal = len(K), K.diagonal()
     lost = _lost(n, float(np.abs(diagonal).sum()), float(np.abs(diagonal).max(initial=0.0)))
@@ -103,7 +120,7 @@ def _shift(K: Array, noise: float, allowed: float) -> float | None:
         return None
     first, wide = max(lost, 1.5 * noise), max(allowed, 4 * lost)
     grown = [first * _STEP**k for k in range(64) if first * _STEP**k < wide]
-    for more in (-2.01 * lost, *grown, wide):
+    for more in (-2.01 * lost - 1.01 * rounded, *grown, wide):
         B = K + 0.0
         B[np.diag_indices(n)] += more
         if (diagonal + more < 0).any():
@@ -112,7 +129,7 @@ def _shift(K: Array, noise: float, allowed: float) -> float | None:
             top = float((diagonal + more).max(initial=0.0))
             own = _lost(n, float((diagonal + more).sum()), top)
             # its diagonal is rounded: K_ii + more is less than 2 U of it away
-            return max((more + own + 4 * U * (top + abs(more))) * (1 + 1e-12), 0.0)
+            return max((more + own + rounded + 4 * U * (top + abs(more))) * (1 + 1e-12), 0.0)
     return None
 
 

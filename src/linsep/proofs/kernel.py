@@ -52,6 +52,9 @@ class Definite:
     proved: bool = True
     """Whether that is certain, of the matrix with ``shift`` on its diagonal."""
     shift: float = 0.0
+    uneven: float = 0.0
+    """How far values are from those of the symmetric part, which is meant: a share of
+    sqrt(K_ii K_jj)."""
     how: str = ""
     """What to say of it in the reason for a solver."""
 
@@ -127,7 +130,7 @@ def kernel_gap(
         s, more = sums, np.zeros(len(ids))
     convex, shift = known.convex, known.shift
     root = roots(values, ids, ids[np.flatnonzero(alpha)], convex, shift)
-    mass, share = float(np.abs(alpha) @ root), _share(values, alpha)
+    mass, share = float(np.abs(alpha) @ root), _share(values, alpha) + known.uneven
     plain, score = float((alpha * y) @ s), y * (s + b)
     if convex and not known.proved and plain + (share + SUM) * mass * mass < 0:
         return kernel_gap(  # alpha itself shows a negative eigenvalue
@@ -431,8 +434,8 @@ def _entries(values: KernelValues, ids: Index, used: Index) -> list[list[Any]]:
     from flint import arb
 
     if values.kernel is None:
-        G = values.block(ids, ids[used])
-        return [[arb(float(k)) for k in row] for row in G]
+        G, turned = values.block(ids, ids[used]), values.block(ids[used], ids).T
+        return [[(arb(float(k)) + float(m)) / 2 for k, m in zip(*two)] for two in zip(G, turned)]
     matrix = values.matrix[ids]
     matrix = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
     X = [[float(x) for x in row] for row in matrix]

@@ -11,11 +11,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.metrics.pairwise import rbf_kernel
 
 import linsep
 from linsep.core.problem import Problem
 from linsep.core.status import Status
-from linsep.errors import DataError, NotPositiveWarning, ProofError, SettingError
+from linsep.errors import DataError, GapWarning, NotPositiveWarning, ProofError, SettingError
 from linsep.kernels import Function, Precomputed
 from linsep.kernels.spec import from_sklearn
 from linsep.proofs import definite as home
@@ -162,17 +163,70 @@ def test_large_matrices_are_assumed_to_be_positive_and_it_is_said(monkeypatch):
         assert told.lower_bound == -np.inf and not told.convex
 
 
-def test_values_that_are_not_symmetric_to_the_last_digit_are_assumed_or_refused():
+def test_the_symmetric_part_is_meant_where_the_last_digits_differ():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(30, 3))
     K, y = X @ X.T + np.eye(30), np.where(X[:, 0] > 0, 1, -1)
     assert definite(Problem(K, y), None).shift == 0.0  # far from singular: nothing is added
     K[3, 4] *= 1 + 1e-12
     model = linsep.KernelSVM(kernel="precomputed").fit(K, y)
-    assert model.status_ is Status.ASSUMED and "not symmetric" in model.solver_used_
+    assert model.status_ is Status.CERTIFIED and "symmetric part" in model.certificate_.words
+    assert linsep.certify(model, K, y) == model.certificate_
     K[3, 4] += 0.1
     with pytest.raises(DataError, match=r"not symmetric: K\[3, 4\]"):
         linsep.KernelSVM(kernel="precomputed").fit(K, y)
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.LinsepWarning")
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e5])
+@pytest.mark.parametrize("size", [1e-16, 1e-12, 1e-8, 3e-7])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_hold_for_the_symmetric_part_in_fractions(seed, size, C):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(14, 3 + 5 * (seed % 2)))
+    K = X @ X.T + 0.0
+    K += size * rng.uniform(-1, 1, K.shape) * np.abs(K).max()
+    y = np.where(X[:, 0] + 0.4 * rng.normal(size=14) > 0, 1, -1)
+    S = [[(Fraction(float(K[i, j])) + Fraction(float(K[j, i]))) / 2 for j in range(14)]
+         for i in range(14)]  # fmt: skip
+    model = linsep.KernelSVM(C=C, kernel="precomputed").fit(K, y)
+    gap = model.certificate_
+    if not gap.convex:
+        assert not positive(S)
+        return
+    assert gap.proved
+    for i in range(14):
+        S[i][i] += Fraction(gap.shift)
+    assert positive(S)
+    own = np.zeros(14)
+    own[model.support_] = np.abs(model.dual_coef_[0])
+
+    def objective(alpha, b):
+        a = [Fraction(float(v)) * int(s) for v, s in zip(alpha, y)]
+        f = [sum(S[i][j] * a[j] for j in range(14)) for i in range(14)]
+        short = (1 - int(y[i]) * (f[i] + Fraction(float(b))) for i in range(14))
+        square = sum(a[i] * f[i] for i in range(14))
+        return square / 2 + Fraction(float(C)) * sum(max(Fraction(0), s) for s in short)
+
+    b = model.intercept_[0]
+    assert Fraction(gap.lower_bound) <= objective(own, b) <= Fraction(gap.objective)
+    for scale in (0.0, 0.5, 0.999, 1.001):
+        other = own * scale * rng.uniform(0.999, 1.001, 14)
+        assert Fraction(gap.lower_bound) <= objective(other, b)
+
+
+def test_a_matrix_of_a_product_is_certified_and_float32_says_what_is_the_matter():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(150, 5))
+    y = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=150) > 0.7
+    K = rbf_kernel(X)
+    K[2, 7] = np.nextafter(K[2, 7], 2.0)  # as on machines where products are made in other orders
+    model = linsep.KernelSVM(kernel="precomputed").fit(K, y)
+    assert model.status_ is Status.CERTIFIED and model.certificate_.relative_gap < 1e-8
+    short = (X @ X.T).astype(np.float32)
+    with pytest.warns(GapWarning, match="Compute them in float64") as caught:
+        linsep.KernelSVM(C=100.0, kernel="precomputed").fit(short, y)
+    assert "scale the columns" not in str(caught[0].message)
 
 
 def test_kernels_of_the_library_are_by_construction_and_functions_by_a_factor():
