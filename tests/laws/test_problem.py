@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import gc
+import warnings
 import weakref
 
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 
+import linsep
 from linsep.core.problem import Once, Problem, against_rest, columns_of, moved, reads, rows_of
 from linsep.kernels.additive import levels_of
 from linsep.rows.levels import sample
@@ -177,3 +180,33 @@ def test_a_problem_is_freed_at_once():
         assert gone[1]() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        linsep.LinearSVM(tol=1e-3),
+        linsep.LogisticRegression(),
+        linsep.LeastSquares(),
+        linsep.GaussianClassifier(),
+        linsep.Perceptron(max_iter=5),
+        linsep.KernelSVM(tol=1e-3),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_how_rows_lie_in_memory_changes_no_bit(estimator):
+    """Frames and arrays by columns, views with strides, rows from the last to the first."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1500, 7))
+    y = X[:, 0] + rng.normal(size=1500) > 0
+    wide = np.zeros((1500, 14))
+    wide[:, ::2] = X
+    forms = [np.asfortranarray(X), wide[:, ::2], X[::-1].copy()[::-1], pandas.DataFrame(X)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", linsep.errors.NotSeparatedWarning)
+        expected = clone(estimator).fit(X, y)
+        for form in forms:
+            model = clone(estimator).fit(form, y)
+            assert (model.decision_function(X) == expected.decision_function(X)).all()
+            assert str(model.certificate_) == str(expected.certificate_)

@@ -22,7 +22,11 @@ _LEAST = 1e-140  # targets below it, or above its inverse, have squares beyond f
 
 
 def as_matrix(X: Any) -> Any:
-    """X as a float array or CSR matrix, untouched where it is one already."""
+    """X as a float array in C order or CSR matrix, untouched where it is one already.
+
+    Every pass takes rows, and columns that lie apart cost several times as much in each of them;
+    frames and arrays in Fortran order are therefore copied, once.
+    """
     if hasattr(X, "tocsr"):
         matrix = X.tocsr()
         if not matrix.has_canonical_format:
@@ -39,7 +43,7 @@ def as_matrix(X: Any) -> Any:
         if matrix.ndim != 2:
             way = "reshape it with X.reshape(-1, 1)" if matrix.ndim == 1 else "give two axes"
             raise DataError(f"X has {matrix.ndim} axes where rows and columns are needed; {way}.")
-        matrix = _as_floats(matrix)
+        matrix = np.ascontiguousarray(_as_floats(matrix))
     if matrix.shape[0] == 0:
         raise DataError("X has no rows (0 samples); give at least one row of each class.")
     if matrix.shape[1] > _WIDEST:
