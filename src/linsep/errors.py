@@ -9,6 +9,7 @@
     ├── CheckpointError (ValueError)    a checkpoint of other data, other settings, or a broken file
     ├── ProofError (ValueError)         a stored proof that does not prove what it says
     ├── CapabilityError (TypeError)     a solver asked for something the problem does not offer
+    ├── OutOfMemoryError (MemoryError)  what was wanted, and what there is
     └── MissingExtraError (ImportError) an optional package is not installed
 
     LinsepWarning (UserWarning)
@@ -113,6 +114,10 @@ class ProofError(LinsepError, ValueError):
 
 class CapabilityError(LinsepError, TypeError):
     """A solver needs something that the problem does not offer."""
+
+
+class OutOfMemoryError(LinsepError, MemoryError):
+    """The work needs more memory than there is."""
 
 
 class MissingExtraError(LinsepError, ImportError):

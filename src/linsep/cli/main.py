@@ -55,6 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         print(printable(f"linsep: {where}{error.strerror or error}"), file=sys.stderr)
         return 1
+    except MemoryError:
+        print("linsep: there is not enough memory for this; give a part of it", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("linsep: interrupted", file=sys.stderr)
         return 130

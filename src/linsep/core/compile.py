@@ -32,10 +32,13 @@ import numpy as np
 
 from linsep.core import costs
 from linsep.core.files import atomic_write_bytes, make_private, open_to_others
+from linsep.core.memory import require_memory
 from linsep.core.notes import note, warn
 from linsep.core.stopping import in_extra_time, may_be_given_up, tick, time_left
 from linsep.errors import CostWarning, LinsepWarning
 
+# bytes that LLVM may take, without which it ends the process; and those of its libraries
+_ROOM, _ROOM_TO_LOAD = 64 << 20, 512 << 20
 _lock = threading.Lock()  # two threads may want the same routine at once
 
 
@@ -113,7 +116,10 @@ class Routine:
             if not self._pays(kind, size, work):
                 return self.python
             hurried = in_extra_time() or time_left() < math.inf
-            if (hurried and not self._in_time(kind, work)) or not has_numba():
+            if hurried and not self._in_time(kind, work):
+                return self.python
+            require_memory(_ROOM if "numba" in sys.modules else _ROOM_TO_LOAD, "machine code")
+            if not has_numba():
                 return self.python
             with _lock:
                 if self.__name__ not in _kept_names():
@@ -220,7 +226,7 @@ def has_numba() -> bool:
     """Whether numba can be used; if not, that is said once."""
     try:
         import numba  # noqa: F401
-    except ImportError as error:
+    except (ImportError, OSError) as error:  # OSError: no room for the libraries of LLVM
         missing = isinstance(error, ModuleNotFoundError) and error.name == "numba"
         why = "is not installed" if missing else f"cannot be used ({error})"
         warn(

@@ -151,16 +151,28 @@ def _share_out(jobs: Sequence[Callable[[], T]], pool: ThreadPoolExecutor, helper
         while (k := next(turn)) < len(jobs):
             results[k] = _in_time(jobs[k])
 
-    futures = [pool.submit(copy_context().run, work) for _ in range(helpers)]
+    def help_out() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    errors: list[BaseException] = []
+    futures = []
+    try:
+        for _ in range(helpers):
+            futures.append(pool.submit(copy_context().run, help_out))
+    except RuntimeError:  # no thread can be started: those that could end, the caller goes on
+        _pools.pop(helpers + 1, None)
+        pool.shutdown(cancel_futures=True)
     _inside.worker = True
     try:
         work()
     finally:
         _inside.worker = False
-        busy = [future for future in futures if not future.cancel()]
-        wait(busy)
-    for future in busy:
-        future.result()
+        wait([future for future in futures if not future.cancel()])
+    if errors:
+        raise errors[0]
     return results
 
 

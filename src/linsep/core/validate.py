@@ -5,12 +5,13 @@ Errors name the value and its place.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linsep.core.lanes import run_all
 from linsep.core.words import count
 from linsep.errors import DataError, LabelError
 
@@ -131,8 +132,7 @@ def _all_finite(values: NDArray[Any]) -> bool:
 
     if len(pieces) < 4:
         return all(map(finite, pieces))
-    with ThreadPoolExecutor(2) as pool:
-        return all(pool.map(finite, pieces))
+    return all(run_all([partial(finite, piece) for piece in pieces], 2))
 
 
 def as_weights(sample_weight: ArrayLike | None, n: int) -> NDArray[np.float64]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import has_numba, inner, routine
+from linsep.core.lanes import run_all
 
 _CHUNK = 1 << 20
 _MANY = 1000  # numbers from which pyarrow converts them faster than Python
@@ -30,19 +31,18 @@ def parse_pairs(data: bytes) -> tuple[Pairs | None, int]:
     """
     text = np.frombuffer(data, dtype=np.uint8)
     middle = _middle(data, 0)
-    with ThreadPoolExecutor(2) as pool:
-        parts = (text[:middle], text[middle:])
-        rows, more = pool.map(_lines, parts)
-        pairs, more_pairs = pool.map(lambda part: _count(part, 58), parts)
-        starts = [rows, rows, pairs, pairs]
-        n, nnz = rows + more, pairs + more_pairs
-        for kind in (np.int32, np.int64):
-            arrays = [np.empty(n), np.empty(n, np.int64), np.empty(nnz, kind), np.empty(nnz)]
-            limit = int(np.iinfo(kind).max)
-            first, second = _both(pool, text, 0, middle, arrays, starts, (0, limit, 0))
-            width = max(first[4], second[4])
-            if width <= limit:
-                break
+    parts = (text[:middle], text[middle:])
+    rows, more = run_all([partial(_lines, part) for part in parts], 2)
+    pairs, more_pairs = run_all([partial(_count, part, 58) for part in parts], 2)
+    starts = [rows, rows, pairs, pairs]
+    n, nnz = rows + more, pairs + more_pairs
+    for kind in (np.int32, np.int64):
+        arrays = [np.empty(n), np.empty(n, np.int64), np.empty(nnz, kind), np.empty(nnz)]
+        limit = int(np.iinfo(kind).max)
+        first, second = _both(text, 0, middle, arrays, starts, (0, limit, 0))
+        width = max(first[4], second[4])
+        if width <= limit:
+            break
     trouble = first[3] if first[3] >= 0 else second[3]
     if trouble >= 0:
         return None, trouble
@@ -61,15 +61,13 @@ def parse_table(
     d = width - (target is not None)
     shape = (ord(delimiter), width, -1 if target is None else target)
     none = np.empty(0, np.int64)
-    with ThreadPoolExecutor(2) as pool:
-        parts = (text[start:middle], text[middle:])
-        rows, more = pool.map(_lines, parts)
-        # no more rows than lines, no more cells in a row than width: nothing is written outside
-        X = np.empty((rows + more, d))
-        labels = np.empty(rows + more)
-        arrays = [labels, none, none, X.reshape(-1)]
-        starts = [rows, 0, 0, rows * d]
-        first, second = _both(pool, text, start, middle, arrays, starts, shape)
+    rows, more = run_all([partial(_lines, part) for part in (text[start:middle], text[middle:])], 2)
+    # no more rows than lines, no more cells in a row than width: nothing is written outside
+    X = np.empty((rows + more, d))
+    labels = np.empty(rows + more)
+    arrays = [labels, none, none, X.reshape(-1)]
+    starts = [rows, 0, 0, rows * d]
+    first, second = _both(text, start, middle, arrays, starts, shape)
     if first[3] >= 0 or second[3] >= 0 or first[0] + second[0] == 0:
         return None
     X, labels = (_join(a, first[0], rows, second[0]) for a in (X, labels))
@@ -77,7 +75,6 @@ def parse_table(
 
 
 def _both(
-    pool: ThreadPoolExecutor,
     text: NDArray[np.uint8],
     start: int,
     middle: int,
@@ -91,7 +88,7 @@ def _both(
         (text, middle, text.size, [a[k:] for a, k in zip(arrays, starts)]),
     ]
     _part((text, 0, 0, arrays), shape)  # compiles before both threads need it
-    return list(pool.map(lambda job: _part(job, shape), jobs))
+    return run_all([partial(_part, job, shape) for job in jobs], 2)
 
 
 def _part(job: Job, shape: tuple[int, int, int]) -> list[int]:

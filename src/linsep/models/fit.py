@@ -8,7 +8,6 @@ opinion about lies here.
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -30,6 +29,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.drive import Limits, Moment, Observer, Outcome, drive
 from linsep.core.lanes import at_most, one_blas_thread
+from linsep.core.memory import enough_memory, total_memory
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.progress import progress_observer
@@ -198,18 +198,6 @@ def refuse_too_many_classes(labels: NDArray[Any]) -> None:
             f"where there are {1e-9 * most:.0f} GB. Labels name a few classes; if y is measured, "
             "this is regression."
         )
-
-
-def total_memory() -> int:
-    """Bytes of memory of this computer, or those that this process may have; else a terabyte."""
-    try:
-        import resource
-
-        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    except (AttributeError, ImportError, OSError, ValueError):
-        return 1 << 40
-    return most if limit == resource.RLIM_INFINITY else min(most, limit)
 
 
 def read_labels(y: Any) -> NDArray[Any]:
@@ -546,7 +534,8 @@ def stoppable(estimator: Any) -> Iterator[Interrupts]:
     signal goes on instead, so that it ends the search.
     """
     seconds = estimator.time_limit if number(0).test(estimator.time_limit) else None
-    with time_limit(seconds), Interrupts() as interrupts:
+    within = enough_memory(f"the fit of {type(estimator).__name__}")
+    with within, time_limit(seconds), Interrupts() as interrupts:
         yield interrupts
     if not (interrupts.requested and interrupts.outermost):
         return

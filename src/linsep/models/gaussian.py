@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread
+from linsep.core.memory import enough_memory
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
@@ -181,7 +182,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with one_blas_thread():  # small products; and the bits do not depend on the threads
+        # small products; and the bits do not depend on the threads
+        with one_blas_thread(), enough_memory("the fit of GaussianClassifier"):
             return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:

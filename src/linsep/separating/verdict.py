@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from linsep.core.costs import PLANE, second_thread
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.lanes import one_blas_thread, run_all
+from linsep.core.memory import enough_memory
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
@@ -54,6 +55,7 @@ Rows = NDArray[np.int64]
 _SMALL = 4_000_000  # entries up to which a matrix is copied where that saves time
 
 
+@enough_memory("the verdict")
 def separability(
     X: Any,
     y: Any,

@@ -18,6 +18,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils import compute_class_weight
 
 from linsep.core.drive import Limits, drive
+from linsep.core.memory import enough_memory
 from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import PlaneModel, Witness
 from linsep.core.words import count
@@ -53,6 +54,7 @@ from linsep.proofs.squares import ridge_gap
 Array = NDArray[np.float64]
 
 
+@enough_memory("the certificate")
 def certify(
     model: Any,
     X: Any,

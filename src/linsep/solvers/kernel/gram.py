@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from linsep.core.costs import KEPT_KERNEL, KERNEL, second_thread
 from linsep.core.lanes import run_all
+from linsep.core.memory import in_words
 from linsep.core.problem import Problem
 from linsep.core.stopping import time_left
 from linsep.kernels.additive import Levels, levels_of
@@ -408,8 +409,8 @@ def large_array(size: int, dtype: Any) -> NDArray[Any]:
     if pages is None or len(pages) < need:
         try:
             pages = mmap.mmap(-1, need, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        except OSError as error:
-            raise MemoryError(f"no {need} bytes for a matrix: {error}") from None
+        except OSError:
+            raise MemoryError(f"{in_words(need)} were wanted for a matrix") from None
         if hasattr(mmap, "MADV_HUGEPAGE"):
             pages.madvise(mmap.MADV_HUGEPAGE)
     found = np.frombuffer(pages, np.uint8, need)
