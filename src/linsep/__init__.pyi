@@ -48,6 +48,8 @@ from linsep.formats import save as save
 from linsep.formats import load as load
 from linsep.core.drive import drive as drive
 from linsep.solvers.descent import descend as descend
+from linsep.core.augment import augment as augment
+from linsep.core.augment import reflect as reflect
 
 # Values: what they take and give
 from linsep.choosing.choice import Choice as Choice

@@ -168,8 +168,8 @@ class TestFivePoints:
         assert proof.check(self.data.X, self.data.y)
 
     def test_pocket_finds_one_error(self):
-        model = linsep.Perceptron(start=([1, 1], 1), keep="pocket").fit(self.data.X, self.data.y)
-        assert model.certificate_.errors == 1
+        model = linsep.Perceptron(start=([1, 1], 1)).fit(self.data.X, self.data.y)
+        assert (model.certificate_.errors, model.t_lup_) == (1, 4)  # a(5)
         assert [*model.intercept_, *model.coef_[0]] == [1, 3, -3]
 
 
@@ -415,7 +415,9 @@ def test_kozinec_never_calls_a_plane_certified_that_does_not_separate():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
     y = np.where(X @ [1.0, 2.0, -1.0] > 0.1, 1, 0)
-    small = linsep.Kozinec().fit(1e-4 * X, y)  # the margin is far below eps
-    assert small.status_ is Status.SEPARATED
-    assert small.certificate_.errors == 0
-    assert small.score(1e-4 * X, y) == 1.0
+    with pytest.warns(linsep.errors.NotSeparatedWarning, match="eps is too large"):
+        small = linsep.Kozinec(eps=1e-3).fit(1e-4 * X, y)  # the margin is far below eps
+    assert small.status_ is Status.EPS_TOO_LARGE
+    assert small.certificate_.errors > 0
+    assert "a plane of margin" in small.summary()
+    assert linsep.Kozinec(eps=1e-9).fit(1e-4 * X, y).score(1e-4 * X, y) == 1.0

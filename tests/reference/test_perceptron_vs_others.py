@@ -69,6 +69,7 @@ def test_single_sample_rule_against_plain_code(seed, order, distance, decay):
     function = {"constant": lambda k: 1.0, "inverse": lambda k: 1 / k, "square": lambda k: k**-0.5}
     model = linsep.Perceptron(
         order=order,
+        keep="last",
         decay=function["square"] if decay == "square" else decay,
         max_iter=7,
         random_state=5,
@@ -99,7 +100,7 @@ def test_same_weights_as_scikit_learn(passes, dtype):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         peer = ScikitPerceptron(max_iter=passes, tol=None, shuffle=False).fit(X, y)
-    model = linsep.Perceptron(max_iter=passes).fit(X, y)
+    model = linsep.Perceptron(max_iter=passes, keep="last").fit(X, y)
     tolerance = 1e-12 if dtype == np.float64 else 1e-4  # scikit-learn keeps float32 weights
     np.testing.assert_allclose(model.coef_, peer.coef_, rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(model.intercept_, peer.intercept_, rtol=tolerance)

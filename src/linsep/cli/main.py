@@ -140,6 +140,14 @@ def _parser() -> argparse.ArgumentParser:
     _data(trace)
     _algorithm(trace)
     trace.add_argument("--max-steps", type=_whole, metavar="N", help="updates to show")
+    trace.add_argument(
+        "--visits", action="store_true", help="every look at a row, not only updates"
+    )
+    trace.add_argument(
+        "--convention",
+        choices=("000", "001", "002", "003", "004"),
+        help="as this lecture prints it",
+    )
     trace.add_argument("--save", metavar="FILE", help="write the trace as JSON")
     trace.add_argument("--html", metavar="FILE", help="write a page that replays the run")
 

@@ -16,7 +16,10 @@ def run(args: Namespace) -> int:
     require_writable(args.save, args.html)
     _, data = lifted(args, table(args, positive=args.positive))
     model = estimator(args)
-    record = trace(model, framed(data), data.y, max_steps=args.max_steps, row_names=data.row_names)
+    record = trace(
+        model, framed(data), data.y, max_steps=args.max_steps, row_names=data.row_names,
+        visits=args.visits, convention=args.convention,
+    )  # fmt: skip
     if args.save:
         record.save(args.save)
         narrate(f"trace written to {args.save}")

@@ -514,7 +514,7 @@ def check_learner(X: Any, labels: Any, model: Any, compare: Compare) -> list[str
     matrix = X.to_numpy() if hasattr(X, "to_numpy") else X
     blocks = np.column_stack([model.coef_, model.intercept_])
     told = model.certificates_[0]
-    if len(learner.classes_) == K > 2:  # it went without vectors written out
+    if np.shape(learner.coef_) == model.coef_.shape:  # it went without vectors written out
         same = np.array_equal(np.column_stack([learner.coef_, learner.intercept_]), blocks)
         return [] if same else ["learner: its weights are not those of the machine"]
     vectors, sign = model.vectors(matrix, np.searchsorted(model.classes_, labels))

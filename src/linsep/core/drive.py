@@ -40,10 +40,12 @@ class Moment(Generic[S]):
 class Observer:
     """Base of those who watch a run. ``moment`` may give back True to ask for a stop.
 
-    capacity is the size of the event log the observer wants; 0 means none.
+    capacity is the size of the event log the observer wants; 0 means none. stride is how many
+    steps it lets pass unseen at most; 0 means any number.
     """
 
     capacity: int = 0
+    stride: int = 0
 
     def moment(self, now: Moment[Any]) -> bool | None:
         """Called before the first step and after every call of ``advance``."""
@@ -118,6 +120,7 @@ def _drive(
     problem = problem.lent if isinstance(problem, Problem) else problem  # functions have no rows
     capacity = min((o.capacity for o in observers if o.capacity), default=0)
     log = new_log(capacity) if capacity else NO_LOG
+    stride = min((o.stride for o in observers if o.stride), default=_LARGEST_CHUNK)
     chunk, step = 1, 0.0
     with Interrupts() as interrupts:
         state = solver.init(problem) if state is None else state
@@ -135,6 +138,7 @@ def _drive(
             if limit is not None:
                 status = limit
                 break
+            chunk = min(chunk, stride)
             if limits.steps is not None:
                 chunk = min(chunk, limits.steps - state.steps)
             took = clock()

@@ -32,13 +32,15 @@ _WORDS = {
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
-def replay_page(trace: Any) -> str:
+def replay_page(trace: Any, *, convention: str | None = None) -> str:
     """Make a page that replays a trace and needs nothing but a browser.
 
     Parameters
     ----------
     trace : Trace
         The recorded run.
+    convention : str, optional
+        The lecture whose words to use; see ``Trace.narrate``.
 
     Returns
     -------
@@ -59,11 +61,11 @@ def replay_page(trace: Any) -> str:
     rows = f"{n} row{'' if n == 1 else 's'}, {d} feature{'' if d == 1 else 's'}"
     message = str(trace.outcome.message)
     return Template(_part("replay.html")).substitute(
-        title=html.escape(f"{trace.algorithm}, {count(len(trace) - 1, 'update')}"),
+        title=html.escape(f"{trace.algorithm}, {count(trace.outcome.updates, 'update')}"),
         algorithm=html.escape(trace.algorithm),
         summary=html.escape(f"{rows}. {message[:1].upper()}{message[1:]}."),
         style=_part("replay.css"),
-        data=_safe_json(_content(trace)),
+        data=_safe_json(_content(trace, convention)),
         script=_part("plot.js") + _part("replay.js"),
     )
 
@@ -79,7 +81,7 @@ def _safe_json(content: dict[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _content(trace: Any) -> dict[str, Any]:
+def _content(trace: Any, convention: str | None = None) -> dict[str, Any]:
     """All that the page needs, in plain lists; one list for each quantity, not for each step."""
     picks = _thinned(len(trace), _MOST_STEPS)
     steps = [trace[t] for t in picks]
@@ -88,7 +90,8 @@ def _content(trace: Any) -> dict[str, Any]:
     weights, names, note = _weights(trace, steps, [str(c) for c in classes])
     if len(picks) < len(trace):
         note += f" {len(picks)} of {len(trace)} steps are shown."
-    patterns, why = _sentences([str(step.why) for step in steps])
+    told = trace.sentences(convention)
+    patterns, why = _sentences([str(told[t]) for t in picks])
     drawn = shown is not None
     return {
         "features": [str(name) for name in trace.feature_names] if drawn else [],

@@ -436,17 +436,23 @@ def separating(outcome: Outcome[Any], certificate: Certificate, reason: str) -> 
     return Answer(outcome.witness, certificate, status, outcome, reason)
 
 
-def settled(run: Run, answer: Answer, more: str = "") -> Answer:
-    """A plane that does not separate, settled by a verdict: none does, or another one."""
+def settled(run: Run, answer: Answer, best: NDArray[np.float64] | None = None) -> Answer:
+    """A plane that does not separate, settled by a verdict: none does, or one is offered.
+
+    The run that was asked for stays the answer; the words tell where a better plane is. Where
+    none is, the weights are the best ones of the run, if it knows them.
+    """
     problem, outcome, certificate = run.problem, answer.outcome, answer.certificate
     if certificate.separable is not None:
         return separating(outcome, certificate, answer.reason)
     proof = decide(problem)
     if proof.separable is False:
+        if best is not None:
+            outcome = replace(outcome, witness=replace(outcome.witness, a=best))
+            certificate = judge(problem, outcome.witness)
         return separating(outcome, certificate.refuted_by(proof), answer.reason)
+    reason = answer.reason
     if proof.separable:
-        coef, offset = np.asarray(proof.coef, float), np.asarray(proof.intercept, float)
-        witness = replace(outcome.witness, a=problem.join(coef, offset))
-        outcome = replace(outcome, witness=witness, status=Status.SEPARATED)
-        return separating(outcome, judge(problem, witness), answer.reason + more)
-    return separating(outcome, certificate, answer.reason)
+        reason += f"; a plane of margin {proof.margin[0]:.6g} separates these rows"
+        reason += ", which linsep.separability(X, y) gives"
+    return separating(outcome, certificate, reason)

@@ -80,9 +80,9 @@ class Kozinec(LinearClassifier):
 
     Notes
     -----
-    A result within eps need not separate when the margin is smaller than eps. Then
-    ``linsep.separability`` settles the matter: the plane is taken from there, or its proof that
-    there is none.
+    A result within eps need not separate when the margin is smaller than eps. The run stays the
+    answer, with status EPS_TOO_LARGE, and the words tell the margin that a plane can have. Where
+    none separates, ``linsep.separability`` proves it, and the plane of fewest errors is kept.
 
     Examples
     --------
@@ -148,12 +148,12 @@ class Kozinec(LinearClassifier):
         return True
 
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
-        """A plane that does not separate is settled by a proof: none does, or another one."""
+        """A plane that does not separate is settled by a proof: none does, or one is offered."""
         answer = super()._prove(run, solver, outcome, reason)
         if outcome.status not in (Status.STALLED, Status.CERTIFIED):
             return answer
-        more = "; the margin is too small for it, so the plane is that of separability"
-        return settled(run, answer, more)
+        assert isinstance(solver, KozinecSolver)
+        return settled(run, answer, solver.best(run.lent, outcome.state))
 
     def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
         if not (self.warm_start and hasattr(self, "outcome_")):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.errors import SettingError
 from linsep.models.base import LinearClassifier
-from linsep.models.fit import Check, either, function, none, number, one_of
+from linsep.models.fit import Answer, Check, either, function, none, number, one_of
+from linsep.models.summary import Line
 from linsep.proofs.certificate import Certificate
 from linsep.solvers.perceptron.batch import Batch
 from linsep.solvers.perceptron.single import SingleSample
@@ -27,17 +30,20 @@ class Perceptron(LinearClassifier):
     ----------
     update : {"single", "batch"}, default="single"
         Correct on one row at a time, or on the sum of all misclassified rows.
-    order : {"cyclic", "shuffle", "random", "restart", "worst"}, default="cyclic"
+    order : {"cyclic", "shuffle", "random", "restart", "worst"} or None, default=None
         How rows are visited: in order; in a new random order in each pass; drawn with
-        replacement; back to the first row after each update; or the worst row of all.
+        replacement; back to the first row after each update; or the worst row of all. None is
+        "cyclic", and "random" with keep="pocket", which in a fixed order may never meet the
+        best weights.
     eta : float, default=1.0
         Learning rate.
     decay : {"constant", "inverse"} or callable, default="constant"
         eta, eta / k, or eta * decay(k) for the k-th update, k = 1, 2, ...
-    keep : {"last", "pocket", "average"}, default="last"
+    keep : {"last", "pocket", "average"} or None, default=None
         Weights to keep when the data are not separated: the last ones; those with fewest
         errors so far; or the mean over all visits. Up to 1000 rows the pocket tries every
-        iterate, beyond that only those that stay right for longer than the best so far.
+        iterate, beyond that only those that stay right for longer than the best so far. None
+        keeps the best as well, and tries every iterate up to 100 rows.
     misclassified : {"<=", "<"}, default="<="
         Whether a value of zero counts as a mistake. Only with "<=" do the theorems hold.
     start : None, "random" or (coef, intercept), default=None
@@ -84,6 +90,8 @@ class Perceptron(LinearClassifier):
         Passes over the data.
     n_updates_ : int
         How often the weights changed.
+    t_lup_ : int or None
+        The update that made the weights which are kept; None for an average.
     status_ : Status
         Why it stopped; its value is a sentence.
     certificate_ : Certificate
@@ -120,10 +128,10 @@ class Perceptron(LinearClassifier):
     _checked_at_the_end: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {
         "update": one_of("single", "batch"),
-        "order": one_of("cyclic", "shuffle", "random", "restart", "worst"),
+        "order": either(none, one_of("cyclic", "shuffle", "random", "restart", "worst")),
         "eta": number(0, above=True),
         "decay": either(one_of("constant", "inverse"), function),
-        "keep": one_of("last", "pocket", "average"),
+        "keep": either(none, one_of("last", "pocket", "average")),
         "misclassified": one_of("<=", "<"),
         "stop": one_of("clean-run", "clean-pass"),
         "patience": either(none, number(1, whole=True)),
@@ -135,10 +143,10 @@ class Perceptron(LinearClassifier):
         self,
         *,
         update: str = "single",
-        order: str = "cyclic",
+        order: str | None = None,
         eta: float = 1.0,
         decay: Any = "constant",
-        keep: str = "last",
+        keep: str | None = None,
         misclassified: str = "<=",
         start: Any = None,
         stop: str = "clean-run",
@@ -197,14 +205,23 @@ class Perceptron(LinearClassifier):
             worst = self.update == "single"
             what = "perceptron on the worst row of each scan" if worst else "batch perceptron"
             return Batch(worst=worst, **common), what + " (as asked)" + machine
-        what = f"single-sample perceptron, {self.order} order (as asked)"
-        return SingleSample(order=self.order, stop=self.stop, **common), what + machine
+        order, why = self._visits()
+        what = f"single-sample perceptron, {order} order ({why})"
+        return SingleSample(order=order, stop=self.stop, **common), what + machine
+
+    def _visits(self) -> tuple[str, str]:
+        """The order of visits and where it comes from."""
+        if self.order is not None:
+            return self.order, "as asked"
+        if self.keep == "pocket":
+            return "random", "in a fixed order a pocket may never meet the best weights"
+        return "cyclic", "the default"
 
     def _refuse_idle_settings(self) -> None:
         """A setting without effect is a misunderstanding: say so."""
         scans = self.update == "batch" or self.order == "worst"
         idle = {
-            "order": self.update == "batch" and self.order != "cyclic",
+            "order": self.update == "batch" and self.order not in (None, "cyclic"),
             "stop": scans and self.stop != "clean-run",
             "patience": self.patience is not None and self.keep != "pocket",
             "target_errors": self.target_errors is not None and self.keep != "pocket",
@@ -220,3 +237,34 @@ class Perceptron(LinearClassifier):
                 raise SettingError(
                     f"{name}={getattr(self, name)!r} has no effect here: {reason[name]}."
                 )
+
+    def _keep(self, problem: Problem, answer: Answer) -> None:
+        super()._keep(problem, answer)
+        state, a = answer.outcome.state, answer.witness.a
+        self.t_lup_: int | None = getattr(state, "best_update", None)
+        if np.array_equal(a, getattr(state, "a", ())):
+            self.t_lup_ = self.n_updates_
+        elif self.keep == "average":
+            self.t_lup_ = None
+        self._bound = self._novikoff(problem, answer)
+
+    def _novikoff(self, problem: Problem, answer: Answer) -> float | None:
+        """Updates that Novikoff's theorem allows, where it holds and a margin is known."""
+        margin = answer.certificate.margin_aug_low
+        plain = self.update == "single" and self.decay == "constant" and self.start is None
+        same = not self.warm_start and bool((problem.weight == 1).all())
+        if not (margin > 0 and plain and same and self.misclassified == "<="):
+            return None
+        radius2 = float(problem.squared_lengths.max()) + problem.fit_intercept
+        return radius2 * (1 if problem.binary else 2) / float(margin) ** 2
+
+    def _told(self) -> list[Line]:
+        lines = super()._told()
+        bound, kept = getattr(self, "_bound", None), getattr(self, "t_lup_", None)
+        if bound is not None:
+            words = f"at most {bound:.6g} updates: (longest row / margin)^2 in the augmented space"
+            lines.insert(2, ("Novikoff", f"{words}; {self.n_updates_} were made"))
+        elif kept is not None and not self.certificate_.separable:
+            best = "" if self.keep == "last" else ", with the fewest errors that were seen"
+            lines.insert(2, ("kept", f"the weights of update {kept} (t_lup){best}"))
+        return lines

@@ -121,7 +121,7 @@ class Kesler(ManyClasses):
 
     def _fit_machines(self, X: Any, label: NDArray[np.int64], weight: Any) -> list[Any]:
         inner, K = clone(self._inner()), len(self.classes_)
-        if isinstance(inner, _NATIVE) and not self.explicit and K > 2:
+        if isinstance(inner, _NATIVE) and not self.explicit:
             inner.set_params(fit_intercept=self.fit_intercept)
             fitted = fit_machine(inner, X, label, weight, self.time_limit)
             self.coef_, self.intercept_ = fitted[0].coef_, fitted[0].intercept_

@@ -1,4 +1,4 @@
-"""Recording a run: the same solver and the same driver as a fit, one update at a time."""
+"""Recording a run: the way of a fit with one more who watches, one update at a time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.drive import Limits, Moment, Observer, drive
+from linsep.core.drive import Limits, Moment, Observer, Outcome
 from linsep.core.log import Event
 from linsep.core.problem import Problem
 from linsep.core.status import Status
+from linsep.core.stopping import time_limit
 from linsep.core.words import count
-from linsep.errors import CapabilityError
-from linsep.proofs.certificate import judge
+from linsep.errors import CapabilityError, DataError
+from linsep.models.base import Classifier
+from linsep.models.fit import Run
+from linsep.tracing.conventions import convention_named
 from linsep.tracing.trace import Step, Summary, Trace
 
 
@@ -25,6 +28,8 @@ def trace(
     max_steps: int | None = None,
     *,
     row_names: Any = None,
+    visits: bool = False,
+    convention: str | None = None,
 ) -> Trace:
     """Record every update that fitting the estimator would make.
 
@@ -37,9 +42,13 @@ def trace(
         Data, as for fit.
     max_steps : int, optional
         Number of updates to record. With it a run that repeats itself goes on to that number;
-        without it the trace ends where the fit would.
+        without it the trace ends where the fit does, with the weights that the fit keeps.
     row_names : sequence of str, optional
         Names used in the sentences instead of row numbers.
+    visits : bool, default=False
+        Record every look at a row as a step of its own, those that change nothing too.
+    convention : {"000", "001", "002", "003", "004"}, optional
+        The lecture whose letters and order of weights the trace is printed in.
 
     Returns
     -------
@@ -50,60 +59,82 @@ def trace(
     >>> import linsep
     >>> table = linsep.data.load("students")
     >>> run = linsep.trace(linsep.Perceptron(start=([.25] * 4, .25)), table.X, table.y,
-    ...                    row_names=table.row_names)
+    ...                    row_names=table.row_names, visits=True, convention="003")
     >>> print(run.narrate())
-    Perceptron: 4 rows, 4 features
-        0  start: w = (0.25, 0.25, 0.25, 0.25), b = 0.25; 1 row wrong
-        1  visit 2: Steve has value -1.25, so a <- a + 1 z; 3 rows wrong
-        2  visit 3: Mary has value -0.75, so a <- a + 1 z; 1 row wrong
-        3  visit 4: Peter has value -3.75, so a <- a + 1 z; 0 rows wrong
-           every row is on its own side of the plane: 3 updates, 8 visits
+    Perceptron: 4 rows, 4 features, as in lecture 003; class 1 is 1, class 2 is -1
+           a(1) = [0.25 0.25 0.25 0.25 0.25]
+        1  Jane   a.y = 0.25   misclassified? no
+        2  Steve  a.y = -1.25  misclassified? yes  a(2) = [-0.75 -0.75 -0.75 -0.75 -0.75]
+        3  Mary   a.y = -0.75  misclassified? yes  a(3) = [-1.75 0.25 0.25 0.25 -1.75]
+        4  Peter  a.y = -3.75  misclassified? yes  a(4) = [-0.75 1.25 -0.75 -0.75 -0.75]
+        5  Jane   a.y = 1.25   misclassified? no
+        6  Steve  a.y = 1.75   misclassified? no
+        7  Mary   a.y = 1.25   misclassified? no
+        8  Peter  a.y = 1.25   misclassified? no
+           every row is on its own side of the plane: 3 updates, 8 visits; t_lup = 3
     """
     from sklearn.base import clone
 
+    convention_named(convention)
     estimator, X = _behind_steps(estimator, X, y)
-    estimator = estimator.stepper() if hasattr(estimator, "stepper") else estimator
-    if not hasattr(estimator, "_choose"):
+    learner = estimator.stepper() if hasattr(estimator, "stepper") else estimator
+    if not isinstance(learner, Classifier):
         raise CapabilityError(
             f"{type(estimator).__name__} cannot be traced: it takes no steps that could be shown. "
             "Perceptron, Kozinec, LeastSquares(solver='gradient') and others of linsep can be."
         )
-    model = clone(estimator)
-    problem = model._problem(X, y)
-    problem.check_finite()
-    solver, _ = model._choose(problem.lent)
-    if not hasattr(solver, "current"):
-        raise CapabilityError(
-            f"{type(estimator).__name__} cannot be traced: {type(solver).__name__} moves many "
-            "weights at once. Perceptron, Kozinec and solver='gradient' can be."
-        )
-    if max_steps is not None and hasattr(solver, "cycles"):
-        solver = replace(solver, cycles=False)
-    state = solver.init(problem.lent, start=model._start())
+    model = clone(learner)
     names = None if row_names is None else [str(name) for name in row_names]
-    recorder = _Recorder(problem, solver, names, max_steps)
-    recorder.start(state)
-    limits = model._limits(problem, solver)
-    if max_steps is not None:
-        limits = Limits(seconds=limits.seconds)
-    judged = getattr(model, "_judge", judge)  # machines with a kernel have no plane to judge
-    outcome = drive(problem, solver, state, limits=limits, observers=[recorder], certifier=judged)
-    settle = getattr(model, "_settle", outcome.certificate.settle)
-    status = settle(outcome.status)
-    if status is Status.STOPPED and recorder.full:
-        status = Status.STEP_LIMIT
-    visits = int(getattr(outcome.state, "n_visits", outcome.steps))
-    updates = count(outcome.state.n_updates, "update")
-    message = f"{status.value}: {updates}, {count(visits, 'visit')}"
+    with time_limit(model.time_limit), np.errstate(all="ignore"):
+        problem = model._problem(X, y)
+        problem.check_finite()
+        model._guard(problem)
+        run = _Recording(model, problem, X, y, _Recorder(problem, names, max_steps, visits))
+        status, outcome = _answered(model, run)
+    steps = run.recorder.steps
+    n_visits = int(getattr(outcome.state, "n_visits", outcome.steps))
+    updates = outcome.state.n_updates
+    kept = _kept(steps, outcome.state.n_updates) if max_steps is None else updates
+    message = f"{status.value}: {count(updates, 'update')}, {count(n_visits, 'visit')}"
+    message += "" if kept is None else f"; t_lup = {kept}"
     return Trace(
-        recorder.steps,
-        Summary(status, outcome.state.n_updates, visits, outcome.seconds, message),
+        steps,
+        Summary(status, updates, n_visits, outcome.seconds, message, kept),
         algorithm=type(estimator).__name__,
         X=_dense(problem),
         y=problem.classes[problem.label],
         feature_names=[problem.feature_name(j) for j in range(problem.d)],
         row_names=names,
+        convention=convention,
     )
+
+
+def _answered(model: Classifier, run: _Recording) -> tuple[Status, Outcome[Any]]:
+    """Choose, drive and prove as a fit does; a trace may show how the numbers overflow."""
+    recorder = run.recorder
+    try:
+        answer = model._answer(run)
+    except DataError:
+        if run.outcome is None or run.outcome.status is not Status.DIVERGED:
+            raise
+        return Status.DIVERGED, run.outcome
+    if recorder.full:
+        status = answer.status if answer.status is Status.INSEPARABLE else Status.STEP_LIMIT
+        ended = run.outcome is not None and run.outcome.status is not Status.STOPPED
+        return (answer.status if ended else status), answer.outcome
+    recorder.close(answer.witness.a)
+    return answer.status, answer.outcome
+
+
+def _kept(steps: list[Step], updates: int) -> int | None:
+    """The update that made the weights which are kept: t_lup of lecture 000."""
+    last = steps[-1]
+    if last.update <= updates and not last.closing:
+        return updates
+    for step in reversed(steps[:-1]):
+        if np.array_equal(step.coef, last.coef) and np.array_equal(step.intercept, last.intercept):
+            return step.update
+    return None
 
 
 def _behind_steps(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
@@ -124,91 +155,182 @@ def _behind_steps(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     return estimator.steps[-1][1], rows
 
 
+class _Recording(Run):
+    """A fit whose drives are watched; with a number of updates to record no other limit counts."""
+
+    def __init__(
+        self, model: Classifier, problem: Problem, X: Any, y: Any, recorder: _Recorder
+    ) -> None:
+        super().__init__(model, problem, X, y, None)
+        self.recorder = recorder
+        self.outcome: Outcome[Any] | None = None
+        self.observers = [*self.observers, recorder]
+
+    def drive(self, solver: Any, state: Any, limits: Limits, certifier: Any = None) -> Outcome[Any]:
+        if not hasattr(solver, "current"):
+            raise CapabilityError(
+                f"this cannot be traced: {type(solver).__name__} moves many weights at once. "
+                "Perceptron, Kozinec and solver='gradient' can be."
+            )
+        if self.recorder.max_steps is not None:
+            solver = replace(solver, cycles=False) if hasattr(solver, "cycles") else solver
+            limits = Limits(seconds=limits.seconds)
+        self.outcome = super().drive(solver, state, limits, certifier)
+        return self.outcome
+
+
 class _Recorder(Observer):
     """Turns each event into a step; asks to stop after max_steps updates."""
 
     capacity = 1
 
     def __init__(
-        self, problem: Problem, solver: Any, names: list[str] | None, max_steps: int | None
+        self, problem: Problem, names: list[str] | None, max_steps: int | None, visits: bool
     ) -> None:
-        self.problem, self.solver, self.names = problem, solver, names
-        self.max_steps = max_steps
+        self.problem, self.names, self.max_steps = problem, names, max_steps
+        self.visits = visits
+        self.stride = 1 if visits else 0
         self.steps: list[Step] = []
+        self.full = False
         self._values: NDArray[np.float64] = np.zeros(0)
-
-    @property
-    def full(self) -> bool:
-        """Whether as many updates were recorded as asked for."""
-        return self.max_steps is not None and len(self.steps) > self.max_steps
-
-    def start(self, state: Any) -> None:
-        """Record the state before the first step."""
-        coef, intercept, errors = self._measure(state)
-        words = f"start: w = {_vector(coef)}, b = {_vector(intercept)}; {_wrong(errors)}"
-        extra = self._extra(state, None)
-        self.steps.append(Step(0, 0, None, None, coef, intercept, errors, words, extra=extra))
+        self._ahead: int | None = None
+        self._looked = 0
 
     def moment(self, now: Moment[Any]) -> bool:
-        """Record what happened since the last call: nothing, or one update."""
-        for event in now.log.events():
-            self._record(event, now.state)
+        """Record what happened since the last call: nothing, a look, or one update."""
+        solver, state = now.solver, now.state
+        if not self.steps:
+            self._start(solver, state)
+        events = list(now.log.events())
+        if self.visits and state.steps > self._looked:
+            self._look(solver, state, events)
+        for event in events:
+            self._record(solver, event, state)
+        self._looked = state.steps
+        if self.visits and not now.status.done and hasattr(solver, "ahead"):
+            self._ahead = solver.ahead(self.problem, state)
+        updates = self.steps[-1].update
+        self.full = self.max_steps is not None and updates >= self.max_steps
         return self.full
 
-    def _record(self, event: Event, state: Any) -> None:
+    def close(self, a: NDArray[np.float64]) -> None:
+        """The weights that are kept, where these are not the last ones."""
+        last = self.steps[-1]
+        if a.size != self.problem.dim or not last.coef.size:
+            return  # a machine with a kernel
+        coef, intercept = self._split(a)
+        if np.array_equal(coef, last.coef) and np.array_equal(intercept, last.intercept):
+            return
+        self._values = self.problem.values(a)
+        errors = self._errors()
+        words = f"kept: {_plane(coef, intercept)}; {_wrong(errors)}"
+        self.steps.append(
+            Step(
+                last.update, last.visit, None, None, coef, intercept, errors, words,
+                extra=dict(last.extra), closing=True,
+            )
+        )  # fmt: skip
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _start(self, solver: Any, state: Any) -> None:
+        coef, intercept, errors = self._measure(solver, state)
+        words = f"start: {_plane(coef, intercept)}; {_wrong(errors)}"
+        extra = self._extra(solver, state, None)
+        self.steps.append(Step(0, 0, None, None, coef, intercept, errors, words, extra=extra))
+
+    def _look(self, solver: Any, state: Any, events: list[Event]) -> None:
+        """The rows that were looked at and left the weights as they were."""
+        last = self.steps[-1]
+        single = solver.unit == "visit"
+        if single and events:
+            return  # the update tells of the look
+        rows = [self._ahead] if single else range(self.problem.n_rows)
+        visit = int(getattr(state, "n_visits", state.steps)) - len(rows)
+        for k, row in enumerate(row for row in rows if row is not None):
+            value = float(self._values[row]) + 0.0
+            wrong = value < 0 or (value == 0 and not getattr(solver, "strict", False))
+            sample, rival, name = self._of(solver, row)
+            words = f"visit {visit + k + 1}: {name} has value {value:.6g}: "
+            words += "wrong" if wrong else "right"
+            self.steps.append(
+                Step(
+                    last.update, visit + k + 1, sample, value, last.coef, last.intercept,
+                    last.errors, words, rival, dict(last.extra), wrong, value,
+                    None if wrong else 0,
+                )
+            )  # fmt: skip
+
+    def _record(self, solver: Any, event: Event, state: Any) -> None:
         before = self._values
-        coef, intercept, errors = self._measure(state)
+        coef, intercept, errors = self._measure(solver, state)
         problem = self.problem
-        extra = self._extra(state, event)
+        extra = self._extra(solver, state, event)
+        row = value = rival = after = repeats = None
+        scan = f"scan {event.visit // problem.n_rows}"
         if event.row < 0:
             wrong = int((before <= 0).sum())
-            words = f"scan {event.visit // problem.n_rows}: "
-            if hasattr(self.solver, "batch_words"):
-                words += self.solver.batch_words(event, wrong)
+            words = f"{scan}: "
+            if hasattr(solver, "batch_words"):
+                words += solver.batch_words(event, wrong)
             else:
                 words += f"{count(wrong, 'row')} wrong, cost {event.value:.6g}, so a <- a + "
                 words += f"{event.step:.4g} times their sum"
-            row, value, rival = None, None, None
         else:
-            row, rival = problem.sample_of(event.row), problem.rival_of(event.row)
-            if not getattr(self.solver, "compares", True):
-                rival = None
-            rival = None if rival is None else problem.classes[rival : rival + 1].tolist()[0]
+            row, rival, name = self._of(solver, event.row)
             value = event.value + 0.0  # no minus sign before a zero
-            after = float(self._values[event.row])
+            after = float(self._values[event.row]) + 0.0
             broken = int(((before > 0) & (self._values <= 0)).sum())
             extra |= {"undershoot": float(after <= 0), "broken": float(broken)}
-            name = self.names[row] if self.names else f"row {row}"
-            against = "" if rival is None else f" against {rival!r}"
-            scans = self.solver.unit == "scan"
-            when = f"scan {event.visit // problem.n_rows}" if scans else f"visit {event.visit}"
-            words = f"{when}: {name}{against} has value {value:.6g}, so "
-            words += self.solver.rule_words(event)
+            repeats = solver.repeats(problem, event) if hasattr(solver, "repeats") else None
+            when = scan if solver.unit == "scan" else f"visit {event.visit}"
+            words = f"{when}: {name} has value {value:.6g}, so {solver.rule_words(event)}"
+        if coef.size:
+            words += f": {_plane(coef, intercept)}"
         words += f"; {_wrong(errors)}"
+        learns = hasattr(solver, "repeats")  # others move whether a row is wrong or not
+        wrongly = None if value is None else True if learns else value <= 0
         self.steps.append(
             Step(
-                event.update, event.visit, row, value, coef, intercept, errors, words, rival, extra
+                event.update, event.visit, row, value, coef, intercept, errors, words, rival,
+                extra, wrongly, after, repeats,
             )
-        )
+        )  # fmt: skip
 
-    def _measure(self, state: Any) -> tuple[NDArray[np.float64], Any, tuple[int, ...]]:
+    def _of(self, solver: Any, row: int) -> tuple[int, Any, str]:
+        """The sample behind a reflected row, its rival if it has one, and how it is called."""
+        problem = self.problem
+        sample, rival = problem.sample_of(row), problem.rival_of(row)
+        if not getattr(solver, "compares", True):
+            rival = None
+        told = None if rival is None else problem.classes[rival : rival + 1].tolist()[0]
+        name = self.names[sample] if self.names else f"row {sample}"
+        return sample, told, name if told is None else f"{name} against {told!r}"
+
+    def _measure(self, solver: Any, state: Any) -> tuple[NDArray[np.float64], Any, tuple[int, ...]]:
         """Weights and misclassified rows of the present state."""
         problem = self.problem
-        if hasattr(self.solver, "seen"):  # in the feature space of a kernel
-            self._values, coef, intercept = self.solver.seen(problem, state)
-            rows = np.flatnonzero(self._values <= 0).tolist()
-            return coef, intercept, tuple(map(problem.sample_of_index, rows))
-        a = self.solver.current(problem, state)
+        if hasattr(solver, "seen"):  # in the feature space of a kernel
+            self._values, coef, intercept = solver.seen(problem, state)
+            return coef, intercept, self._errors()
+        a = solver.current(problem, state)
         self._values = problem.values(a)
-        wrong = (self._values <= 0).reshape(problem.n, -1).any(axis=1)
-        errors = tuple(problem.sample_of_index(int(i)) for i in np.flatnonzero(wrong))
-        coef, intercept = problem.split(a)
-        if problem.binary:
-            return coef[0], float(intercept[0]), errors
-        return coef, intercept, errors
+        return *self._split(a), self._errors()
 
-    def _extra(self, state: Any, event: Event | None) -> dict[str, float]:
-        return {k: float(v) for k, v in self.solver.extra(self.problem, state, event).items()}
+    def _split(self, a: NDArray[np.float64]) -> tuple[NDArray[np.float64], Any]:
+        coef, intercept = self.problem.split(a)
+        return (coef[0], float(intercept[0])) if self.problem.binary else (coef, intercept)
+
+    def _errors(self) -> tuple[int, ...]:
+        wrong = (self._values <= 0).reshape(self.problem.n, -1).any(axis=1)
+        return tuple(self.problem.sample_of_index(int(i)) for i in np.flatnonzero(wrong))
+
+    def _extra(self, solver: Any, state: Any, event: Event | None) -> dict[str, float]:
+        return {k: float(v) for k, v in solver.extra(self.problem, state, event).items()}
+
+
+def _plane(coef: Any, intercept: Any) -> str:
+    return f"w = {_vector(coef)}, b = {_vector(intercept)}"
 
 
 def _vector(values: Any) -> str:

@@ -26,16 +26,18 @@ from linsep.core.schema import (
     record,
     scalar,
     text,
+    truth,
     whole,
     word,
 )
 from linsep.core.sources import boundary, fetch
 from linsep.core.status import Status
 from linsep.core.words import count
-from linsep.errors import FormatError, printable
+from linsep.errors import FormatError, SettingError, printable
+from linsep.tracing.conventions import CONVENTIONS, Convention, convention_named
 
 _FORMAT = "linsep-trace"
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,15 @@ class Step:
     """With three classes and more: the class that the row was compared with."""
     extra: dict[str, float] = field(default_factory=dict)
     """What the method adds: eta, kappa, bounds of the margin, cost."""
+    wrong: bool | None = None
+    """Whether the row was misclassified before; None where no single row was looked at."""
+    value_after: float | None = None
+    """y times the score of that row after the update."""
+    repeats: int | None = None
+    """Updates with this row alone that would set it right; 0 if it is; None where that is not
+    known."""
+    closing: bool = False
+    """Whether it tells of the weights that are kept, and of no update."""
 
     def __getattr__(self, name: str) -> float:
         extra = self.__dict__.get("extra", {})
@@ -75,6 +86,8 @@ class Summary:
     visits: int
     seconds: float
     message: str
+    t_lup: int | None = None
+    """The update that made the weights which are kept; None where it was none of them."""
 
     @property
     def ok(self) -> bool:
@@ -104,6 +117,7 @@ class Trace(Sequence[Step]):
         y: NDArray[Any],
         feature_names: Sequence[str],
         row_names: Sequence[str] | None = None,
+        convention: str | None = None,
     ) -> None:
         self.steps = list(steps)
         self.outcome = outcome
@@ -112,6 +126,7 @@ class Trace(Sequence[Step]):
         self.y = y
         self.feature_names = list(feature_names)
         self.row_names = None if row_names is None else [str(name) for name in row_names]
+        self.convention = convention
 
     @overload
     def __getitem__(self, index: int) -> Step: ...
@@ -127,25 +142,84 @@ class Trace(Sequence[Step]):
         return iter(self.steps)
 
     def __repr__(self) -> str:
-        updates = count(len(self) - 1, "update")
+        updates = count(self.outcome.updates, "update")
         return f"Trace({self.algorithm}, {updates}, {self.outcome.status.name})"
 
     # -- out ------------------------------------------------------------------------------
 
-    def narrate(self) -> str:
-        """The run in words, one line for each step."""
+    def narrate(self, convention: str | None = None) -> str:
+        """The run in words, one line for each step.
+
+        Parameters
+        ----------
+        convention : {"000", "001", "002", "003", "004"}, optional
+            The lecture whose letters and order to use; without it that of the trace, or none.
+        """
         features = count(len(self.feature_names), "feature")
-        lines = [f"{self.algorithm}: {count(len(self.X), 'row')}, {features}"]
-        lines += [f"{step.update:>5}  {step.why}" for step in self.steps]
+        head = f"{self.algorithm}: {count(len(self.X), 'row')}, {features}"
+        way = self._way(convention)
+        if way is None:
+            lines = [head, *(f"{step.update:>5}  {step.why}" for step in self.steps)]
+        else:
+            names = np.unique(self.y).tolist()
+            head += f", as in lecture {way.lecture}; "
+            head += f"{way.positive} is {names[1]!r}, {way.negative} is {names[0]!r}"
+            lines = [head, *self._as_in(way)]
         lines.append(f"       {self.outcome.message}")
         return printable("\n".join(lines))
 
-    def frame(self) -> Any:
-        """All steps as a pandas DataFrame, one row a step."""
+    def sentences(self, convention: str | None = None) -> list[str]:
+        """What each step tells, as the lecture writes it."""
+        way = self._way(convention)
+        if way is None:
+            return [step.why for step in self.steps]
+        return [" ".join(line[7:].split()) for line in self._as_in(way)]
+
+    def frame(self, convention: str | None = None) -> Any:
+        """All steps as a pandas DataFrame, one row a step, weights in the lecture's order."""
         from linsep.errors import require
 
         pandas = require("pandas", extra="all")
-        return pandas.DataFrame([_flat(step, self.feature_names) for step in self.steps])
+        way = self._way(convention)
+        return pandas.DataFrame([_flat(step, self.feature_names, way) for step in self.steps])
+
+    def _way(self, convention: str | None) -> Convention | None:
+        way = convention_named(self.convention if convention is None else convention)
+        if way is not None and self.steps[0].coef.shape != (len(self.feature_names),):
+            raise SettingError(
+                f"convention={way.lecture!r} writes one plane of two classes; this run has none. "
+                "Leave convention out."
+            )
+        return way
+
+    def _as_in(self, way: Convention) -> list[str]:
+        """One line a step: visit, row, value, whether it is wrong, new weights."""
+        names = [self._row_name(step) for step in self.steps]
+        shown = [self._product(way, step) for step in self.steps]
+        wide, far = max(map(len, names)), max(map(len, shown))
+        lines = []
+        for step, name, value in zip(self.steps, names, shown):
+            update = self.outcome.t_lup if step.closing else step.update
+            told = way.written(update, step.coef, step.intercept)
+            if step.closing or step.update == step.visit == 0:
+                lines.append(f"       {'kept: ' if step.closing else ''}{told}")
+                continue
+            word = "" if step.wrong is None else f"misclassified? {'yes' if step.wrong else 'no '}"
+            line = f"{step.visit:>5}  {name:<{wide}}  {value:<{far}}  {word}"
+            lines.append((line if step.wrong is False else f"{line}  {told}").rstrip())
+        return lines
+
+    def _product(self, way: Convention, step: Step) -> str:
+        """The value of a row; lecture 004 turns none of them round."""
+        if step.value is None or step.row is None:
+            return ""
+        positive = way.reflected or self.y[step.row] == np.unique(self.y)[1]
+        return f"{way.product} = {(step.value if positive else -step.value) + 0.0:.6g}"
+
+    def _row_name(self, step: Step) -> str:
+        if step.row is None:
+            return "" if step.closing or step.update == 0 else "all rows"
+        return self.row_names[step.row] if self.row_names else f"row {step.row}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain lists and numbers."""
@@ -156,6 +230,7 @@ class Trace(Sequence[Step]):
             "algorithm": self.algorithm,
             "feature_names": self.feature_names,
             "row_names": self.row_names,
+            "convention": self.convention,
             "X": self.X.tolist(),
             "y": self.y.tolist(),
             "outcome": outcome,
@@ -193,7 +268,9 @@ class Trace(Sequence[Step]):
         if not steps or len({step.coef.shape for step in steps}) > 1:
             raise Refused("steps", made, "a list of steps with weights of one shape")
         outcome["status"] = Status[outcome["status"]]
-        names = {key: told[key] for key in ("algorithm", "feature_names", "row_names")}
+        names = {
+            key: told[key] for key in ("algorithm", "feature_names", "row_names", "convention")
+        }
         return cls(steps, Summary(**outcome), X=table["X"], y=y, **names)
 
     def plot(self, **options: Any) -> Any:
@@ -202,22 +279,22 @@ class Trace(Sequence[Step]):
 
         return TraceDisplay.from_trace(self, **options)
 
-    def to_html(self) -> str:
-        """A page that replays the run and needs nothing else."""
+    def to_html(self, convention: str | None = None) -> str:
+        """A page that replays the run and needs nothing else, in the words of a lecture."""
         from linsep.display.replay import replay_page
 
-        return replay_page(self)
+        return replay_page(self, convention=convention)
 
 
 def _run(n: int, d: int) -> Check:
     """What a trace of n rows and d features holds beside its rows and steps."""
     outcome = record(
         status=word(*Status.__members__), updates=whole(), visits=whole(), seconds=real(0.0),
-        message=text,
+        message=text, t_lup=maybe(whole()),
     )  # fmt: skip
     return record(
         algorithm=text, feature_names=listed(text, d), row_names=maybe(listed(text, n)), y=_some(n),
-        outcome=outcome,
+        outcome=outcome, convention=maybe(word(*CONVENTIONS)),
     )  # fmt: skip
 
 
@@ -235,7 +312,8 @@ def _step(n: int, d: int, K: int) -> Check:
     check = record(
         update=whole(), visit=whole(), row=maybe(row), value=maybe(real(endless=True)), coef=coef,
         intercept=either(real(endless=True), numbers(K, endless=True)), errors=listed(row),
-        why=text, rival=scalar, extra=mapped(real(endless=True)),
+        why=text, rival=scalar, extra=mapped(real(endless=True)), wrong=maybe(truth),
+        value_after=maybe(real(endless=True)), repeats=maybe(whole()), closing=truth,
     )  # fmt: skip
 
     def step(value: Any, where: str) -> dict[str, Any]:
@@ -259,14 +337,19 @@ def _plain(step: Step) -> dict[str, Any]:
     return out
 
 
-def _flat(step: Step, names: list[str]) -> dict[str, Any]:
+def _flat(step: Step, names: list[str], way: Convention | None = None) -> dict[str, Any]:
     out: dict[str, Any] = {
-        "update": step.update,
+        "update": step.update if way is None else way.number(step.update),
         "visit": step.visit,
         "row": step.row,
         "value": step.value,
+        "wrong": step.wrong,
+        "value_after": step.value_after,
+        "repeats": step.repeats,
     }
-    if step.coef.ndim == 1:
+    if way is not None:
+        out |= dict(zip(way.names(names), way.vector(step.coef, step.intercept)))
+    elif step.coef.ndim == 1:
         out["intercept"] = step.intercept
         out |= dict(zip(names, step.coef))
     else:

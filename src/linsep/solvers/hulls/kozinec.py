@@ -59,7 +59,7 @@ class KozinecState(State):
     """Plane of fewest errors so far, and of the best lower bound among those."""
     bounds: NDArray[np.float64]
     """Best lower, best upper, last lower, last upper bound of the margin; errors and lower
-    bound of the best plane."""
+    bound of the best plane; offset of the plane that was looked at last."""
     counters: NDArray[np.int64]
     group: NDArray[np.uint8]
     """Number of the hull that each row belongs to."""
@@ -134,8 +134,8 @@ class Kozinec:
             a=a,
             lam=lam,
             scale=np.ones(n_groups),
-            best=plane,
-            bounds=np.array([-np.inf, np.inf, -np.inf, np.inf, (guess <= 0).sum(), -np.inf]),
+            best=np.zeros(problem.dim),
+            bounds=np.array([-np.inf, np.inf, -np.inf, np.inf, np.inf, -np.inf, 0.0]),
             counters=np.zeros(N_COUNTERS, dtype=np.int64),
             group=group,
             radius2=radius2 * (1 if problem.binary else 2),
@@ -164,14 +164,27 @@ class Kozinec:
         return state.status
 
     def witness(self, problem: Problem, state: KozinecState) -> Witness:
-        """Weights with the best offset, and the convex weights that bound the margin."""
+        """Weights with the best offset, and the convex weights that bound the margin.
+
+        A run that came to its end hands over where it ended, any other the best plane so far.
+        """
         lam = state.weights()
         rows = np.flatnonzero(lam)
-        a = state.best.copy() if state.best.any() else self.current(problem, state)
+        ended = int(state.counters[STOP]) == REACHED
+        a = self.current(problem, state) if ended else self.best(problem, state)
         claim = "two hulls" if self._two_hulls(problem) else "hull"
         if int(state.counters[STOP]) == COLLAPSED:
             claim = "origin"
         return Witness(a=a, rows=rows, multipliers=lam[rows], claim=claim)
+
+    def best(self, problem: Problem, state: KozinecState) -> NDArray[np.float64]:
+        """The plane of fewest errors so far; where the hulls meet its length says nothing, and is
+        brought near 1 by a power of two, which rounds nothing."""
+        a = state.best.copy() if state.best.any() else self.current(problem, state)
+        length = float(np.abs(a[: problem.d] if problem.binary else a).max(initial=0.0))
+        if 0.0 < length < _SHORT * np.sqrt(state.radius2):
+            a = np.ldexp(a, -np.frexp(length)[1])
+        return a
 
     def current(self, problem: Problem, state: KozinecState) -> NDArray[np.float64]:
         """The present weights; in the difference space with the best offset."""
@@ -201,7 +214,9 @@ class Kozinec:
     ) -> NDArray[np.float64]:
         """In the difference space, the offset halfway between the nearest rows."""
         out = a.copy()
-        if self._two_hulls(problem):
+        if self._two_hulls(problem) and int(state.counters[STOP]) == REACHED:
+            out[-1] = state.bounds[6]  # of the scan that ended it
+        elif self._two_hulls(problem):
             scores = problem.product(a[: problem.d])
             out[-1] = -(scores[state.group == 1].min() + scores[state.group == 0].max()) / 2
         return out
@@ -265,6 +280,7 @@ N_COUNTERS = 3
 # Values of counters[STOP].
 GO, REACHED, COLLAPSED, OVERFLOW, STUCK, LOG_FULL = range(6)
 
+_SHORT = 1e-3  # of the longest row: shorter weights are made longer
 _TINY = 1e-24  # |a|^2 relative to max |z|^2 below which the hulls are taken to meet
 
 
@@ -334,8 +350,8 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
 
     With pairwise the weight is taken from the best row in use; otherwise from all of them, as
     in Kozinec's rule. eps < 0 asks for the plain rule, which ends as soon as a separates.
-    bounds = (best lower, best upper, lower, upper, fewest errors, lower of those), where the
-    bounds are one-sided margins. ``best`` holds the plane of fewest errors and, among those, of
+    bounds = (best lower, best upper, lower, upper, fewest errors, lower of those, offset), where
+    the bounds are one-sided margins. ``best`` holds the plane of fewest errors and, among those, of
     the best lower bound, with its offset as last coordinate where there are two hulls.
     """
     n = group.shape[0]
@@ -390,6 +406,8 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
         bounds[3] = size / n_groups
         bounds[1] = min(bounds[1], bounds[3])
         bounds[0] = max(bounds[0], bounds[2])
+        if n_groups == 2:
+            bounds[6] = -0.5 * (low[1] - low[0])
         if total > 0.0:
             errors = 0
         if errors < bounds[4] or (errors == bounds[4] and bounds[2] > bounds[5]):
@@ -398,7 +416,7 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
             for j in range(a.shape[0]):  # a[:] = b compiles for seconds: its error has words
                 best[j] = a[j]
             if n_groups == 2:
-                best[-1] = -0.5 * (low[1] - low[0]) if total > 0.0 else -middle[1]
+                best[-1] = bounds[6] if total > 0.0 else -middle[1]
         if (eps < 0.0 and total > 0.0) or (eps >= 0.0 and bounds[3] - bounds[2] <= eps):
             counters[STOP] = REACHED
             break

@@ -98,7 +98,7 @@ class Batch(MistakeDriven):
     worst: bool = False
     strict: bool = False
     schedule: Schedule = CONSTANT
-    keep: str = "last"
+    keep: str | None = "last"
     patience: int | None = None
     target_errors: float | None = None
     min_margin: float | None = None

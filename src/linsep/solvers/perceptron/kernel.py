@@ -224,6 +224,10 @@ class KernelMistakes:
         """The counts as they are now, times y."""
         return np.asarray(state.alpha * problem.sign)
 
+    def ahead(self, problem: Problem, state: KernelMistakesState) -> int:
+        """The row that is visited next."""
+        return int(self._order(state.visits // problem.n, problem.n)[state.visits % problem.n])
+
     def seen(self, problem: Problem, state: KernelMistakesState) -> tuple[Array, Array, float]:
         """Values of the rows, the weights where the kernel is linear, and the offset."""
         linear = self.kernel is not None and self.kernel.linear

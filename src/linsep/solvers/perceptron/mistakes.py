@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def start_weights(problem: Problem, start: Any, seed: int) -> NDArray[np.float64
 class MistakeDriven:
     """Methods over a state with a, best, average, proof_rows and proof_counts."""
 
-    keep: str
+    keep: str | None
+    strict: bool
 
     def status(self, state: Any) -> Status:
         """Why the run stands where it stands."""
@@ -49,17 +51,22 @@ class MistakeDriven:
     def witness(self, problem: Problem, state: Any) -> Witness:
         """The weights that are kept, and the rows that prove non-separability if there are."""
         return Witness(
-            a=self.kept(state),
+            a=self.kept(problem, state),
             rows=state.proof_rows,
             multipliers=state.proof_counts,
             claim="origin" if state.proof_rows.size else "",
         )
 
-    def kept(self, state: Any) -> NDArray[np.float64]:
+    def kept(self, problem: Problem, state: Any) -> NDArray[np.float64]:
         """The weights asked for by ``keep``; a separator is kept in any case."""
         if state.status is Status.SEPARATED or self.keep == "last":
             return np.array(state.a)
-        return np.array(state.best if self.keep == "pocket" else state.average)
+        if self.keep == "average":
+            return np.array(state.average)
+        values = problem.values(state.a)  # of the last ones, which no pocket may have looked at
+        wrong = ~(values >= 0) if self.strict else ~(values > 0)
+        last = float(problem.row_weights[wrong].sum())
+        return np.array(state.a if last < float(np.min(state.best_cost)) else state.best)
 
     def current(self, problem: Problem, state: Any) -> NDArray[np.float64]:
         """The weights as they are now, whatever is kept."""
@@ -68,6 +75,17 @@ class MistakeDriven:
     def extra(self, problem: Problem, state: Any, event: Event | None) -> dict[str, float]:
         """What a trace tells beside the weights."""
         return {"norm2": float(state.a @ state.a), **({"eta": event.step} if event else {})}
+
+    def repeats(self, problem: Problem, event: Event) -> int | None:
+        """Updates with this row in a row that would set it right: each adds step |z|^2."""
+        row = event.row if problem.binary else event.row // (problem.K - 1)
+        size = float(problem.squared_lengths[row]) + problem.fit_intercept
+        gain = event.step * float(problem.row_weights[event.row]) * size
+        gain *= 1 if problem.binary else 2
+        if not gain > 0:
+            return None
+        exact = -event.value / gain
+        return math.ceil(exact) if self.strict else math.floor(exact) + 1
 
     def rule_words(self, event: Event) -> str:
         """The update in the lecture's letters."""

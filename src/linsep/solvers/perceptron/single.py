@@ -32,6 +32,7 @@ from linsep.solvers.perceptron.mistakes import MistakeDriven, start_weights
 from linsep.solvers.schedule import CONSTANT, Schedule
 
 _NEVER = 2**62
+_TRIED_ROWS = 100  # the same where no pocket was asked for
 _POCKET_ROWS = 1000  # up to here every iterate is tried for the pocket, beyond only long runs
 
 
@@ -81,6 +82,11 @@ class PerceptronState(State):
         return int(self.counters[VISITS])
 
     @property
+    def best_update(self) -> int:
+        """Number of the update that made the weights in the pocket."""
+        return int(self.counters[BEST_UPDATE])
+
+    @property
     def average(self) -> NDArray[np.float64]:
         """Mean of the weights over all visits."""
         return self.a - self.total / max(1, self.n_visits)
@@ -99,8 +105,8 @@ class SingleSample(MistakeDriven):
         Count a value of zero as right.
     schedule : Schedule
         Learning rates.
-    keep : {"last", "pocket", "average"}
-        Weights that are handed over.
+    keep : {"last", "pocket", "average"} or None
+        Weights that are handed over; None: those of fewest errors that were noticed on the way.
     stop : {"clean-run", "clean-pass"}
         Ends after n right visits in a row, or after a pass without an update.
     patience : int, optional
@@ -120,7 +126,7 @@ class SingleSample(MistakeDriven):
     order: str = "cyclic"
     strict: bool = False
     schedule: Schedule = CONSTANT
-    keep: str = "last"
+    keep: str | None = "last"
     stop: str = "clean-run"
     patience: int | None = None
     target_errors: float | None = None
@@ -145,7 +151,7 @@ class SingleSample(MistakeDriven):
         )
         if a.any() and (problem.values(a) > 0).all():
             state.status = Status.SEPARATED
-        if self.keep == "pocket":
+        if self.keep in ("pocket", None):
             values = problem.values(a)
             wrong = values < 0 if self.strict else values <= 0
             state.best_cost[0] = float(problem.row_weights[wrong].sum())
@@ -172,6 +178,10 @@ class SingleSample(MistakeDriven):
         state.steps += taken
         return taken
 
+    def ahead(self, problem: Problem, state: PerceptronState) -> int:
+        """The row that is visited next."""
+        return int(self._order(problem, state)[state.counters[POSITION]])
+
     # -- inside ---------------------------------------------------------------------------
 
     @property
@@ -182,8 +192,9 @@ class SingleSample(MistakeDriven):
     def _visit(
         self, problem: Problem, state: PerceptronState, steps: int, log: Log = NO_LOG
     ) -> int:
+        few = _POCKET_ROWS if self.keep == "pocket" else _TRIED_ROWS
         keep = {"last": LAST, "average": AVERAGE}.get(
-            self.keep, POCKET if problem.n_rows <= _POCKET_ROWS else RATCHET
+            str(self.keep), POCKET if problem.n_rows <= few else RATCHET
         )
         done = int(state.counters[UPDATES])
         rule = (

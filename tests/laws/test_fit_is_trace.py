@@ -1,0 +1,105 @@
+"""A trace is the fit, watched: both end in the same weights with the same status."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.core.status import Status
+
+KOZINEC = [
+    linsep.Kozinec(eps=eps, space=space, steps=steps, max_iter=200)
+    for eps in (None, 1e-3, 0.4, 3.0)
+    for space in ("difference", "augmented")
+    for steps in ("away", "plain")
+]
+PERCEPTRONS = [
+    linsep.Perceptron(max_iter=40, **settings)
+    for settings in (
+        {}, {"update": "batch"}, {"order": "worst"}, {"order": "shuffle"}, {"order": "restart"},
+        {"keep": "pocket"}, {"keep": "average"}, {"keep": "last"}, {"decay": "inverse"},
+        {"misclassified": "<"}, {"start": "random"}, {"fit_intercept": False},
+        {"update": "batch", "keep": "pocket"}, {"update": "batch", "keep": "average"},
+    )
+]  # fmt: skip
+OTHERS = [
+    linsep.HoKashyap(max_iter=100),
+    linsep.LeastSquares(solver="gradient", max_iter=60),
+    linsep.LeastSquares(solver="widrow-hoff", eta=0.01, max_iter=60),
+    linsep.LogisticRegression(solver="gradient", max_iter=40),
+    linsep.Kesler(linsep.Perceptron(max_iter=30)),
+]
+
+
+def tables():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(24, 3))
+    yield "apart", X + 3 * (X[:, :1] > 0), (X[:, 0] > 0).astype(int)
+    yield "mixed", X, rng.integers(0, 2, 24)
+    yield "three classes", X + 2 * rng.permutation(np.arange(24) % 3)[:, None], np.arange(24) % 3
+    for name in ("students", "five-points", "xor"):
+        table = linsep.data.load(name)
+        yield name, table.X, table.y
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "X", "y"), list(tables()), ids=lambda v: v if type(v) is str else ""
+)
+@pytest.mark.parametrize("family", [KOZINEC, PERCEPTRONS, OTHERS])
+def test_fit_and_trace_end_in_the_same_weights(family, name, X, y):
+    for model in family:
+        if name == "three classes" and isinstance(model, linsep.HoKashyap):
+            continue  # three runs at once
+        run = linsep.trace(model, X, y)
+        model.fit(X, y)
+        last = run[-1]
+        assert np.array_equal(np.ravel(last.coef), model.coef_.ravel()), model
+        assert np.array_equal(np.ravel(last.intercept), model.intercept_), model
+        assert run.outcome.status is model.status_, model
+        assert run.outcome.updates == getattr(model, "n_updates_", run.outcome.updates), model
+
+
+def test_kozinec_gives_back_the_run_that_was_asked_for():
+    table = linsep.data.load("students")
+    model = linsep.Kozinec(space="augmented", steps="plain", eps=3.0)
+    with pytest.warns(linsep.errors.NotSeparatedWarning, match="eps is too large"):
+        model.fit(table.X, table.y)
+    assert model.status_ is Status.EPS_TOO_LARGE
+    assert [*model.coef_[0], *model.intercept_] == [1, 1, -1, -1, 1]
+    assert "a plane of margin 0.77" in model.summary()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_nothing_separates_the_best_weights_so_far_are_kept(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = linsep.Perceptron(max_iter=30).fit(X, y)
+        run = linsep.trace(linsep.Perceptron(max_iter=30, keep="last"), X, y)
+        kozinec = linsep.Kozinec(max_iter=500).fit(X, y)
+    fewest = min(len(step.errors) for step in run)
+    assert model.certificate_.errors == fewest
+    assert len(run[model.t_lup_].errors) == fewest
+    assert f"update {model.t_lup_} (t_lup)" in model.summary()
+    assert np.abs(kozinec.coef_).max() > 1e-3
+
+
+def test_the_pocket_presents_in_random_order_unless_told_otherwise():
+    X, y = [[-3], [-2], [-1], [0]], [-1, 1, 1, -1]  # in a fixed order never below 2 errors
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        drawn = linsep.Perceptron(keep="pocket").fit(X, y)
+        fixed = linsep.Perceptron(keep="pocket", order="cyclic").fit(X, y)
+    assert (drawn.certificate_.errors, fixed.certificate_.errors) == (1, 2)
+
+
+def test_the_summary_tells_the_bound_of_novikoff():
+    table = linsep.data.load("example-3.2")
+    words = linsep.Perceptron().fit(table.X, table.y).summary()
+    assert "Novikoff    at most 4 updates" in words
+    assert "Novikoff" not in linsep.Perceptron(start="random").fit(table.X, table.y).summary()
