@@ -172,11 +172,11 @@ def __getattr__(name: str) -> type[LinsepWarning]:
     return found
 
 
-def require(package: str, *, extra: str) -> ModuleType:
-    """Import an optional package, or say which line to type."""
+def require(package: str, *, extra: str, what: str = "this") -> ModuleType:
+    """Import an optional package, or say which line to type and what for."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
         raise MissingExtraError(
-            f"this needs the package {package}: pip install 'linsep[{extra}]'"
+            f"{what} needs the package {package}: pip install 'linsep[{extra}]'"
         ) from error

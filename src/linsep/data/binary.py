@@ -13,7 +13,7 @@ from linsep.core.words import count
 from linsep.data.assemble import Parts
 from linsep.data.columns import Column, Source, from_codes
 from linsep.data.layout import Choice, Layout, check_integers, find_roles
-from linsep.errors import DataError, FormatError
+from linsep.errors import DataError, FormatError, require
 
 _WAY = "save it again with np.savez(path, X=X, y=y)"
 _SPARSE = {"data": "fiub", "indices": "iu", "indptr": "iu", "shape": "iu"}
@@ -95,8 +95,7 @@ def _arrow_table(path: str, data: bytes) -> Any:
 
     A damaged file may point anywhere: nothing is computed with it before it is validated.
     """
-    import pyarrow as pa
-
+    pa = require("pyarrow", extra="arrow", what=f"{path} is a Parquet or Arrow file, which")
     with boundary(path, FormatError, "the file cannot be read", "write the file again"):
         if data.startswith(b"PAR1"):
             table = _parquet(path, data)

@@ -1,9 +1,9 @@
 """Text tables: comma, semicolon, tab or blanks between the cells.
 
 A small file is cut by the standard library, which is there at once; a larger one by pyarrow on
-all cores; a large one that holds nothing but numbers by compiled code, straight into the
-matrix. All give the same table. What one does not take as it stands is left to the one before,
-and the standard library knows the lines.
+all cores, where it is installed; a large one that holds nothing but numbers by compiled code,
+straight into the matrix. All give the same table. What one does not take as it stands is left to
+the one before, and the standard library knows the lines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from linsep.data import fast
 from linsep.data.columns import NUMBER, Column, Source, from_codes, from_texts, whole
 from linsep.data.layout import Layout, check_width, records
 
-_COLD = 1 << 25  # bytes from which loading numba pays although pyarrow is good, too
+_COLD = 1 << 25  # bytes from which loading numba pays although pyarrow is good, too,
+_ALONE = 1 << 22  # and where there is no pyarrow
 _WIDE = 4096  # columns from which rows are made, and not columns
 SMALL = 1 << 16  # bytes up to which importing pyarrow costs more than it saves
 
@@ -27,7 +28,7 @@ def read_numbers(data: bytes, layout: Layout) -> tuple[Any, Any] | None:
     plain = all(layout.numeric) and layout.row_names is None and layout.delimiter != " "
     if not plain:
         return None
-    if not fast.pays(len(data), cold=_COLD):
+    if not fast.pays(len(data), cold=_COLD if _arrow_is_there() else _ALONE):
         return _wide_numbers(data, layout) if len(layout.names) > _WIDE else None
     start = data.find(b"\n", _first_line(data)[1]) + 1 if layout.header else 0
     found = fast.parse_table(data, start, layout.delimiter, len(layout.names), layout.target)
@@ -62,7 +63,7 @@ def _wide_numbers(data: bytes, layout: Layout) -> tuple[Any, Any] | None:
 def read_columns(data: bytes, layout: Layout) -> tuple[list[Column], Source]:
     """Cut a text table into columns of numbers and of text."""
     columns = None
-    if len(data) > SMALL and _arrow_agrees(data, layout):
+    if len(data) > SMALL and _arrow_agrees(data, layout) and _arrow_is_there():
         columns = _by_arrow(data, layout)
     if columns is None:
         columns = _by_csv(data, layout)
@@ -97,6 +98,15 @@ def _by_csv(data: bytes, layout: Layout) -> list[Column]:
 
 
 # -- pyarrow ------------------------------------------------------------------------------------
+
+
+def _arrow_is_there() -> bool:
+    """Whether the optional package is installed; asked of larger files only, since it is slow."""
+    try:
+        import pyarrow.csv  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def _arrow_agrees(data: bytes, layout: Layout) -> bool:

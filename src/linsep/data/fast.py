@@ -13,7 +13,6 @@ from linsep.core.compile import has_numba, inner, routine
 from linsep.core.lanes import run_all
 
 _CHUNK = 1 << 20
-_MANY = 1000  # numbers from which pyarrow converts them faster than Python
 
 Job = tuple[NDArray[np.uint8], int, int, list[NDArray[Any]]]
 Pairs = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], int]
@@ -141,28 +140,14 @@ def _convert(text: NDArray[np.uint8], hard: NDArray[np.int64], values: NDArray[n
 
     Gives the place of the first one that does not fit in a double, or -1.
     """
-    if len(hard) < _MANY:
-        for begin, end, entry in hard.tolist():
-            values[entry] = float(text[begin:end].tobytes())
-    else:
-        for at in range(0, len(hard), _CHUNK // 8):
-            _by_arrow(text, hard[at : at + _CHUNK // 8], values)
+    for at in range(0, len(hard), _CHUNK):
+        begin, end, entry = hard[at : at + _CHUNK].T
+        first = int(begin[0])
+        raw = text[first : int(end[-1])].tobytes()
+        cuts = zip((begin - first).tolist(), (end - first).tolist())
+        values[entry] = [float(raw[a:b]) for a, b in cuts]
     bad = np.flatnonzero(~np.isfinite(values[hard[:, 2]]))
     return int(hard[bad[0], 0]) if bad.size else -1
-
-
-def _by_arrow(
-    text: NDArray[np.uint8], hard: NDArray[np.int64], values: NDArray[np.float64]
-) -> None:
-    import pyarrow as pa
-
-    begin, end, entry = hard.T
-    ends = np.cumsum(end - begin)
-    offsets = np.concatenate([[0], ends]).astype(np.int32)
-    places = np.repeat(begin - offsets[:-1], end - begin) + np.arange(ends[-1])
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text[places])]
-    strings = pa.Array.from_buffers(pa.string(), len(entry), buffers)
-    values[entry] = strings.cast(pa.float64()).to_numpy()
 
 
 # -- Lines of numbers, from bytes to arrays: tables with a delimiter, and ``label index:value``
