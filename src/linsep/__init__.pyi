@@ -63,6 +63,7 @@ from linsep.tracing.trace import Trace as Trace
 
 # Modules: with public names of their own
 from linsep import core as core
+from linsep import criteria as criteria
 from linsep import data as data
 from linsep import errors as errors
 from linsep import kernels as kernels

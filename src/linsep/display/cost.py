@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linsep.core.validate import as_targets
 from linsep.core.words import count
+from linsep.criteria import Count, Perceptron
 from linsep.display.geometry import box_around
 from linsep.display.look import COLOURS, INK, axes, frame, plain_names, wrapped
 from linsep.display.reflect import (
@@ -25,6 +26,7 @@ from linsep.losses.squared import value as squared_error
 
 Array = NDArray[np.float64]
 _GRID = 241
+_COUNT, _CRITERION = Count(), Perceptron()
 _NAMES = {
     "criterion": "perceptron criterion J_p",
     "errors": "number of errors J",
@@ -141,8 +143,8 @@ class CostDisplay:
         display = cls(
             t,
             None,
-            (between <= 0).sum(axis=1).astype(np.float64),
-            np.maximum(-values, 0.0).sum(axis=1),
+            _COUNT.of_values(between).sum(axis=1),
+            _CRITERION.of_values(values).sum(axis=1),
             names=("t, where a(t) = start + t (end − start)", ""),
             title=f"{count(len(Z), 'row')}: errors jump, the criterion is piecewise linear",
         )
@@ -202,8 +204,8 @@ class CostDisplay:
         b = np.ones(len(plane.normals)) if b is None else b
         for normal, offset, target in zip(plane.normals, plane.offsets, b):
             value = normal[0] * gx + normal[1] * gy[:, None] + offset
-            errors += value <= 0
-            criterion += np.maximum(-value, 0.0)
+            errors += _COUNT.of_values(value)
+            criterion += _CRITERION.of_values(value)
             squares += squared_error(value, target)
         note = f"   ({plane.note})" if plane.note else ""
         names = (plane.names[0] + note, plane.names[1])

@@ -32,6 +32,7 @@ from linsep.core.stopping import (
     time_limit,
 )
 from linsep.core.words import count
+from linsep.criteria import Criterion
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.models.calibration import Calibrated
 from linsep.models.fit import (
@@ -403,6 +404,18 @@ class LinearClassifier(Classifier):
         if len(self.classes_) == 2:
             return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
         return np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
+
+    @property
+    def criterion_(self) -> Criterion:
+        """What training minimises, for any weights: value, gradient, losses of the rows.
+
+        With more than two classes it is that of one class against another.
+        """
+        check_is_fitted(self)
+        return self._criterion()
+
+    def _criterion(self) -> Criterion:
+        raise NotImplementedError
 
     def _told(self) -> list[Line]:
         return [

@@ -11,6 +11,8 @@ from linsep.core.drive import Outcome
 from linsep.core.problem import Problem, each_against_rest
 from linsep.core.protocol import Solver
 from linsep.core.status import Status
+from linsep.criteria import Criterion
+from linsep.criteria import Squares as SquaresCriterion
 from linsep.errors import CapabilityError
 from linsep.models.base import LinearClassifier, settled
 from linsep.models.fit import Answer, Check, Run, number
@@ -147,6 +149,9 @@ class HoKashyap(LinearClassifier):
 
     def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
         return None
+
+    def _criterion(self) -> Criterion:
+        return SquaresCriterion(self.targets_)
 
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         if not fits(problem):

@@ -8,6 +8,8 @@ from linsep.core.drive import Outcome
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.core.status import Status
+from linsep.criteria import Criterion
+from linsep.criteria import Perceptron as PerceptronCriterion
 from linsep.models.base import LinearClassifier, settled
 from linsep.models.fit import Answer, Check, Run, either, none, number, one_of
 from linsep.proofs.certificate import Certificate
@@ -130,6 +132,9 @@ class Kozinec(LinearClassifier):
         self.callbacks = callbacks
         self.calibrate = calibrate
         self.calibrate_cv = calibrate_cv
+
+    def _criterion(self) -> Criterion:
+        return PerceptronCriterion()  # 0 where every row is on its own side
 
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         solver = KozinecSolver(

@@ -19,6 +19,8 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, percent
+from linsep.criteria import Criterion
+from linsep.criteria import Squares as SquaresCriterion
 from linsep.errors import GapWarning, ModelError, NotSeparatedWarning, SettingError
 from linsep.models.base import LinearClassifier, refuse_overflow
 from linsep.models.fit import (
@@ -211,6 +213,9 @@ class LeastSquares(LinearClassifier):
         self.calibrate_cv = calibrate_cv
 
     # -- fit ------------------------------------------------------------------------------
+
+    def _criterion(self) -> Criterion:
+        return SquaresCriterion(self.targets)
 
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         self._refuse_idle_settings()

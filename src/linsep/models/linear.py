@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 
 from linsep.core.words import count
+from linsep.criteria import Criterion
 from linsep.errors import DataError, LabelError, ModelError, SettingError
 from linsep.losses.table import LOSSES
 from linsep.proofs.sides import Sides, Weights, sides_of, sure_scores
@@ -22,6 +23,7 @@ from linsep.proofs.sides import Sides, Weights, sides_of, sure_scores
 Array = NDArray[np.float64]
 
 _SIGNS = (-1, 1)
+CLAIMED = (*LOSSES, "perceptron", "squares")
 ZERO = ("positive", "negative", "reject")
 _SAME = 1e-12  # floats that differ by less, relative to the largest, are the same plane
 _SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
@@ -43,10 +45,12 @@ class Linear(ClassifierMixin, BaseEstimator):
         Labels in sorted order, the last of two is the positive class. With -1 and 1, which are
         the default, any two other labels in y are taken in sorted order as well, such as 0 and 1.
         None is the default; K planes have the classes 0, 1, ... then.
-    loss : {"hinge", "squared_hinge", "logistic"} or None, default=None
-        What ``linsep.certify`` compares it with; None is the hinge.
+    loss : {"hinge", "squared_hinge", "logistic", "perceptron", "squares"}, Criterion or None
+        What ``linsep.certify`` compares it with; None, the default, is the hinge. A criterion of
+        ``linsep.criteria`` stands for its name.
     C : float or None, default=None
-        Cost of the losses in |w|^2 / 2 + C sum L(y f(x)); inf is the hard margin; None is 1.
+        Cost of the losses in |w|^2 / 2 + C sum L(y f(x)); inf is the hard margin; None is 1, and
+        no penalty for "perceptron" and "squares".
     penalised : float or None, default=None
         None: the intercept is free. A number: the intercept is the weight of a constant
         feature of that value and counts in |w|, as in LIBLINEAR.
@@ -90,7 +94,7 @@ class Linear(ClassifierMixin, BaseEstimator):
         coef: ArrayLike,
         intercept: ArrayLike = 0.0,
         classes: Any = _SIGNS,
-        loss: str | None = None,
+        loss: str | Criterion | None = None,
         C: float | None = None,
         *,
         penalised: float | None = None,
@@ -146,9 +150,10 @@ class Linear(ClassifierMixin, BaseEstimator):
         self._name_classes()
 
     def _check_objective(self) -> None:
-        if self.loss is not None and self.loss not in LOSSES:
+        if self.loss is not None and self.loss_name not in CLAIMED:
             raise SettingError(
-                f"loss must be None or one of {', '.join(LOSSES)}. Got {self.loss!r} instead."
+                f"loss must be None, one of {', '.join(CLAIMED)}, or such a criterion of "
+                f"linsep.criteria. Got {self.loss!r} instead."
             )
         if self.C is not None and not _positive(self.C):
             raise SettingError(f"C must be None or a number > 0. Got {self.C!r} instead.")
@@ -163,6 +168,19 @@ class Linear(ClassifierMixin, BaseEstimator):
             raise SettingError("fit_intercept=False leaves no room for an intercept; it must be 0.")
         if self.zero not in ZERO:
             raise SettingError(f"zero must be one of {', '.join(ZERO)}. Got {self.zero!r} instead.")
+
+    @property
+    def loss_name(self) -> str:
+        """The name of the loss."""
+        if isinstance(self.loss, Criterion):
+            return self.loss.name
+        return "hinge" if self.loss is None else str(self.loss)
+
+    @property
+    def cost(self) -> float | None:
+        """C, or that of the criterion."""
+        given = self.loss.C if isinstance(self.loss, Criterion) else None
+        return given if self.C is None else float(self.C)
 
     def _name_classes(self) -> None:
         K = max(2, len(self.coef_))
@@ -495,7 +513,7 @@ class Linear(ClassifierMixin, BaseEstimator):
 
     def to_model(self) -> dict[str, Any]:
         """Fields of the model file; see ``linsep.save``."""
-        names = ("loss", "C", "penalised", "fit_intercept", "zero")
+        names = ("penalised", "fit_intercept", "zero")
         d = self.n_features_in_
         w, b = self._exact_coef, self._exact_intercept
         rows = None if w is None else [w[k * d : (k + 1) * d] for k in range(self._K)]
@@ -504,6 +522,8 @@ class Linear(ClassifierMixin, BaseEstimator):
             "intercept": self.intercept_ if b is None else b,
             "classes": None if self.any_labels_ else self.classes_.tolist(),
             "feature_names": None if self.feature_names is None else list(self.feature_names),
+            "loss": None if self.loss is None else self.loss_name,
+            "C": self.cost,
             **{name: getattr(self, name) for name in names},
         }
 

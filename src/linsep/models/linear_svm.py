@@ -17,6 +17,9 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, percent
+from linsep.criteria import Criterion
+from linsep.criteria import Hinge as HingeCriterion
+from linsep.criteria import SquaredHinge as SquaredHingeCriterion
 from linsep.errors import DataError, GapWarning, LabelError, NotSeparatedWarning, SettingError
 from linsep.losses.hinge import QuadraticLoss
 from linsep.losses.table import machine_loss
@@ -243,6 +246,10 @@ class LinearSVM(LinearClassifier):
     def _fit_given(self, problem: Problem, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_settings()  # C is looked at before the fit
         return super()._fit_given(self._weighed(problem), X, y, sample_weight)
+
+    def _criterion(self) -> Criterion:
+        kind = HingeCriterion if self.loss == "hinge" else SquaredHingeCriterion
+        return kind(C=self.C)
 
     def _weighed(self, problem: Problem) -> Problem:
         """A hard margin knows no weights: rows that must be right are right at any weight."""

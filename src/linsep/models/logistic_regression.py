@@ -18,6 +18,8 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
+from linsep.criteria import Criterion
+from linsep.criteria import Logistic as LogisticCriterion
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
 from linsep.losses.logistic import loss, posteriors
 from linsep.losses.softmax import shares
@@ -222,6 +224,9 @@ class LogisticRegression(LinearClassifier):
     _own_threads: ClassVar[bool] = True
 
     # -- fit ----------------------------------------------------------------------------------
+
+    def _criterion(self) -> Criterion:
+        return LogisticCriterion(self._cost if np.isfinite(self._cost) else None)
 
     @property
     def _cost(self) -> float:

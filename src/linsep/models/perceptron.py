@@ -8,6 +8,8 @@ import numpy as np
 
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
+from linsep.criteria import Criterion
+from linsep.criteria import Perceptron as PerceptronCriterion
 from linsep.errors import SettingError
 from linsep.models.base import LinearClassifier
 from linsep.models.fit import Answer, Check, either, function, none, number, one_of
@@ -185,6 +187,9 @@ class Perceptron(LinearClassifier):
         self.callbacks = callbacks
         self.calibrate = calibrate
         self.calibrate_cv = calibrate_cv
+
+    def _criterion(self) -> Criterion:
+        return PerceptronCriterion()
 
     def _falls_back(self) -> bool:
         return True

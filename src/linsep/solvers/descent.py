@@ -24,6 +24,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.protocol import ENDLESS, Held, State, Witness
 from linsep.core.status import Status
 from linsep.core.words import count
+from linsep.criteria import Count, Criterion, weights_of
 from linsep.errors import SettingError
 from linsep.losses.gradients import numerical_gradient
 from linsep.solvers.schedule import CONSTANT, Schedule
@@ -160,26 +161,31 @@ class Descent:
 
 
 def descend(
-    function: Callable[[Array], float],
-    start: ArrayLike,
-    gradient: Callable[[Array], ArrayLike] | None = None,
-    *,
+    function: Callable[[Array], float] | Criterion,
+    *given: Any,
     eta: float = 0.1,
     decay: str | Callable[[int], float] = "constant",
     tol: float = 1e-6,
     max_iter: int = 10_000,
     time_limit: float | None = None,
+    **named: Any,
 ) -> Descent:
     """Gradient descent from a start, recorded step by step.
 
+    ``descend(function, start, gradient=None)`` takes any function,
+    ``descend(criterion, X, y, start)`` a criterion of ``linsep.criteria`` on a table.
+
     Parameters
     ----------
-    function : callable
-        Takes an array and gives a number.
+    function : callable or Criterion
+        Takes an array and gives a number. The number of errors is refused: its gradient is zero
+        almost everywhere.
     start : array
-        Where to begin.
+        Where to begin; for a criterion also (coef, intercept) or a ``linsep.Linear``.
     gradient : callable, optional
-        Of the function; central differences without it.
+        Of the function; central differences without it. A criterion has its own.
+    X, y : array and labels
+        Of a criterion.
     eta : float, default=0.1
         Rate.
     decay : {"constant", "inverse"} or callable, default="constant"
@@ -201,14 +207,24 @@ def descend(
     >>> run = linsep.descend(lambda x: float((x[0] - 1) ** 2 + 2 * x[1] ** 2), [3.0, 1.0])
     >>> run.x.round(4) + 0.0, run.status.name
     (array([1., 0.]), 'CONVERGED')
+    >>> table = linsep.data.load("mse-1")
+    >>> run = linsep.descend(
+    ...     linsep.criteria.Squares(), table.X, table.y, ([0, 0], 0), eta=3e-3, max_iter=50_000
+    ... )
+    >>> (run.x * 89).round(3), round(run.value * 89, 6)
+    (array([ 93., -84., 237.]), 50.0)
     """
     for name, number in (("eta", eta), ("tol", tol), ("max_iter", max_iter)):
         if not (np.isfinite(number) and number > 0):
             raise SettingError(f"{name} is {number!r}; give a number > 0.")
-    first = np.array(start, dtype=np.float64)
+    if isinstance(function, Criterion):
+        plain, first, gradient = _on_a_table(function, **_called(_TABLE, given, named))
+    else:
+        plain = function
+        first, gradient = _of_a_function(**_called(_PLAIN, given, named))
     if not np.isfinite(first).all():
-        raise SettingError(f"start is {start!r}; give finite numbers.")
-    solver = GradientDescent(function, gradient, Schedule(float(eta), decay), float(tol))
+        raise SettingError(f"start is {first!r}; give finite numbers.")
+    solver = GradientDescent(plain, gradient, Schedule(float(eta), decay), float(tol))
     with np.errstate(all="ignore"):
         state = solver.init(None, start=first)
     nothing: Any = None
@@ -216,4 +232,37 @@ def descend(
     slope = float(np.linalg.norm(state.gradient))
     return Descent(
         state.x, float(state.values[-1]), slope, state.path, state.values, outcome.status
+    )
+
+
+_PLAIN, _TABLE = ("start", "gradient"), ("X", "y", "start")
+
+
+def _called(
+    names: tuple[str, ...], given: tuple[Any, ...], named: dict[str, Any]
+) -> dict[str, Any]:
+    """Arguments by name; TypeError as Python's own for those that nobody knows."""
+    if len(given) > len(names) or not set(named) <= set(names[len(given) :]):
+        raise TypeError(f"descend takes {', '.join(names)} here. Got {given!r:.60}, {list(named)}.")
+    return dict(zip(names, given)) | named
+
+
+def _of_a_function(start: ArrayLike, gradient: Any = None) -> tuple[Array, Any]:
+    return np.array(start, dtype=np.float64), gradient
+
+
+def _on_a_table(criterion: Criterion, X: Any, y: Any, start: Any) -> tuple[Any, Array, Any]:
+    """The criterion as a function of one array, where to begin, and its gradient."""
+    if isinstance(criterion, Count):
+        raise SettingError(
+            "the number of errors cannot be descended: it is constant between jumps, so its "
+            "gradient is zero almost everywhere and undefined at the jumps, and no step follows "
+            "from it. Take criteria.Perceptron(), Squares(), Hinge() or Logistic() instead, or "
+            "linsep.risk.minimum_errors(X, y) for the least number itself."
+        )
+    w, b = weights_of(start, np.shape(X)[1])
+    return (
+        lambda a: criterion.value(a, X, y),
+        np.append(w, b),
+        lambda a: criterion.gradient(a, X, y),
     )

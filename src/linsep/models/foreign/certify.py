@@ -42,6 +42,8 @@ from linsep.models.foreign.objectives import (
     located,
 )
 from linsep.models.kernel_proof import certify_svc
+from linsep.models.least_squares import LeastSquares
+from linsep.models.linear import Linear
 from linsep.models.logistic_regression import choose_logistic
 from linsep.models.svm_choice import choose_solver, hard_machine, is_small
 from linsep.proofs.gap import Gap
@@ -116,6 +118,8 @@ def certify(
         )
     if C is not None and not C > 0:
         raise SettingError(f"C must be a number > 0. Got {C!r} instead.")
+    if isinstance(model, Linear) and model.loss_name == "squares" and model.cost is None:
+        model = _squares(model, y)
     if hasattr(model, "certificate_for"):  # a likelihood has bounds of its own
         return model.certificate_for(X, y, sample_weight)  # type: ignore[no-any-return]
     y = np.asarray(y)
@@ -133,6 +137,16 @@ def certify(
         claim = claim_of(model, len(y))
     report = _certified(model, claim, X, y, sample_weight, tol, time_limit)
     return replace(report, words=f"{report.words}; {claim.note}") if claim.note else report
+
+
+def _squares(plane: Linear, y: Any) -> LeastSquares:
+    """A plane in the clothes of least squares."""
+    twin = LeastSquares(
+        targets=getattr(plane.loss, "targets", None), fit_intercept=plane.fit_intercept
+    )
+    twin.coef_, twin.intercept_ = plane.coef_, plane.intercept_
+    twin.classes_, twin.n_features_in_ = np.unique(np.asarray(y)), plane.n_features_in_
+    return twin
 
 
 def _unwrapped(model: Any, X: Any) -> tuple[Any, Any]:

@@ -114,10 +114,16 @@ def _given(model: Any, n: int) -> Claim:
     how, constant = "free" if model.fit_intercept else "none", 1.0
     if model.penalised is not None:
         how, constant = "penalised", float(model.penalised)
-    kind = "logistic" if model.loss == "logistic" else "svm"
-    loss = HINGE if kind == "logistic" or model.loss is None else machine_loss(model.loss)
-    C = 1.0 if model.C is None else float(model.C)
-    return Claim(kind, Objective(loss, C, how, constant))
+    name, C = model.loss_name, model.cost
+    if name == "perceptron":
+        return Claim("perceptron", Objective(HINGE, 1.0, how))
+    if name == "squares":
+        if getattr(model.loss, "targets", None) is not None:
+            raise ModelError("squares can be certified with the targets 1, not with others.")
+        return Claim("ridge", Objective(HINGE, 0.5 / C, how))  # |w|^2 / 2 + C J, over C
+    loss = HINGE if name == "logistic" else machine_loss(name)
+    kind = "logistic" if name == "logistic" else "svm"
+    return Claim(kind, Objective(loss, 1.0 if C is None else C, how, constant))
 
 
 def _linear_svc(model: Any, n: int) -> Claim:
