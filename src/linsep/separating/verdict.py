@@ -2,8 +2,9 @@
 
 Question   is there a plane (for K > 2 classes a linear machine) with every row strictly on its
            own side; if not, one with no row strictly on its wrong side
-Search     equal rows of two classes; the nearest points of the hulls in floats, in coordinates
-           that suit the search ever better; the same search in rational numbers
+Search     some rows of a large table; equal rows of two classes; the nearest points of the hulls
+           in floats, in coordinates that suit the search ever better; the same search in rational
+           numbers
 Proof      separable: a plane that is checked row by row, and the nearest points of the hulls,
            which bound the margin of any plane from above
            not separable: rows with multipliers > 0 that sum to zero, in fractions; then the face
@@ -31,13 +32,18 @@ from linsep.core.costs import PLANE, second_thread
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.memory import enough_memory
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.core.stopping import TimeUpError, asked_to_stop, clock, time_left
 from linsep.core.validate import as_matrix
 from linsep.errors import SettingError
-from linsep.numerics.integers import scaled_integers, solve_seconds, to_integers
+from linsep.numerics.integers import (
+    independent_columns,
+    scaled_integers,
+    solve_seconds,
+    to_integers,
+)
 from linsep.proofs.margins import loosen, margin_above, margin_below
 from linsep.proofs.separable import Proof, carrying_columns, kesler_rows
 from linsep.rows.exact import Tick, dependency, reflected
@@ -159,6 +165,9 @@ def _by_rows(X: Any) -> Any:
 _LARGE = 3000  # rows and columns beyond which the perceptron has the first try
 _PASSES = 1000  # over the data that it gets
 _TWO_THREADS = second_thread(PLANE)  # entries from which two threads are worth their start
+_SAMPLED = 400_000  # entries from which some rows are asked before all of them are
+_FIRST_ROWS = 8  # for each column: noise shows in so many, as a rule
+_SMALL_SHARE = 16  # part of the rows that a sample has at most, so that it costs little
 _FACE = 3000  # rows and columns beyond which no weak separator is looked for
 _MACHINE_TOL = 0.1  # of the bounds for K > 2 classes, whose margin is bounded otherwise
 
@@ -182,7 +191,10 @@ class Judge:
     # -- verdict -----------------------------------------------------------------------------
 
     def decide(self) -> Proof:
-        """Two rows that contradict each other, a search in floats, one in rational numbers."""
+        """Some rows alone, rows that contradict each other, a search in floats, an exact one."""
+        proof = self.sampled()
+        if proof is not None:
+            return proof
         searches = self.searches()
         self.prepare(searches[0].metric)
         pair = contradiction(self.problem) if self.exact else None
@@ -204,6 +216,50 @@ class Judge:
             return self.exactly(latest.witness)
         except TimeUpError:
             return self.undecided(latest)
+
+    def sampled(self) -> Proof | None:
+        """What some rows of a large table prove of all of them: that nothing separates.
+
+        Their multipliers sum to zero in the whole table as well. If they span the space, no plane
+        has them all on its sides even weakly; if not, the rest of the rows must be asked.
+        """
+        problem, random = self.problem, np.random.default_rng(0)
+        size = _FIRST_ROWS * problem.width
+        if not (self.exact and problem.binary) or problem.n * problem.d < _SAMPLED:
+            return None
+        while _SMALL_SHARE * size <= problem.n:
+            index = np.sort(random.choice(problem.n, size, replace=False))
+            part = Judge(rows_of(problem, index), True, self.clock)
+            proof = part.overlap()
+            if proof is not None:
+                # two rows tell more than twenty, where it costs little to look for them
+                pair = contradiction(problem) if problem.n * problem.d <= _SMALL else None
+                rows, multipliers = pair or (index[proof.rows], proof.multipliers)
+                span = index[proof.span_rows]
+                if proof.quasi is not False or not _spans(problem, span):
+                    return self.inseparable(rows, multipliers)
+                return self.proof(
+                    separable=False,
+                    quasi=False,
+                    **named(problem, rows, tuple(multipliers)),
+                    span_rows=span,
+                    span_multipliers=proof.span_multipliers,
+                )
+            size *= 4
+        return None
+
+    def overlap(self) -> Proof | None:
+        """A proof that nothing separates, if a short search finds one."""
+        if len(np.unique(self.problem.label)) < 2:
+            return None
+        pair = contradiction(self.problem)
+        if pair is not None:
+            return self.inseparable(*pair)
+        try:
+            outcome = self.search(NearestHulls("scaled"))
+            return self.judge(outcome) if outcome.witness.claim == "origin" else None
+        except TimeUpError:
+            return None
 
     def searches(self) -> list[NearestHulls]:
         """The same search in coordinates that suit it ever better."""
@@ -511,6 +567,13 @@ def contradiction(problem: Problem) -> tuple[Rows, list[Fraction]] | None:
             rows = kesler_rows(problem, pair, problem.label[pair[::-1]])
             return rows, [Fraction(1, 2)] * 2
     return None
+
+
+def _spans(problem: Problem, rows: Rows) -> bool:
+    """Whether rows span the whole space, also modulo a prime, which is the stricter question."""
+    if len(rows) < problem.width:
+        return False
+    return len(independent_columns(to_integers(reflected(problem, rows)).table)) == problem.width
 
 
 def _sample(problem: Problem, i: int) -> Array:

@@ -523,3 +523,56 @@ def test_products_and_hashes_made_together_are_those_made_alone():
     huge.prepare_gram()
     assert not np.isfinite(huge.gram).all()
     assert linsep.separability(X * 1e300, y).separable
+
+
+def large_tables():
+    """Tables of which some rows are asked first, and whether a weak separator exists."""
+    rng = np.random.default_rng(11)
+    n = 50_000
+    X = rng.normal(size=(n, 8))
+    noisy = X[:, 0] + 0.3 * rng.normal(size=n) > 0
+    half = rng.random(n) < 0.5
+    weak = X.copy()
+    weak[:, 1] = np.where(rng.random(n) < 0.01, np.where(half, 1.0, -1.0), 0.0)
+    hidden = X.copy()  # a column that is seen in two rows alone
+    hidden[:, 1] = 0.0
+    hidden[np.flatnonzero(half)[0], 1] = 1.0
+    hidden[np.flatnonzero(~half)[0], 1] = -1.0
+    return {
+        "noisy": (X, noisy, False),
+        "constant column": (np.column_stack([X, np.ones(n)]), noisy, False),
+        "dependent column": (np.column_stack([X, X[:, 0] - X[:, 1]]), noisy, False),
+        "weak": (weak, half, True),
+        "weak by two rows": (hidden, half, True),
+        "sparse": (sparse.csr_array(X * (np.abs(X) > 1)), noisy, False),
+    }
+
+
+LARGE = ["noisy", "constant column", "dependent column", "weak", "weak by two rows", "sparse"]
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_some_rows_of_a_large_table_prove_it_for_all(name, fit_intercept):
+    X, y, weak = large_tables()[name]
+    proof = linsep.separability(X, y, fit_intercept=fit_intercept)
+    assert proof.separable is False and proof.quasi is weak and proof.exact
+    assert proof.check(X, y)
+    assert linsep.Proof.from_json(proof.to_json()).check(X, y)
+
+
+def test_two_rows_are_still_told_before_twenty():
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 3, (40_000, 10)).astype(float)
+    assert len(linsep.separability(X, rng.random(40_000) < 0.5).rows) == 2
+
+
+def test_some_rows_do_not_hide_a_plane_or_a_single_mistake():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60_000, 8))
+    X = X[np.abs(X[:, 0]) > 0.1]
+    y = X[:, 0] > 0
+    assert linsep.separability(X, y).separable
+    y[np.argmax(X[:, 0])] = False
+    proof = linsep.separability(X, y)
+    assert proof.separable is False and proof.check(X, y)
