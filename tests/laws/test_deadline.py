@@ -232,6 +232,39 @@ def test_schemes_hand_the_limit_down(scheme):
     assert model.status_ is Status.TIME_LIMIT
 
 
+@pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne])
+@pytest.mark.parametrize("inner", [linsep.LinearSVM(), linsep.LogisticRegression()])
+def test_machines_that_time_has_left_out_are_of_use(scheme, inner, clock):
+    """The time is up after the second of several machines; one warning speaks for all."""
+    X, y = tall(n=3000, d=6, classes=5, seed=8)
+
+    class Slow(type(inner)):
+        fits = 0
+
+        def _guard(self, problem):
+            Slow.fits += 1
+            if Slow.fits == 3:
+                clock.now += 1e7
+
+    made = scheme(Slow(), time_limit=1e6, n_jobs=1)
+    with pytest.warns(LinsepWarning, match=r"machines were not trained: the time") as caught:
+        model = made.fit(X, y)
+    assert len(caught) == 1
+    words = str(caught[0].message)
+    assert "planes of least squares" in words and "1 of" in words and "cut short" in words
+    assert sum(getattr(m, "untrained", False) for m in model.estimators_) >= 2
+    whole = scheme(inner, n_jobs=1).fit(X, y).score(X, y)
+    assert model.score(X, y) > 0.8 * whole
+    assert model.score(X, y) > np.bincount(y).max() / len(y) + 0.1
+
+
+def test_one_word_for_all_machines_that_are_cut_short():
+    X, y = tall(n=3000, d=6, classes=4, seed=9)
+    with pytest.warns(LinsepWarning) as caught:
+        linsep.OneVsRest(linsep.LinearSVM(time_limit=0.0)).fit(X, y)
+    assert len(caught) == 1 and "4 of 4 were cut short" in str(caught[0].message)
+
+
 def test_calibration_keeps_to_the_limit_of_its_fit():
     with pytest.warns(LinsepWarning) as caught:
         model = linsep.LinearSVM(calibrate="sigmoid", time_limit=0.0).fit(X, y)

@@ -49,6 +49,7 @@ from linsep.models.fit import (
     own_threads,
     read_problem,
     seed_of,
+    spoken_for,
     stoppable,
     way_on,
     with_callbacks,
@@ -151,7 +152,9 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
                     answer = replace(answer, outcome=replace(answer.outcome, interrupted=True))
                 self._keep(problem, answer)
             run.bridge.close()
-            if interrupts.outermost or not interrupts.requested:  # a scheme speaks for its parts
+            # a scheme speaks for its parts
+            alone = interrupts.outermost or not interrupts.requested
+            if alone and not (spoken_for() and answer.status in CUT_SHORT):
                 self._warn(problem, answer)
             if getattr(self, "calibrate", None) is not None:
                 self._calibrate(X, y, sample_weight)
@@ -434,6 +437,13 @@ class LinearClassifier(Classifier):
         visits = count(getattr(outcome.state, "n_visits", outcome.steps), "visit")
         passes = count(outcome.passes, "pass", spec=".4g")
         return f"{updates}, {visits}, {passes}, {outcome.seconds:.3g} s"
+
+
+def first_planes(problem: Problem) -> NDArray[np.float64]:
+    """[w, b] of each class against the others, of a sample of the rows and at next to no cost."""
+    with np.errstate(all="ignore"):
+        found = np.column_stack(problem.split(first_model(problem)))
+    return np.vstack([-found, found]) if problem.binary else found
 
 
 def refuse_overflow(problem: Problem) -> None:

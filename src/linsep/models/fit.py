@@ -518,6 +518,24 @@ def with_effort(asked: Effort) -> Iterator[None]:
         _effort.reset(before)
 
 
+_spoken_for = ContextVar("spoken_for", default=False)
+
+
+def spoken_for() -> bool:
+    """Whether a scheme of many machines tells how many of them time or Ctrl-C have cut short."""
+    return _spoken_for.get()
+
+
+@contextmanager
+def speaking_for_all() -> Iterator[None]:
+    """Fits within are those of a scheme that does."""
+    before = _spoken_for.set(True)
+    try:
+        yield
+    finally:
+        _spoken_for.reset(before)
+
+
 @contextmanager
 def own_threads(estimator: Any) -> Iterator[None]:
     """Our lanes are the threads, BLAS has one: then the bits do not depend on their number."""

@@ -15,9 +15,11 @@ from linsep.core.notes import warn
 from linsep.core.status import Status
 from linsep.core.stopping import time_left, time_limit
 from linsep.core.validate import as_labels, as_weights
+from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, LabelError, ModelError, printable
 from linsep.models.calibration import Calibrated
 from linsep.models.fit import (
+    CUT_SHORT,
     Check,
     check_params,
     either,
@@ -157,16 +159,28 @@ class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         status = self.status_
         if status not in (Status.STOPPED, Status.TIME_LIMIT):
             return
-        missing = sum(getattr(machine, "untrained", False) for machine in self.estimators_)
-        if status is Status.TIME_LIMIT and not missing:  # the machines have told
-            return
         stopped = status is Status.STOPPED
         way = "It was interrupted; fit again" if stopped else "Raise time_limit"
-        warn(
-            f"{missing} of {len(self.estimators_)} machines were not trained: {status.value}. "
-            f"Those always give the side with more rows. {self.certificate_}. {way}.",
-            GapWarning,
-        )
+        warn(f"{self._left_undone(status)}. {self.certificate_}. {way}.", GapWarning)
+
+    def _left_undone(self, status: Status) -> str:
+        """How many machines were not trained, or not to their end, and what they are."""
+        many, inside = len(self.estimators_), [last_step(m) for m in self.estimators_]
+        missing = [m for m in inside if getattr(m, "untrained", False)]
+        told = f"{len(missing)} of {many} machines were not trained: {status.value}"
+        if missing:
+            planes = any(m.coef_.any() for m in missing)
+            of = "are planes of least squares on a sample of the rows" if planes else (
+                "always give the side with more rows"
+            )  # fmt: skip
+            told += f". Those {of}"
+        short = [m for m in inside if getattr(m, "status_", None) in CUT_SHORT and m not in missing]
+        if short:
+            gaps = [getattr(m.certificate_, "relative_gap", np.nan) for m in short]
+            within = f", the worst within {percent(max(gaps), 3)} of its best"
+            told += f". {len(short)} of {many} were cut short"
+            told += within if np.isfinite(gaps).all() else ""
+        return told
 
     def _run(self, jobs: list[Job], size: float) -> list[Any]:
         """All binary problems; what was left out is remembered."""

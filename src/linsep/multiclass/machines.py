@@ -167,18 +167,21 @@ def _give_back_limit(machine: Any, estimator: Any) -> None:
 
 
 class Untrained(ClassifierMixin, BaseEstimator):
-    """Stands for a machine that there was no time to train: one answer for all rows."""
+    """Stands for a machine that there was no time to train: a plane of a sample of the rows, or
+    one answer for all of them."""
 
     untrained = True
     certificate_ = None
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """1 or -1 for each row."""
+        """Scores w . x + b; without weights the same for each row, whatever it is."""
+        if self.coef_.any():
+            return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         return np.full(n, float(self.intercept_[0]))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The same class for each row."""
+        """0 or 1."""
         return np.asarray(self.classes_[(self.decision_function(X) >= 0).astype(int)])
 
     def to_model(self) -> dict[str, Any]:
@@ -192,12 +195,16 @@ class Untrained(ClassifierMixin, BaseEstimator):
         return found
 
 
-def untrained(X: Any, positive: bool, status: Status) -> Untrained:
-    """A machine of one answer."""
+def untrained(
+    X: Any, positive: bool, status: Status, plane: NDArray[np.float64] | None = None
+) -> Untrained:
+    """A machine with a plane [w, b], or without one of one answer."""
     machine = Untrained()
     machine.n_features_in_ = int(X.shape[1]) if hasattr(X, "shape") and X.ndim == 2 else 0
     machine.coef_ = np.zeros((1, machine.n_features_in_))
     machine.intercept_ = np.array([1.0 if positive else -1.0])
+    if plane is not None and plane[:-1].any():
+        machine.coef_, machine.intercept_ = plane[None, :-1].copy(), plane[-1:].copy()
     machine.classes_, machine.status_ = np.array([0, 1]), status
     return machine
 

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,14 @@ from linsep.core.costs import PLANE, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem, against_rest
 from linsep.core.status import Status
-from linsep.core.stopping import Interrupts, time_left
-from linsep.models.base import LinearClassifier
+from linsep.core.stopping import Interrupts, extra_time, time_left
+from linsep.models.base import LinearClassifier, first_planes
+from linsep.models.fit import speaking_for_all
 from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, is_ours, is_pairwise, untrained
 from linsep.rows.survey import survey
+
+Array = NDArray[np.float64]
 
 _THREADS = second_thread(PLANE)  # entries of a binary problem from which a thread for each pays
 _MANY = 500_000  # entries of all problems from which none is solved further than tol asks
@@ -68,14 +71,26 @@ class Job:
         )
         return machine, renumbered(found, rows)
 
-    def without_fit(self, status: Status) -> tuple[Any, Any]:
-        """A machine that was not trained: it always gives the side with more rows."""
+    def without_fit(self, status: Status, planes: Array | None) -> tuple[Any, Any]:
+        """A machine that was not trained: of planes of all classes, or the side with more rows."""
         ones = int((self.label == self.positive).sum())
         if self.negative is None:
             zeros = len(self.label) - ones
         else:
             zeros = int((self.label == self.negative).sum())
-        return untrained(self.X, ones >= zeros, status), None
+        plane = None
+        if planes is not None:
+            rival = 0.0 if self.negative is None else planes[self.negative]
+            plane = planes[self.positive] - rival
+        return untrained(self.X, ones >= zeros, status, plane), None
+
+    def planes(self) -> Array | None:
+        """[w, b] of each class, of a sample and at next to no cost; None where X has no columns."""
+        if not is_ours(self.estimator) or is_pairwise(self.estimator):
+            return None
+        table = self.table or _problem(self.estimator, self.X, self.label, self.weight)
+        with extra_time():
+            return first_planes(table)
 
 
 def entries(X: Any) -> int:
@@ -89,8 +104,8 @@ def run_jobs(
     """Fit all machines; results in order, and the status if some were left out.
 
     The first Ctrl-C, or the end of the time, stops the machine that is being trained where it
-    stands, and those that come after it are not trained. Each may take an equal share of the time
-    that is left.
+    stands, and those that come after it are planes of a sample, all made at once. Each may take an
+    equal share of the time that is left.
 
     Parameters
     ----------
@@ -103,6 +118,7 @@ def run_jobs(
     threads, run = _threads(jobs[0].estimator, n_jobs, size)
     hurry = len(jobs) * size > _MANY
     lock, left, ended = threading.Lock(), len(jobs), Status.RUNNING
+    planes = cache(jobs[0].planes)
 
     def one(job: Job) -> tuple[Any, Any]:
         nonlocal left, ended
@@ -117,8 +133,9 @@ def run_jobs(
             elif rest <= 0:
                 ended = Status.TIME_LIMIT
             if ended is not Status.RUNNING:
-                return job.without_fit(ended)
-        return job.fit(seconds, hurry)
+                return job.without_fit(ended, planes())
+        with speaking_for_all():
+            return job.fit(seconds, hurry)
 
     with Interrupts() as interrupts:
         found = run([partial(one, job) for job in jobs])
