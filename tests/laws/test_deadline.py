@@ -145,6 +145,7 @@ LINEAR = {
     "kozinec": linsep.Kozinec(**ZERO),
     "kernel machine": linsep.KernelSVM(**ZERO),
     "kernel perceptron": linsep.KernelPerceptron(keep="average", **ZERO),
+    "kernel without slack": linsep.KernelSVM(C=np.inf, **ZERO),
 }
 SEVERAL = {
     "one-vs-rest": linsep.LinearSVM(**ZERO),
@@ -182,6 +183,49 @@ def test_no_model_is_worse_than_none(name, seed):
     per_row = np.log(2) if name == "logistic" else 1.0
     assert gap.objective <= model.C * 300 * per_row * (1 + 1e-12)
     assert gap.lower_bound <= gap.objective
+
+
+@pytest.mark.parametrize("solver", ["exact", "gradient", "widrow-hoff"])
+def test_least_squares_without_time(solver):
+    draw = np.random.default_rng(6)
+    rows = draw.normal(size=(2000, 40)) @ draw.normal(size=(40, 40))  # more than a few steps
+    labels = rows @ draw.normal(size=40) > 0
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model = linsep.LeastSquares(solver=solver, **ZERO).fit(rows, labels)
+    assert model.score(rows, labels) > 0.8
+    assert model.certificate_.lower_bound <= model.certificate_.objective < 2000
+
+
+GRAM = {
+    "machine": linsep.KernelSVM(kernel="precomputed", **ZERO),
+    "without slack": linsep.KernelSVM(kernel="precomputed", C=np.inf, **ZERO),
+    "perceptron": linsep.KernelPerceptron("precomputed", **ZERO),
+}
+
+
+@pytest.mark.parametrize("name", GRAM)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_gram_matrix_without_time(name, weighted):
+    model = GRAM[name]
+    rows, labels = scaled("kernel", X)[:700], y[:700]
+    K = linsep.kernels.RBF(gamma=0.2).gram(rows)
+    weight = np.arange(700) % 7 > 0 if weighted else None  # some rows take no part
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model.fit(K, labels, weight)
+    assert model.score(K, labels) > 0.75
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("C", [1.0, 1e3])
+def test_additive_machines_without_time_are_no_worse_than_none(classes, C):
+    draw = np.random.default_rng(classes)
+    rows = draw.exponential(size=(900, 3))
+    labels = np.minimum(draw.integers(0, classes + 2, 900), classes - 1)  # by chance
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model = linsep.AdditiveSVM(C=C, **ZERO).fit(rows, labels)
+    machines = 1 if classes == 2 else classes
+    assert model.certificate_.objective <= machines * C * 900 * (1 + 1e-8)
+    assert model.score(rows, labels) >= np.bincount(labels).max() / 900 - 0.1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.costs import KERNEL
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, columns_of
 from linsep.errors import DataError, ModelError, SettingError
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows
@@ -88,6 +88,12 @@ class KernelClassifier(Classifier):
     def _proof_seconds(self, problem: Problem) -> float:
         """Sums of kernel values, of rows with some thousand vectors."""
         return _SUMS * KERNEL * problem.n * min(problem.n, _VECTORS)
+
+    def _part(self, problem: Problem, rows: NDArray[np.int64]) -> Problem:
+        part = super()._part(problem, rows)
+        if not self._precomputed:
+            return part
+        return columns_of(part, rows if problem.row_index is None else problem.row_index[rows])
 
     @property
     def _precomputed(self) -> bool:

@@ -145,7 +145,7 @@ class KernelPerceptron(KernelClassifier):
         return bool(first.certificate.errors < answer.certificate.errors)
 
     def _falls_back(self) -> bool:
-        return not self._precomputed
+        return True
 
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         kernel = None if self._precomputed else self._kernel

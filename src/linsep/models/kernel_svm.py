@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -243,7 +243,10 @@ class KernelSVM(KernelClassifier):
         return self._prove(run, solver, outcome, reason)
 
     def _falls_back(self) -> bool:
-        return not self._precomputed and bool(np.isfinite(self.C))
+        return True
+
+    def _first_solver(self, solver: Any) -> Any:
+        return solver if np.isfinite(solver.C) else replace(solver, C=1.0)  # rows may overlap
 
     def _choose(self, problem: Problem) -> tuple[SMO, str]:
         """The solver for this problem, and the reason for its settings in words."""

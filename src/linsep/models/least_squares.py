@@ -41,6 +41,7 @@ from linsep.proofs.squares import Squares, measure_squares, rational_squares, ro
 from linsep.rows.loops import scatter
 from linsep.rows.normal import aims, columns_of, totals
 from linsep.separating.verdict import decide
+from linsep.solvers.first import FirstState, first_model
 from linsep.solvers.schedule import Schedule
 from linsep.solvers.squares.conjugate import ConjugateSquares
 from linsep.solvers.squares.gradient import GradientSquares, spectrum
@@ -272,6 +273,27 @@ class LeastSquares(LinearClassifier):
         outcome = replace(outcome, witness=witness, certificate=certificate)
         return SquaresAnswer(witness, certificate, status, outcome, reason, factors, proof)
 
+    def _falls_back(self) -> bool:
+        return True
+
+    def _first_weights(self, problem: Problem) -> Array:
+        def cost(sample: Problem, a: Array) -> float:
+            scores = sample.scores(a)
+            own = sample.label[:, None] == np.arange(sample.K)
+            values = sample.sign * scores if sample.binary else np.where(own, scores, -scores)
+            asked = 1.0 if sample.targets is None else sample.targets
+            return float(sample.weight @ ((asked - values) ** 2).reshape(sample.n, -1).sum(axis=1))
+
+        return first_model(problem, cost)
+
+    def _prove_first(self, problem: Problem, outcome: Outcome[Any], reason: str) -> Answer:
+        certificate = measure_squares(problem, outcome.witness)
+        if not certificate.finite:
+            refuse_overflow(problem)
+        status = certificate.settle(outcome.status, self.tol)
+        outcome = replace(outcome, certificate=certificate)
+        return SquaresAnswer(outcome.witness, certificate, status, outcome, reason, None, None)
+
     def _factors(self, problem: Problem) -> PseudoInverse | None:
         """The factorisation, where there is one or it costs next to nothing."""
         cheap = problem.n * float(problem.width) ** 2 <= _REPORT
@@ -334,6 +356,8 @@ class LeastSquares(LinearClassifier):
             return too_fast_words(problem, self.solver, state.rate)
         if self.status_ is Status.LIMIT_CYCLE:
             return "Take decay=None, which falls like 1 / k, or solver='exact'"
+        if isinstance(state, FirstState):
+            return "Raise time_limit"
         if self.solver == "widrow-hoff":
             words = slow_words(problem, state.rate, self.decay, max(self.outcome_.passes, 2.0))
             if words is not None:
