@@ -185,6 +185,17 @@ def test_no_model_is_worse_than_none(name, seed):
     assert gap.lower_bound <= gap.objective
 
 
+def test_no_rescue_begins_without_time(monkeypatch):
+    """Costs beyond all rounding once took seconds of sweeps, whatever the limit was."""
+    monkeypatch.setattr(linsep.models.linear_svm, "capped_machine", lambda *_: 1 / 0)
+    draw = np.random.default_rng(2)
+    rows, labels = draw.normal(size=(300, 3)) ** 5, draw.integers(0, 2, 300)
+    with pytest.warns(LinsepWarning, match="time limit"):
+        linsep.LinearSVM(C=1e5, **ZERO).fit(rows, labels)
+    with pytest.raises(ZeroDivisionError):  # with time it is tried
+        linsep.LinearSVM(C=1e5).fit(rows, labels)
+
+
 @pytest.mark.parametrize("solver", ["exact", "gradient", "widrow-hoff"])
 def test_least_squares_without_time(solver):
     draw = np.random.default_rng(6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
+from linsep.core.stopping import TimeUpError, time_left
 from linsep.core.words import count, percent
 from linsep.criteria import Criterion
 from linsep.criteria import Hinge as HingeCriterion
@@ -265,13 +267,15 @@ class LinearSVM(LinearClassifier):
         solver = self._choose(run.lent)[0]
         rescues = [rescue for rescue in RESCUES if rescue.applies(self, run, solver)]
         for rescue in rescues:
-            found = rescue.better(self, run, None) if rescue.before else None
+            tried = rescue.before and time_left() > 0
+            found = rescue.better(self, run, None) if tried else None
             if found is not None:
                 return found
         answer = super()._answer(run)
         for rescue in rescues:
-            if not rescue.before and answer.status in _FAILED:
-                answer = rescue.better(self, run, answer) or answer
+            if not rescue.before and answer.status in _FAILED and time_left() > 0:
+                with suppress(TimeUpError):  # what is there counts
+                    answer = rescue.better(self, run, answer) or answer
         return answer
 
     def _choose(self, problem: Problem, instead: str = "") -> tuple[Solver[Any], str]:
@@ -443,7 +447,7 @@ class LinearSVM(LinearClassifier):
     def _by_less(self, run: Run, answer: Answer | None) -> Answer | None:
         """Runs that are asked for less, as long as that is less than what is proved."""
         tol = 10.0 * float(self.tol)
-        while answer is not None and tol < _gap(answer):
+        while answer is not None and tol < _gap(answer) and time_left() > 0:
             other = self._anew(run, *self._chosen(run.lent, float(self.C), tol=tol))
             answer = other if _gap(other) < _gap(answer) else answer
             tol *= 10.0
@@ -887,6 +891,8 @@ def capped_machine(
         twin = problem.lent.changed(weight=np.maximum(weight, 1e-300))
         solver, words = choose(twin, top)
         outcome = drive(twin, solver, limits=limits)
+        if outcome.status in CUT_SHORT:
+            return None
         finish = polish if problem.binary else polish_parts
         found = outcome.witness
         if problem.n <= 2000:
@@ -895,8 +901,6 @@ def capped_machine(
         gap = svm_gap(problem, witness, objective, "one-vs-rest").relative_gap
         if gap <= tol:
             return witness, outcome, f"{words}; no cost above {top:.3g} makes a difference"
-        if outcome.interrupted:
-            return None
     return None
 
 

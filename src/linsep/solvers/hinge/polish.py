@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import Witness
+from linsep.core.stopping import time_left
 from linsep.losses.hinge import QuadraticLoss
 from linsep.numerics.box import free_values
 from linsep.solvers.hinge.dual_cd import DualCD
@@ -34,7 +35,7 @@ def polish(problem: Problem, witness: Witness, C: float, loss: QuadraticLoss) ->
     cost = C * problem.weight
     best_a, best_primal = _with_offset(problem, C, loss, witness.a)
     best_dual = dual_value(problem, loss, C, alpha, np.zeros(problem.d + 1), fresh=True)[1]
-    for edge in _EDGES:
+    for edge in _EDGES if time_left() > 0 else ():
         values = Z @ best_a[:-1] + problem.sign * best_a[-1]
         if loss.kinked:
             found = _on_the_edge(problem, Z, loss.cap(cost), values, edge)
@@ -64,6 +65,8 @@ def _swept(problem: Problem, C: float, loss: QuadraticLoss, alpha: Array, known:
     solver = DualCD(C, loss, tol=1e-12)
     state = solver.init(problem, start=alpha)
     for _ in range(40):
+        if time_left() <= 0:
+            break
         solver.advance(problem, state, 8)
         dual = dual_value(problem, loss, C, state.alpha, state.a, fresh=True)[1]
         if dual > known:
