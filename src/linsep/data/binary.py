@@ -10,6 +10,7 @@ import numpy as np
 from linsep.core.schema import from_npz
 from linsep.core.sources import boundary, budget, too_large
 from linsep.core.words import count
+from linsep.data.arrow_sizes import buffer_sizes, page_sizes
 from linsep.data.assemble import Parts
 from linsep.data.columns import Column, Source, from_codes
 from linsep.data.layout import Choice, Layout, check_integers, find_roles
@@ -100,47 +101,76 @@ def _arrow_table(path: str, data: bytes) -> Any:
         if data.startswith(b"PAR1"):
             table = _parquet(path, data)
         elif data.startswith(b"ARROW1"):
-            table = _ipc(path, pa.ipc.open_file(pa.BufferReader(data)), len(data))
+            table = _ipc(path, data[8:])  # a file is a stream with a beginning and an end
         elif data.startswith(b"FEA1"):
             import pyarrow.feather
 
             table = pyarrow.feather.read_table(pa.BufferReader(data))
             _check_types(path, table.schema)
         else:
-            table = _ipc(path, pa.ipc.open_stream(pa.BufferReader(data)), len(data))
+            table = _ipc(path, data)
         table.validate(full=True)
+        _check_repeated(path, table, len(data))
     return table
 
 
 def _parquet(path: str, data: bytes) -> Any:
-    """The table, if the sizes that its head tells are within the budget."""
+    """The table, if what its pages and its rows become is within the budget."""
     import pyarrow as pa
     import pyarrow.parquet
 
-    file = pyarrow.parquet.ParquetFile(pa.BufferReader(data))
-    _check_types(path, file.schema_arrow)
-    head = file.metadata
-    sizes = [head.row_group(k).total_byte_size for k in range(head.num_row_groups)]
-    if max(sum(sizes), head.num_rows) > budget(len(data)) or min(sizes, default=0) < 0:
+    head = pyarrow.parquet.read_metadata(pa.BufferReader(data))
+    chunks = [
+        head.row_group(k).column(j)
+        for k in range(head.num_row_groups)
+        for j in range(head.num_columns)
+    ]
+    pages = sum(size for chunk in chunks for size in page_sizes(data, chunk))
+    values = 8 * sum(chunk.num_values for chunk in chunks)  # a run of equal ones takes no room
+    rows = [head.row_group(k).num_rows for k in range(head.num_row_groups)]
+    least = min([*rows, *(chunk.num_values for chunk in chunks)], default=0)
+    if max(pages, values, 8 * sum(rows), 8 * head.num_rows) > budget(len(data)) or least < 0:
         raise FormatError(too_large(path, len(data), budget(len(data))))
+    schema = head.schema.to_arrow_schema()
+    _check_types(path, schema)
+    texts = [field.name for field in schema if not _is_number(field.type)]
+    file = pyarrow.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
     return file.read()
 
 
-def _ipc(path: str, reader: Any, size: int) -> Any:
-    """All batches, each validated, within the budget."""
+def _ipc(path: str, data: bytes) -> Any:
+    """All batches of a stream, if what its buffers become is within the budget."""
     import pyarrow as pa
 
+    most = budget(len(data))
+    if sum(buffer_sizes(data)) > most:
+        raise FormatError(too_large(path, len(data), most))
+    reader = pa.ipc.open_stream(pa.BufferReader(data))
     _check_types(path, reader.schema)
     batches, total = [], 0
-    many = getattr(reader, "num_record_batches", None)
-    found = reader if many is None else (reader.get_batch(k) for k in range(many))
-    for batch in found:
+    for batch in reader:
         batch.validate(full=True)
         total += batch.nbytes
-        if total > budget(size):
-            raise FormatError(too_large(path, size, budget(size)))
+        if total > most:
+            raise FormatError(too_large(path, len(data), most))
         batches.append(batch)
     return pa.Table.from_batches(batches, reader.schema)
+
+
+def _check_repeated(path: str, table: Any, size: int) -> None:
+    """Refuse a long text that stands once in a file and in every row of the table."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    for column in table.columns:
+        kind = column.type
+        if pa.types.is_dictionary(kind) and not _is_number(kind.value_type):
+            words = [chunk.dictionary for chunk in column.chunks if len(chunk.dictionary)]
+            longest = max(
+                (pa.compute.max(pa.compute.binary_length(w)).as_py() or 0 for w in words), default=0
+            )
+            if longest * len(column) > budget(size):
+                raise FormatError(too_large(path, size, budget(size)))
 
 
 def _check_types(path: str, schema: Any) -> None:
