@@ -139,3 +139,30 @@ def test_a_changed_entry_that_looks_right_is_noticed(tmp_path):
     np.savez(path, **arrays)
     with pytest.raises(CheckpointError, match="were changed since it was written"):
         load_checkpoint(path, problem, solver)
+
+
+def test_counters_of_a_forged_run_make_no_long_one():
+    """Visits that nobody took would be taken again when a repetition is explained."""
+    problem, solver, state = run(CASES["cyclic on xor"], 7)
+    numbers, arrays, _ = stored(state)
+    fresh = solver.init(problem.lent)
+    for at in range(1, arrays["counters"].size):
+        forged = arrays["counters"].copy()
+        forged[at] = 1 << 50
+        given = arrays | {"counters": forged}
+        with pytest.raises(Refused, match="counters"):
+            restore(problem.lent, solver, copy.deepcopy(fresh), numbers, given)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", ["newton on noisy", "newton machine on noisy, three classes"])
+@pytest.mark.parametrize("forged", [-1e300, 1e300, np.nan])
+def test_sums_that_no_rows_have_end_a_step_all_the_same(name, forged):
+    problem, solver, state = run(CASES[name], 3)
+    for field in dataclasses.fields(state):
+        value = getattr(state, field.name)
+        if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.size:
+            spoiled = copy.deepcopy(state)
+            getattr(spoiled, field.name)[...] = forged
+            with np.errstate(all="ignore"):
+                solver.advance(problem.lent, spoiled, 20)

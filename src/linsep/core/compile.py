@@ -17,6 +17,9 @@ import hashlib
 import json
 import math
 import os
+import re
+import shutil
+import stat
 import sys
 import tempfile
 import threading
@@ -338,9 +341,31 @@ def _cache() -> tuple[str | None, str]:
             why = f", since {place} cannot be written ({error.strerror})"
             continue
         if usable:
+            _sweep(place, digest)
             return str(folder), why
         why = f", since {place} is open to others"
     return None, f"{why}; LINSEP_CACHE_DIR may name a folder to keep it in"
+
+
+_KEPT = 90 * 86400.0  # seconds for which machine code of other versions is kept unused
+_DIGEST = re.compile("[0-9a-f]{16}")
+
+
+def _sweep(place: Path, ours: str) -> None:
+    """Remove folders of other versions that no process has used for long.
+
+    Only what has a name as ours have, is a folder itself and no link, and belongs to this user.
+    The time is that of the folder, which every process that uses it sets anew.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        os.utime(place / ours)
+        for entry in os.scandir(place):
+            if entry.name == ours or not _DIGEST.fullmatch(entry.name) or entry.is_symlink():
+                continue
+            found = entry.stat(follow_symlinks=False)
+            own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+            if own and stat.S_ISDIR(found.st_mode) and time.time() - found.st_mtime > _KEPT:
+                shutil.rmtree(entry.path, ignore_errors=True)  # follows no links
 
 
 def _is_private(folder: Path) -> bool:

@@ -26,7 +26,7 @@ class Held:
     are held against it before compiled code sees them (core/resume.py).
 
     A length or a bound is a number, or a name: one that the solver's ``extents`` gives, an
-    attribute of the problem, or an array of the state, whose length is meant.
+    attribute of the problem, or a number of the state, or an array of it, whose length is meant.
     """
 
     shape: tuple[int | str | None, ...] | None = None
@@ -38,7 +38,7 @@ class Held:
     below: int | str | None = None
     """Whole numbers: from low on, and less than this."""
     most: int | str | None = None
-    """Whole numbers: no more than this."""
+    """Whole numbers: no more than this; in an array, all but those of ``entries``."""
     entries: Mapping[int, int | str] = field(default_factory=dict)
     """Entries of an array with a bound of their own, which they are below."""
     endless: bool = False

@@ -93,7 +93,7 @@ class _Sizes:
         if name in self.known:
             return self.known[name]
         found = getattr(self.state, name, None)
-        if not isinstance(found, np.ndarray):
+        if not isinstance(found, np.ndarray | int):
             found = getattr(self.problem, name)
         return len(found) if isinstance(found, np.ndarray) else int(found)
 
@@ -209,6 +209,10 @@ def _check_entries(state: State, name: str, size: _Sizes, where: str) -> None:
         raise _refused(where, f"an array from {reach}", f"one from {held.low} to {below - 1}")
     if held.shape == ("?",) and isinstance(held.below, str) and array.size > below:
         raise _refused(where, f"a list of {array.size}", f"a list of at most {below}")
+    if held.most is not None:
+        rest = np.delete(array, list(held.entries))
+        if rest.max(initial=0) > size.of(held.most):
+            raise _refused(where, f"an array up to {int(rest.max())}", f"at most {held.most}")
     for at, bound in held.entries.items():
         if not 0 <= int(array[at]) < size.of(bound):
             raise _refused(f"{where}[{at}]", str(int(array[at])), f"less than {size.of(bound)}")

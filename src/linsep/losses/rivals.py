@@ -52,7 +52,7 @@ def balanced_shares(flow: Array) -> Array:
     """Factors in [0, 1] for the flow between classes that make it return, as much as can be."""
     K = len(flow)
     scale = float(flow.max(initial=0.0))
-    if not scale > 0:
+    if not (scale > 0 and np.isfinite(flow).all()):
         return np.zeros((K, K))
     pairs = [(m, r) for m in range(K) for r in range(K) if m != r]
     sizes = np.array([flow[m, r] / scale for m, r in pairs])

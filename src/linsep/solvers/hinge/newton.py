@@ -490,6 +490,9 @@ def _weighted_columns(problem: Problem, columns: Array) -> Array:
 # -- Directions, lengths of steps and dual values of the Newton method for the hinge --------------
 
 
+_HOPELESS = 1e100  # what is added to the curvature, in squares of columns
+
+
 def direction(
     C: float, loss: QuadraticLoss, state: NewtonState, offset: bool
 ) -> tuple[Array, float]:
@@ -506,6 +509,8 @@ def direction(
         if factor is not None:
             break
         state.kappa = max(10 * state.kappa, 1e-12)
+        if not state.kappa < _HOPELESS:  # no sums of rows are such: the state was forged
+            return np.zeros_like(state.a), 0.0
     p = np.zeros_like(state.a)
     p[:width] = -factor.solve(g)
     return p, -0.5 * float(g @ p[:width])

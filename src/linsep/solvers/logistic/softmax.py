@@ -594,6 +594,8 @@ def _against_ridge(G: Array, ridge: float, blur: float) -> tuple[Array, Array]:
             return np.clip(kept, 0.0, 1.0), scale[:, None] * U
         except scipy.linalg.LinAlgError:  # columns that depend on each other
             blur *= 10
+            if blur > 1e3:  # NaN, or sums that are none
+                return np.ones(len(G)), np.diag(scale)
 
 
 def solve_product(parts: tuple[Array, Array, Array, Array], G: Array) -> Array:

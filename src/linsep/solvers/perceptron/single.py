@@ -41,7 +41,7 @@ class PerceptronState(State):
     """Weights, where the visit stands, and what is remembered on the way."""
 
     held: ClassVar[Mapping[str, Held]] = {
-        "counters": Held(low=-1, entries={0: "n_rows", 6: 12}),  # POSITION, STOP
+        "counters": Held(low=-1, most="steps", entries={0: "n_rows", 6: 12}),  # POSITION, STOP
         "best_cost": ENDLESS,
         "n_rows": FIXED,
         "squared_radius": FIXED,
