@@ -38,6 +38,7 @@ from linsep.display.weight_space import WeightSpaceDisplay as WeightSpaceDisplay
 
 # Functions: what can be asked
 from linsep.separating.verdict import separability as separability
+from linsep.separating.separators import separators as separators
 from linsep.models.foreign.certify import certify as certify
 from linsep.tracing.record import trace as trace
 from linsep.choosing.choose import choose as choose
