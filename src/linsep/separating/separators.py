@@ -3,8 +3,9 @@
 With z_i = y_i [x_i, 1] the weights a = [w, b] separate where z_i . a > 0 for all rows: the inside
 of a cone. Its extreme rays, and lines if it holds any, are found in integers by the double
 description method (Motzkin, Raiffa, Thompson, Thrall 1953): one row after the other cuts it; a ray
-on each side of the cut that share a face make a new one on it. The work may grow fast with the number
-of weights, so it is given up beyond ``_MOST`` rays, and bounds come from linear programmes then.
+on each side of the cut that share a face make a new one on it. The work may grow fast with the
+number of weights, so it is given up beyond ``_MOST`` rays, and bounds come from linear programmes
+then.
 """
 
 from __future__ import annotations
