@@ -35,6 +35,7 @@ from linsep.core.words import count
 from linsep.criteria import Criterion
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.models.calibration import Calibrated
+from linsep.models.explain import Explanation, Ranking, explain_linear, ranking_of
 from linsep.models.fit import (
     CUT_SHORT,
     Answer,
@@ -428,6 +429,22 @@ class LinearClassifier(Classifier):
         if len(self.classes_) == 2:
             return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
         return np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
+
+    def explain(self, row: Any) -> Explanation:
+        """The score of one row as a sum of weight x value, in the units of the data.
+
+        With more than two classes it is the lead of the best class over the second.
+        """
+        check_is_fitted(self)
+        return explain_linear(self, row)
+
+    def ranking(self, X: Any = None) -> Ranking:
+        """Features by the size of their weights, with a warning of what that does not say.
+
+        Rows X make the weights comparable: sizes are multiplied by the spread of the columns.
+        """
+        check_is_fitted(self)
+        return ranking_of(self, X)
 
     @property
     def criterion_(self) -> Criterion:

@@ -18,6 +18,7 @@ from linsep.kernels.rows import Rows
 from linsep.kernels.spec import as_kernel, from_dict, is_given, is_nonnegative
 from linsep.kernels.sums import short_rows, weighted_sums
 from linsep.models.base import Classifier
+from linsep.models.explain import Explanation, explain_kernel
 from linsep.models.fit import read_problem
 from linsep.models.kernel_proof import sure_winners
 from linsep.models.model_file import (
@@ -148,6 +149,19 @@ class KernelClassifier(Classifier):
     def _vectors(self, problem: Problem, rows: NDArray[np.int64]) -> Any:
         """Copies of the support vectors; none where the Gram matrix was given."""
         return np.empty((0, 0)) if self._precomputed else problem.matrix[rows]
+
+    def explain(self, row: Any) -> Explanation:
+        """The score of one row as a sum over support vectors: weight x sign x similarity.
+
+        For two classes.
+        """
+        check_is_fitted(self)
+        frame = row if hasattr(row, "columns") or hasattr(row, "tocsr") else np.atleast_2d(row)
+        X = self._rows(frame)
+        if X.shape[0] != 1:
+            raise DataError(f"row has shape {X.shape}; give one row.")
+        near = self._scores_of(X, np.eye(len(self.support_)))
+        return explain_kernel(self, frame, np.ravel(near))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

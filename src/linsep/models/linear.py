@@ -18,6 +18,7 @@ from linsep.core.words import count
 from linsep.criteria import Criterion
 from linsep.errors import DataError, LabelError, ModelError, SettingError
 from linsep.losses.table import LOSSES
+from linsep.models.explain import Explanation, Ranking, explain_linear, ranking_of
 from linsep.proofs.sides import Sides, Weights, sides_of, sure_scores
 
 Array = NDArray[np.float64]
@@ -338,6 +339,20 @@ class Linear(ClassifierMixin, BaseEstimator):
         own = self._class_numbers(y, np.shape(X)[0])
         right = self.predict(X) == self.classes_[own]
         return float(np.average(right, weights=sample_weight))
+
+    def explain(self, row: Any) -> Explanation:
+        """The score of one row as a sum of weight x value, in the units of the data.
+
+        With more than two classes it is the lead of the best class over the second.
+        """
+        return explain_linear(self, row)
+
+    def ranking(self, X: Any = None) -> Ranking:
+        """Features by the size of their weights, with a warning of what that does not say.
+
+        Rows X make the weights comparable: sizes are multiplied by the spread of the columns.
+        """
+        return ranking_of(self, X)
 
     # -- geometry ---------------------------------------------------------------------------
 

@@ -1,0 +1,183 @@
+"""One prediction as a sum of terms, and the features of a linear model by their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.errors import CapabilityError, DataError
+
+Array = NDArray[np.float64]
+
+_SHOWN = 12  # terms that are printed
+WARNING = (
+    "weights rank features only where all are measured on one scale, and for this solution only: "
+    "another plane that separates as well may rank them otherwise"
+)
+
+
+class Ruled(Protocol):
+    """A model with planes."""
+
+    coef_: Array
+    intercept_: Array
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def predict(self, X: Any, /) -> NDArray[Any]: ...
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand of a score."""
+
+    name: str
+    weight: float
+    """The weight of a feature, or the dual variable of a support vector, which is not negative."""
+    sign: int
+    """+1, or the class of the support vector."""
+    value: float
+    """The value of the feature, or the similarity K(x_i, x)."""
+    row: int | None = None
+    """Number of the support vector in the rows of the fit."""
+
+    @property
+    def product(self) -> float:
+        """weight x sign x value."""
+        return self.weight * self.sign * self.value
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A score as a sum of terms, the largest first, and the intercept."""
+
+    terms: tuple[Term, ...]
+    intercept: float
+    predicted: Any
+
+    @property
+    def score(self) -> float:
+        """The sum: w . x + b, or sum alpha y K + b."""
+        return float(sum(term.product for term in self.terms)) + self.intercept
+
+    def __str__(self) -> str:
+        lines = [f"score {self.score:.6g} => {self.predicted!r}"]
+        for term in self.terms[:_SHOWN]:
+            sign = "" if term.row is None else f" x {term.sign:+d}"
+            lines.append(
+                f"  {term.product:+10.4g} = {term.weight:.4g}{sign} x {term.value:.4g}  {term.name}"
+            )
+        if len(self.terms) > _SHOWN:
+            rest = sum(term.product for term in self.terms[_SHOWN:])
+            lines.append(f"  {rest:+10.4g}   {len(self.terms) - _SHOWN} more terms")
+        return "\n".join([*lines, f"  {self.intercept:+10.4g}   intercept"])
+
+
+def explain_linear(model: Ruled, row: Any) -> Explanation:
+    """Weight x value of every feature, in the units of the data."""
+    x, frame = _one(row, model.n_features_in_)
+    if len(model.coef_) == 1:
+        w, b = model.coef_[0], float(model.intercept_[0])
+    else:  # against the best rival
+        first, second = np.argsort(-(model.coef_ @ x + model.intercept_), kind="stable")[:2]
+        w = model.coef_[first] - model.coef_[second]
+        b = float(model.intercept_[first] - model.intercept_[second])
+    names = feature_names(model)
+    terms = [Term(name, float(p), 1, float(v)) for name, p, v in zip(names, w, x)]
+    return _told(terms, b, model.predict(frame)[0])
+
+
+def explain_kernel(model: Any, row: Any, similarities: Array) -> Explanation:
+    """Weight x sign x similarity of every support vector of two classes."""
+    if len(model.classes_) != 2:
+        raise CapabilityError(
+            f"there are {len(model.classes_)} classes, so a machine for each pair; explain one of "
+            "two classes."
+        )
+    signed = np.asarray(model.dual_coef_, dtype=np.float64).ravel()
+    names = [f"row {int(i)} ({_plain(model.classes_[int(c > 0)])!r})" for i, c in
+             zip(model.support_, signed)]  # fmt: skip
+    terms = [
+        Term(name, abs(float(c)), 1 if c > 0 else -1, float(k), int(i))
+        for name, c, k, i in zip(names, signed, similarities, model.support_)
+    ]
+    return _told(terms, float(np.ravel(model.intercept_)[0]), model.predict(row)[0])
+
+
+def _told(terms: list[Term], b: float, predicted: Any) -> Explanation:
+    ordered = sorted(terms, key=lambda term: -abs(term.product))
+    return Explanation(tuple(ordered), b, _plain(predicted))
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _one(row: Any, d: int) -> tuple[Array, Any]:
+    """One row as a vector, and as a table with the names that it has."""
+    frame = row.toarray() if hasattr(row, "toarray") else row
+    if hasattr(row, "to_frame"):  # a row of a data frame
+        frame = row.to_frame().T.astype(float)
+    elif not hasattr(row, "columns"):
+        frame = np.atleast_2d(np.asarray(frame, dtype=np.float64))
+    x = np.asarray(frame, dtype=np.float64)
+    if x.shape != (1, d):
+        raise DataError(f"row has shape {x.shape}; give one row of {d} numbers.")
+    return x[0], frame
+
+
+def feature_names(model: Ruled) -> list[str]:
+    """Of the columns, x1, x2, ... without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return [str(n) for n in names] if names is not None else [
+        f"x{j + 1}" for j in range(model.n_features_in_)
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ranking(Sequence[tuple[str, float]]):
+    """Features and the sizes of their weights, the largest first; prints with a warning."""
+
+    entries: tuple[tuple[str, float], ...]
+    order: NDArray[np.intp]
+    """Numbers of the features in this order."""
+    scaled: bool
+    """Whether the sizes are weights times the spread of the columns."""
+    warning: str = WARNING
+
+    @property
+    def names(self) -> list[str]:
+        """Features, the most important first."""
+        return [name for name, _ in self.entries]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.entries[at]
+
+    def __str__(self) -> str:
+        what = "|w_j| x standard deviation of column j" if self.scaled else "|w_j|"
+        lines = [f"features by {what}:"]
+        lines += [f"  {size:10.4g}  {name}" for name, size in self.entries[:_SHOWN]]
+        if len(self) > _SHOWN:
+            lines.append(f"  {'':10}  {len(self) - _SHOWN} more")
+        return "\n".join([*lines, f"beware: {self.warning}."])
+
+
+def ranking_of(model: Ruled, X: Any = None) -> Ranking:
+    """Features by |w_j|, with rows X by |w_j| times the standard deviation of the column."""
+    size = np.linalg.norm(model.coef_, axis=0)
+    if X is not None:
+        rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(size):
+            raise DataError(f"X has shape {rows.shape}; the model has {len(size)} features.")
+        size = size * rows.std(axis=0)
+    order = np.argsort(-size, kind="stable")
+    names = feature_names(model)
+    entries = tuple((names[j], float(size[j])) for j in order)
+    return Ranking(entries, order, X is not None)
