@@ -140,6 +140,7 @@ PARTS = {
     "Constant": lambda k: k.Constant(2.0),
     "Sum": lambda k: k.Linear() + k.RBF(gamma=0.5),
     "Product": lambda k: k.Linear() * k.RBF(gamma=0.5),
+    "Normalised": lambda k: k.Polynomial(2).normalised(),
     "Scaled": lambda k: 3.0 * k.Linear(),
     "PowerMean": lambda k: k.PowerMean(-0.5),
     "RBF": lambda k: k.RBF(gamma=0.5),

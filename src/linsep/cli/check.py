@@ -5,6 +5,9 @@ from __future__ import annotations
 import shlex
 import time
 from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from linsep.cli.common import emit, narrate, require_writable, table
 from linsep.cli.lifting import lifted
@@ -12,6 +15,12 @@ from linsep.core.files import atomic_write_bytes
 from linsep.core.words import count
 from linsep.data.table import Table
 from linsep.errors import SettingError
+
+if TYPE_CHECKING:
+    from linsep.core.problem import Problem
+
+_ENTRIES = 20_000  # of X, up to which it is said how far rows are from separable
+_SECONDS = 1.0  # for the fewest errors
 
 
 def run(args: Namespace) -> int:
@@ -35,13 +44,59 @@ def run(args: Namespace) -> int:
         choice += ["--lift", args.lift] if args.lift is not None else []
         command = shlex.join(["linsep", "verify", args.save, args.data, *choice])
         narrate(f"proof written to {args.save}; check it with: {command}")
+    far = _how_far(problem, args.time_limit) if proof.separable is False else {}
     if args.json:
-        emit(proof.to_dict() | {"sentence": str(proof), "seconds": seconds}, True)
+        emit(proof.to_dict() | far | {"sentence": str(proof), "seconds": seconds}, True)
     else:
-        emit(proof.explain(), False)
+        emit("\n".join([proof.explain(), *_far_words(far)]), False)
         rows, features = data.X.shape
         narrate(f"{count(rows, 'row')}, {count(features, 'feature')}, {seconds:.3g} s")
     return {True: 0, False: 3, None: 4}[proof.separable]
+
+
+def _how_far(problem: Problem, limit: float | None) -> dict[str, Any]:
+    """How far rows are from separable: fewest errors as far as known, least total slack.
+
+    Where that takes long it is left out; --time-limit is for the verdict.
+    """
+    if not problem.binary or problem.n * problem.d > _ENTRIES or limit is not None:
+        return {}
+    from linsep.risk.least_errors import minimum_errors
+
+    least = minimum_errors(
+        problem.matrix, problem.label, fit_intercept=problem.fit_intercept, time_limit=_SECONDS
+    )
+    low, high = least.bounds
+    return {"fewest_errors": [low, high], "least_slack": _least_slack(problem)}
+
+
+def _least_slack(problem: Problem) -> float | None:
+    """The least sum of max(0, 1 - y f(x)), by a linear programme."""
+    import scipy.sparse
+    from scipy.optimize import linprog
+
+    from linsep.rows.exact import reflected
+
+    Z = reflected(problem, np.arange(problem.n))
+    n, width = Z.shape
+    A = scipy.sparse.hstack([scipy.sparse.csr_array(-Z), -scipy.sparse.eye_array(n)])
+    cost = np.append(np.zeros(width), np.ones(n))
+    bounds = [(None, None)] * width + [(0, None)] * n
+    found: Any = linprog(cost, A_ub=A, b_ub=-np.ones(n), bounds=bounds)
+    return float(found.fun) if found.status == 0 else None
+
+
+def _far_words(far: dict[str, Any]) -> list[str]:
+    if not far:
+        return []
+    low, high = far["fewest_errors"]
+    fewest = f"{high}" if low == high else f"between {low} and {high}"
+    words = (
+        f"how far from separable: the best plane has {fewest} {'error' if high == 1 else 'errors'}"
+    )
+    if far["least_slack"] is not None:
+        words += f"; the least total slack, sum of max(0, 1 - y f(x)), is {far['least_slack']:.6g}"
+    return [words]
 
 
 def _given(args: Namespace, data: Table) -> int:

@@ -2,6 +2,7 @@
 
 # Names
 from linsep.kernels.algebra import Constant as Constant
+from linsep.kernels.algebra import Normalised as Normalised
 from linsep.kernels.algebra import Product as Product
 from linsep.kernels.algebra import Scaled as Scaled
 from linsep.kernels.algebra import Sum as Sum

@@ -255,6 +255,102 @@ class Scaled(Kernel):
         return f"{plain(self.factor)!r} * {inside}"
 
 
+@dataclass(frozen=True, repr=False)
+class Normalised(Kernel):
+    """K(x, z) / root(K(x, x) K(z, z)): the cosine of the angle in feature space.
+
+    Written ``kernel.normalised()``. All rows have length 1 in its feature space; a row that the
+    kernel inside gives the length 0 has the value 0 with all others.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Positive semidefinite.
+
+    Examples
+    --------
+    >>> from linsep.kernels import Polynomial
+    >>> Polynomial(2).normalised().gram([[1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]).round(3)
+    array([[1.  , 0.05, 0.9 ],
+           [0.05, 1.  , 0.02],
+           [0.9 , 0.02, 1.  ]])
+    """
+
+    kernel: Kernel
+
+    def _check_settings(self) -> None:
+        _require_part(self, "kernel")
+
+    @property
+    def positive(self) -> bool | None:
+        """As the kernel inside."""
+        return self.kernel.positive
+
+    @property
+    def nonnegative(self) -> bool:
+        """As the kernel inside."""
+        return self.kernel.nonnegative
+
+    @property
+    def resolved(self) -> bool:
+        """As the kernel inside."""
+        return self.kernel.resolved
+
+    @property
+    def symmetric(self) -> bool:
+        """As the kernel inside."""
+        return self.kernel.symmetric
+
+    def resolve(self, X: Any) -> Kernel:
+        """Give the same of the resolved kernel."""
+        return self if self.resolved else Normalised(self.kernel.resolve(X))
+
+    @property
+    def largest(self) -> float | None:
+        """No cosine is larger than 1."""
+        return 1.0 if self.positive else None
+
+    def error_bound(self, rows: Rows) -> float:
+        """That of the kernel inside, once for the value and half for each root, and two more."""
+        return 2.5 * self.kernel.error_bound(rows) + 16 * U
+
+    def prepare(self, rows: Rows) -> None:
+        """Prepare the kernel inside."""
+        self.kernel.prepare(rows)
+
+    def block(self, A: Rows, B: Rows) -> Array:
+        """Cosines."""
+        values = self.kernel.block(A, B)
+        values *= self._over(A).astype(values.dtype)[:, None]
+        values *= self._over(B).astype(values.dtype)
+        return np.clip(values, -1.0, 1.0, out=values) if self.positive else values
+
+    def _over(self, rows: Rows) -> Array:
+        """1 / root(K(x, x)), 0 where that is 0."""
+        squared = np.asarray(self.kernel._diagonal(rows), dtype=np.float64)
+        if (squared < 0).any():
+            raise SettingError(f"{self.kernel!r} has a negative K(x, x), so it has no lengths.")
+        with np.errstate(divide="ignore"):
+            return np.where(squared > 0, 1.0 / np.sqrt(squared), 0.0)
+
+    def _diagonal(self, rows: Rows) -> Array:
+        values = self.kernel._diagonal(rows)
+        return np.asarray((values > 0).astype(values.dtype))
+
+    def ball(self, x: list[float], z: list[float]) -> Any:
+        """The cosine."""
+        own, other = self.kernel.ball(x, x), self.kernel.ball(z, z)
+        if not (own > 0 and other > 0):
+            return self.kernel.ball(x, z) * 0
+        return self.kernel.ball(x, z) / (own * other).sqrt()
+
+    def __repr__(self) -> str:
+        inside = repr(self.kernel)
+        if isinstance(self.kernel, _Pair | Scaled):
+            inside = f"({inside})"
+        return f"{inside}.normalised()"
+
+
 def _require_part(whole: Kernel, name: str) -> None:
     """Raise SettingError unless a part is a kernel with rows of its own."""
     part = getattr(whole, name)

@@ -372,6 +372,12 @@ class Kernel:
 
     # -- algebra --------------------------------------------------------------------------
 
+    def normalised(self) -> Kernel:
+        """K(x, z) / root(K(x, x) K(z, z)), in whose feature space all rows have length 1."""
+        from linsep.kernels import algebra
+
+        return algebra.Normalised(self)
+
     def __add__(self, other: Any) -> Kernel:
         from linsep.kernels import algebra
 

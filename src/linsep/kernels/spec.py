@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from linsep.errors import ModelError, NotPositiveWarning, SettingError
-from linsep.kernels.algebra import Constant, Product, Scaled, Sum
+from linsep.kernels.algebra import Constant, Normalised, Product, Scaled, Sum
 from linsep.kernels.base import Kernel
 from linsep.kernels.gaussian import RBF
 from linsep.kernels.histograms import ChiSquared, Hellinger, Intersection, PowerMean
@@ -38,6 +38,7 @@ register(Constant)
 register(Sum)
 register(Product)
 register(Scaled)
+register(Normalised)
 
 
 def as_kernel(spec: Any, X: Any = None, *, warn: bool = True) -> Kernel:
