@@ -50,7 +50,7 @@ def main() -> None:
     heading("4. Five points that nothing separates, and four rows that prove it")
     five = linsep.data.load("five-points")
     print(linsep.separability(five.X, five.y).explain())
-    pocket = linsep.Perceptron(keep="pocket", start=([1, 1], 1)).fit(five.X, five.y)
+    pocket = linsep.Perceptron(keep="pocket", order="cyclic", start=([1, 1], 1)).fit(five.X, five.y)
     print(pocket.summary())
 
     heading("5. The fewest errors of any line, and the probabilities of logistic regression")

@@ -26,6 +26,8 @@ class Curve:
     y: Array
     stairs: bool = False
     """Whether the values are counts."""
+    axis: str = ""
+    """What stands at the axis, where it is not the name of the first curve."""
 
 
 def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list[Curve]]:
@@ -40,8 +42,9 @@ def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list
             for name in ("upper", "lower")
         }
         pair["lower"] = np.where(np.isfinite(pair["lower"]), pair["lower"], np.nan)
-        names = {"upper": "upper bound of the margin", "lower": "lower bound"}
-        return [*panels, [Curve(names[k], x, pair[k]) for k in names]]
+        names = {"upper": "upper bound |a|", "lower": "lower bound min z.a / |a|"}
+        axis = "the best margin is between"
+        return [*panels, [Curve(names[k], x, pair[k], axis=axis) for k in names]]
     lengths = np.array(
         [np.sum(np.square(trace[t].coef)) + np.sum(np.square(trace[t].intercept)) for t in steps]
     )

@@ -22,7 +22,7 @@ from linsep.display.look import (
     plain_names,
     wrapped,
 )
-from linsep.display.view import View, class_numbers, make_view, plane_of_model
+from linsep.display.view import View, class_numbers, is_pipeline, make_view, plane_of_model
 from linsep.display.view import feature_names as _feature_names
 from linsep.proofs.separable import round_down, round_up
 
@@ -107,7 +107,7 @@ class DecisionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: object,
+        model: Any,
         X: Any,
         y: Any,
         *,
@@ -116,13 +116,15 @@ class DecisionDisplay:
         class_names: Sequence[str] | None = None,
         ax: Any = None,
         **options: Any,
-    ) -> Self:
+    ) -> Any:
         """Draw a fitted linear classifier of linsep or scikit-learn.
 
         Parameters
         ----------
         model : classifier
-            Fitted, with coef_, intercept_ and classes_.
+            Fitted, with coef_, intercept_ and classes_, or a pipeline of scalers and one. Of
+            others, as of machines with kernels, the areas of two features are drawn by
+            ``RegionsDisplay``, which is given back then.
         X : array, data frame or sparse matrix of shape (n, d)
             The rows to draw.
         y : array of shape (n,)
@@ -143,13 +145,17 @@ class DecisionDisplay:
         -------
         DecisionDisplay
         """
-        coef, offset, classes = plane_of_model(model)
+        fitted = hasattr(model, "classes_")
+        if fitted and not hasattr(model, "coef_") and not _is_affine(model):
+            return _curved(model, X, y, feature_names, class_names, ax, options)
+        coef, offset, classes = plane_of_model(model, X)
         names = _feature_names(X, coef.shape[1], feature_names, model)
         rows = X.tocsr() if hasattr(X, "tocsr") else np.atleast_2d(np.asarray(X, np.float64))
         labels = class_numbers(y, classes, rows.shape[0])
         view = make_view(rows, coef, offset, names, features)
         values, lengths = values_of(rows, labels, coef, offset)
         wrong = values <= 0
+        model = model.steps[-1][1] if _is_affine(model) else model
         margin, street = margin_of(model, values, lengths)
         near = nearest_of(values, lengths, margin, street)
         display = cls(
@@ -201,7 +207,8 @@ class DecisionDisplay:
             n, held = len(view.points), "within the street" if self.street else "at the margin"
             self.nearest_ = draw_rings(ax, view.points[hold], held, bold=False, n=n)
             self.rings_ = draw_rings(ax, view.points[self.wrong], "wrong side", n=n)
-        self.normal_ = self._draw_normal(box) if normal and len(view.weights) == 1 else None
+        right = normal and len(view.weights) == 1 and (flat or _alike(view.points))
+        self.normal_ = self._draw_normal(box) if right else None
         self._finish(box, flat)
         if legend:
             place = {"loc": "upper center", "ncols": 6, "columnspacing": 1.0} if flat else {}
@@ -222,6 +229,9 @@ class DecisionDisplay:
             foot = foot - (w @ foot + view.offsets[0]) / (w @ w) * w
             points = np.vstack([points, foot - reach * w, foot + reach * w])
         box = box_around(points)
+        if not _alike(points):
+            pad = 0.1 * np.ptp(points, axis=0)
+            box = np.array([points.min(axis=0) - pad, points.max(axis=0) + pad])
         if view.n_features == 1:
             box[:, 1] = (-1.0, 1.9)
         return box
@@ -282,7 +292,7 @@ class DecisionDisplay:
 
     def _finish(self, box: Array, flat: bool) -> None:
         ax, view = self.ax_, self.view
-        frame(ax, box, equal=not flat)
+        frame(ax, box, equal=not flat and _alike(view.points))
         ax.set_xlabel(view.x_label)
         ax.set_ylabel(view.y_label)
         if flat:
@@ -294,6 +304,34 @@ class DecisionDisplay:
 # -- What a picture says about the rows of a linear classifier: sides, margins, words -------------
 
 
+def _alike(points: Array) -> bool:
+    """Whether both axes can have one scale: then right angles look right."""
+    sides = np.ptp(points, axis=0)
+    if not sides.all():
+        return True
+    return bool(sides.max() <= _APART * sides.min())
+
+
+def _is_affine(model: Any) -> bool:
+    return is_pipeline(model) and hasattr(model.steps[-1][1], "coef_")
+
+
+def _curved(
+    model: Any, X: Any, y: Any, names: Any, class_names: Any, ax: Any, options: dict[str, Any]
+) -> Any:
+    """The areas of a model without a plane."""
+    from linsep.display.regions import RegionsDisplay
+
+    if not hasattr(model, "decision_function") or np.shape(X)[1] != 2:
+        plane_of_model(model)  # says what it needs
+    shown = {key: options[key] for key in ("legend", "title") if key in options}
+    display = RegionsDisplay.from_estimator(model, X, y, class_names=class_names, ax=ax, **shown)
+    if names is not None:
+        display.ax_.set(xlabel=names[0], ylabel=names[1])
+    return display
+
+
+_APART = 12.0  # sides of a box beyond which one scale leaves a stripe
 _STREETS = ("LinearSVM", "LinearSVC", "SVC")  # models whose margin lines are y f(x) = 1
 
 

@@ -19,13 +19,22 @@ from linsep.errors import CapabilityError, require
 P = ParamSpec("P")
 T = TypeVar("T")
 
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#5D3A9B")
-MARKERS = ("s", "o", "^", "D", "v", "P", "X", "*")
+COLOURS = (
+    "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#5D3A9B",
+    "#8C510A", "#1A1A1A", "#B2182B", "#A6D854",
+)  # fmt: skip
+MARKERS = ("s", "o", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 INK = "#222222"
 RULE = "#6b6b6b"
 LIGHT = "#009E73"  # what is allowed: solution regions, common points
 
 _DENSE_LIMIT = 50_000_000
+_CROWD = 800  # points that cover each other
+
+
+def _faint(n: int) -> float:
+    """How opaque points of a crowd are, so that the middle of a cloud is seen to be dense."""
+    return float(np.clip(2000.0 / n, 0.15, 0.9))
 
 
 def pyplot() -> Any:
@@ -75,20 +84,23 @@ def _headings(figure: Any) -> list[Any]:
 
 
 def class_style(k: int) -> dict[str, str]:
-    """Colour and marker of class number k."""
-    return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+    """Colour and marker of class number k; of the first 144 no two have both."""
+    again = k // len(COLOURS)
+    return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[(k + again) % len(MARKERS)]}
 
 
 def marker_size(n: int) -> float:
     """Area of a marker that leaves n rows apart."""
-    return 56.0 if n <= 60 else max(10.0, 3000.0 / n + 6.0)
+    return 56.0 if n <= 60 else max(2.0, 3000.0 / n + min(6.0, 9000.0 / n))
 
 
 def draw_points(
     ax: Any, points: NDArray[np.float64], labels: NDArray[np.intp], names: Sequence[str]
 ) -> list[Any]:
     """One scatter for each class, with its name in the legend."""
-    size = marker_size(len(points))
+    size, n = marker_size(len(points)), len(points)
+    edge = 0.8 if n <= 150 else 0.3
+    many = {"linewidths": edge} if n <= _CROWD else {"linewidths": 0.0, "alpha": _faint(n)}
     out = []
     for k, name in enumerate(names):
         own = points[labels == k]
@@ -96,16 +108,26 @@ def draw_points(
         out.append(
             ax.scatter(
                 own[:, 0], own[:, 1], s=size, c=style["color"], marker=style["marker"],
-                edgecolors="white", linewidths=0.8, zorder=4, label=name,
+                edgecolors="white", zorder=4, label=name if n <= _CROWD else None, **many,
             )
         )  # fmt: skip
+        if n > _CROWD:  # a legend of dots cannot be read
+            ax.scatter([], [], s=30.0, c=style["color"], marker=style["marker"], label=name)
     return out
 
 
 def draw_rings(
     ax: Any, points: NDArray[np.float64], label: str, *, bold: bool = True, n: int = 0
 ) -> Any:
-    """Rings around some of n points; bold for wrong rows, thin and dashed for supporting ones."""
+    """Rings around some of n points; bold for wrong rows, thin and dashed for supporting ones.
+
+    Of a crowd rings would be all that is seen: then they are dots.
+    """
+    if len(points) > _CROWD:
+        return ax.scatter(
+            points[:, 0], points[:, 1], s=marker_size(n), c=INK if bold else RULE, linewidths=0.0,
+            alpha=_faint(len(points)), zorder=5, label=f"{label} (dark dots)", marker=".",
+        )  # fmt: skip
     size, width = 3.2 * marker_size(n) + 12, 2.0 if n <= 200 else 1.4
     return ax.scatter(
         points[:, 0], points[:, 1], s=size, facecolors="none", edgecolors=INK,

@@ -141,8 +141,9 @@ class NovikoffDisplay:
             self._draw_rows(self.axes_[0], self.points)
         self._draw_growth(self.axes_[-1])
         if legend:
-            for ax in self.axes_:
-                ax.legend(framealpha=0.9, fontsize="small")
+            for ax in self.axes_:  # below: inside it would cover rows and curves
+                place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.11), "ncols": 2}
+                ax.legend(framealpha=0.9, fontsize="small", **place)
         return self
 
     # -- inside ---------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,12 +20,13 @@ from linsep.display.look import (
     draw_line,
     draw_points,
     draw_polygon,
+    draw_rings,
     frame,
     plain_names,
     pyplot,
     wrapped,
 )
-from linsep.display.view import class_numbers, feature_names
+from linsep.display.view import class_numbers, feature_names, is_pipeline
 from linsep.errors import DataError, EmptyRegionWarning, require
 from linsep.models.linear_svm import LinearSVM
 from linsep.multiclass.kesler import Kesler
@@ -39,6 +40,9 @@ _TITLES = {
     "votes": "pairwise votes",
     "argmax": "largest score",
 }
+
+_FINE = 240  # points a side of smooth areas
+_MACHINES = ("KernelSVM", "SVC", "AdditiveSVM", "LinearSVM", "LinearSVC")
 
 
 class RegionsDisplay:
@@ -97,7 +101,11 @@ class RegionsDisplay:
         *,
         names: Sequence[str] = ("x1", "x2"),
         title: str = "",
+        scores: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
+        holding: NDArray[np.bool_] | None = None,
     ) -> None:
+        self.scores = scores
+        self.holding = holding
         self.found = found
         self.points = points
         self.labels = labels
@@ -151,7 +159,14 @@ class RegionsDisplay:
             found = regions(model, box=box, scheme=scheme)
         labels = class_numbers(y, found.classes, len(points))
         shown = [str(c) for c in (found.classes if class_names is None else class_names)]
-        display = cls(found, points, labels, shown, names=names, title=title_of(found))
+        scores, holding, title = None, None, title_of(found)
+        if not found.exact and found.scheme == "argmax" and hasattr(model, "decision_function"):
+            scores = _scores_of(model, X)
+            holding = _holding(model, scores(points), labels)
+            title = _student_title(model, scores(points), labels, holding)
+        display = cls(
+            found, points, labels, shown, names=names, title=title, scores=scores, holding=holding
+        )
         return display.plot(ax, **options)
 
     @classmethod
@@ -214,6 +229,8 @@ class RegionsDisplay:
         self.undecided_: list[Any] = []
         if self.found.exact:
             self._draw_pieces()
+        elif self.scores is not None:
+            self._draw_smooth(box)
         else:
             self._draw_grid(box)
         self.boundaries_ = {
@@ -221,6 +238,10 @@ class RegionsDisplay:
             for pair, ends in self.found.boundaries.items()
         }
         self.points_ = draw_points(ax, self.points, self.labels, self.class_names)
+        self.rings_ = None
+        if self.holding is not None:
+            n, words = len(self.points), "holds the street: y f(x) <= 1"
+            self.rings_ = draw_rings(ax, self.points[self.holding], words, bold=False, n=n)
         frame(ax, box, equal=False)
         ax.set_xlabel(self.names[0])
         ax.set_ylabel(self.names[1])
@@ -244,6 +265,33 @@ class RegionsDisplay:
             else:
                 style = {"facecolor": "white", "hatch": _HATCH[number][0], "zorder": 1}
                 self.undecided_.append(draw_polygon(self.ax_, polygon, **style, **rule))
+
+    def _draw_smooth(self, box: NDArray[np.float64]) -> None:
+        """Areas and boundaries as contours of the scores; of a machine the street as well."""
+        assert self.scores is not None
+        x, y = (np.linspace(box[0, j], box[1, j], _FINE) for j in range(2))
+        grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x, y)])
+        scores = self.scores(grid)
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores, scores])
+        for k in range(scores.shape[1]):
+            rest = np.delete(scores, k, axis=1).max(axis=1)
+            lead = (scores[:, k] - rest).reshape(_FINE, _FINE)
+            if not (lead > 0).any():
+                continue
+            colour = {"colors": [COLOURS[k % len(COLOURS)]], "alpha": 0.16, "zorder": 0}
+            most = max(float(lead.max()), 1e-300)
+            self.regions_.append(self.ax_.contourf(x, y, lead, levels=[0.0, 2 * most], **colour))
+            if (lead < 0).any():
+                style = {"colors": [INK], "linewidths": 1.8, "zorder": 3}
+                self.ax_.contour(x, y, lead, levels=[0.0], **style)
+        self.street_ = None
+        if self.holding is not None:
+            street = scores[:, 1].reshape(_FINE, _FINE)
+            inside = [s for s in (-1.0, 1.0) if street.min() < s < street.max()]
+            if inside:
+                dashes = {"colors": [INK], "linewidths": 1.1, "linestyles": "dashed", "zorder": 3}
+                self.street_ = self.ax_.contour(x, y, street, levels=inside, **dashes)
 
     def _draw_grid(self, box: NDArray[np.float64]) -> None:
         """Colours of the points of a grid, hatched where they are not decided."""
@@ -270,6 +318,40 @@ class RegionsDisplay:
                 style = {"facecolor": "white", "edgecolor": INK, "hatch": hatch}
                 handles.append(patches.Patch(label=f"{words}, {100 * share:.3g} %", **style))
         self.ax_.legend(handles=handles, fontsize="small", framealpha=0.92)
+
+
+def _scores_of(model: Any, X: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Scores of points, with the names of the features where the model knows them."""
+    columns = getattr(X, "columns", None)
+
+    def scores(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        rows: Any = points if columns is None else type(X)(points, columns=columns)
+        return np.asarray(model.decision_function(rows), dtype=np.float64)
+
+    return scores
+
+
+def _holding(
+    model: Any, scores: NDArray[np.float64], labels: NDArray[np.intp]
+) -> NDArray[np.bool_] | None:
+    """Rows at or inside the street of a machine of two classes; None where there is none."""
+    last = model[-1] if is_pipeline(model) else model
+    if scores.ndim > 1 or type(last).__name__ not in _MACHINES:
+        return None
+    return np.asarray(np.where(labels == 1, scores, -scores) <= 1 + 1e-3)
+
+
+def _student_title(
+    model: Any, scores: NDArray[np.float64], labels: NDArray[np.intp], holding: Any
+) -> str:
+    """Which model it is, what it gets wrong, and which rows hold it."""
+    last = model[-1] if is_pipeline(model) else model
+    own = (scores >= 0) if scores.ndim == 1 else scores.argmax(axis=1)
+    wrong = int((own != labels).sum())
+    kernel = getattr(last, "kernel", None)
+    name = type(last).__name__ + (f" with kernel {kernel}" if kernel is not None else "")
+    words = f"{name}: {wrong} of {len(labels)} rows on the wrong side"
+    return words if holding is None else f"{words}; {int(holding.sum())} hold the street f = ±1"
 
 
 def title_of(found: Regions) -> str:

@@ -13,6 +13,7 @@ from linsep.display.geometry import box_around, line_in_box
 from linsep.display.look import (
     COLOURS,
     INK,
+    axes,
     draw_line,
     draw_points,
     draw_rings,
@@ -162,6 +163,54 @@ class TraceDisplay:
         )
         return display.plot(ax, **options)
 
+    @classmethod
+    def from_step(cls, trace: Any, update: int, *, ax: Any = None, **options: Any) -> Self:
+        """Draw one update: the row that caused it, the old line dashed and the new one bold.
+
+        The title tells what the update did: the value of the row before and after it, and how
+        many rows it broke.
+
+        Parameters
+        ----------
+        trace : Trace
+            Of rows with two features and two classes.
+        update : int
+            Number of the update, from 1.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure without it.
+        **options
+            Passed to ``plot``.
+
+        Returns
+        -------
+        TraceDisplay
+        """
+        found = [k for k, step in enumerate(trace) if step.update == update and k > 0]
+        if not found or update < 1:
+            last = trace.outcome.updates
+            raise SettingError(f"update is {update!r}; the trace has updates 1 to {last}.")
+        at = found[0]
+        if trace.X.shape[1] != 2 or np.ndim(trace[at].coef) != 1:
+            raise SettingError(
+                "a picture of one update needs two features and two classes; "
+                "TraceDisplay.from_trace draws the curves of any run."
+            )
+        step = trace[at]
+        classes = np.unique(trace.y)
+        pair = [trace[at - 1], step]
+        display = cls(
+            trace.X,
+            class_numbers(trace.y, classes, len(trace.X)),
+            [str(c) for c in classes],
+            weights=np.array([[*one.coef, one.intercept] for one in pair], dtype=np.float64),
+            updates=np.array([update - 1, update], dtype=np.intp),
+            row=step.row,
+            wrong=step.errors,
+            axis_labels=trace.feature_names[:2],
+            title=f"Update {update}: {_did(trace, step)}",
+        )
+        return display.plot(axes(ax), **options)
+
     @plain_names
     def plot(self, ax: Any = None, *, legend: bool = True, title: bool = True) -> Self:
         """Draw.
@@ -211,7 +260,8 @@ class TraceDisplay:
         ax, points = self.ax_, self.points
         assert points is not None
         box = box_around(points, pad=0.2)
-        shades = np.linspace(0.82, 0.35, max(len(self.weights), 2))
+        many = len(self.weights) > 2
+        shades = np.linspace(0.82 if many else 0.45, 0.35, max(len(self.weights), 2))
         for k, (a, update) in enumerate(zip(self.weights, self.updates.tolist())):
             ends = line_in_box(a[:2], float(a[2]), box)
             if ends is None:
@@ -237,6 +287,21 @@ class TraceDisplay:
             ax.legend(framealpha=0.9, fontsize="small")
 
 
+def _did(trace: Any, step: Any) -> str:
+    """What an update did to its row and to the others."""
+    if step.row is None:
+        return f"all wrong rows together; {len(step.errors)} wrong now"
+    name = trace.row_names[step.row] if trace.row_names else f"row {step.row}"
+    words = f"{name} had value {step.value:.4g}"
+    if step.value_after is not None:
+        words += f" and has {step.value_after:.4g}"
+        words += ", still wrong: it undershot" if step.value_after <= 0 else ""
+    if step.repeats and step.repeats > 1:
+        words += f" ({step.repeats} repeats would set it right)"
+    broken = int(step.extra.get("broken", 0))
+    return words + (f"; {broken} other{'s' if broken > 1 else ''} became wrong" if broken else "")
+
+
 def _draw_curves(ax: Any, curves: Sequence[Curve]) -> None:
     for k, curve in enumerate(curves):
         few = len(curve.x) <= 40
@@ -246,7 +311,7 @@ def _draw_curves(ax: Any, curves: Sequence[Curve]) -> None:
         where = {"where": "post"} if draw == ax.step else {}
         draw(curve.x, curve.y, label=curve.name, linewidth=1.5, **style, **marker, **where)
     ax.set_xlabel("update")
-    ax.set_ylabel(curves[0].name)
+    ax.set_ylabel(curves[0].axis or curves[0].name)
     ax.grid(alpha=0.25)
     if curves[0].x[0] == 0 and curves[0].x[-1] > _LONG:
         ax.set_xscale("symlog", linthresh=1.0)

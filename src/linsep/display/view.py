@@ -39,10 +39,22 @@ class View:
     """Whether distances to the boundary are those among all features."""
 
 
-def plane_of_model(model: Any) -> tuple[Array, Array, NDArray[Any]]:
-    """coef, intercept and classes of a fitted linear model of linsep or scikit-learn."""
+def is_pipeline(model: Any) -> bool:
+    """Whether a model is a pipeline of scikit-learn; Kozinec has steps of another kind."""
+    return isinstance(getattr(model, "steps", None), list)
+
+
+def plane_of_model(model: Any, X: Any = None) -> tuple[Array, Array, NDArray[Any]]:
+    """coef, intercept and classes of a fitted linear model of linsep or scikit-learn.
+
+    With rows X the plane of a pipeline is that in their space, if its steps are affine.
+    """
     name = type(model).__name__
-    if hasattr(model, "steps") and not hasattr(model, "coef_"):
+    if is_pipeline(model):
+        if X is not None and hasattr(model.steps[-1][1], "coef_"):
+            coef, offset, classes = plane_of_model(model.steps[-1][1])
+            A, c = _affine(model, X)
+            return coef @ A, offset + coef @ c, classes
         raise CapabilityError(
             f"{name} has no coef_; draw its last step on the rows that it sees: "
             "model[-1] with model[:-1].transform(X)."
@@ -62,6 +74,31 @@ def plane_of_model(model: Any) -> tuple[Array, Array, NDArray[Any]]:
             "score for each class (one vs rest, softmax or a linear machine)."
         )
     return coef, np.array(offset), classes
+
+
+def _affine(model: Any, X: Any) -> tuple[Array, Array]:
+    """The steps before the last one as rows -> A row + c, tried at some rows."""
+    d, steps, columns = X.shape[1], model[:-1], getattr(X, "columns", None)
+
+    def seen(rows: Array) -> Array:
+        given: Any = rows if columns is None else type(X)(rows, columns=columns)
+        out = steps.transform(given)
+        return np.asarray(out.toarray() if hasattr(out, "toarray") else out, dtype=np.float64)
+
+    some = X[:50] if columns is None else X.iloc[:50]
+    some = np.asarray(some.toarray() if hasattr(some, "toarray") else some, dtype=np.float64)
+    at = some.mean(axis=0)  # near the rows, where rounding is least
+    reach = np.abs(some - at).max(axis=0) + 1.0
+    middle = seen(at[None])[0]
+    A = (seen(at + np.diag(reach)) - middle).T / reach
+    c = middle - A @ at
+    found, size = seen(some), np.abs(middle).max() + np.abs(A @ np.diag(reach)).max() + 1.0
+    if A.shape[1] != d or not np.allclose(some @ A.T + c, found, atol=1e-6 * size):
+        raise CapabilityError(
+            "the steps of this pipeline bend the space, so its plane is no plane of X; draw its "
+            "last step on the rows that it sees: model[-1] with model[:-1].transform(X)."
+        )
+    return A, c
 
 
 def feature_names(X: Any, d: int, given: Sequence[str] | None, model: object = None) -> list[str]:

@@ -12,6 +12,7 @@ start, and a rate that is too large leads away from it.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +26,7 @@ from linsep.core.protocol import ENDLESS, Held, State, Witness
 from linsep.core.status import Status
 from linsep.core.words import count
 from linsep.criteria import Count, Criterion, weights_of
-from linsep.errors import SettingError
+from linsep.errors import SettingError, require
 from linsep.losses.gradients import numerical_gradient
 from linsep.solvers.schedule import CONSTANT, Schedule
 
@@ -146,6 +147,8 @@ class Descent:
     values: Array
     """f along the path."""
     status: Status
+    function: Callable[[Array], float] | None = None
+    """f itself, for pictures."""
 
     def __str__(self) -> str:
         steps = count(len(self.path) - 1, "step")
@@ -158,6 +161,50 @@ class Descent:
         if self.status is Status.DIVERGED:
             return f"f grew without bound after {steps}; take a smaller eta"
         return f"no stationary point yet after {steps}; raise max_iter, or eta"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the way down, and give back the axes.
+
+        One number: f around the path as a curve, with the steps on it. Two: contours of f, and the
+        path across them. More: f at each step.
+        """
+        pyplot = require("matplotlib.pyplot", extra="plot")
+        if ax is None:
+            ax = pyplot.subplots(figsize=(6.4, 4.6), layout="constrained")[1]
+        path = self.path.reshape(len(self.path), -1)
+        keep = np.isfinite(path).all(axis=1) & np.isfinite(self.values)
+        path, values = path[keep], self.values[keep]
+        if path.shape[1] > 2 or self.function is None:
+            ax.plot(np.arange(len(values)), values, "o-", color="#222222", markersize=3)
+            ax.set(xlabel="step", ylabel="f")
+        else:
+            self._draw_function(ax, path, values)
+        ax.set_title("\n".join(textwrap.wrap(str(self), 70)), fontsize="medium")
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
+
+    def _draw_function(self, ax: Any, path: Array, values: Array) -> None:
+        assert self.function is not None
+        low, high = path.min(axis=0), path.max(axis=0)
+        share = 1.5 if path.shape[1] == 1 else 0.35  # another minimum may be near
+        pad = share * (high - low) + 0.25 * max(float((high - low).max()), 1e-9)
+        sides = [np.linspace(a - p, b + p, 121) for a, b, p in zip(low, high, pad)]
+        shape = self.path.shape[1:]
+        if path.shape[1] == 1:
+            curve = [self.function(np.full(shape, x)) for x in sides[0]]
+            ax.plot(sides[0], curve, color="#6b6b6b", label="f")
+            ax.plot(path[:, 0], values, "o-", color="#0072B2", markersize=4, label="steps")
+            ends = path[[0, -1], 0], values[[0, -1]]
+            ax.set(xlabel="x", ylabel="f(x)")
+        else:
+            grid = [[self.function(np.array([x, y])) for x in sides[0]] for y in sides[1]]
+            ax.contour(sides[0], sides[1], np.array(grid), levels=16, cmap="Greys", linewidths=0.8)
+            ax.plot(path[:, 0], path[:, 1], "o-", color="#0072B2", markersize=4, label="steps")
+            ends = path[[0, -1], 0], path[[0, -1], 1]
+            ax.set(xlabel="x1", ylabel="x2")
+        for x, y, marker, name in zip(*ends, "s*", ("start", "end")):
+            ax.plot(x, y, marker, color="#D55E00", markersize=10, label=name, linestyle="none")
+        ax.legend(fontsize="small")
 
 
 def descend(
@@ -231,7 +278,7 @@ def descend(
     outcome = drive(nothing, solver, state, limits=Limits(steps=int(max_iter), seconds=time_limit))
     slope = float(np.linalg.norm(state.gradient))
     return Descent(
-        state.x, float(state.values[-1]), slope, state.path, state.values, outcome.status
+        state.x, float(state.values[-1]), slope, state.path, state.values, outcome.status, plain
     )
 
 

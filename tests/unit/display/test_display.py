@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVC, LinearSVC
 
 import linsep
@@ -249,7 +249,7 @@ def test_messages_say_what_to_give(kozinec):
         DecisionDisplay.from_estimator(model, np.ones((4, 3)), table.y)
     with pytest.raises(SettingError, match="give two of the 2 features"):
         DecisionDisplay.from_estimator(model, *table, features=(0, 5))
-    pipe = make_pipeline(StandardScaler(), LogisticRegression()).fit(*table)
+    pipe = make_pipeline(PolynomialFeatures(2), LogisticRegression()).fit(*table)
     with pytest.raises(CapabilityError, match=r"model\[-1\]"):
         DecisionDisplay.from_estimator(pipe, *table)
     with pytest.raises(CapabilityError, match="fit it first"):

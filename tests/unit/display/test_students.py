@@ -1,0 +1,128 @@
+"""What students look at: one update, curved machines and their streets, pipelines, crowds."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+import linsep
+from linsep.display.look import class_style, marker_size
+from linsep.errors import CapabilityError, SettingError
+
+mpl.use("Agg")
+
+
+@pytest.fixture
+def clouds():
+    rng = np.random.default_rng(7)
+    X = np.vstack([rng.normal(0, 1, (30, 2)), rng.normal(2, 1, (30, 2))])
+    return X, np.repeat(["no", "yes"], 30)
+
+
+def test_one_update_shows_the_old_and_the_new_line():
+    table = linsep.data.load("five-points")
+    model = linsep.Perceptron(start=([1, 1], 1))
+    run = linsep.trace(model, table.X, table.y, max_steps=12)
+    display = linsep.TraceDisplay.from_step(run, 3)
+    assert display.weights.tolist() == [[2, -1, 1], [1, -4, 0]]
+    assert len(display.lines_) == 2
+    assert display.row == run[3].row
+    assert "had value 0 and has 11; 3 others became wrong" in display.title
+    with pytest.raises(SettingError, match="updates 1 to 12"):
+        linsep.TraceDisplay.from_step(run, 13)
+
+
+def test_an_update_that_undershoots_says_so():
+    table = linsep.data.load("undershoot")
+    run = linsep.trace(linsep.Perceptron(fit_intercept=False), table.X, table.y)
+    title = linsep.TraceDisplay.from_step(run, 2).title
+    assert "still wrong: it undershot (9 repeats would set it right)" in title
+
+
+def test_a_machine_with_a_kernel_shows_boundary_street_and_who_holds_it():
+    table = linsep.data.load("xor")
+    model = linsep.KernelSVM(kernel="poly", degree=2, C=np.inf).fit(table.X, table.y)
+    display = linsep.RegionsDisplay.from_estimator(model, table.X, table.y)
+    assert display.holding.tolist() == [True] * 4
+    assert "0 of 4 rows on the wrong side; 4 hold the street" in display.title
+    for paths, level in zip(display.street_.get_paths(), display.street_.levels):
+        corners = paths.vertices
+        scores = model.decision_function(corners)
+        np.testing.assert_allclose(scores, level, atol=0.02)  # a curve, and no stairs
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_a_pipeline_of_scalers_is_drawn_in_the_space_of_its_rows(clouds, scale):
+    X, y = clouds
+    X = X * [1.0, scale] + [5.0, -3.0]
+    model = make_pipeline(StandardScaler(), linsep.LinearSVM()).fit(X, y)
+    display = linsep.DecisionDisplay.from_estimator(model, X, y)
+    ends = np.array(display.line_.get_data()).T
+    np.testing.assert_allclose(model.decision_function(ends), 0.0, atol=1e-8)
+    assert display.title.startswith("LinearSVM")
+    assert (display.normal_ is None) == (scale > 1)  # no right angles between such axes
+
+
+def test_a_pipeline_that_bends_space_is_refused(clouds):
+    X, y = clouds
+    model = make_pipeline(PolynomialFeatures(2), linsep.LinearSVM()).fit(X, y)
+    with pytest.raises(CapabilityError, match="bend the space"):
+        linsep.DecisionDisplay.from_estimator(model, X, y)
+
+
+def test_a_machine_without_a_plane_gets_its_areas(clouds):
+    X, y = clouds
+    model = linsep.KernelSVM().fit(X, y)
+    display = linsep.DecisionDisplay.from_estimator(model, X, y, feature_names=["a", "b"])
+    assert isinstance(display, linsep.RegionsDisplay)
+    assert display.ax_.get_xlabel() == "a"
+
+
+def test_no_two_of_many_classes_look_alike():
+    styles = [tuple(class_style(k).values()) for k in range(100)]
+    assert len(set(styles)) == 100
+    assert len({colour for colour, _ in styles[:12]}) == 12
+
+
+def test_points_of_a_crowd_are_small_and_faint():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(20_000, 2)), np.arange(20_000) % 2
+    display = linsep.DecisionDisplay.from_estimator(linsep.LeastSquares().fit(X, y), X, y)
+    assert marker_size(20_000) < 4
+    assert display.points_[0].get_alpha() < 0.3
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert len(names) == len(set(names))
+
+
+def test_the_axis_of_kozinecs_bounds_names_both():
+    table = linsep.data.load("mse-1")
+    figure = linsep.trace(linsep.Kozinec(eps=1e-3), table.X, table.y).plot().figure_
+    panel = figure.axes[-1]
+    names = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert names == ["upper bound |a|", "lower bound min z.a / |a|"]
+    assert panel.get_ylabel() not in names
+
+
+def test_the_legend_of_novikoff_lies_below_the_picture():
+    table = linsep.data.load("undershoot")
+    run = linsep.trace(linsep.Perceptron(fit_intercept=False), table.X, table.y)
+    display = linsep.NovikoffDisplay.from_trace(run)
+    display.figure_.canvas.draw()
+    for ax in display.axes_:
+        assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
+
+
+@pytest.mark.parametrize("start", [1.6, [3.0, 1.0], [1.0, 2.0, 3.0]])
+def test_a_descent_is_drawn_with_its_start_and_end(start):
+    run = linsep.descend(lambda x: float(np.sum((x - 1) ** 2)), start, eta=0.3)
+    ax = run.plot()
+    assert "stationary point" in ax.get_title().replace("\n", " ")
+    drawn = {line.get_label(): line for line in ax.get_lines()}
+    if np.size(start) < 3:
+        np.testing.assert_allclose(drawn["end"].get_xdata()[0], run.x.ravel()[0])
+        np.testing.assert_allclose(
+            drawn["steps"].get_xdata(), run.path.reshape(len(run.path), -1)[:, 0]
+        )
