@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.geometry import box_around, convex_hull, line_in_box
+from linsep.display.geometry import box_around, box_corners, clip, convex_hull, line_in_box
 from linsep.display.look import (
     COLOURS,
     INK,
@@ -106,6 +106,7 @@ class HullDisplay:
         self.bounds = bounds
         self.move = move
         self.title = title
+        self.eps: float | None = None
 
     @property
     def distance(self) -> float:
@@ -213,6 +214,7 @@ class HullDisplay:
         trace: Any,
         step: int = -1,
         *,
+        eps: float | None = None,
         class_names: Sequence[str] | None = None,
         ax: Any = None,
         **options: Any,
@@ -225,6 +227,9 @@ class HullDisplay:
             Of ``Kozinec(space="augmented")``, with one feature, or two and no intercept.
         step : int, default=-1
             Number of the step.
+        eps : float, optional
+            Shade the band in which all rows may lie farthest back at an epsilon-solution:
+            |a| - a.z / |a| <= eps.
         class_names : sequence of str, optional
             Names to show.
         ax : matplotlib axes, optional
@@ -242,7 +247,9 @@ class HullDisplay:
         offset = trace_has_offset(trace)
         data = reflected_hull(trace.X, trace.y, step_weights(now), offset, class_names, move)
         title = f"{trace.algorithm}, update {now.update}: {now.why}"
-        return cls(**data, title=title).plot(ax, **options)
+        display = cls(**data, title=title)
+        display.eps = eps
+        return display.plot(ax, **options)
 
     @plain_names
     def plot(
@@ -271,6 +278,7 @@ class HullDisplay:
         self._draw_hulls()
         self.line_: Any = None
         self.margins_: list[Any] = []
+        self.band_: Any = None
         self.arcs_: list[Any] = []
         self.points_: list[Any] = []
         if points:
@@ -336,6 +344,12 @@ class HullDisplay:
                 self.line_ = draw_line(
                     self.ax_, ends, color=INK, linewidth=1.0, linestyle=":", zorder=2
                 )
+        if self.eps is not None and high > 0:
+            unit = self.nearest[1] / high
+            strip = clip(clip(box_corners(box), unit, self.eps - high), -unit, high)
+            style = {"facecolor": (COLOURS[4], 0.3), "edgecolor": "none", "zorder": 0}
+            words = f"band of eps = {self.eps:g} before a"
+            self.band_ = draw_polygon(self.ax_, strip, label=words, **style)
         middle = float(np.arctan2(*self.nearest[1][::-1]))
         angles = middle + np.radians(np.linspace(-75.0, 75.0, 151))
         circle = np.column_stack([np.cos(angles), np.sin(angles)])

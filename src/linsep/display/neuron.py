@@ -110,18 +110,20 @@ class NeuronDisplay:
         -------
         self
         """
-        self.ax_ = ax = axes(ax, size=(7.6, 4.8))
+        size = np.abs(self.coef).max(axis=0)
+        rows = min(self.coef.shape[1], _MANY) + 1
+        self.ax_ = ax = axes(ax, size=(7.6, max(4.8, 0.42 * max(rows, len(self.coef)))))
         self.figure_ = ax.figure
         ax.set_axis_off()
-        size = np.abs(self.coef).max(axis=0)
         self.shown_ = np.sort(np.argsort(-size, kind="stable")[:_MANY])
         labels = [short(self.names[j], 20) for j in self.shown_]
         left_out = self.coef.shape[1] - len(labels)
         inputs = _column(len(labels) + 1)
+        self._tall = min(0.15, 0.8 / len(inputs))
         units = _column(len(self.coef))
         self._draw_edges(inputs, units)
         for name, y in zip([*labels, "1"], inputs):
-            _node(ax, 0.0, y, name, face="white")
+            _node(ax, 0.0, y, name, face="white", tall=self._tall)
         if left_out:
             words = f"and {left_out} inputs of smaller weight"
             ax.text(0.0, -0.62, words, ha="center", va="top", fontsize="small", color=RULE)
@@ -177,10 +179,10 @@ def _column(count: int) -> Array:
     return np.zeros(1) if count == 1 else np.linspace(0.5, -0.5, count)
 
 
-def _node(ax: Any, x: float, y: float, words: str, *, face: str) -> None:
+def _node(ax: Any, x: float, y: float, words: str, *, face: str, tall: float = 0.15) -> None:
     patches = require("matplotlib.patches", extra="plot")
     if len(words) <= 3:
-        ax.add_artist(patches.Ellipse((x, y), 0.17, 0.15, facecolor=face, edgecolor=INK, zorder=3))
+        ax.add_artist(patches.Ellipse((x, y), 0.17, tall, facecolor=face, edgecolor=INK, zorder=3))
     box = {"boxstyle": "round", "facecolor": face, "edgecolor": INK} if len(words) > 3 else None
     ax.text(x, y, words, ha="center", va="center", zorder=4, fontsize="small", bbox=box)
 

@@ -51,5 +51,6 @@ from linsep.risk.structural import structural_bound as structural_bound
 from linsep.risk.structural import StructuralBound as StructuralBound
 from linsep.risk.structural import structural_minimum as structural_minimum
 from linsep.risk.structural import StructuralMinimum as StructuralMinimum
+from linsep.risk.novikoff import kozinec_bound as kozinec_bound
 from linsep.risk.novikoff import novikoff_bound as novikoff_bound
 from linsep.risk.novikoff import NovikoffBound as NovikoffBound

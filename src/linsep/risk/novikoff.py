@@ -122,6 +122,36 @@ def novikoff_bound(
     )
 
 
+def kozinec_bound(X: Any, y: Any, *, fit_intercept: bool = True) -> float:
+    """Bound the updates of Kozinec's plain rule in the augmented space: D^2 / m^2 - 1.
+
+    For w.x <= 0 a step to the foot point gives 1 / |w'|^2 >= 1 / |w|^2 + 1 / |x|^2. From the
+    first row 1 / |w_t|^2 >= (t + 1) / D^2, and |w_t| >= m, how far the hull is from 0.
+
+    Parameters
+    ----------
+    X, y
+        Data, as for fit.
+    fit_intercept : bool, default=True
+        Whether the rows carry a constant 1.
+
+    Returns
+    -------
+    float
+        Infinite when the classes are not separable.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> table = linsep.data.load("students")
+    >>> round(linsep.risk.kozinec_bound(table.X, table.y), 6)
+    9.0
+    """
+    novikoff = novikoff_bound(X, y, fit_intercept=fit_intercept)
+    low = novikoff.margin[0]
+    return float(novikoff.radius**2 / low**2 - 1.0) if low > 0 else float("inf")
+
+
 def _most_updates(
     u: NDArray[np.float64], a0: NDArray[np.float64], radius2: float, gamma: float
 ) -> float:

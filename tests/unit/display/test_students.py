@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -126,3 +128,41 @@ def test_a_descent_is_drawn_with_its_start_and_end(start):
         np.testing.assert_allclose(
             drawn["steps"].get_xdata(), run.path.reshape(len(run.path), -1)[:, 0]
         )
+
+
+def test_the_band_of_an_epsilon_solution_holds_its_rows():
+    X, y = np.array([[-2.0], [-1.0], [1.5], [3.0]]), [-1, -1, 1, 1]
+    model = linsep.Kozinec(space="augmented", steps="plain", eps=0.2)
+    run = linsep.trace(model, X, y)
+    display = linsep.HullDisplay.from_trace(run, eps=0.2)
+    a = np.append(run[-1].coef, run[-1].intercept)
+    size = float(np.linalg.norm(a))
+    ends = display.band_.get_xy() @ (a / size)
+    assert ends.max() == pytest.approx(size)
+    assert ends.min() == pytest.approx(size - 0.2)
+    Z = np.column_stack([X, np.ones(4)]) * np.array(y)[:, None]
+    assert (Z @ a / size >= size - 0.2 - 1e-9).all()
+
+
+def test_thirty_inputs_of_a_neuron_do_not_overlap():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 30))
+    display = linsep.NeuronDisplay.from_estimator(linsep.LeastSquares().fit(X, X[:, 0] > 0))
+    display.figure_.canvas.draw()
+    boxes = [
+        text.get_window_extent()
+        for text in display.ax_.texts
+        if text.get_position()[0] == 0.0 and "smaller" not in text.get_text()
+    ]
+    boxes.sort(key=lambda box: box.y0)
+    assert len(boxes) > 5
+    assert all(low.y1 <= high.y0 for low, high in itertools.pairwise(boxes))
+
+
+def test_the_bound_of_kozinecs_rule_holds():
+    for name in ("students", "mse-1", "example-3.2"):
+        table = linsep.data.load(name)
+        model = linsep.Kozinec(eps=None, space="augmented", steps="plain").fit(table.X, table.y)
+        assert model.n_updates_ <= linsep.risk.kozinec_bound(table.X, table.y)
+    five = linsep.data.load("five-points")
+    assert linsep.risk.kozinec_bound(five.X, five.y) == float("inf")
