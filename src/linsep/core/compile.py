@@ -141,9 +141,11 @@ class Routine:
             cost += costs.LOADING
         if cost <= time_left() and not in_extra_time():
             return True
-        python = (self._spent.get(kind) or Spent()).expected(work)
+        spent = self._spent.get(kind) or Spent()
+        python = spent.expected(work)
         tick(min(cost, python))
-        return not may_be_given_up() and python >= cost  # a proof cannot wait
+        # a proof cannot wait; one that comes in many small calls shows it by what it has taken
+        return not may_be_given_up() and spent.seconds + python >= cost
 
     @property
     def _price(self) -> float:

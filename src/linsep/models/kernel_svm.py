@@ -23,7 +23,7 @@ from linsep.errors import (
     SettingError,
 )
 from linsep.kernels.blocks import Duels, duels_of
-from linsep.models.fit import Answer, Check, Run, boolean, number, one_of, way_on
+from linsep.models.fit import CUT_SHORT, Answer, Check, Run, boolean, number, one_of, way_on
 from linsep.models.kernel_base import (
     KernelClassifier,
     kernel_table,
@@ -294,7 +294,8 @@ class KernelSVM(KernelClassifier):
         alphas, offsets = pairs.shares(outcome.witness), outcome.witness.a
         words = words_of(solver.C, self._kernel, problem.fit_intercept, known)
         gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words)
-        if gap.convex and np.isfinite(solver.C) and gap.relative_gap > self.tol:
+        wide = gap.relative_gap > self.tol and outcome.status not in CUT_SHORT
+        if gap.convex and np.isfinite(solver.C) and wide:
             longer = stretched(pairs, alphas, offsets, solver.C)
             better = certify_pairs(problem, pairs, *longer, solver.C, known, words)
             if better.objective < gap.objective:

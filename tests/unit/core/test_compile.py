@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from linsep.core import compile as compiling
-from linsep.core import costs
+from linsep.core import costs, stopping
 from linsep.errors import LinsepWarning
 
 
@@ -245,3 +245,19 @@ def test_compiling_is_said_on_a_terminal_only(tmp_path):
     said = os.read(ours, 10_000).decode()
     os.close(ours)
     assert loud.stdout == b"done\n" and said.count("compiling, once") == 1 and "other" in said
+
+
+def test_a_proof_in_many_small_calls_is_compiled_once_python_has_taken_as_long():
+    """Each call alone is quicker in Python, also the thousandth of them."""
+
+    def loop(x):
+        return x
+
+    made = compiling.Routine(loop)
+    with stopping.extra_time():
+        assert not made._in_time((), 1000)
+        made._spent[()] = compiling.Spent()
+        made._spent[()].add(10.0, 10_000_000)
+        assert made._in_time((), 1000)
+        with stopping.given_up_after(np.inf):  # what can be given up waits for nothing
+            assert not made._in_time((), 1000)
