@@ -14,6 +14,7 @@ import pytest
 
 import linsep
 from linsep.core.checkpoint import Checkpointer
+from linsep.core.drive import Observer
 from linsep.core.files import atomic_write_bytes
 from linsep.errors import LinsepWarning
 
@@ -236,7 +237,9 @@ sys.exit(main())
 
 
 @pytest.mark.usefixtures("ctrl_c")
-@pytest.mark.parametrize("module", ["numpy", "linsep.cli.fit", "linsep.data", "sklearn.base"])
+@pytest.mark.parametrize(
+    "module", ["numpy", "linsep.cli.fit", "linsep.data", "sklearn.base", "pandas"]
+)
 def test_ctrl_c_during_imports_is_no_traceback(noise, module):
     done = subprocess.run(
         [sys.executable, "-c", PRESSED.format(module=module)],
@@ -245,3 +248,111 @@ def test_ctrl_c_during_imports_is_no_traceback(noise, module):
     assert done.returncode == 130
     assert done.stderr.endswith("linsep: interrupted\n")
     assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_outside_of_runs_ends_at_once_and_runs_have_their_own(monkeypatch):
+    """An exception in the middle of an import would come out as some other error."""
+    from linsep.cli import algorithms, main
+    from linsep.core.stopping import Interrupts, leave
+
+    seen = []
+
+    def run(args):
+        seen.append(signal.getsignal(signal.SIGINT))
+        with Interrupts() as interrupts:
+            signal.raise_signal(signal.SIGINT)
+            seen.append(interrupts.requested)
+        seen.append(signal.getsignal(signal.SIGINT))
+        return 0
+
+    monkeypatch.setattr(algorithms, "run", run)
+    monkeypatch.setattr(sys, "argv", ["linsep", "algorithms"])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main.main() == 0
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [leave, True, leave]
+
+
+# -- small file systems, where one may be mounted ---------------------------------------
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """A folder with 64 KB in all, and how to make it read-only."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    except OSError as error:
+        pytest.skip(f"there is no mount: {error}")
+    if done.returncode:
+        pytest.skip(f"nothing may be mounted: {done.stderr.strip()}")
+
+    def read_only():
+        subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+
+    yield folder, read_only
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+class Then(Observer):
+    """Does something once, after so many moments."""
+
+    def __init__(self, at, what):
+        self.left, self.what = at, what
+
+    def moment(self, now):
+        self.left -= 1
+        if self.left == 0:
+            self.what()
+
+
+@pytest.mark.parametrize("fault", ["full", "read-only"])
+def test_a_disk_that_fails_in_the_middle_leaves_the_checkpoint_before(mounted, fault):
+    folder, read_only = mounted
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), np.arange(300) % 2
+    path = folder / "run.npz"
+    whole = linsep.LinearSVM(tol=1e-9).fit(X, y)
+
+    def fill():
+        (folder / "other").write_bytes(bytes((os.statvfs(folder).f_bavail - 1) * 4096))
+
+    watch = [Checkpointer(path, every=0.0), Then(4, fill if fault == "full" else read_only)]
+    words = "No space left" if fault == "full" else "Read-only file system"
+    with pytest.warns(LinsepWarning, match=f"run.npz could not be written .{words}"):
+        model = linsep.LinearSVM(tol=1e-9, callbacks=watch).fit(X, y)
+    assert model.coef_.tobytes() == whole.coef_.tobytes()
+    again = linsep.LinearSVM(tol=1e-9).resume(X, y, path)
+    assert again.coef_.tobytes() == whole.coef_.tobytes()
+
+
+def test_a_read_only_folder_is_refused_before_the_work(noise, mounted):
+    folder, read_only = mounted
+    read_only()
+    for option in ("-o", "--checkpoint"):
+        done = fit(option, str(folder / "m.json"), cwd=noise)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "m.json cannot be written: Read-only file system" in done.stderr
+
+
+def test_a_clock_that_jumps_neither_ends_nor_holds_up_a_fit(tmp_path, monkeypatch):
+    """The clock of the day goes back a year and forth a year at every look."""
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    whole = linsep.LinearSVM().fit(X, y)
+    year, now, turn = 365 * 86400.0, time.time(), [0]
+
+    def jumping():
+        turn[0] += 1
+        return now + (year if turn[0] % 2 else -year)
+
+    monkeypatch.setattr(time, "time", jumping)
+    path = tmp_path / "run.npz"
+    watch = Checkpointer(path, every=0.0)
+    model = linsep.LinearSVM(time_limit=600.0, callbacks=[watch]).fit(X, y)
+    assert model.coef_.tobytes() == whole.coef_.tobytes()
+    assert linsep.LinearSVM().resume(X, y, path).coef_.tobytes() == whole.coef_.tobytes()

@@ -13,7 +13,7 @@ from typing import Any
 
 from linsep.cli.common import emit, estimator, framed, narrate, require_writable, table
 from linsep.cli.lifting import lifted, rule, with_lift
-from linsep.core.stopping import time_limit
+from linsep.core.stopping import Interrupts, time_limit
 from linsep.errors import CheckpointError, LinsepWarning, ModelError, SettingError
 
 
@@ -54,7 +54,8 @@ def run(args: Namespace) -> int:
         of_a_run = {"callbacks": None, "verbose": 0}
         known = model.get_params(deep=False)
         model.set_params(**{key: v for key, v in of_a_run.items() if key in known})
-        saved = _saved(with_lift(lift, model), args.output)
+        with Interrupts():  # work that is done is kept: the first signal does not end the writing
+            saved = _saved(with_lift(lift, model), args.output)
     words = rule(lift, model)
     if args.json:
         more = {} if lift is None else {"lift": args.lift, "rule": words}

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from linsep._version import __version__
-from linsep.core.stopping import clock
+from linsep.core.stopping import clock, leave
 
 _EXIT_CODES = """\
 exit codes:
@@ -37,10 +37,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     _open_closed()
     with _quiet_end() if argv is None else nullcontext():
-        from linsep.cli.common import folded
-        from linsep.errors import LinsepError, SettingError, printable
+        return _run(args)
 
-        command = importlib.import_module(f"linsep.cli.{args.command}")
+
+def _run(args: argparse.Namespace) -> int:
+    """The command; what goes wrong in it is a sentence."""
+    from linsep.cli.common import folded
+    from linsep.errors import LinsepError, SettingError, printable
+
+    command = importlib.import_module(f"linsep.cli.{args.command}")
     try:
         code = int(command.run(args))
         sys.stdout.flush()
@@ -72,21 +77,16 @@ def _open_closed() -> None:
 
 @contextmanager
 def _quiet_end() -> Iterator[None]:
-    """Ctrl-C while modules are imported ends at once; in the middle of one none can be caught."""
+    """Ctrl-C outside of runs, such as while modules are imported, ends the process at once."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler:
         yield
         return
-    signal.signal(signal.SIGINT, lambda *_: _leave())
+    signal.signal(signal.SIGINT, leave)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _leave() -> None:
-    os.write(2, b"linsep: interrupted\n")
-    os._exit(130)
 
 
 def _parser() -> argparse.ArgumentParser:

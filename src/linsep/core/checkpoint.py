@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import os
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -152,7 +153,7 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         data = fetch(path)
     except DataError as error:
-        way = "" if Path(path).exists() else "; start without --resume"
+        way = "" if os.path.exists(path) else "; start without --resume"
         raise CheckpointError(f"{str(error).rstrip('.')}{way}.") from error
     with boundary(path, CheckpointError, "it is not a linsep checkpoint, or it is damaged", _WAY):
         arrays = from_npz(data, str(path))

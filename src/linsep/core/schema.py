@@ -321,6 +321,8 @@ def from_json(data: bytes | str, *, endless: bool = False) -> Any:
     constant = float if endless else _no_number
     value = json.loads(data, parse_constant=constant, object_pairs_hook=_once)
     _check_depth(value)
+    if "\\u" in data if isinstance(data, str) else b"\\u" in data or b"\xed" in data:
+        json.dumps(value, ensure_ascii=False).encode()  # halves of characters cannot be written
     return value
 
 

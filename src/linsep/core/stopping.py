@@ -8,6 +8,7 @@ its time also ends soon on request, with what it has.
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
 import threading
@@ -27,7 +28,19 @@ _SIGNALS = [
     for number in (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP"))
     if number is not None
 ]
-_DEFAULT = (signal.default_int_handler, signal.SIG_DFL)
+
+
+def leave(number: int = 0, frame: FrameType | None = None) -> None:
+    """End the process at once: a handler of Ctrl-C for the command line.
+
+    Modules are imported all along, and in the middle of an import no exception can be caught:
+    Cython turns a KeyboardInterrupt into errors of its own. A run puts its own handler in place.
+    """
+    os.write(2, b"linsep: interrupted\n")
+    os._exit(130)
+
+
+_DEFAULT = (signal.default_int_handler, signal.SIG_DFL, leave)
 
 
 class Interrupts:

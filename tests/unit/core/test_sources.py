@@ -148,3 +148,22 @@ def test_arrow_types_and_offsets_are_checked_before_anything_is_computed(tmp_pat
     path.write_bytes(bytes(data))
     with pytest.raises(FormatError, match=r"t\.arrow: the file cannot be read"):
         linsep.data.read(path)
+
+
+@pytest.mark.parametrize("letter", [r"\\ud800", r"\\udfff\\ud800"])
+def test_halves_of_characters_are_refused_in_every_json(letter):
+    from linsep.core.schema import from_json
+
+    text = f'{{"name": "{letter}"}}'.replace("\\\\", "\\")
+    for data in (text, text.encode()):
+        with pytest.raises(ValueError, match="surrogates"):
+            from_json(data)
+    assert from_json('"\\ud83d\\ude00"') == "\U0001f600"
+
+
+def test_a_name_too_long_for_the_system_is_refused_in_words():
+    from linsep.core.checkpoint import _read
+    from linsep.errors import CheckpointError
+
+    with pytest.raises(CheckpointError, match="File name too long"):
+        _read("a" * 5000 + ".npz")
