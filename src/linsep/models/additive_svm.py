@@ -168,6 +168,8 @@ class AdditiveSVM(Classifier):
         of ``linsep.kernels`` (Intersection, ChiSquared, Hellinger, PowerMean) will do too.
     C : float, default=1.0
         Cost of a violation.
+    zero : {"positive", "negative", "reject"}, default="positive"
+        What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     tol : float, default=1e-5
         Relative duality gap to reach. The default gives scores nearer to the optimum than those of
         SVC at its default; 1e-3 is faster, and good for searching.
@@ -250,6 +252,7 @@ class AdditiveSVM(Classifier):
         kernel: Any = "intersection",
         *,
         C: float = 1.0,
+        zero: str = "positive",
         tol: float = 1e-5,
         max_iter: int = 100_000,
         time_limit: float | None = None,
@@ -264,6 +267,7 @@ class AdditiveSVM(Classifier):
     ) -> None:
         self.kernel = kernel
         self.C = C
+        self.zero = zero
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit

@@ -33,7 +33,7 @@ from linsep.core.stopping import (
 )
 from linsep.core.words import count
 from linsep.criteria import Criterion
-from linsep.errors import DataError, NotSeparatedWarning
+from linsep.errors import DataError, NotSeparatedWarning, SettingError
 from linsep.models.calibration import Calibrated
 from linsep.models.explain import Explanation, Ranking, explain_linear, ranking_of
 from linsep.models.fit import (
@@ -46,6 +46,7 @@ from linsep.models.fit import (
     either,
     none,
     number,
+    one_of,
     overflow_words,
     own_threads,
     read_problem,
@@ -55,6 +56,7 @@ from linsep.models.fit import (
     way_on,
     with_callbacks,
 )
+from linsep.models.linear import ZERO, decided
 from linsep.models.model_file import LINEAR, Table
 from linsep.models.summary import Line, rule, sides, written
 from linsep.proofs.certificate import Certificate, judge
@@ -74,6 +76,7 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
     true of its result) and ``_keep`` (the attributes), and what it needs of the other methods.
     """
 
+    zero: str
     max_iter: int
     time_limit: float | None
     random_state: Any
@@ -87,6 +90,7 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
     _checks: ClassVar[dict[str, Check]] = {}
     _common_checks: ClassVar[dict[str, Check]] = {
         "fit_intercept": boolean,
+        "zero": one_of(*ZERO),
         "max_iter": number(1, whole=True),
         "time_limit": either(none, number(0)),
         "warm_start": boolean,
@@ -292,10 +296,10 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         return seed_of(self.random_state)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Classes of the rows; a score of exactly 0 is the positive (last) class."""
-        scores = self._quick_scores(X)
+        """Classes of the rows; ``zero`` says what a score of exactly 0 is."""
+        scores = self._quick_scores(X) if self.zero == "positive" else self._scores(X)
         if scores.ndim == 1:
-            return np.asarray(self.classes_[(scores >= 0).astype(int)])
+            return decided(scores, self.classes_, self.zero)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def _quick_scores(self, X: Any) -> NDArray[np.float64]:
@@ -373,7 +377,8 @@ class LinearClassifier(Classifier):
             size = problem.dim // (problem.d + 1) * problem.d
             if np.size(self.coef_) == size:
                 return (self.coef_, self.intercept_)
-        return self._start()
+        start = self._start()
+        return first_row(problem) if isinstance(start, str) and start == "sample" else start
 
     def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
         rows = problem.n_rows if solver.unit == "visit" else 1
@@ -482,6 +487,17 @@ def first_planes(problem: Problem) -> NDArray[np.float64]:
     with np.errstate(all="ignore"):
         found = np.column_stack(problem.split(first_model(problem)))
     return np.vstack([-found, found]) if problem.binary else found
+
+
+def first_row(problem: Problem) -> tuple[NDArray[np.float64], float]:
+    """The first row, reflected, as weights: where Kozinec's rule begins."""
+    if not problem.binary:
+        raise SettingError(
+            f"start='sample' is a row of two classes, here are {problem.K}; give None or weights."
+        )
+    x, sign = problem.matrix[[0]], float(problem.sign[0])
+    dense = np.asarray(x.toarray() if problem.sparse else x, dtype=np.float64)[0]
+    return sign * dense, sign if problem.fit_intercept else 0.0
 
 
 def refuse_overflow(problem: Problem) -> None:

@@ -39,6 +39,8 @@ class HoKashyap(LinearClassifier):
         by ``linsep.separability``.
     targets : array of shape (n_samples,) or None, default=None
         The first b, positive; None means ones.
+    zero : {"positive", "negative", "reject"}, default="positive"
+        What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
         Whether to have an offset.
     max_iter : int, default=10000
@@ -123,6 +125,7 @@ class HoKashyap(LinearClassifier):
         tol: float = 1e-6,
         targets: Any = None,
         fit_intercept: bool = True,
+        zero: str = "positive",
         max_iter: int = 10_000,
         time_limit: float | None = None,
         class_weight: Any = None,
@@ -137,6 +140,7 @@ class HoKashyap(LinearClassifier):
         self.tol = tol
         self.targets = targets
         self.fit_intercept = fit_intercept
+        self.zero = zero
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.class_weight = class_weight

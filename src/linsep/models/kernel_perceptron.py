@@ -46,6 +46,8 @@ class KernelPerceptron(KernelClassifier):
         or their mean over all visits.
     misclassified : {"<=", "<"}, default="<="
         Whether a value of zero counts as a mistake.
+    zero : {"positive", "negative", "reject"}, default="positive"
+        What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
     max_iter : int, default=1000
         Limit of passes over the data.
@@ -108,6 +110,7 @@ class KernelPerceptron(KernelClassifier):
         keep: str = "last",
         misclassified: str = "<=",
         fit_intercept: bool = True,
+        zero: str = "positive",
         max_iter: int = 1000,
         time_limit: float | None = None,
         memory: float = 1000.0,
@@ -128,6 +131,7 @@ class KernelPerceptron(KernelClassifier):
         self.keep = keep
         self.misclassified = misclassified
         self.fit_intercept = fit_intercept
+        self.zero = zero
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.memory = memory

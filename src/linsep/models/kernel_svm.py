@@ -75,6 +75,8 @@ class KernelSVM(KernelClassifier):
         (X is the Gram matrix), an object of linsep.kernels, or a function of two rows.
     gamma, sigma, degree, coef0 : optional
         Parameters of a kernel given by name; see linsep.kernels. None: those of the name.
+    zero : {"positive", "negative", "reject"}, default="positive"
+        What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
         Whether to have an offset; it is never penalised.
     tol : float, default=1e-5
@@ -181,6 +183,7 @@ class KernelSVM(KernelClassifier):
         degree: int | None = None,
         coef0: float | None = None,
         fit_intercept: bool = True,
+        zero: str = "positive",
         tol: float = 1e-5,
         max_iter: int = 100_000,
         time_limit: float | None = None,
@@ -201,6 +204,7 @@ class KernelSVM(KernelClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.zero = zero
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit

@@ -35,6 +35,8 @@ class Kozinec(LinearClassifier):
     steps : {"away", "plain"}, default="away"
         "plain" is Kozinec's step. "away" takes weight from the best row in use and gives it to
         the worst; it converges linearly where the plain step needs thousands of scans.
+    zero : {"positive", "negative", "reject"}, default="positive"
+        What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
         Whether to have an offset; without one the plane goes through the origin.
     max_iter : int, default=100000
@@ -111,6 +113,7 @@ class Kozinec(LinearClassifier):
         space: str = "difference",
         steps: str = "away",
         fit_intercept: bool = True,
+        zero: str = "positive",
         max_iter: int = 100_000,
         time_limit: float | None = None,
         random_state: Any = None,
@@ -124,6 +127,7 @@ class Kozinec(LinearClassifier):
         self.space = space
         self.steps = steps
         self.fit_intercept = fit_intercept
+        self.zero = zero
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.random_state = random_state

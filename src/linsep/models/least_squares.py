@@ -94,6 +94,8 @@ class LeastSquares(LinearClassifier):
         Of the iterative solvers; None is zero.
     tol : float, default=1e-6
         Gap of J that is to be proved, relative to the J of zero weights.
+    zero : {"positive", "negative", "reject"}, default="positive"
+        What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
         Whether to have an offset.
     max_iter : int, default=10000
@@ -185,6 +187,7 @@ class LeastSquares(LinearClassifier):
         start: Any = None,
         tol: float = 1e-6,
         fit_intercept: bool = True,
+        zero: str = "positive",
         max_iter: int = 10_000,
         time_limit: float | None = None,
         class_weight: Any = None,
@@ -203,6 +206,7 @@ class LeastSquares(LinearClassifier):
         self.start = start
         self.tol = tol
         self.fit_intercept = fit_intercept
+        self.zero = zero
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.class_weight = class_weight

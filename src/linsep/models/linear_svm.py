@@ -108,6 +108,8 @@ class LinearSVM(LinearClassifier):
     loss : {"hinge", "squared_hinge"}, default="hinge"
     multi_class : {"one-vs-rest", "crammer-singer"}, default="one-vs-rest"
         What to do with three classes and more.
+    zero : {"positive", "negative", "reject"}, default="positive"
+        What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
         Whether to have an offset; it is never penalised.
     tol : float, default=1e-6
@@ -201,6 +203,7 @@ class LinearSVM(LinearClassifier):
         loss: str = "hinge",
         multi_class: str = "one-vs-rest",
         fit_intercept: bool = True,
+        zero: str = "positive",
         tol: float = 1e-6,
         solver: str = "auto",
         max_iter: int = 100_000,
@@ -218,6 +221,7 @@ class LinearSVM(LinearClassifier):
         self.loss = loss
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
+        self.zero = zero
         self.tol = tol
         self.solver = solver
         self.max_iter = max_iter

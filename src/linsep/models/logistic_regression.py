@@ -100,6 +100,8 @@ class LogisticRegression(LinearClassifier):
         None is the same as C=inf.
     solver : {"auto", "newton", "gradient"}, default="auto"
         "newton" for work; "gradient" is the gradient ascent of textbooks, step by step.
+    zero : {"positive", "negative", "reject"}, default="positive"
+        What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
         Whether to have an offset; it is never penalised.
     tol : float, default=1e-3
@@ -189,6 +191,7 @@ class LogisticRegression(LinearClassifier):
         penalty: str | None = "l2",
         solver: str = "auto",
         fit_intercept: bool = True,
+        zero: str = "positive",
         tol: float = 1e-3,
         max_iter: int = 100_000,
         time_limit: float | None = None,
@@ -206,6 +209,7 @@ class LogisticRegression(LinearClassifier):
         self.penalty = penalty
         self.solver = solver
         self.fit_intercept = fit_intercept
+        self.zero = zero
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit

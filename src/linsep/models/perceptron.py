@@ -48,8 +48,8 @@ class Perceptron(LinearClassifier):
         keeps the best as well, and tries every iterate up to 100 rows.
     misclassified : {"<=", "<"}, default="<="
         Whether a value of zero counts as a mistake. Only with "<=" do the theorems hold.
-    start : None, "random" or (coef, intercept), default=None
-        Weights to start from; None means zeros.
+    start : None, "random", "sample" or (coef, intercept), default=None
+        Weights to start from; None means zeros, "sample" the first row, reflected.
     stop : {"clean-run", "clean-pass"}, default="clean-run"
         End after n right visits in a row, or after a whole right pass.
     patience : int or None, default=None
@@ -60,6 +60,8 @@ class Perceptron(LinearClassifier):
     min_margin : float or None, default=None
         End when more updates were made than the Novikoff bound allows for this margin (in the
         augmented space): no separator with such a margin exists.
+    zero : {"positive", "negative", "reject"}, default="positive"
+        What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
         Whether to have an offset.
     max_iter : int, default=1000
@@ -156,6 +158,7 @@ class Perceptron(LinearClassifier):
         target_errors: float | None = None,
         min_margin: float | None = None,
         fit_intercept: bool = True,
+        zero: str = "positive",
         max_iter: int = 1000,
         time_limit: float | None = None,
         class_weight: Any = None,
@@ -178,6 +181,7 @@ class Perceptron(LinearClassifier):
         self.target_errors = target_errors
         self.min_margin = min_margin
         self.fit_intercept = fit_intercept
+        self.zero = zero
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.class_weight = class_weight
