@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.compile import inner, routine
+from linsep.core.compile import inner, overloads, routine
 from linsep.errors import CapabilityError, SettingError
 from linsep.kernels.base import WORDS, Kernel, number, require_scale, scale_of
 from linsep.kernels.rows import Rows, dense_pair, inner_products
@@ -356,13 +356,27 @@ def mirror(T: Any, G: Any, lo: int, at: int) -> Any:
                     row[i - a] = T[i, j]
 
 
-@inner
 def _ones(x: Any) -> Any:
-    """How many bits of a uint64 are set, by halves."""
+    """How many bits of a uint64 are set."""
+    return np.bitwise_count(x)
+
+
+def _by_halves(x: Any) -> Any:
+    """The same for numba, which makes one instruction of it; in Python the product would warn."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@overloads
+def register() -> None:
+    """Tell numba how bits are counted."""
+    from numba.extending import overload
+
+    @overload(_ones)
+    def choose(x: Any) -> Any:
+        return _by_halves
 
 
 @inner

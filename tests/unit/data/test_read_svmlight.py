@@ -261,6 +261,7 @@ def test_svmlight_round_trip(tmp_path: Path, rows: Any, zero_based: bool) -> Non
             assert table.y.tolist() == [label for label, _ in rows]
 
 
+@pytest.mark.numba  # the parser of bytes, letter by letter in Python, takes minutes
 def test_svmlight_agrees_with_scikit_learn_on_a_larger_file(tmp_path: Path) -> None:
     from sklearn.datasets import load_svmlight_file
 
