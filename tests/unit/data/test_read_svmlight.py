@@ -169,9 +169,9 @@ def test_svmlight_decimals_are_rounded_as_float_does(tmp_path: Path, numbers: li
     path.write_text("".join(f"1 1:{number}\n" for number in numbers))
     expected = np.array([float(number) for number in numbers])
     with pytest.MonkeyPatch.context() as patch:
-        for small, many in ((1 << 20, 1), (-1, 1), (-1, 10**9)):
+        for small, chunk in ((1 << 20, 3), (-1, 3), (-1, 1 << 20)):
             patch.setattr(fast, "pays", lambda size, cold=0, small=small: size > small)
-            patch.setattr(fast, "_MANY", many)
+            patch.setattr(fast, "_CHUNK", chunk)
             if np.isfinite(expected).all():
                 assert read(path).X.data.tobytes() == expected.tobytes()
             else:
