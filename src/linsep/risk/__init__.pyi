@@ -9,6 +9,7 @@ from linsep.risk.games import Minimax as Minimax
 from linsep.risk.likelihood_ratio import neyman_pearson as neyman_pearson
 from linsep.risk.likelihood_ratio import NeymanPearson as NeymanPearson
 from linsep.risk.likelihood_ratio import ThresholdRule as ThresholdRule
+from linsep.risk.continuous import DensityStrategy as DensityStrategy
 
 # Data
 from linsep.risk.empirical import empirical_risk as empirical_risk

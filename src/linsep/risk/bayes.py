@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.errors import DataError
+from linsep.errors import DataError, SettingError
+from linsep.risk.continuous import bayes_of_densities, is_densities
 from linsep.risk.tables import (
     Number,
     Table,
@@ -135,18 +136,28 @@ class BayesStrategy:
         return f"Bayes risk {show(self.risk)}: {parts}{tied}"
 
 
-def bayes_strategy(
-    p: Any, loss: Any = None, *, priors: Any = None, evidence: Any = None
-) -> BayesStrategy:
+def bayes_strategy(p: Any, loss: Any = None, *, priors: Any = None, evidence: Any = None) -> Any:
     """The strategy of least expected loss, with every conditional risk.
 
     Parameters
     ----------
     p, loss, priors, evidence
-        As for bayes_risk.
+        As for bayes_risk. In place of a table p may be a list of frozen distributions of
+        scipy.stats, one a class, in one dimension or more; without priors all classes are
+        equally probable then.
+
+    Returns
+    -------
+    BayesStrategy, or DensityStrategy for distributions
 
     Examples
     --------
+    >>> from scipy.stats import norm
+    >>> from linsep.risk import bayes_strategy
+    >>> rule = bayes_strategy([norm(0, 1), norm(2, 1)], priors=[0.5, 0.5])
+    >>> rule.thresholds.round(6).tolist(), round(rule.risk, 6), rule.linear
+    ([1.0], 0.158655, True)
+
     A loss of 1 for a wrong answer and of 1/4 for none (reject):
 
     >>> from fractions import Fraction as F
@@ -161,6 +172,10 @@ def bayes_strategy(
     >>> print(bayes_strategy(p))
     Bayes risk 1/4: low -> a, middle -> a, high -> b; ties at middle
     """
+    if is_densities(p):
+        if evidence is not None:
+            raise SettingError("evidence is for tables of p(k|x); densities are p(x|k).")
+        return bayes_of_densities(p, loss, priors)
     table = as_joint(p, priors, evidence)
     W = as_loss(loss, table)
     costs = _costs(table, W)

@@ -59,7 +59,8 @@ def excess_risk(p: Any, p_hat: Any, loss: Any = None) -> Number:
     """Risk under p of the strategy that is best for p_hat, less the Bayes risk of p."""
     _same(as_joint(p, None, None), as_joint(p_hat, None, None))
     chosen = bayes_strategy(p_hat, loss).decisions
-    return bayes_risk(p, list(chosen), loss) - bayes_strategy(p, loss).risk
+    least: Number = bayes_strategy(p, loss).risk
+    return bayes_risk(p, list(chosen), loss) - least
 
 
 def _same(p: Any, p_hat: Any) -> None:

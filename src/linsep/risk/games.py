@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from linsep.errors import DataError, ProofError, SettingError
 from linsep.numerics.integers import scaled_integers
+from linsep.risk.continuous import is_densities, minimax_of_densities
 from linsep.risk.tables import Number, Table, as_likelihoods, as_loss, show
 
 
@@ -111,7 +112,8 @@ def minimax(
     ----------
     likelihoods : table of shape (n_x, K), or scores of shape (n,)
         p(x|k): a row for each observation, a column for each class; every column sums to 1.
-        With y: scores of a sample, high for the last of two classes.
+        With y: scores of a sample, high for the last of two classes. Or a list of frozen
+        distributions of scipy.stats, one a class.
     loss : table W[d, k], optional
         A row for each decision, a column for each class. None counts errors.
     y : array of shape (n,), optional
@@ -122,7 +124,7 @@ def minimax(
 
     Returns
     -------
-    Minimax or ThresholdRule
+    Minimax, ThresholdRule, or DensityStrategy for distributions
 
     Examples
     --------
@@ -146,6 +148,8 @@ def minimax(
                 "scores that equal it (rule.at_threshold)."
             )
         return minimax_threshold(likelihoods, y, loss)
+    if is_densities(likelihoods):
+        return minimax_of_densities(likelihoods, loss)
     table = as_likelihoods(likelihoods)
     W = as_loss(loss, table)
     game = Game(table, W)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from linsep.core.validate import as_labels
 from linsep.errors import DataError, ProofError, SettingError
 from linsep.proofs.risk import lagrangian_bound
+from linsep.risk.continuous import best_test_of_densities, is_densities
 from linsep.risk.intervals import binomial_interval, check_level, exceedance_bound
 from linsep.risk.tables import Number, Table, as_likelihoods, as_loss, as_table, show
 
@@ -108,7 +109,8 @@ def neyman_pearson(
     ----------
     likelihoods : table of shape (n_x, 2), or scores of shape (n,)
         p(x|k): the first column is the normal state, in which an alarm is false; the second
-        the state to be found. With y: scores of a sample, high for the last of two classes.
+        the state to be found. With y: scores of a sample, high for the last of two classes. Or
+        two frozen distributions of scipy.stats.
     eps : number, default=0.05
         The largest probability of a false alarm.
     y : array of shape (n,), optional
@@ -122,7 +124,7 @@ def neyman_pearson(
 
     Returns
     -------
-    NeymanPearson or ThresholdRule
+    NeymanPearson, ThresholdRule, or DensityStrategy for distributions
 
     Examples
     --------
@@ -154,6 +156,8 @@ def neyman_pearson(
         raise SettingError(
             "confidence is for scores of a sample (give y); a table of probabilities has no doubt."
         )
+    if is_densities(likelihoods):
+        return best_test_of_densities(likelihoods, float(level))
     table = as_likelihoods(likelihoods)
     if table.values.shape[1] != 2:
         raise DataError(
