@@ -28,7 +28,8 @@ def read_numbers(data: bytes, layout: Layout) -> tuple[Any, Any] | None:
     plain = all(layout.numeric) and layout.row_names is None and layout.delimiter != " "
     if not plain:
         return None
-    if not fast.pays(len(data), cold=_COLD if _arrow_is_there() else _ALONE):
+    quick = len(data) > SMALL and fast.pays(len(data), cold=_COLD if _arrow_is_there() else _ALONE)
+    if not quick:
         return _wide_numbers(data, layout) if len(layout.names) > _WIDE else None
     start = data.find(b"\n", _first_line(data)[1]) + 1 if layout.header else 0
     found = fast.parse_table(data, start, layout.delimiter, len(layout.names), layout.target)

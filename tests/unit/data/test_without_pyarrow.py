@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -114,3 +115,16 @@ def test_the_extra_is_where_the_message_says() -> None:
     extras = project["optional-dependencies"]
     assert extras["arrow"][0].startswith("pyarrow")
     assert any("arrow" in line for line in extras["all"])
+
+
+def test_a_small_table_of_numbers_loads_neither_pyarrow_nor_numba(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,y\n" + "1,2,0\n3,4,1\n" * 20)
+    code = (
+        "import sys, linsep\n"
+        "linsep.data.read('a.csv')\n"
+        "print([name for name in ('pyarrow', 'numba') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
