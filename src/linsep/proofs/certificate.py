@@ -59,6 +59,15 @@ class Certificate:
     multipliers: tuple[Fraction, ...] = ()
     rivals: tuple[Any, ...] = ()
     """With three classes and more: the class that each of the rows is compared with."""
+    functional_margin: float = -np.inf
+    """Smallest y (w.x + b) over the rows, in the units of the weights."""
+    objective: float = np.inf
+    """Perceptron criterion: the sum of -y (w.x + b) over the rows on the wrong side, weighted."""
+
+    @property
+    def width(self) -> float:
+        """Width of the free street around the plane: twice the margin, 0 if a row is not right."""
+        return 2.0 * max(self.margin, 0.0)
 
     @property
     def gap(self) -> float:
@@ -163,7 +172,17 @@ def judge(
         rows=tuple(problem.sample_of(r) for r in rows),
         multipliers=tuple(multipliers),
         rivals=tuple(problem.classes[problem.rival_of(r)] for r in rows if not problem.binary),
+        functional_margin=float(values.min()),
+        objective=_criterion(problem, values),
     )
+
+
+def _criterion(problem: Problem, values: NDArray[np.float64]) -> float:
+    """The sum of what the rows on the wrong side are short of 0."""
+    short = np.maximum(-values, 0.0).reshape(problem.n, -1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(problem.weight @ short.sum(axis=1))
+    return total if total == total else np.inf
 
 
 def _plane(problem: Problem, a: NDArray[np.float64]) -> tuple[Any, Any]:

@@ -45,22 +45,38 @@ class Gap:
     """The objective in words."""
     parts: tuple[Gap, ...] = ()
     """One for each binary problem, where there are several."""
+    functional_margin: float = -np.inf
+    """Smallest y f(x) over the rows."""
+    margin_aug: float | None = None
+    """Smallest y (w.x + b) / |[w, b]|, of a linear rule: the margin in the augmented space."""
 
     @classmethod
-    def of(cls, values: Array, length: float, high: float, low: float, words: str) -> Self:
+    def of(
+        cls,
+        values: Array,
+        length: float,
+        high: float,
+        low: float,
+        words: str,
+        offset: float | None = None,
+    ) -> Self:
         """The bounds high and low, and what the values y f(x) of the rows tell.
 
-        length is |w|. A value that is no number is an error.
+        length is |w|, offset |b| for a linear rule. A value that is no number is an error.
         """
         clear, outside = sum_of_pieces(_counts, values).tolist()
+        least = float(values.min(initial=np.inf))
+        size = None if offset is None else float(np.hypot(length, offset))
         return cls(
             objective=high,
             lower_bound=min(low, high),
             errors=len(values) - int(clear),
-            margin=float(values.min(initial=np.inf)) / length if length > 0 else -np.inf,
+            margin=least / length if length > 0 else -np.inf,
             width=2.0 / length if length > 0 else np.inf,
             inside=len(values) - int(outside),
             words=words,
+            functional_margin=least,
+            margin_aug=None if size is None else least / size if size > 0 else -np.inf,
         )
 
     @classmethod
@@ -74,6 +90,8 @@ class Gap:
             lower_bound=sum(part.lower_bound for part in parts),
             errors=errors,
             margin=min(part.margin for part in parts),
+            functional_margin=min(part.functional_margin for part in parts),
+            margin_aug=least_of([part.margin_aug for part in parts]),
             width=min(part.width for part in parts),
             inside=sum(part.inside for part in parts),
             words=f"{len(parts)} machines, {scheme}, each {parts[0].words}",
@@ -133,6 +151,12 @@ class Gap:
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The facts behind ``to_dict``."""
         return cls(**facts(cls)(data))
+
+
+def least_of(numbers: Sequence[float | None]) -> float | None:
+    """The least, or None where one is unknown."""
+    known = [number for number in numbers if number is not None]
+    return min(known) if len(known) == len(numbers) else None
 
 
 def _counts(values: Array) -> Array:

@@ -81,7 +81,7 @@ def hinge_gap(problem: Problem, witness: Witness, objective: Objective) -> Gap:
     low = low if np.isfinite(low) else 0.0
     words = objective.words(weighted=bool((problem.weight != 1.0).any()))
     high, low = objective.scale * high, objective.scale * low
-    return Gap.of(totals.values, float(np.linalg.norm(a[:-1])), high, low, words)
+    return Gap.of(totals.values, float(np.linalg.norm(a[:-1])), high, low, words, float(a[-1]))
 
 
 def feasible(

@@ -61,4 +61,4 @@ def l1_gap(problem: Problem, a: Array, loss: Loss, objective: Objective) -> Gap:
     intercept = objective.words().split("; ")[-1]
     words = f"|w|_1 + {objective.C:.6g} x sum of {loss.words} losses; {intercept}"
     low = max(low - 8 * U * abs(low), 0.0)
-    return Gap.of(totals.values, float(np.linalg.norm(a[:-1])), high, low, words)
+    return Gap.of(totals.values, float(np.linalg.norm(a[:-1])), high, low, words, float(a[-1]))

@@ -75,7 +75,9 @@ def logistic_gap(
         if bounds is None or not bounds.high - bounds.low <= _FAIR * bounds.high:
             bounds = _plain_bounds(problem, a, C, intercept, constant, alpha, goal)
     low = bounds.low if bounds.low > 0 else 0.0
-    return Gap.of(bounds.values, float(np.linalg.norm(a[:-1])), bounds.high, low, words)
+    return Gap.of(
+        bounds.values, float(np.linalg.norm(a[:-1])), bounds.high, low, words, float(a[-1])
+    )
 
 
 @dataclass(frozen=True)
@@ -508,7 +510,9 @@ def likelihood_bounds(problem: Problem, a: Array, *, part: bool = True) -> tuple
             low = _partial_bound(problem, values, high)
     offset = "with an intercept" if problem.fit_intercept else "no intercept"
     words = f"minus the log likelihood (no penalty); {offset}"
-    return Gap.of(totals.values, float(np.linalg.norm(a[:-1])), high, max(low, 0.0), words), exists
+    length = float(np.linalg.norm(a[:-1]))
+    gap = Gap.of(totals.values, length, high, max(low, 0.0), words, float(a[-1]))
+    return gap, exists
 
 
 def _partial_bound(problem: Problem, values: Array, high: float) -> float:

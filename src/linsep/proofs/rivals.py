@@ -51,7 +51,8 @@ def rivals_gap(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
     high = (0.5 * length * length + losses) * (1 + (problem.d * problem.K + 80) * U)
     high += 4 * (problem.d + 4) * U * size
     high = high if high == high else np.inf  # lengths overflow
-    return Gap.of(values, length, high, max(low, 0.0), _words(problem, C, cost))
+    offset = float(np.linalg.norm(intercept))
+    return Gap.of(values, length, high, max(low, 0.0), _words(problem, C, cost), offset)
 
 
 def _words(problem: Problem, C: float, cost: Array) -> str:

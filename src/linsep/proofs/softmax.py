@@ -78,7 +78,7 @@ def softmax_gap(
         cost = (1.0 if np.isinf(C) else C) * problem.weight
         if not np.isfinite(S).all():
             problem.check_finite()
-            return _facts(problem, S, W, np.inf, 0.0, _words(problem, C, reference))
+            return _facts(problem, S, blocks, np.inf, 0.0, _words(problem, C, reference))
         high, doubt, off = objective_above(problem, W, b, S, cost, penalty=not np.isinf(C))
 
         def below(rows: Problem, offsets: Array) -> float:
@@ -96,7 +96,7 @@ def softmax_gap(
         if np.isinf(C) and part and not low > 0:
             low = face_bound(problem, blocks, S, cost, reference)
         low = min(low, high) if low > 0 else 0.0
-        return _facts(problem, S, W, high, low, _words(problem, C, reference))
+        return _facts(problem, S, blocks, high, low, _words(problem, C, reference))
 
 
 def _without_penalty(problem: Problem, blocks: Array, C: float, reference: int | None) -> float:
@@ -125,12 +125,13 @@ def _words(problem: Problem, C: float, reference: int | None) -> str:
     return f"{terms}; {offsets}"
 
 
-def _facts(problem: Problem, S: Array, W: Array, high: float, low: float, words: str) -> Gap:
+def _facts(problem: Problem, S: Array, blocks: Array, high: float, low: float, words: str) -> Gap:
     at = np.arange(problem.n)
     own = S[problem.label, at].copy()
     S[problem.label, at] = -np.inf
     values = own - S.max(axis=0)
-    return Gap.of(values, float(np.linalg.norm(W)), high, low, words)
+    length, offset = (float(np.linalg.norm(part)) for part in (blocks[:, :-1], blocks[:, -1]))
+    return Gap.of(values, length, high, low, words, offset)
 
 
 # -- The objective of a softmax model from above, with all errors of its computation --------------

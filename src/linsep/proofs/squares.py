@@ -92,6 +92,21 @@ class Squares:
         return self.plane.errors
 
     @property
+    def functional_margin(self) -> float:
+        """Smallest y f(x) over the rows."""
+        return self.plane.functional_margin
+
+    @property
+    def margin_aug(self) -> float:
+        """Smallest y (w.x + b) / |[w, b]|: the margin in the augmented space."""
+        return self.plane.margin_aug
+
+    @property
+    def width(self) -> float:
+        """Width of the free street around the plane: twice the margin, 0 if a row is not right."""
+        return self.plane.width
+
+    @property
     def wrong_rows(self) -> tuple[int, ...]:
         """Their numbers, at most the first thousand."""
         return self.plane.wrong_rows
@@ -438,7 +453,7 @@ def _ridge_gap(problem: Problem, a: Array, lam: float, offset: bool, more: int =
     low = max(low, 0.0) if np.isfinite(low) else 0.0
     words = f"sum of squared distances to the targets -1, +1 + {lam:.6g} |w|^2; "
     words += intercept_words("free" if offset else "none")
-    return Gap.of(now.values, float(np.linalg.norm(w)), high, low, words)
+    return Gap.of(now.values, float(np.linalg.norm(w)), high, low, words, b)
 
 
 def _ridge_below(

@@ -394,7 +394,7 @@ def _criterion(problem: Problem, a: Array) -> Gap:
     values = problem.sign * (problem.product(a[:-1]) + a[-1])
     high = float((problem.weight * np.maximum(-values, 0.0)).sum())
     words = "perceptron criterion: sum of -y f(x) over the rows on the wrong side"
-    return Gap.of(values, float(np.linalg.norm(a[:-1])), high, 0.0, words)
+    return Gap.of(values, float(np.linalg.norm(a[:-1])), high, 0.0, words, float(a[-1]))
 
 
 def certify_plane_pairs(
