@@ -343,7 +343,7 @@ def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:
     if status is Status.SEPARATED and found.errors:
         return [f"status: SEPARATED, but {misplaced(found.errors, sentence=True)}"]
     if hasattr(model, "overlap_"):  # a machine with a kernel; certify has computed its proof again
-        proved = bool(model.overlap_ is not None and np.isinf(model.C))
+        proved = bool(model.overlap_ is not None and np.isinf(model._cost))
         if proved is not (status is Status.INSEPARABLE):
             fact = "it is proved" if proved else "there is no proof"
             return [

@@ -31,6 +31,7 @@ from linsep.models.fit import (
     Check,
     Run,
     check_params,
+    cost_of_slack,
     either,
     jobs,
     none,
@@ -151,6 +152,9 @@ class AdditiveAnswer(Answer):
     fitted: Fitted
 
 
+_FINITE = Check(lambda v: number(0, above=True).test(v) and v < np.inf, "a finite number > 0")
+
+
 class AdditiveSVM(Classifier):
     """Support vector machine for histograms, at cost linear in rows and features.
 
@@ -168,6 +172,8 @@ class AdditiveSVM(Classifier):
         of ``linsep.kernels`` (Intersection, ChiSquared, Hellinger, PowerMean) will do too.
     C : float, default=1.0
         Cost of a violation.
+    beta : float or None, default=None
+        C in the symbol of the lectures; give one of the two.
     zero : {"positive", "negative", "reject"}, default="positive"
         What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     tol : float, default=1e-5
@@ -238,7 +244,8 @@ class AdditiveSVM(Classifier):
 
     _checks: ClassVar[dict[str, Check]] = {
         "kernel": kernel_of,
-        "C": Check(lambda v: number(0, above=True).test(v) and v < np.inf, "a finite number > 0"),
+        "C": _FINITE,
+        "beta": either(none, _FINITE),
         "tol": number(0, above=True),
         "n_jobs": jobs,
     }
@@ -247,11 +254,14 @@ class AdditiveSVM(Classifier):
     fit_intercept: ClassVar[bool] = True
     loss: ClassVar[str] = "hinge"
 
+    _cost = property(cost_of_slack)
+
     def __init__(
         self,
         kernel: Any = "intersection",
         *,
         C: float = 1.0,
+        beta: float | None = None,
         zero: str = "positive",
         tol: float = 1e-5,
         max_iter: int = 100_000,
@@ -267,6 +277,7 @@ class AdditiveSVM(Classifier):
     ) -> None:
         self.kernel = kernel
         self.C = C
+        self.beta = beta
         self.zero = zero
         self.tol = tol
         self.max_iter = max_iter
@@ -320,7 +331,7 @@ class AdditiveSVM(Classifier):
         tol = 0.99 * float(self.tol)
         solver = SMO(
             kernel=PowerMean(power),
-            C=float(self.C),
+            C=self._cost,
             tol=tol,
             fine=min(tol, _FINE) if problem.n <= _SMALL else tol,
             q=int(np.clip(problem.n // 4, *_SETS)),
@@ -350,7 +361,7 @@ class AdditiveSVM(Classifier):
                 return None
             support = place
         alpha = np.zeros((K, problem.n))
-        alpha[:, support] = np.abs(self.dual_coef_) * (float(self.C) / self._C_fitted)
+        alpha[:, support] = np.abs(self.dual_coef_) * (self._cost / self._C_fitted)
         return [alpha[0]] if problem.binary else [[own] for own in alpha]
 
     def _linear_on_roots(self, run: Run) -> LinearSVM:
@@ -358,7 +369,7 @@ class AdditiveSVM(Classifier):
         problem = run.problem
         root = problem.matrix.sqrt() if problem.sparse else np.sqrt(problem.matrix)
         linear = LinearSVM(
-            float(self.C), tol=0.9 * float(self.tol), max_iter=self.max_iter,
+            self._cost, tol=0.9 * float(self.tol), max_iter=self.max_iter,
             time_limit=self.time_limit, random_state=self._seed(),
             callbacks=[*run.observers, run.bridge], n_jobs=self.n_jobs,
         )  # fmt: skip
@@ -380,7 +391,7 @@ class AdditiveSVM(Classifier):
         """The certificate, of a machine a hair longer where that has the better one."""
         certificate = self._measured(problem, fitted)
         if certificate.relative_gap > self.tol and outcome.status is not Status.DIVERGED:
-            longer = stretched(problem, fitted, float(self.C))
+            longer = stretched(problem, fitted, self._cost)
             other = self._measured(problem, longer)
             if other.relative_gap < certificate.relative_gap:
                 fitted, certificate = longer, other
@@ -389,7 +400,7 @@ class AdditiveSVM(Classifier):
 
     def _measured(self, problem: Problem, fitted: Fitted) -> Gap:
         return additive_gap(
-            problem, fitted.function, fitted.offsets, np.abs(fitted.dual), float(self.C),
+            problem, fitted.function, fitted.offsets, np.abs(fitted.dual), self._cost,
             kernel_name(self.kernel),
         )  # fmt: skip
 
@@ -401,7 +412,7 @@ class AdditiveSVM(Classifier):
         self.function_, self.intercept_ = fitted.function, fitted.offsets
         self.support_ = support if index is None else index[support]
         self.dual_coef_ = fitted.dual[:, support]
-        self._n_fitted, self._C_fitted = problem.n, float(self.C)
+        self._n_fitted, self._C_fitted = problem.n, self._cost
 
     def _so_far(self, now: Moment[Any]) -> dict[str, Any]:
         problem, witness = now.problem, now.solver.witness(now.problem, now.state)
@@ -422,7 +433,7 @@ class AdditiveSVM(Classifier):
             raise DataError(overflow_words(problem))
         if status.ok:
             return
-        rounding = rounding_of(problem, answer.fitted, float(self.C))
+        rounding = rounding_of(problem, answer.fitted, self._cost)
         warn(
             f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). The objective "
             f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
@@ -436,8 +447,8 @@ class AdditiveSVM(Classifier):
         gap = self.certificate_
         if 2 * rounding > gap.objective - gap.lower_bound:
             return (
-                f"C = {self.C:g} multiplies the rounding errors of the scores: {rounding:.3g} of "
-                "the objective is more than double precision can prove. A smaller C, or a "
+                f"C = {self._cost:g} multiplies the rounding errors of the scores: {rounding:.3g} "
+                "of the objective is more than double precision can prove. A smaller C, or a "
                 f"tol of {max(2.0 * gap.relative_gap, self.tol):.2g}, has a proof."
             )
         if self.status_ is Status.STALLED:
@@ -524,7 +535,7 @@ class AdditiveSVM(Classifier):
         if not belong(problem, self.function_, dual):
             dual[:] = 0.0  # other rows, or an altered file: they prove nothing
         return additive_gap(
-            problem, self.function_, self.intercept_, np.abs(dual), float(self.C),
+            problem, self.function_, self.intercept_, np.abs(dual), self._cost,
             kernel_name(self.kernel),
         )  # fmt: skip
 

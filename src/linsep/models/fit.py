@@ -427,6 +427,26 @@ _MEASURABLE = 0.005  # seconds of work from which it is seen whether others slow
 _SLOWEST = 6.0
 
 
+class Slackened(Protocol):
+    """A machine that pays for violations."""
+
+    C: Any
+    beta: Any
+
+
+def cost_of_slack(machine: Slackened) -> float:
+    """Cost of a violation, by either of its names."""
+    C, beta = machine.C, machine.beta
+    if beta is None:
+        return float(C)
+    if C not in (1.0, beta):
+        raise SettingError(
+            f"C={C!r} and beta={beta!r} are given, and mean the same: the cost of a violation. "
+            "Give one of them."
+        )
+    return float(beta)
+
+
 class Run:
     """A fit under way: the problem, who watches, where to go on."""
 

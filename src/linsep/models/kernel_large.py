@@ -187,7 +187,7 @@ def _pipeline(svm: KernelSVM, kernel: Any, method: str, n_components: int, seed:
             "every kernel, and AdditiveSVM is exact for kernels of histograms."
         )
     machine = LinearSVM(
-        C=svm.C, tol=svm.tol, fit_intercept=svm.fit_intercept, class_weight=svm.class_weight,
+        C=svm._cost, tol=svm.tol, fit_intercept=svm.fit_intercept, class_weight=svm.class_weight,
         time_limit=svm.time_limit,
     )  # fmt: skip
     return Pipeline([("map", lift), ("machine", machine)])

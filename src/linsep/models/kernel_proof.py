@@ -200,12 +200,13 @@ class KernelMachine(WithSupport, Protocol):
 
     kernel_: Kernel
     _precomputed: bool
+    _cost: float
 
 
 def recheck(model: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
     """Bounds of a fitted KernelSVM on the rows it was trained on."""
     kernel = None if model._precomputed else model.kernel_
-    C, overlap = float(model.C), getattr(model, "overlap_", None)
+    C, overlap = model._cost, getattr(model, "overlap_", None)
     if overlap is not None:
         if overlap.kernel != model.kernel_ or overlap.fit_intercept != bool(model.fit_intercept):
             raise ModelError("the proof that no street exists is about another machine.")

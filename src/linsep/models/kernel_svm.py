@@ -23,7 +23,19 @@ from linsep.errors import (
     SettingError,
 )
 from linsep.kernels.blocks import Duels, duels_of
-from linsep.models.fit import CUT_SHORT, Answer, Check, Run, boolean, number, one_of, way_on
+from linsep.models.fit import (
+    CUT_SHORT,
+    Answer,
+    Check,
+    Run,
+    boolean,
+    cost_of_slack,
+    either,
+    none,
+    number,
+    one_of,
+    way_on,
+)
 from linsep.models.kernel_base import (
     KernelClassifier,
     kernel_table,
@@ -70,6 +82,8 @@ class KernelSVM(KernelClassifier):
     ----------
     C : float, default=1.0
         Cost of a violation. inf is the hard margin: no row inside the street at all.
+    beta : float or None, default=None
+        C in the symbol of the lectures; give one of the two.
     kernel : str, kernel object or function, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "intersection", "chi2", "hellinger", "precomputed"
         (X is the Gram matrix), an object of linsep.kernels, or a function of two rows.
@@ -162,6 +176,7 @@ class KernelSVM(KernelClassifier):
 
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
+        "beta": either(none, number(0, above=True)),
         "tol": number(0, above=True),
         "memory": number(0, above=True),
         "decision_function_shape": one_of("ovr", "ovo"),
@@ -173,10 +188,13 @@ class KernelSVM(KernelClassifier):
     overlap_: Overlap | None
     conflict_: tuple[int, ...] | None
 
+    _cost = property(cost_of_slack)
+
     def __init__(
         self,
         C: float = 1.0,
         *,
+        beta: float | None = None,
         kernel: Any = "rbf",
         gamma: Any = None,
         sigma: float | None = None,
@@ -198,6 +216,7 @@ class KernelSVM(KernelClassifier):
         calibrate_cv: Any = None,
     ) -> None:
         self.C = C
+        self.beta = beta
         self.kernel = kernel
         self.gamma = gamma
         self.sigma = sigma
@@ -224,7 +243,7 @@ class KernelSVM(KernelClassifier):
         """With C=inf: equal rows of different classes end the search before it begins."""
         cost_words(problem, self._kernel, self.memory, self.verbose)
         self._known = definite(problem, None if self._precomputed else self._kernel)
-        self.overlap_ = equal_rows(problem, self._kernel) if np.isinf(self.C) else None
+        self.overlap_ = equal_rows(problem, self._kernel) if np.isinf(self._cost) else None
         self.conflict_ = None if self.overlap_ is None else self.overlap_.rows
 
     def _answer(self, run: Run) -> Answer:
@@ -256,7 +275,7 @@ class KernelSVM(KernelClassifier):
         """The solver for this problem, and the reason for its settings in words."""
         kernel = None if self._precomputed else self._kernel
         known = definite(problem, kernel) if self._known is None else self._known
-        if not known.convex and np.isinf(self.C):
+        if not known.convex and np.isinf(self._cost):
             raise SettingError(
                 f"C=inf needs a positive semidefinite kernel, and {self._kernel!r} is not on these "
                 "rows; choose a finite C."
@@ -266,7 +285,7 @@ class KernelSVM(KernelClassifier):
         tol = (0.9 if single else 0.999) * float(self.tol)
         solver = SMO(
             kernel=kernel,
-            C=float(self.C) if getattr(self, "overlap_", None) is None else 1.0,
+            C=self._cost if getattr(self, "overlap_", None) is None else 1.0,
             tol=tol,
             fine=min(tol, 1e-10) if small else tol,
             convex=known.convex,

@@ -33,8 +33,11 @@ from linsep.models.fit import (
     Effort,
     Run,
     a_loss,
+    cost_of_slack,
     effort,
+    either,
     jobs,
+    none,
     number,
     one_of,
     overflow_words,
@@ -105,6 +108,8 @@ class LinearSVM(LinearClassifier):
     ----------
     C : float, default=1.0
         Cost of a violation. inf is the hard margin: no row inside the street at all.
+    beta : float or None, default=None
+        C in the symbol of the lectures; give one of the two.
     loss : {"hinge", "squared_hinge"}, default="hinge"
     multi_class : {"one-vs-rest", "crammer-singer"}, default="one-vs-rest"
         What to do with three classes and more.
@@ -189,6 +194,7 @@ class LinearSVM(LinearClassifier):
 
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
+        "beta": either(none, number(0, above=True)),
         "loss": a_loss(QuadraticLoss),
         "multi_class": one_of("one-vs-rest", "crammer-singer"),
         "tol": number(0, above=True),
@@ -196,10 +202,13 @@ class LinearSVM(LinearClassifier):
         "n_jobs": jobs,
     }
 
+    _cost = property(cost_of_slack)
+
     def __init__(
         self,
         C: float = 1.0,
         *,
+        beta: float | None = None,
         loss: str = "hinge",
         multi_class: str = "one-vs-rest",
         fit_intercept: bool = True,
@@ -218,6 +227,7 @@ class LinearSVM(LinearClassifier):
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
+        self.beta = beta
         self.loss = loss
         self.multi_class = multi_class
         self.fit_intercept = fit_intercept
@@ -255,18 +265,18 @@ class LinearSVM(LinearClassifier):
 
     def _criterion(self) -> Criterion:
         kind = HingeCriterion if self.loss == "hinge" else SquaredHingeCriterion
-        return kind(C=self.C)
+        return kind(C=self._cost)
 
     def _weighed(self, problem: Problem) -> Problem:
         """A hard margin knows no weights: rows that must be right are right at any weight."""
-        return problem.changed(weight=np.ones(problem.n)) if np.isinf(self.C) else problem
+        return problem.changed(weight=np.ones(problem.n)) if np.isinf(self._cost) else problem
 
     def _guard(self, problem: Problem) -> None:
         refuse_unusable(problem)
 
     def _answer(self, run: Run) -> Answer:
         """The hard margin, or the way of every fit with its rescues from rounding."""
-        if np.isinf(self.C):
+        if np.isinf(self._cost):
             return self._hard_margin(run)
         solver = self._choose(run.lent)[0]
         rescues = [rescue for rescue in RESCUES if rescue.applies(self, run, solver)]
@@ -283,7 +293,7 @@ class LinearSVM(LinearClassifier):
         return answer
 
     def _choose(self, problem: Problem, instead: str = "") -> tuple[Solver[Any], str]:
-        return self._chosen(problem, float(self.C), instead)
+        return self._chosen(problem, self._cost, instead)
 
     def _chosen(
         self, problem: Problem, C: float, instead: str = "", tol: float | None = None
@@ -323,7 +333,7 @@ class LinearSVM(LinearClassifier):
         support = _places(problem, self.support_)
         if support is None:
             return None
-        ratio = float(self.C) / self._C_fitted  # variables at their bound move with it
+        ratio = self._cost / self._C_fitted  # variables at their bound move with it
         if not np.isfinite(ratio):
             return None
         alpha = np.zeros((len(self.dual_coef_), problem.n))
@@ -382,14 +392,14 @@ class LinearSVM(LinearClassifier):
             else:
                 values = np.where(own, scores, -scores)
             losses = hinge.value(hinge.corner - values).reshape(sample.n, -1).sum(axis=1)
-            C = self.C if np.isfinite(self.C) else 1.0
+            C = self._cost if np.isfinite(self._cost) else 1.0
             return 0.5 * float((coef**2).sum()) + C * float(sample.weight @ losses)
 
         return first_model(problem, cost)
 
     def _prove_first(self, problem: Problem, outcome: Outcome[Any], reason: str) -> Answer:
         answer = self._measured(problem, outcome.witness, outcome, reason)
-        if np.isfinite(self.C):
+        if np.isfinite(self._cost):
             return answer
         return HardAnswer(
             answer.witness, answer.certificate, answer.status, outcome, reason, None, None
@@ -443,7 +453,7 @@ class LinearSVM(LinearClassifier):
     def _by_points(self, run: Run, answer: Answer | None) -> Answer | None:
         """A machine of Crammer and Singer by interior points; the better of the two is kept."""
         assert answer is not None
-        witness = interior_machine(run.lent, float(self.C))
+        witness = interior_machine(run.lent, self._cost)
         reason = "interior points for one loss of all classes (where Newton's method stalls)"
         gap = svm_gap(run.problem, witness, self._objective(), self.multi_class)
         status = gap.settle(Status.STALLED, self.tol)
@@ -454,7 +464,7 @@ class LinearSVM(LinearClassifier):
         """Runs that are asked for less, as long as that is less than what is proved."""
         tol = 10.0 * float(self.tol)
         while answer is not None and tol < _gap(answer) and time_left() > 0:
-            other = self._anew(run, *self._chosen(run.lent, float(self.C), tol=tol))
+            other = self._anew(run, *self._chosen(run.lent, self._cost, tol=tol))
             answer = other if _gap(other) < _gap(answer) else answer
             tol *= 10.0
         return answer
@@ -488,7 +498,7 @@ class LinearSVM(LinearClassifier):
 
     def _objective(self) -> Objective:
         intercept = "free" if self.fit_intercept else "none"
-        return Objective(machine_loss(self.loss), float(self.C), intercept)
+        return Objective(machine_loss(self.loss), self._cost, intercept)
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
         super()._keep(problem, answer)
@@ -560,12 +570,12 @@ class LinearSVM(LinearClassifier):
         """
         values, alpha = self._machine(X, y, of)
         weight = row_weights(self.class_weight, np.asarray(y), sample_weight)
-        top = np.full(len(values), float(self.C))
-        if weight is not None and np.isfinite(self.C):
+        top = np.full(len(values), self._cost)
+        if weight is not None and np.isfinite(self._cost):
             top = top * weight
         slack = np.maximum(0.0, 1.0 - values)
         loss = machine_loss(self.loss)
-        if not loss.kinked and np.isfinite(self.C):
+        if not loss.kinked and np.isfinite(self._cost):
             with np.errstate(invalid="ignore", divide="ignore"):
                 bent = np.where(top > 0, alpha * (2.0 * loss.q) / top, 0.0)
             top = loss.cap(top)

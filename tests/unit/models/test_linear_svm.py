@@ -394,3 +394,16 @@ def test_a_dense_table_of_zeros_is_worked_on_like_a_sparse_one():
     table[17, 5] = np.nan
     with pytest.raises(DataError, match="NaN at row 17, column 5"):
         LinearSVM().fit(table, y)
+
+
+@pytest.mark.parametrize("kind", [linsep.LinearSVM, linsep.KernelSVM, linsep.AdditiveSVM])
+def test_beta_is_c_in_the_symbol_of_the_lectures(kind):
+    X, y = np.abs(blobs()[0]), blobs()[1]
+    by_name, by_symbol = kind(C=2.5).fit(X, y), kind(beta=2.5).fit(X, y)
+    assert np.array_equal(by_name.dual_coef_, by_symbol.dual_coef_)
+    assert by_symbol.certificate_ == by_name.certificate_
+    assert linsep.certify(by_symbol, X, y).objective == by_symbol.certificate_.objective
+    with pytest.raises(linsep.errors.SettingError, match="mean the same"):
+        kind(C=3.0, beta=2.0).fit(X, y)
+    with pytest.raises(linsep.errors.SettingError, match="beta"):
+        kind(beta=-1.0).fit(X, y)

@@ -21,6 +21,7 @@ from linsep.formats.liblinear import LiblinearModel
 from linsep.formats.libsvm import LibsvmModel
 from linsep.losses.hinge import HINGE
 from linsep.losses.table import machine_loss
+from linsep.models.fit import cost_of_slack
 from linsep.proofs.hinge import Objective
 
 TWO_OF_A_KIND = (
@@ -101,7 +102,7 @@ def _free(model: Any) -> str:
 
 def _ours(model: Any, n: int) -> Claim:
     together = model.multi_class == "crammer-singer" and len(model.classes_) > 2
-    objective = Objective(machine_loss(model.loss), float(model.C), _free(model))
+    objective = Objective(machine_loss(model.loss), cost_of_slack(model), _free(model))
     # signs tell the own class from rivals where one loss holds for all of them
     alpha = model.dual_coef_ if together else np.abs(model.dual_coef_)
     return Claim(
