@@ -76,6 +76,7 @@ Array = NDArray[np.float64]
 # runs that end here get no last digits: whoever limits them wants an answer now
 _UNFINISHED = (*CUT_SHORT, Status.STEP_LIMIT, Status.DIVERGED)
 _FAILED = (Status.DIVERGED, Status.STALLED)
+_METHODS = ("init", "advance", "status", "witness")  # of a solver
 _FEW_PASSES = 1000  # of coordinate descent, after which another solver is better
 _ROUNDING = 1e-9  # a slack below this is rounding
 _FEW_WEIGHTS = 300  # of a machine of many classes, whose system is solved in a blink
@@ -94,6 +95,12 @@ class HardAnswer(Answer):
     def impossible(self) -> bool:
         """Whether there is none."""
         return self.proof is not None and self.proof.separable is False
+
+
+_PROTOCOL = Check(
+    lambda v: all(callable(getattr(v, name, None)) for name in _METHODS),
+    "an object with " + ", ".join(_METHODS),
+)
 
 
 class LinearSVM(LinearClassifier):
@@ -123,7 +130,8 @@ class LinearSVM(LinearClassifier):
     solver : {"auto", "newton", "dual-cd", "proximal-newton", "interior-point"}, default="auto"
         "interior-point" for small tables, "newton" for tall data of few columns, "dual-cd" for
         sparse and wide data, "proximal-newton" for sparse data where that takes too long. "auto"
-        chooses by shape, and goes on with interior points on dense wide tables of few rows.
+        chooses by shape, and goes on with interior points on dense wide tables of few rows. Or
+        an object with the methods of ``linsep.core.Solver``: what it hands over is judged.
     max_iter : int, default=100000
         Limit of Newton steps or sweeps.
     time_limit : float or None, default=None
@@ -198,7 +206,7 @@ class LinearSVM(LinearClassifier):
         "loss": a_loss(QuadraticLoss),
         "multi_class": one_of("one-vs-rest", "crammer-singer"),
         "tol": number(0, above=True),
-        "solver": one_of("auto", *SOLVERS),
+        "solver": either(one_of("auto", *SOLVERS), _PROTOCOL),
         "n_jobs": jobs,
     }
 
@@ -277,9 +285,11 @@ class LinearSVM(LinearClassifier):
     def _answer(self, run: Run) -> Answer:
         """The hard margin, or the way of every fit with its rescues from rounding."""
         if np.isinf(self._cost):
+            if self._given:
+                raise SettingError("a solver of your own minimises for a finite C; C is inf.")
             return self._hard_margin(run)
         solver = self._choose(run.lent)[0]
-        rescues = [rescue for rescue in RESCUES if rescue.applies(self, run, solver)]
+        rescues = [] if self._given else [one for one in RESCUES if one.applies(self, run, solver)]
         for rescue in rescues:
             tried = rescue.before and time_left() > 0
             found = rescue.better(self, run, None) if tried else None
@@ -300,6 +310,8 @@ class LinearSVM(LinearClassifier):
     ) -> tuple[Solver[Any], str]:
         """The solver for this cost, and the reason in words; ``instead`` names another one, and
         tol another gap."""
+        if self._given:
+            return self._solver_of_the_caller(problem)
         machine = self._is_machine(problem)
         if machine and not machine_loss(self.loss).rivals:
             raise SettingError(
@@ -321,6 +333,21 @@ class LinearSVM(LinearClassifier):
             multi_class=self.multi_class,
             reason="where interior points are lost to rounding" if instead else "as asked",
         )
+
+    @property
+    def _given(self) -> bool:
+        """Whether the solver is an object of the caller's: then its answer is judged as it is."""
+        return not isinstance(self.solver, str)
+
+    def _solver_of_the_caller(self, problem: Problem) -> tuple[Solver[Any], str]:
+        solver: Any = self.solver
+        kind = type(solver).__name__
+        if not problem.binary:
+            raise SettingError(
+                f"a solver of your own ({kind}) gets two classes, and there are {problem.K}; "
+                "wrap the machine in OneVsRest or OneVsOne."
+            )
+        return solver, f"{kind} (an object that was given)"
 
     def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
         """Where to go on: the dual variables or the weights of the last fit."""
@@ -356,6 +383,8 @@ class LinearSVM(LinearClassifier):
 
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         problem, witness, objective = run.problem, outcome.witness, self._objective()
+        if self._given:
+            return self._measured(problem, witness, outcome, reason)
         fine = self._to_last_digits(problem) and not self._is_machine(problem)
         if fine and outcome.status not in _UNFINISHED:
             finish = polish if problem.binary else polish_parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 import linsep
 from linsep import LinearSVM, Status
+from linsep.core import State, Witness
 from linsep.errors import DataError, GapWarning, NotSeparatedWarning, SettingError
 from linsep.losses.rivals import nearest_shares, rounded_loss
 
@@ -407,3 +409,53 @@ def test_beta_is_c_in_the_symbol_of_the_lectures(kind):
         kind(C=3.0, beta=2.0).fit(X, y)
     with pytest.raises(linsep.errors.SettingError, match="beta"):
         kind(beta=-1.0).fit(X, y)
+
+
+class Copycat:
+    """A solver of the caller's: hands over what another fit has found, changed by a factor."""
+
+    unit = "call"
+
+    def __init__(self, model, factor=1.0):
+        self.model, self.factor = model, factor
+
+    def init(self, problem, *, start=None):
+        return Asked(status=Status.RUNNING)
+
+    def advance(self, problem, state, steps, log=None):
+        state.steps, state.status = 1, Status.CERTIFIED
+        return 1
+
+    def status(self, state):
+        return state.status
+
+    def witness(self, problem, state):
+        a = self.factor * problem.join(self.model.coef_, self.model.intercept_)
+        return Witness(a, self.model.support_, np.abs(self.model.dual_coef_[0]), "dual")
+
+
+@dataclass(kw_only=True)
+class Asked(State):
+    passes: float = 0.0
+
+
+def test_a_solver_of_the_caller_is_judged():
+    X, y = blobs()
+    known = LinearSVM(tol=1e-8).fit(X, y)
+    model = LinearSVM(solver=Copycat(known)).fit(X, y)
+    assert model.status_ is Status.CERTIFIED and model.certificate_.relative_gap <= 1e-8
+    assert np.array_equal(model.coef_, known.coef_) and "Copycat" in model.summary()
+    with pytest.warns(linsep.errors.GapWarning):
+        wrong = LinearSVM(solver=Copycat(known, 3.0)).fit(X, y)
+    assert wrong.status_ is not Status.CERTIFIED and wrong.certificate_.relative_gap > 0.1
+
+
+def test_what_a_solver_of_the_caller_does_not_get():
+    X, y = blobs()
+    known = LinearSVM().fit(X, y)
+    with pytest.raises(linsep.errors.SettingError, match="finite C"):
+        LinearSVM(C=np.inf, solver=Copycat(known)).fit(X, y)
+    with pytest.raises(linsep.errors.SettingError, match="OneVsRest"):
+        LinearSVM(solver=Copycat(known)).fit(X, np.arange(len(X)) % 3)
+    with pytest.raises(linsep.errors.SettingError, match="init, advance, status, witness"):
+        LinearSVM(solver=object()).fit(X, y)
