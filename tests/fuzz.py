@@ -395,12 +395,17 @@ def packed(rng: random.Random, data: bytes) -> bytes:
     return flip(rng, small.compress(data) + small.flush())
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Ways to all values within one."""
-    yield path
-    inner = value.items() if isinstance(value, dict) else ()
-    for key, item in enumerate(value) if isinstance(value, list) else inner:
-        yield from places(item, (*path, key))
+def places(value: Any) -> Iterator[tuple[Any, ...]]:
+    """Ways to all values within one, however deep."""
+    waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
+    while waiting:
+        path, one = waiting.pop()
+        yield path
+        inner = one.items() if isinstance(one, dict) else ()
+        more = [
+            ((*path, k), item) for k, item in (enumerate(one) if isinstance(one, list) else inner)
+        ]
+        waiting += reversed(more)
 
 
 def change_json(rng: random.Random, data: bytes) -> bytes:

@@ -185,7 +185,7 @@ def test_the_perceptron_is_the_plain_loop(iris):
             if t * (x @ w + b) <= 0:
                 w, b = w + t * x, b + t
     with pytest.warns(linsep.errors.NotSeparatedWarning):
-        model = Perceptron(max_iter=2).fit(X, y)
+        model = Perceptron(max_iter=2, keep="last").fit(X, y)
     assert model.coef_[0] == pytest.approx(w, abs=1e-12)
     assert model.intercept_[0] == pytest.approx(b)
 

@@ -299,7 +299,7 @@ def pullback(model: Any) -> Pullback:
     >>> import linsep
     >>> from sklearn.pipeline import make_pipeline
     >>> X, y = [[-2.0], [-1.0], [0.0], [0.5], [2.0]], [1, 1, 0, 0, 1]
-    >>> model = make_pipeline(linsep.Lift("x, x**2"), linsep.Kozinec()).fit(X, y)
+    >>> model = make_pipeline(linsep.Lift("x, x**2"), linsep.Kozinec(eps=1e-9)).fit(X, y)
     >>> f = linsep.lift.pullback(model)
     >>> [(round(a, 3), round(b, 3), label) for a, b, label in f.intervals()]
     [(-inf, -0.618, 1), (-0.618, 1.618, 0), (1.618, inf, 1)]

@@ -297,9 +297,10 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of the rows; ``zero`` says what a score of exactly 0 is."""
-        scores = self._quick_scores(X) if self.zero == "positive" else self._scores(X)
+        zero = getattr(self, "zero", "positive")  # a subclass of the caller's may not have it
+        scores = self._quick_scores(X) if zero == "positive" else self._scores(X)
         if scores.ndim == 1:
-            return decided(scores, self.classes_, self.zero)
+            return decided(scores, self.classes_, zero)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def _quick_scores(self, X: Any) -> NDArray[np.float64]:
