@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -48,7 +49,7 @@ for name, K in json.loads(sys.argv[1]):
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     print(json.dumps([name, K, told]), flush=True)
 """
-NAMES = [("LinearSVM", 2), ("HoKashyap", 2), ("Kesler", 3)]
+NAMES = [("LinearSVM", 2), ("HoKashyap", 2)]
 
 
 @linux
@@ -62,9 +63,10 @@ def test_a_fit_without_memory_says_what_it_wanted():
     found = {(name, K): told for name, K, told in map(json.loads, done.stdout.splitlines())}
     assert set(found) == set(NAMES)
     told = [words for words in found.values() if words != "nothing"]  # what was freed may do
-    assert len(told) >= 2
+    assert len(told) >= 1
     assert [words for words in told if " wanted " not in words] == []
-    assert "the fit of HoKashyap ran out of memory: 17.6 MB were wanted" in found["HoKashyap", 2]
+    wanted = r"the fit of HoKashyap ran out of memory: 1\d\.\d MB were wanted for .* float64"
+    assert re.match(wanted, found["HoKashyap", 2])
 
 
 class Full(Observer):
