@@ -134,6 +134,15 @@ def _compared(
     return found, wrong + refuted_status(problem, model, found)
 
 
+_OF_A_PLANE = (
+    "errors", "margin", "margin_low", "margin_aug", "margin_aug_low", "functional_margin",
+    "objective",
+)  # fmt: skip
+_OF_A_MACHINE = (
+    "objective", "errors", "margin", "width", "inside", "functional_margin", "margin_aug",
+)  # fmt: skip
+
+
 def _facts(problem: Problem, model: PlaneModel, told: Any) -> tuple[Any, list[str]]:
     """Recompute the certificate; upper bounds of the margin are compared with a fresh proof."""
     from linsep.proofs.certificate import judge
@@ -142,8 +151,7 @@ def _facts(problem: Problem, model: PlaneModel, told: Any) -> tuple[Any, list[st
 
     a = np.column_stack([model.coef_, model.intercept_]).ravel()
     found = judge(problem, Witness(a))
-    names = ("errors", "margin", "margin_low", "margin_aug", "margin_aug_low")
-    wrong = _unequal(found, told, names)
+    wrong = _unequal(found, told, _OF_A_PLANE)
     if found.separable and told.separable is not True:
         wrong.append(f"separable: found True, stored {told.separable}")
     if told.separable and not found.separable:
@@ -225,7 +233,7 @@ def _gap(problem: Problem, model: object, told: Any) -> tuple[Any, list[str]]:
 
 def _beyond(found: Any, told: Any) -> list[str]:
     """What is stored of one machine and not found, or not proved."""
-    wrong = _unequal(found, told, ("objective", "errors", "margin", "width", "inside"))
+    wrong = _unequal(found, told, _OF_A_MACHINE)
     slack = 1e-9 * abs(found.lower_bound) + 1e-12 if math.isfinite(found.lower_bound) else 0.0
     if not told.lower_bound <= found.lower_bound + slack:
         wrong.append(f"lower_bound: no more than {found.lower_bound:.8g} can be proved")
@@ -234,10 +242,20 @@ def _beyond(found: Any, told: Any) -> list[str]:
 
 def _unequal(found: Any, told: Any, names: tuple[str, ...]) -> list[str]:
     pairs = [(name, getattr(found, name), getattr(told, name)) for name in names]
-    return [f"{name}: found {a:.8g}, stored {b:.8g}" for name, a, b in pairs if not _close(a, b)]
+    return [
+        f"{name}: found {_number(a)}, stored {_number(b)}"
+        for name, a, b in pairs
+        if not _close(a, b)
+    ]
 
 
-def _close(a: float, b: float) -> bool:
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.8g}"
+
+
+def _close(a: float | None, b: float | None) -> bool:
+    if a is None or b is None:
+        return a is b
     return a == b or (math.isfinite(a - b) and abs(a - b) <= 1e-9 * max(abs(a), abs(b)) + 1e-300)
 
 
@@ -285,7 +303,7 @@ def refuted_facts(problem: Problem, found: Any, told: Any) -> list[str]:
     here, there = getattr(found, "plane", None), getattr(told, "plane", None)
     if here is None or there is None:
         return wrong
-    for name in ("errors", "margin", "margin_low", "margin_aug", "margin_aug_low"):
+    for name in _OF_A_PLANE:
         if not _alike(getattr(here, name), getattr(there, name)):
             wrong.append(f"{name}: found {getattr(here, name)}, stored {getattr(there, name)}")
     return wrong + refuted_facts(problem, here, there)

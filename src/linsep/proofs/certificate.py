@@ -62,7 +62,7 @@ class Certificate:
     functional_margin: float = -np.inf
     """Smallest y (w.x + b) over the rows, in the units of the weights."""
     objective: float = np.inf
-    """Perceptron criterion: the sum of -y (w.x + b) over the rows on the wrong side, weighted."""
+    """Perceptron criterion: the sum of -y (w.x + b) over the rows on the wrong side, each once."""
 
     @property
     def width(self) -> float:
@@ -173,15 +173,14 @@ def judge(
         multipliers=tuple(multipliers),
         rivals=tuple(problem.classes[problem.rival_of(r)] for r in rows if not problem.binary),
         functional_margin=float(values.min()),
-        objective=_criterion(problem, values),
+        objective=_criterion(values),
     )
 
 
-def _criterion(problem: Problem, values: NDArray[np.float64]) -> float:
+def _criterion(values: NDArray[np.float64]) -> float:
     """The sum of what the rows on the wrong side are short of 0."""
-    short = np.maximum(-values, 0.0).reshape(problem.n, -1)
     with np.errstate(over="ignore", invalid="ignore"):
-        total = float(problem.weight @ short.sum(axis=1))
+        total = float(np.maximum(-values, 0.0).sum())
     return total if total == total else np.inf
 
 
