@@ -45,7 +45,8 @@ class Perceptron(LinearClassifier):
         Weights to keep when the data are not separated: the last ones; those with fewest
         errors so far; or the mean over all visits. Up to 1000 rows the pocket tries every
         iterate, beyond that only those that stay right for longer than the best so far. None
-        keeps the best as well, and tries every iterate up to 100 rows.
+        keeps the best of fewer, at next to no cost: of every iterate up to 100 rows, beyond that
+        of those that stay right for longer than any that was tried.
     misclassified : {"<=", "<"}, default="<="
         Whether a value of zero counts as a mistake. Only with "<=" do the theorems hold.
     start : None, "random", "sample" or (coef, intercept), default=None

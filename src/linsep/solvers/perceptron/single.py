@@ -192,10 +192,11 @@ class SingleSample(MistakeDriven):
     def _visit(
         self, problem: Problem, state: PerceptronState, steps: int, log: Log = NO_LOG
     ) -> int:
-        few = _POCKET_ROWS if self.keep == "pocket" else _TRIED_ROWS
-        keep = {"last": LAST, "average": AVERAGE}.get(
-            str(self.keep), POCKET if problem.n_rows <= few else RATCHET
-        )
+        if self.keep is None:
+            keep = POCKET if problem.n_rows <= _TRIED_ROWS else SELDOM
+        else:
+            ratchet = POCKET if problem.n_rows <= _POCKET_ROWS else RATCHET
+            keep = {"last": LAST, "average": AVERAGE}.get(self.keep, ratchet)
         done = int(state.counters[UPDATES])
         rule = (
             self.strict,
@@ -334,7 +335,7 @@ GO, CLEAN_RUN, CLEAN_PASS, ZERO_ROW, OVERFLOW, REPEATED, TOO_MANY, NO_BETTER, EN
 END_OF_PASS, LOG_FULL, RATES_USED = range(9, 12)
 
 # What to remember.
-LAST, POCKET, RATCHET, AVERAGE = range(4)
+LAST, POCKET, RATCHET, AVERAGE, SELDOM = range(5)
 
 
 @inner
@@ -411,10 +412,13 @@ def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor,
         taken += 1
         if value > 0.0 or (value == 0.0 and strict):
             counters[CLEAN] += 1
-            longer = keep == RATCHET and counters[CLEAN] > counters[BEST_RUN]
+            tried = keep in (RATCHET, SELDOM)
+            longer = tried and counters[CLEAN] > counters[BEST_RUN]
             if longer and counters[CHECKED] != counters[UPDATES]:
                 counters[CHECKED] = counters[UPDATES]
                 keep_if_better(rows, n, a, strict, counters, best, best_cost)
+                if keep == SELDOM:  # the next one must stay right for longer than any tried
+                    counters[BEST_RUN] = counters[CLEAN]
             if value - value != 0.0:
                 counters[STOP] = OVERFLOW
             elif counters[CLEAN] >= n and not whole_pass:
