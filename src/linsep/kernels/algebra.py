@@ -161,8 +161,38 @@ class Product(_Pair):
         )
 
 
+class _Around(Kernel):
+    """What is made of one kernel."""
+
+    kernel: Kernel
+
+    @property
+    def nonnegative(self) -> bool:
+        """As the kernel inside."""
+        return self.kernel.nonnegative
+
+    @property
+    def resolved(self) -> bool:
+        """As the kernel inside."""
+        return self.kernel.resolved
+
+    @property
+    def symmetric(self) -> bool:
+        """As the kernel inside."""
+        return self.kernel.symmetric
+
+    def prepare(self, rows: Rows) -> None:
+        """Prepare the kernel inside."""
+        self.kernel.prepare(rows)
+
+    def _inside(self) -> str:
+        """The kernel inside as it is written within an expression."""
+        text = repr(self.kernel)
+        return f"({text})" if isinstance(self.kernel, _Pair | Scaled) else text
+
+
 @dataclass(frozen=True, repr=False)
-class Scaled(Kernel):
+class Scaled(_Around):
     """K(x, z) = factor kernel(x, z) with factor >= 0, written ``factor * kernel``.
 
     Parameters
@@ -194,21 +224,6 @@ class Scaled(Kernel):
         """As the kernel inside; zero times anything is positive semidefinite."""
         return True if self.factor == 0 else self.kernel.positive
 
-    @property
-    def nonnegative(self) -> bool:
-        """As the kernel inside."""
-        return self.kernel.nonnegative
-
-    @property
-    def resolved(self) -> bool:
-        """As the kernel inside."""
-        return self.kernel.resolved
-
-    @property
-    def symmetric(self) -> bool:
-        """As the kernel inside."""
-        return self.kernel.symmetric
-
     def resolve(self, X: Any) -> Kernel:
         """Give the same multiple of the resolved kernel."""
         return self if self.resolved else Scaled(self.factor, self.kernel.resolve(X))
@@ -222,10 +237,6 @@ class Scaled(Kernel):
     def error_bound(self, rows: Rows) -> float:
         """That of the kernel inside and of one product."""
         return self.kernel.error_bound(rows) + U
-
-    def prepare(self, rows: Rows) -> None:
-        """Prepare the kernel inside."""
-        self.kernel.prepare(rows)
 
     def block(self, A: Rows, B: Rows) -> Array:
         """Multiples."""
@@ -249,14 +260,11 @@ class Scaled(Kernel):
         return self.kernel._features(X, like) * np.sqrt(float(self.factor))
 
     def __repr__(self) -> str:
-        inside = repr(self.kernel)
-        if isinstance(self.kernel, _Pair | Scaled):
-            inside = f"({inside})"
-        return f"{plain(self.factor)!r} * {inside}"
+        return f"{plain(self.factor)!r} * {self._inside()}"
 
 
 @dataclass(frozen=True, repr=False)
-class Normalised(Kernel):
+class Normalised(_Around):
     """K(x, z) / root(K(x, x) K(z, z)): the cosine of the angle in feature space.
 
     Written ``kernel.normalised()``. All rows have length 1 in its feature space; a row that the
@@ -286,21 +294,6 @@ class Normalised(Kernel):
         """As the kernel inside."""
         return self.kernel.positive
 
-    @property
-    def nonnegative(self) -> bool:
-        """As the kernel inside."""
-        return self.kernel.nonnegative
-
-    @property
-    def resolved(self) -> bool:
-        """As the kernel inside."""
-        return self.kernel.resolved
-
-    @property
-    def symmetric(self) -> bool:
-        """As the kernel inside."""
-        return self.kernel.symmetric
-
     def resolve(self, X: Any) -> Kernel:
         """Give the same of the resolved kernel."""
         return self if self.resolved else Normalised(self.kernel.resolve(X))
@@ -313,10 +306,6 @@ class Normalised(Kernel):
     def error_bound(self, rows: Rows) -> float:
         """That of the kernel inside, once for the value and half for each root, and two more."""
         return 2.5 * self.kernel.error_bound(rows) + 16 * U
-
-    def prepare(self, rows: Rows) -> None:
-        """Prepare the kernel inside."""
-        self.kernel.prepare(rows)
 
     def block(self, A: Rows, B: Rows) -> Array:
         """Cosines."""
@@ -345,10 +334,7 @@ class Normalised(Kernel):
         return self.kernel.ball(x, z) / (own * other).sqrt()
 
     def __repr__(self) -> str:
-        inside = repr(self.kernel)
-        if isinstance(self.kernel, _Pair | Scaled):
-            inside = f"({inside})"
-        return f"{inside}.normalised()"
+        return f"{self._inside()}.normalised()"
 
 
 def _require_part(whole: Kernel, name: str) -> None:

@@ -671,18 +671,11 @@ def _normal_to(direction: Any, d: int) -> list[Fraction]:
 
 
 def _determinant(rows: list[list[Fraction]]) -> Fraction:
-    rows, value = [list(row) for row in rows], Fraction(1)
-    for k in range(len(rows)):
-        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
-        if pivot is None:
-            return Fraction(0)
-        if pivot != k:
-            rows[k], rows[pivot], value = rows[pivot], rows[k], -value
-        value *= rows[k][k]
-        for i in range(k + 1, len(rows)):
-            factor = rows[i][k] / rows[k][k]
-            rows[i] = [p - factor * q for p, q in zip(rows[i], rows[k])]
-    return value
+    import flint
+
+    flat = [flint.fmpq(v.numerator, v.denominator) for row in rows for v in row]
+    found = flint.fmpq_mat(len(rows), len(rows), flat).det()
+    return Fraction(int(found.p), int(found.q))
 
 
 def _unscaled(name: str, step: Any, coef: Array, offset: Array) -> tuple[Array, Array]:

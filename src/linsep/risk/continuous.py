@@ -16,7 +16,7 @@ Ties      a ratio of densities that is constant on a set of some probability mak
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Protocol
@@ -90,10 +90,12 @@ class DensityStrategy:
     def predict(self, X: Any) -> NDArray[Any]:
         """The decision for each observation; where chance is needed, that of the first rule."""
         assert self.loss is not None
-        world = world_of(list(self.densities))
-        best = _decide(world.log_densities(X), self.weights, self.loss)
-        names = [self.loss.row(d) for d in range(len(self.loss.values))]
-        return np.array(names)[best]
+        names = np.array([self.loss.row(d) for d in range(len(self.loss.values))])
+        if self.regions is None or self.thresholds is None:
+            return names[_decide(_log_densities(self.densities, X), self.weights, self.loss)]
+        decided = np.array([decision for *_, decision in self.regions], dtype=names.dtype)
+        x = np.asarray(X, dtype=np.float64).reshape(-1)
+        return decided[np.searchsorted(self.thresholds, x, side="right")]
 
     def __call__(self, x: Any) -> Any:
         """The decision for one observation."""
@@ -104,9 +106,9 @@ class DensityStrategy:
         if self.regions is not None:
             cuts = [f"{d} from {low:.6g} to {high:.6g}" for low, high, d in self.regions]
             where = f": {', '.join(cuts)}"
-        elif self.coef is not None:
+        elif self.coef is not None and self.intercept is not None:
             terms = " ".join(f"{w:+.6g} x{j + 1}" for j, w in enumerate(self.coef))
-            where = f": the last class where {terms.removeprefix('+')} > {-self.intercept:.6g}"  # type: ignore[operator]
+            where = f": the last class where {terms.removeprefix('+')} > {-self.intercept:.6g}"
         kind = "the rule is linear" if self.linear else "the rule is not linear"
         mixed = "" if self.other is None else f"; another rule with probability {self.chance:.6g}"
         exact = f" +- {self.error:.1g}"
@@ -256,9 +258,6 @@ class World(Protocol):
     grain: float
     """Steps by which risks grow anyhow."""
 
-    def log_densities(self, X: Any) -> Array:
-        """Of shape (n, K)."""
-
     def error(self, found: DensityStrategy) -> float:
         """How far its risks may be off."""
 
@@ -284,6 +283,16 @@ def world_of(given: Any) -> World:
         return Line(found)
     shared = _shared_covariance(found)
     return Cloud(found) if shared is None or len(found) > 2 else Shared(found, *shared)
+
+
+def _log_densities(densities: Sequence[Any], X: Any) -> Array:
+    """Of shape (n, K)."""
+    x = np.asarray(X, dtype=np.float64)
+    if hasattr(densities[0], "ppf"):
+        x = x.reshape(-1)
+    elif x.ndim < 2:
+        x = x.reshape(1, -1)
+    return np.column_stack([np.atleast_1d(one.logpdf(x)) for one in densities])
 
 
 def _decide(log: Array, weights: Array, W: Table) -> NDArray[np.intp]:
@@ -315,13 +324,9 @@ class Line:
         grid = np.unique(np.concatenate([*points, np.array(ends, dtype=np.float64)]))
         grid = grid[np.isfinite(grid)]
         self.grid = np.sort(np.concatenate([grid, 0.5 * (grid[1:] + grid[:-1])]))
-        self.logs = self.log_densities(self.grid)
+        self.logs = _log_densities(self.densities, self.grid)
         known = np.isfinite(self.logs).any(axis=1)
         self.grid, self.logs = self.grid[known], self.logs[known]
-
-    def log_densities(self, X: Any) -> Array:
-        x = np.asarray(X, dtype=np.float64).reshape(-1)
-        return np.column_stack([one.logpdf(x) for one in self.densities])
 
     def rule(self, weights: Array, W: Table) -> DensityStrategy:
         x, best = self.grid, _decide(self.logs, weights, W)
@@ -363,7 +368,7 @@ class Line:
             middle = 0.5 * (low + high)
             if not len(middle) or not ((low < middle) & (middle < high)).any():
                 break
-            stays = _decide(self.log_densities(middle), weights, W) == left
+            stays = _decide(_log_densities(self.densities, middle), weights, W) == left
             low, high = np.where(stays, middle, low), np.where(stays, high, middle)
         return 0.5 * (low + high)
 
@@ -412,9 +417,6 @@ class Shared:
             raise DataError("the densities are equal; there is nothing to decide by.")
         self.line = Line([norm(centre, length) for centre in centres])
 
-    def log_densities(self, X: Any) -> Array:
-        return np.column_stack([one.logpdf(_rows(X)) for one in self.densities])
-
     def error(self, found: DensityStrategy) -> float:
         assert found.loss is not None
         return self.line.error(self.line.rule(found.weights, found.loss))
@@ -439,12 +441,9 @@ class Cloud:
     def __init__(self, densities: list[Any]) -> None:
         self.densities, self.K = densities, len(densities)
         drawn = [one.rvs(_SAMPLES, random_state=k) for k, one in enumerate(densities)]
-        self.logs = [self.log_densities(rows) for rows in drawn]
+        self.logs = [_log_densities(self.densities, rows) for rows in drawn]
         some = np.concatenate([rows[:2000] for rows in drawn])
         self.planes = self._affine(some, np.concatenate([log[:2000] for log in self.logs]))
-
-    def log_densities(self, X: Any) -> Array:
-        return np.column_stack([one.logpdf(_rows(X)) for one in self.densities])
 
     def error(self, found: DensityStrategy) -> float:
         return found.error
@@ -478,11 +477,6 @@ class Cloud:
             float(weights @ risks), risks, float(max(errors)), weights, None, None,
             linear, coef, intercept, samples=_SAMPLES, densities=tuple(self.densities), loss=W,
         )  # fmt: skip
-
-
-def _rows(X: Any) -> Array:
-    rows = np.asarray(X, dtype=np.float64)
-    return rows if rows.ndim > 1 else rows.reshape(1, -1)
 
 
 def _shared_covariance(densities: list[Any]) -> tuple[Array, Array] | None:

@@ -38,8 +38,9 @@ def test_any_law_in_one_dimension():
     heavy = bayes_strategy([stats.cauchy(0, 1), stats.cauchy(4, 1)])
     assert heavy.thresholds == pytest.approx([2.0])
     assert heavy.risk == pytest.approx(0.5 - np.arctan(2) / np.pi, abs=1e-9)
-    apart = bayes_strategy([stats.uniform(0, 1), stats.uniform(2, 1)])
+    apart = bayes_strategy([stats.uniform(2, 1), stats.uniform(0, 1)])
     assert apart.risk == 0.0 and 1.0 <= apart.thresholds[0] <= 2.0
+    assert apart.predict([-5.0, 0.5, 2.5, 9.0]).tolist() == [1, 1, 0, 0]  # as its regions say
 
 
 def test_a_reject_option():
