@@ -36,7 +36,6 @@ from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
 from linsep.core.stopping import TimeUpError, asked_to_stop, clock, time_left
-from linsep.core.validate import as_matrix
 from linsep.errors import SettingError
 from linsep.numerics.integers import (
     independent_columns,
@@ -58,7 +57,7 @@ from linsep.solvers.perceptron.single import SingleSample
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_SMALL = 4_000_000  # entries up to which a matrix is copied where that saves time
+_SMALL = 4_000_000  # entries up to which equal rows are looked for though a proof is there
 
 
 @enough_memory("the verdict")
@@ -104,7 +103,7 @@ def separability(
     if time_limit is not None and not time_limit >= 0:
         raise SettingError(f"time_limit is {time_limit!r}; give seconds >= 0, or None.")
     problem = Problem(
-        _by_rows(X), y, fit_intercept=fit_intercept, feature_names=_names(X), check_finite=False
+        X, y, fit_intercept=fit_intercept, feature_names=_names(X), check_finite=False
     )
     with one_blas_thread():
         with np.errstate(over="ignore", invalid="ignore"):
@@ -149,14 +148,6 @@ def _load_libraries() -> float:
 
     with one_blas_thread():
         return clock() - begin
-
-
-def _by_rows(X: Any) -> Any:
-    """X itself; a tall matrix of moderate size that is held by columns once for all by rows."""
-    matrix = as_matrix(X)
-    if isinstance(matrix, np.ndarray) and len(matrix) >= matrix.shape[1] and matrix.size <= _SMALL:
-        return np.ascontiguousarray(matrix)
-    return matrix
 
 
 # -- One question, asked of ever better searches until one of them has a proof --------------------
