@@ -1,4 +1,4 @@
-"""Every code block in README and docs runs, in order, page by page."""
+"""Every code block in README and docs runs, in order, and prints what the page shows below it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.S | re.M)
+NUMBER = re.compile(r"\d+\.?\d*(?:e[-+]?\d+)?")
+SECONDS = re.compile(rf"{NUMBER.pattern} (?:ms|s|min)\b")
 
 
 def _with_linsep():
@@ -22,21 +24,49 @@ def _with_linsep():
     return os.environ | {"PATH": path}
 
 
+def _words_and_numbers(text):
+    """The words with times left out, and the numbers, those that are rounding errors as zero."""
+    text = SECONDS.sub("TIME", text)
+    found = [float(number) for number in NUMBER.findall(text)]
+    return NUMBER.sub("#", text).split(), [x if x > 1e-6 else 0.0 for x in found]
+
+
+def _assert_shown(shown, printed):
+    """Both say the same: word for word, numbers to three digits."""
+    words, numbers = _words_and_numbers(shown)
+    now, values = _words_and_numbers(printed)
+    assert words == now, f"the page shows\n{shown}\nand its block prints\n{printed}"
+    assert numbers == pytest.approx(values, rel=2e-3, abs=1e-6), f"{shown}\n{printed}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_blocks_of_a_page_run(page, tmp_path, monkeypatch):
+def test_blocks_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
-    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+    text, end, printed = page.read_text(encoding="utf-8"), 0, ""
+    for block in BLOCK.finditer(text):
+        language, code = block.groups()
         if language == "python":
             exec(compile(code, str(page), "exec"), scope)
+            printed = capsys.readouterr().out
         elif language == "sh":
             done = subprocess.run(
-                code, shell=True, capture_output=True, text=True, check=False, env=_with_linsep()
+                code,
+                shell=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,  # as a terminal shows both
+                text=True,
+                check=False,
+                env=_with_linsep() | {"PYTHONUNBUFFERED": "1"},
             )
-            assert done.returncode in (0, 3), done.stderr
+            assert done.returncode in (0, 3), done.stdout
+            printed = done.stdout
         else:
             assert language == "text", f"{page.name} has a block of {language!r} that nobody runs"
+            if not text[end : block.start()].strip():
+                _assert_shown(code, printed)
+        end = block.end()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
