@@ -30,9 +30,8 @@ def main() -> None:
     print(f"proof.json read back and checked against the data: {again.check(X, y)}")
 
     heading("2. A perceptron learns it, as in the lecture")
-    run = linsep.trace(
-        linsep.Perceptron(start=([0.25] * 4, 0.25)), X, y, row_names=students.row_names
-    )
+    named = students.frame().drop(columns=students.target)  # rows and columns with their names
+    run = linsep.trace(linsep.Perceptron(start=([0.25] * 4, 0.25)), named, y)
     print(run.narrate())
     bound = linsep.risk.novikoff_bound(X, y, start=([0.25] * 4, 0.25))
     print(f"Novikoff's bound allows {int(bound)} updates; it made {run.outcome.updates}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,10 @@ class Curve:
 
 def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list[Curve]]:
     """Panels: errors after each update; then bounds of the margin, or |a|^2 and its bounds."""
-    x = np.array([trace[t].update for t in steps], dtype=np.float64)
+    steps = [t for t in steps if not trace[t].closing] or list(steps)  # it tells of no update
+    unit = "visit" if trace.has_looks else "update"
+    x = np.array([getattr(trace[t], unit) for t in steps], dtype=np.float64)
+    made = np.array([trace[t].update for t in steps], dtype=np.float64)
     errors = np.array([len(trace[t].errors) for t in steps], dtype=np.float64)
     panels = [[Curve("rows wrong", x, errors, stairs=True)]]
     first = trace[steps[-1]].extra
@@ -50,18 +53,28 @@ def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list
     )
     curves = [Curve("|a|² = |w|² + b²", x, lengths)]
     if bounds and _novikoff_applies(trace):
-        curves += novikoff_curves(trace, x)
+        curves += [replace(curve, x=x) for curve in novikoff_curves(trace, made)]
     return [*panels, curves]
 
 
 def _novikoff_applies(trace: Any) -> bool:
     """Single-sample perceptron of two classes with eta = 1, small enough."""
+    moves = [t for update, t in update_steps(trace).items() if update > 0]
     return bool(
         trace.algorithm == "Perceptron"
         and np.ndim(trace[0].coef) == 1
         and trace.X.size <= _BOUND_LIMIT
-        and all(s.row is not None and s.extra.get("eta") == 1.0 for s in trace[1:])
+        and all(trace[t].row is not None and trace[t].extra.get("eta") == 1.0 for t in moves)
     )
+
+
+def update_steps(trace: Any) -> dict[int, int]:
+    """Number of each update and of its step: looks at rows are steps too, but no updates."""
+    found: dict[int, int] = {}
+    for t, step in enumerate(trace):
+        if not step.closing:
+            found.setdefault(step.update, t)
+    return found
 
 
 def novikoff_curves(trace: Any, x: Array) -> list[Curve]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.display.areas import draw_spans
+from linsep.display.curves import update_steps
 from linsep.display.geometry import box_around, line_in_box
 from linsep.display.look import (
     INK,
@@ -98,14 +99,14 @@ class LiftFramesDisplay:
                 f"the trace has rows of {trace.X.shape[1]} features; frames need two features and "
                 "two classes. TraceDisplay draws other runs."
             )
-        last = len(trace) - 1
+        last = max(update_steps(trace))
         if updates is None:
             updates = sorted(
                 {round(v) for v in np.geomspace(1, max(1, last), 9)} & {*range(last + 1)}
             )
         chosen = list(updates) or [0]
         if not all(isinstance(t, int | np.integer) and 0 <= t <= last for t in chosen):
-            raise SettingError(f"updates is {updates!r}; the trace has steps 0 to {last}.")
+            raise SettingError(f"updates is {updates!r}; the trace has updates 0 to {last}.")
         x = None if X is None else np.asarray(X, dtype=np.float64).ravel()
         if x is not None and len(x) != len(trace.X):
             raise DataError(f"X has {len(x)} values and the trace {len(trace.X)} rows.")
@@ -127,13 +128,14 @@ class LiftFramesDisplay:
         self.strips_: list[Any] = []
         classes = np.unique(self.trace.y)
         labels = class_numbers(self.trace.y, classes, len(self.trace.X))
+        at = update_steps(self.trace)
         for k in range(rows * columns):
             line, place = (2 if strips else 1) * (k // columns), k % columns
             if k >= count:
                 for extra in range(2 if strips else 1):
                     grid[line + extra, place].set_axis_off()
                 continue
-            step = self.trace[self.updates[k]]
+            step = self.trace[at[self.updates[k]]]
             self._frame(grid[line, place], step, labels, [str(c) for c in classes], legend=k == 0)
             if strips:
                 self._strip(grid[line + 1, place], step, labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -104,9 +105,11 @@ class NovikoffDisplay:
                 "the bound is about updates by one row with eta = 1; give a trace of "
                 "linsep.Perceptron() with its own settings."
             )
-        updates = float(curves[0].x[-1])
+        made = np.array([step.update for step in trace if not step.closing], dtype=np.float64)
+        length = replace(curves[0], x=made)
+        updates = float(made[-1])
         last = float(bound) if bound <= _FAR * (updates + 1) else 2 * (updates + 1)
-        curves = [curves[0], *novikoff_curves(trace, np.linspace(0.0, last, 200))]
+        curves = [length, *novikoff_curves(trace, np.linspace(0.0, last, 200))]
         Z, labels, classes = reflected(trace.X, trace.y)
         try:
             points = Z[:, plane_coordinates(Z.shape[1] - 1, offset)]

@@ -18,6 +18,7 @@ from linsep.core.words import count
 _MOST_STEPS = 20_000
 _MOST_ROWS = 3_000  # points of a picture
 _MOST_ERRORS = 200_000  # numbers of misclassified rows kept; beyond, the page finds them itself
+_MOST_LISTED = 500  # rows of the table
 _MOST_WEIGHTS = 24  # weights shown when the rows have no picture
 _WORDS = {
     "norm2": "|a|²",
@@ -46,7 +47,7 @@ def replay_page(trace: Any, *, convention: str | None = None) -> str:
     -------
     str
         A complete HTML document. Rows of one or two features are drawn with the boundary;
-        for others the page shows the weights as bars.
+        for others the page shows the weights as bars, and the rows as a table.
 
     Examples
     --------
@@ -87,20 +88,24 @@ def _content(trace: Any, convention: str | None = None) -> dict[str, Any]:
     steps = [trace[t] for t in picks]
     classes, labels = np.unique(trace.y, return_inverse=True)
     shown, errors = _picture_rows(trace, steps), _errors(steps)
-    weights, names, note = _weights(trace, steps, [str(c) for c in classes])
+    way = trace.way(convention)
+    bias = "intercept" if way is None else way.bias
+    weights, names, note = _weights(trace, steps, [str(c) for c in classes], bias)
     if len(picks) < len(trace):
         note += f" {len(picks)} of {len(trace)} steps are shown."
     told = trace.sentences(convention)
     patterns, why = _sentences([str(told[t]) for t in picks])
     drawn = shown is not None
+    listed = shown if shown is not None else np.arange(min(len(trace.X), _MOST_LISTED))
     return {
-        "features": [str(name) for name in trace.feature_names] if drawn else [],
+        "features": [str(name) for name in trace.feature_names[:_MOST_WEIGHTS]],
         "rows": trace.row_names,
         "classes": [str(c) for c in classes],
-        "labels": labels[shown].tolist() if drawn else [],
+        "labels": labels[listed].tolist(),
         "flat": trace.X.shape[1] == 1,
         "X": _points(trace.X[shown]) if drawn else None,
-        "ids": shown.tolist() if shown is not None and len(shown) < len(trace.X) else None,
+        "table": None if drawn else [_numbers(row[:_MOST_WEIGHTS]) for row in trace.X[listed]],
+        "ids": listed.tolist() if len(listed) < len(trace.X) else None,
         "n": len(trace.X),
         "update": [step.update for step in steps],
         "visit": [step.visit for step in steps],
@@ -109,6 +114,12 @@ def _content(trace: Any, convention: str | None = None) -> dict[str, Any]:
         "errors": errors,
         "weights": weights,
         "names": names,
+        "order": _order(names, bias, way),
+        "symbol": None if way is None else [*way.weights.split("{}"), way.first],
+        "plane": bool(np.size(steps[0].coef)),
+        "looks": trace.has_looks,
+        "kept": trace.outcome.t_lup if steps[-1].closing else None,
+        "closing": steps[-1].closing,
         "note": note.strip(),
         "extra": _extra(steps),
         "patterns": patterns,
@@ -145,14 +156,23 @@ def _errors(steps: list[Any]) -> list[list[int]] | None:
     return [list(step.errors) for step in steps] if total <= _MOST_ERRORS else None
 
 
+def _order(names: list[str], bias: str, way: Any) -> list[int]:
+    """The order in which the lecture writes the weights."""
+    if way is None or way.position != "first" or names[-1] != bias:
+        return list(range(len(names)))
+    return [len(names) - 1, *range(len(names) - 1)]
+
+
 def _weights(
-    trace: Any, steps: list[Any], classes: list[str]
+    trace: Any, steps: list[Any], classes: list[str], bias: str
 ) -> tuple[list[list[float | None]], list[str], str]:
     """Weights of each step, class after class, offset last; their names; what is left out."""
     table = np.array(
         [np.column_stack([np.atleast_2d(s.coef), np.ravel(s.intercept)]).ravel() for s in steps]
     )
-    own = [str(name) for name in trace.feature_names] + ["intercept"]
+    own = [str(name) for name in trace.feature_names] + [bias]
+    if not np.size(steps[0].coef):  # in the space of a kernel only the offset is a number
+        return [_numbers(row) for row in table], [bias][: table.shape[1]], ""
     many = np.ndim(steps[0].coef) > 1
     names = [f"{c}: {name}" for c in classes for name in own] if many else own
     if trace.X.shape[1] <= 2 or len(names) <= _MOST_WEIGHTS:
@@ -165,11 +185,21 @@ def _weights(
 
 def _extra(steps: list[Any]) -> dict[str, list[float | None]]:
     """What the method adds, one list for each name."""
-    names = list(dict.fromkeys(name for step in steps for name in step.extra))
+    told = [
+        {} if now.closing else _at_a_look(now) if now.update == before.update else now.extra
+        for before, now in zip(steps[:1] + steps[:-1], steps)
+    ]
+    names = list(dict.fromkeys(name for extra in told for name in extra))
     return {
-        _WORDS.get(name, name): _numbers([s.extra.get(name, np.nan) for s in steps])
+        _WORDS.get(name, name): _numbers([extra.get(name, np.nan) for extra in told])
         for name in names
     }
+
+
+def _at_a_look(step: Any) -> dict[str, float]:
+    """What is true without an update."""
+    moves = ("eta", "kappa", "undershoot", "broken")
+    return {name: value for name, value in step.extra.items() if name not in moves}
 
 
 def _numbers(values: Any) -> list[float | None]:

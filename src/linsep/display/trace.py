@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.curves import Curve, trace_curves
+from linsep.display.curves import Curve, trace_curves, update_steps
 from linsep.display.geometry import box_around, line_in_box
 from linsep.display.look import (
     COLOURS,
@@ -58,6 +58,10 @@ class TraceDisplay:
         One list for each small panel.
     axis_labels : pair of str
         Names of the two features.
+    unit : {"update", "visit"}
+        What the curves count; visits where these were recorded.
+    kept : bool
+        Whether the last line is that of the weights which are kept, and of no update.
     title : str
         The sentence above the picture.
 
@@ -96,8 +100,12 @@ class TraceDisplay:
         wrong: Sequence[int] = (),
         curves: Sequence[Sequence[Curve]] = (),
         axis_labels: Sequence[str] = ("x1", "x2"),
+        unit: str = "update",
+        kept: bool = False,
         title: str = "",
     ) -> None:
+        self.unit = unit
+        self.kept = kept
         self.points = points
         self.labels = labels
         self.class_names = list(class_names)
@@ -146,20 +154,25 @@ class TraceDisplay:
         classes = np.unique(trace.y)
         last = trace[shown[-1]]
         flat = trace.X.shape[1] == 2 and np.ndim(last.coef) == 1
-        weights = [np.append(trace[t].coef, trace[t].intercept) for t in shown] if flat else []
-        span = "" if len(whole) == len(trace) else f", updates {whole[0]} to {whole[-1]}"
-        end = last.why if span else trace.outcome.message
+        lines = _one_each(trace, shown)
+        weights = [np.append(trace[t].coef, trace[t].intercept) for t in lines] if flat else []
+        unit = "visit" if trace.has_looks else "update"
+        first, end = (getattr(trace[t], unit) for t in (whole[0], whole[-1]))
+        span = "" if len(whole) == len(trace) else f", {unit}s {first} to {end}"
+        words = last.why if span else trace.outcome.message
         display = cls(
             trace.X if flat else None,
             class_numbers(trace.y, classes, len(trace.X)),
             [str(c) for c in (classes if class_names is None else class_names)],
             weights=np.array(weights, dtype=np.float64).reshape(-1, 3),
-            updates=np.array(shown, dtype=np.intp),
+            updates=np.array([_update(trace, t) for t in lines], dtype=np.intp),
+            kept=last.closing,
             row=last.row,
+            unit=unit,
             wrong=last.errors,
             curves=trace_curves(trace, whole, bounds=bounds and ax is None),
             axis_labels=trace.feature_names[:2],
-            title=f"{trace.algorithm}{span}: {end}",
+            title=f"{trace.algorithm}{span}: {words}",
         )
         return display.plot(ax, **options)
 
@@ -185,11 +198,10 @@ class TraceDisplay:
         -------
         TraceDisplay
         """
-        found = [k for k, step in enumerate(trace) if step.update == update and k > 0]
-        if not found or update < 1:
-            last = trace.outcome.updates
-            raise SettingError(f"update is {update!r}; the trace has updates 1 to {last}.")
-        at = found[0]
+        found = update_steps(trace)
+        if update not in found or update < 1:
+            raise SettingError(f"update is {update!r}; the trace has updates 1 to {max(found)}.")
+        at = found[update]
         if trace.X.shape[1] != 2 or np.ndim(trace[at].coef) != 1:
             raise SettingError(
                 "a picture of one update needs two features and two classes; "
@@ -235,7 +247,7 @@ class TraceDisplay:
             self._draw_data(legend)
             rest = rest[1:]
         for panel, curves in zip(rest, self.curves):
-            _draw_curves(panel, curves)
+            _draw_curves(panel, curves, self.unit)
         if title:
             if ax is None:
                 self.figure_.suptitle(wrapped(self.title, 110), fontsize="medium")
@@ -269,6 +281,8 @@ class TraceDisplay:
             final, before = k == len(self.weights) - 1, k == len(self.weights) - 2
             style = {"color": INK if final else str(shades[k]), "linewidth": 2.6 if final else 1.2}
             text = f"update {update}" if final or before or not self.lines_ else None
+            if final and self.kept:
+                text = "kept" if update < 0 else f"kept: update {update}"
             dash = (0, (5, 2)) if before else "-"
             line = draw_line(ax, ends, linestyle=dash, zorder=2 + final, label=text, **style)
             self.lines_.append(line)
@@ -277,7 +291,7 @@ class TraceDisplay:
         n = len(points)
         if self.row is not None:
             self.row_ = draw_rings(
-                ax, points[[self.row]], "row of the last update", bold=False, n=n
+                ax, points[[self.row]], f"row of the last {self.unit}", bold=False, n=n
             )
         self.rings_ = draw_rings(ax, points[self.wrong], "wrong side", n=n)
         frame(ax, box)
@@ -285,6 +299,22 @@ class TraceDisplay:
         ax.set_ylabel(self.axis_labels[1])
         if legend:
             ax.legend(framealpha=0.9, fontsize="small")
+
+
+def _update(trace: Any, t: int) -> int:
+    """The update that made the weights of a step; -1 for none of them."""
+    if not trace[t].closing:
+        return int(trace[t].update)
+    return -1 if trace.outcome.t_lup is None else int(trace.outcome.t_lup)
+
+
+def _one_each(trace: Any, steps: Sequence[int]) -> list[int]:
+    """Of steps with the same weights the first: a look at a row draws no line of its own."""
+    kept: list[int] = []
+    for t in steps:
+        known = kept and trace[t].update == trace[kept[-1]].update and not trace[t].closing
+        kept += [] if known else [t]
+    return kept
 
 
 def _did(trace: Any, step: Any) -> str:
@@ -302,7 +332,7 @@ def _did(trace: Any, step: Any) -> str:
     return words + (f"; {broken} other{'s' if broken > 1 else ''} became wrong" if broken else "")
 
 
-def _draw_curves(ax: Any, curves: Sequence[Curve]) -> None:
+def _draw_curves(ax: Any, curves: Sequence[Curve], unit: str) -> None:
     for k, curve in enumerate(curves):
         few = len(curve.x) <= 40
         style = {"color": INK} if k == 0 else {"color": COLOURS[k], "linestyle": ("--", ":")[k % 2]}
@@ -310,7 +340,7 @@ def _draw_curves(ax: Any, curves: Sequence[Curve]) -> None:
         draw = ax.plot if not curve.stairs or few else ax.step
         where = {"where": "post"} if draw == ax.step else {}
         draw(curve.x, curve.y, label=curve.name, linewidth=1.5, **style, **marker, **where)
-    ax.set_xlabel("update")
+    ax.set_xlabel(unit)
     ax.set_ylabel(curves[0].axis or curves[0].name)
     ax.grid(alpha=0.25)
     if curves[0].x[0] == 0 and curves[0].x[-1] > _LONG:

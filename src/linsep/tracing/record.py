@@ -44,7 +44,8 @@ def trace(
         Number of updates to record. With it a run that repeats itself goes on to that number;
         without it the trace ends where the fit does, with the weights that the fit keeps.
     row_names : sequence of str, optional
-        Names used in the sentences instead of row numbers.
+        Names used in the sentences instead of row numbers; without it those of a data frame
+        whose index is text.
     visits : bool, default=False
         Record every look at a row as a step of its own, those that change nothing too.
     convention : {"000", "001", "002", "003", "004"}, optional
@@ -84,7 +85,7 @@ def trace(
             "Perceptron, Kozinec, LeastSquares(solver='gradient') and others of linsep can be."
         )
     model = clone(learner)
-    names = None if row_names is None else [str(name) for name in row_names]
+    names = _index_of(X) if row_names is None else [str(name) for name in row_names]
     with time_limit(model.time_limit), np.errstate(all="ignore"):
         problem = model._problem(X, y)
         problem.check_finite()
@@ -137,6 +138,13 @@ def _kept(steps: list[Step], updates: int) -> int | None:
     return None
 
 
+def _index_of(X: Any) -> list[str] | None:
+    """Names of the rows of a data frame, if it has any."""
+    index = list(getattr(X, "index", ())) if hasattr(X, "columns") else []
+    named = len(index) > 0 and all(isinstance(name, str) for name in index)
+    return index if named else None
+
+
 def _behind_steps(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """The last step of a pipeline and the rows that it sees, with their names if possible."""
     from sklearn.base import clone
@@ -149,7 +157,9 @@ def _behind_steps(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
         import pandas
 
         if isinstance(rows, np.ndarray):
-            rows = pandas.DataFrame(rows, columns=before.get_feature_names_out())
+            index = getattr(X, "index", None) if hasattr(X, "columns") else None
+            names = before.get_feature_names_out()
+            rows = pandas.DataFrame(rows, columns=names, index=index)
     except (ImportError, AttributeError):  # names are a comfort
         pass
     return estimator.steps[-1][1], rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, overload
 
@@ -145,6 +146,13 @@ class Trace(Sequence[Step]):
         updates = count(self.outcome.updates, "update")
         return f"Trace({self.algorithm}, {updates}, {self.outcome.status.name})"
 
+    @property
+    def has_looks(self) -> bool:
+        """Whether looks at rows that changed nothing are steps too: recorded with visits=True."""
+        return any(
+            now.update == before.update and not now.closing for before, now in pairwise(self.steps)
+        )
+
     # -- out ------------------------------------------------------------------------------
 
     def narrate(self, convention: str | None = None) -> str:
@@ -157,7 +165,7 @@ class Trace(Sequence[Step]):
         """
         features = count(len(self.feature_names), "feature")
         head = f"{self.algorithm}: {count(len(self.X), 'row')}, {features}"
-        way = self._way(convention)
+        way = self.way(convention)
         if way is None:
             lines = [head, *(f"{step.update:>5}  {step.why}" for step in self.steps)]
         else:
@@ -170,7 +178,7 @@ class Trace(Sequence[Step]):
 
     def sentences(self, convention: str | None = None) -> list[str]:
         """What each step tells, as the lecture writes it."""
-        way = self._way(convention)
+        way = self.way(convention)
         if way is None:
             return [step.why for step in self.steps]
         return [" ".join(line[7:].split()) for line in self._as_in(way)]
@@ -180,10 +188,11 @@ class Trace(Sequence[Step]):
         from linsep.errors import require
 
         pandas = require("pandas", extra="all")
-        way = self._way(convention)
+        way = self.way(convention)
         return pandas.DataFrame([_flat(step, self.feature_names, way) for step in self.steps])
 
-    def _way(self, convention: str | None) -> Convention | None:
+    def way(self, convention: str | None = None) -> Convention | None:
+        """How the lecture, or without one that of the trace, writes weights; None for none."""
         way = convention_named(self.convention if convention is None else convention)
         if way is not None and self.steps[0].coef.shape != (len(self.feature_names),):
             raise SettingError(

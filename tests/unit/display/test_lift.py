@@ -103,7 +103,7 @@ def test_frames_of_a_run():
     assert display.axes_[1].get_title() == f"update 1, {step.visit} visited"
     assert len(display.strips_) == 2
     assert len(linsep.LiftFramesDisplay.from_trace(run).strips_) == 0
-    with pytest.raises(SettingError, match="the trace has steps"):
+    with pytest.raises(SettingError, match="the trace has updates"):
         linsep.LiftFramesDisplay.from_trace(run, updates=[99])
     with pytest.raises(DataError, match="3 values"):
         linsep.LiftFramesDisplay.from_trace(run, lift=lift, X=X1[:3])

@@ -52,6 +52,22 @@ def run(name="five-points", model=None, **options):
     return linsep.trace(model or linsep.Perceptron(), table.X, table.y, **options)
 
 
+def in_browser(page, tmp_path, fragment):
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("needs chromium")
+    path = tmp_path / "run.html"
+    path.write_text(page, encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    flags += ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    done = subprocess.run(
+        [browser, *flags, f"{path.as_uri()}#{fragment}"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "CONSOLE" not in done.stderr
+    return done.stdout
+
+
 def sentences(data):
     out = []
     for pattern, *numbers in data["why"]:
@@ -169,23 +185,76 @@ def test_very_long_traces_are_thinned(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("keep_errors", [True, False])
 def test_browser_shows_the_step(tmp_path, monkeypatch, keep_errors):
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("needs chromium")
     if not keep_errors:
         monkeypatch.setattr(replay, "_MOST_ERRORS", 0)
     trace = run(model=linsep.Perceptron(start=([1, 1], 1)), max_steps=12)
-    path = tmp_path / "run.html"
-    path.write_text(trace.to_html(), encoding="utf-8")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    flags += ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-    done = subprocess.run(
-        [browser, *flags, f"{path.as_uri()}#5"],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert "CONSOLE" not in done.stderr
-    words = re.search(r'<p id="why"[^>]*>(.*?)</p>', done.stdout)
+    shown = in_browser(trace.to_html(), tmp_path, 5)
+    words = re.search(r'<p id="why"[^>]*>(.*?)</p>', shown)
     assert html.unescape(words[1]) == trace[5].why
-    wrong = re.search(r'<p id="wrong"[^>]*>(.*?)</p>', done.stdout)
+    wrong = re.search(r'<p id="wrong"[^>]*>(.*?)</p>', shown)
     assert wrong[1] == ", ".join(f"row {i}" for i in trace[5].errors)
-    assert done.stdout.count('class="wrong"') == len(trace[5].errors) + 1  # and the legend
+    assert shown.count('class="wrong"') == len(trace[5].errors) + 1  # and the legend
+
+
+def test_rows_and_columns_with_names_keep_them():
+    students = linsep.data.load("students")
+    named = students.frame().drop(columns=students.target)
+    trace = linsep.trace(linsep.Perceptron(start=([0.25] * 4, 0.25)), named, students.y)
+    _, data = read(trace.to_html())
+    assert data["rows"] == ["Jane", "Steve", "Mary", "Peter"]
+    assert data["features"] == ["attendance", "tall", "sleeps", "gum"]
+    assert data["table"] == students.X.tolist()
+    assert "Steve has value -1.25" in sentences(data)[1]
+
+
+def test_numbers_of_a_frame_are_no_names():
+    pandas = pytest.importorskip("pandas")
+    table = linsep.data.load("mse-1")
+    assert linsep.trace(linsep.Perceptron(), pandas.DataFrame(table.X), table.y).row_names is None
+
+
+def test_weights_stand_as_the_lecture_writes_them():
+    trace = run("students", linsep.Perceptron(start=([0.25] * 4, 0.25)))
+    _, data = read(trace.to_html(convention="003"))
+    assert [data["names"][j] for j in data["order"]] == ["w0", "x1", "x2", "x3", "x4"]
+    assert [data["weights"][-1][j] for j in data["order"]] == [-0.75, 1.25, -0.75, -0.75, -0.75]
+    assert data["symbol"] == ["a(", ")", 1]
+    _, last = read(trace.to_html(convention="004"))
+    assert [last["names"][j] for j in last["order"]][-1] == "w0"
+
+
+def test_looks_are_no_updates():
+    trace = run("students", linsep.Perceptron(start=([0.25] * 4, 0.25)), visits=True)
+    _, data = read(trace.to_html())
+    assert data["looks"] is True
+    assert data["update"] == [0, 0, 1, 2, 3, 3, 3, 3, 3]
+    assert data["extra"]["step η"] == [None, None, 1, 1, 1, None, None, None, None]
+
+
+def test_what_is_kept_has_no_facts_of_the_last_update():
+    trace = run(model=linsep.Perceptron(start=([1, 1], 1)))
+    _, data = read(trace.to_html())
+    assert (data["closing"], data["kept"]) == (True, 4)
+    assert all(values[-1] is None for values in data["extra"].values())
+
+
+@pytest.mark.slow
+def test_browser_lists_rows_of_many_features_with_their_values(tmp_path):
+    students = linsep.data.load("students")
+    named = students.frame().drop(columns=students.target)
+    model = linsep.Perceptron(start=([0.25] * 4, 0.25))
+    trace = linsep.trace(model, named, students.y, visits=True, convention="003")
+    shown = in_browser(trace.to_html(), tmp_path, 5)
+    assert "Visit 5: no update (3 of 3 made)" in shown
+    assert re.search(r"<caption>a\(4\)</caption>", shown)
+    rows = re.findall(r'<th scope="row">(Jane|Steve|Mary|Peter)</th>(.*?)</tr>', shown)
+    values = [re.findall(r"<td[^>]*>(.*?)</td>", cells)[5] for _, cells in rows]
+    assert values == ["1.25", "1.75", "1.25", "1.25"]
+
+
+@pytest.mark.slow
+def test_browser_shows_rows_of_a_kernel_machine_without_a_plane(tmp_path):
+    trace = run("xor", linsep.KernelPerceptron())
+    shown = in_browser(trace.to_html(), tmp_path, 1)
+    assert 'class="region"' not in shown
+    assert 'class="mark"' in shown

@@ -166,3 +166,25 @@ def test_the_bound_of_kozinecs_rule_holds():
         assert model.n_updates_ <= linsep.risk.kozinec_bound(table.X, table.y)
     five = linsep.data.load("five-points")
     assert linsep.risk.kozinec_bound(five.X, five.y) == float("inf")
+
+
+def test_a_run_with_visits_is_drawn_by_visits_and_names_updates_rightly():
+    table = linsep.data.load("mse-1")
+    run = linsep.trace(linsep.Perceptron(), table.X, table.y, visits=True)
+    display = run.plot()
+    assert [ax.get_xlabel() for ax in display.axes_[1:]] == ["visit", "visit"]
+    assert display.curves[0][0].x.tolist() == [step.visit for step in run]
+    labels = [line.get_label() for line in display.lines_]
+    assert labels[-1] == f"update {run.outcome.updates}"
+    assert len(set(display.updates.tolist())) == len(display.updates)
+    assert linsep.TraceDisplay.from_step(run, 3).updates.tolist() == [2, 3]
+    novikoff = linsep.NovikoffDisplay.from_trace(run)
+    assert novikoff.curves[0].x[-1] == run.outcome.updates == 15
+    frames = linsep.LiftFramesDisplay.from_trace(run, updates=[1, 15])
+    assert frames.axes_[1].get_title().startswith("update 15,")
+
+
+def test_weights_that_are_kept_are_called_so():
+    table = linsep.data.load("five-points")
+    display = linsep.trace(linsep.Perceptron(start=([1, 1], 1)), table.X, table.y).plot()
+    assert display.line_.get_label() == "kept: update 4"

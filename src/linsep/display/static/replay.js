@@ -3,6 +3,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
 const total = data.count.length, planes = data.classes.length === 2 ? 1 : data.classes.length;
 const nameOf = (row) => data.rows ? data.rows[row] : `row ${row}`;
+const unit = data.looks ? "visit" : "update";
 let now = 0, timer = null;
 
 // Sentences are kept as patterns and the numbers to fill in.
@@ -32,10 +33,36 @@ function value(i, planesNow) {
 
 function wrongRows(t) {
   if (data.errors) return data.errors[t];
-  if (!data.X) return null;
+  if (!data.X || !data.plane) return null;
   const all = scores(t), wrong = [];
   data.X.forEach((_, i) => { if (value(i, all) <= 0) wrong.push(data.ids ? data.ids[i] : i); });
   return wrong;
+}
+
+// y f(x) of row i of the table, where all weights are known.
+function tableValue(i, t) {
+  const x = data.table[i], d = x.length, w = data.weights[t];
+  if (w.length !== planes * (d + 1) || data.names.length !== w.length) return null;
+  const all = Array.from({ length: planes }, (_, k) =>
+    x.reduce((sum, v, j) => sum + v * w[k * (d + 1) + j], w[k * (d + 1) + d]));
+  const own = data.labels[i];
+  if (planes === 1) return own === 1 ? all[0] : -all[0];
+  return all[own] - Math.max(...all.filter((_, k) => k !== own));
+}
+
+// What a step is: the start, an update, a look that changed nothing, or what is kept in the end.
+const changed = (t) => t > 0 && data.update[t] !== data.update[t - 1];
+const closes = (t) => data.closing && t === total - 1;
+const symbol = (t) => {
+  const update = closes(t) ? data.kept : data.update[t];
+  return data.symbol && update !== null ? `${data.symbol[0]}${update + data.symbol[2]}${data.symbol[1]}` : "";
+};
+
+function stepName(t) {
+  if (closes(t)) return "The weights that are kept" + (data.kept === null ? "" : `, of update ${data.kept}`);
+  const place = `of ${data.update[total - 1]}`;
+  if (data.looks && t > 0 && !changed(t)) return `Visit ${data.visit[t]}: no update (${data.update[t]} ${place} made)`;
+  return `Update ${data.update[t]} ${place}, visit ${data.visit[t]}`;
 }
 
 // -- the picture ---------------------------------------------------------------------------
@@ -111,7 +138,7 @@ function drawNormal(line) {
 function drawPlane(t) {
   view.under.replaceChildren();
   view.over.replaceChildren();
-  const { x0, x1, y0, y1 } = view.box, all = scores(t);
+  const { x0, x1, y0, y1 } = view.box, all = data.plane ? scores(t) : [];
   const corners = [[x0, y0], [x1, y0], [x1, y1], [x0, y1]];
   all.forEach((own, k) => {
     let area = corners;
@@ -123,7 +150,7 @@ function drawPlane(t) {
       points, class: "region", style: colour(k) + (planes > 1 ? ";stroke:var(--ink);stroke-width:4" : ""),
     });
   });
-  if (planes === 1) {
+  if (planes === 1 && data.plane) {
     const line = boundary(all, 1, 0), before = t > 0 && boundary(scores(t - 1), 1, 0);
     if (before) drawLine(view.under, before.ends, "before");
     if (line) { drawLine(view.under, line.ends, "line"); drawNormal(line); }
@@ -133,7 +160,7 @@ function drawPlane(t) {
     if (i === undefined) return;
     make(view.over, "circle", { cx: view.x(data.X[i][0]), cy: view.y(data.X[i][1]), r, class: kind });
   };
-  for (const row of wrongRows(t)) rings(row, view.size + 4.5, "wrong");
+  for (const row of wrongRows(t) ?? []) rings(row, view.size + 4.5, "wrong");
   if (data.row[t] >= 0) rings(data.row[t], view.size + 9, "row");
 }
 
@@ -148,8 +175,8 @@ function drawBars(t) {
   const svg = $("plot"), half = (view.width - 72 - view.wide) / 2, zero = view.wide + half;
   const unit = (half - 4) / view.largest, letters = Math.floor((view.wide - 8) / 6.5);
   svg.replaceChildren();
-  data.names.forEach((name, j) => {
-    const v = data.weights[t][j] ?? 0, y = 24 * j + 8, w = Math.abs(v) * unit;
+  data.order.forEach((j, place) => {
+    const name = data.names[j], v = data.weights[t][j] ?? 0, y = 24 * place + 8, w = Math.abs(v) * unit;
     const short = name.length > letters ? name.slice(0, letters - 1) + "…" : name;
     make(svg, "text", { x: view.wide - 8, y: y + 13, "text-anchor": "end" }, short);
     make(svg, "rect", { x: v < 0 ? zero - w : zero, y, width: w, height: 18, class: `bar ${v < 0 ? "minus" : "plus"}` });
@@ -168,9 +195,9 @@ function legend() {
   if (!data.X) return;
   data.classes.forEach((c, k) => item((s) => make(s, "path", { d: marker(k, 10, 10, 6), style: colour(k) }), c));
   const line = (kind) => (s) => make(s, "line", { x1: 1, y1: 10, x2: 19, y2: 10, class: kind });
-  if (planes === 1) { item(line("line"), data.flat ? "threshold" : "line"); item(line("before"), "before this update"); }
+  if (planes === 1 && data.plane) { item(line("line"), data.flat ? "threshold" : "line"); item(line("before"), "before this update"); }
   item((s) => make(s, "circle", { cx: 10, cy: 10, r: 8, class: "wrong" }), "misclassified");
-  item((s) => make(s, "circle", { cx: 10, cy: 10, r: 8, class: "row" }), "row of this update");
+  item((s) => make(s, "circle", { cx: 10, cy: 10, r: 8, class: "row" }), `row of this ${unit}`);
 }
 
 // -- the curve -----------------------------------------------------------------------------
@@ -190,7 +217,7 @@ function setUpCurve() {
     make(svg, "line", { x1: CURVE.l, x2: CURVE.w - CURVE.r, y1: curveY(v), y2: curveY(v), class: "axis" });
   }
   for (const t of ticks(0, Math.max(total - 1, 1), CURVE.w / 90).filter((v) => Number.isInteger(v) && v < total)) {
-    make(svg, "text", { x: curveX(t), y: CURVE.h - 6, "text-anchor": "middle" }, data.update[t]);
+    make(svg, "text", { x: curveX(t), y: CURVE.h - 6, "text-anchor": "middle" }, data[unit][t]);
   }
   make(svg, "polyline", { points: data.count.map((v, t) => `${curveX(t).toFixed(1)},${curveY(v).toFixed(1)}`).join(" "), class: "errors" });
   view.now = make(svg, "line", { y1: CURVE.t, y2: CURVE.h - CURVE.b, class: "now" });
@@ -216,7 +243,8 @@ function cells(row, values) {
 
 function drawWords(t) {
   const count = data.count[t], wrong = wrongRows(t);
-  $("count").textContent = `Update ${data.update[t]} of ${data.update[total - 1]}, visit ${data.visit[t]}`;
+  $("count").textContent = stepName(t);
+  $("weights").caption.textContent = symbol(t) || (closes(t) ? "In the end" : t === 0 ? "At the start" : `After this ${unit}`);
   $("why").textContent = sentence(t);
   $("errors").textContent = count;
   const listed = (wrong ?? []).slice(0, 12).map(nameOf).join(", ");
@@ -224,7 +252,7 @@ function drawWords(t) {
   const body = $("weights").tBodies[0];
   body.replaceChildren();
   const facts = Object.entries(data.extra).map(([name, values]) => [name, values[t]]);
-  const pairs = data.names.map((name, j) => [name, data.weights[t][j]]).concat(facts.filter((f) => f[1] !== null));
+  const pairs = data.order.map((j) => [data.names[j], data.weights[t][j]]).concat(facts.filter((f) => f[1] !== null));
   for (const [name, v] of pairs) cells(body.insertRow(), [["th", name], ["td", show(v), true]]);
   $("plot").setAttribute("aria-label", `${data.X ? "Rows and boundary" : "Weights"} after update ` +
     `${data.update[t]}: ${count} of ${data.n} rows misclassified`);
@@ -235,16 +263,19 @@ function drawRows(t) {
   const table = $("rows").querySelector("table"), wrong = new Set(wrongRows(t));
   table.tHead.replaceChildren();
   table.tBodies[0].replaceChildren();
-  const all = scores(t), names = ["row", ...data.features, "class", "value", ""];
+  const all = data.X && data.plane ? scores(t) : [], rows = data.X ?? data.table;
+  const valueOf = (i) => data.table ? tableValue(i, t) : data.plane ? value(i, all) : null;
+  const known = valueOf(0) !== null;
+  const names = ["row", ...data.features, "class", ...(known ? ["value"] : []), ""];
   const head = table.tHead.insertRow();
   for (const name of names) head.append(Object.assign(document.createElement("th"), { scope: "col", textContent: name }));
-  data.X.slice(0, 500).forEach((x, i) => {
+  rows.slice(0, 500).forEach((x, i) => {
     const id = data.ids ? data.ids[i] : i, note = [];
     if (wrong.has(id)) note.push("misclassified");
-    if (data.row[t] === id) note.push("row of this update");
+    if (data.row[t] === id) note.push(`row of this ${unit}`);
     const shown = x.slice(0, data.features.length).map((v) => ["td", show(v), true]);
     cells(table.tBodies[0].insertRow(), [["th", nameOf(id)], ...shown, ["td", data.classes[data.labels[i]]],
-      ["td", show(value(i, all)), true], ["td", note.join(", ")]]);
+      ...(known ? [["td", show(valueOf(i)), true]] : []), ["td", note.join(", ")]]);
   });
 }
 
@@ -308,7 +339,11 @@ $("play").onclick = play;
 $("slider").max = total - 1;
 $("slider").oninput = (event) => jump(Number(event.target.value));
 $("rows").ontoggle = () => drawRows(now);
-$("rows").hidden = !data.X;
+$("rows").open = !data.X && data.table.length <= 12;
+for (const id of ["curve-title", "curve"]) {
+  const words = `Misclassified rows after each ${unit}`;
+  if (id === "curve") $(id).setAttribute("aria-label", words); else $(id).textContent = words;
+}
 $("note").textContent = data.note;
 legend();
 
