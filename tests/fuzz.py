@@ -98,6 +98,7 @@ def text_models() -> list[bytes]:
         _saved(linsep.LinearSVM().fit(X3, y3), ".model"),
         _saved(linsep.KernelSVM().fit(X3, y3), ".model"),
         _saved(linsep.KernelSVM(kernel="poly").fit(X, y), ".model"),
+        _saved(linsep.KernelSVM(calibrate="temperature").fit(X, y), ".model"),
     ]
 
 
@@ -245,6 +246,8 @@ def use_model(path: Path) -> None:
         model.predict(X)
         if hasattr(model, "decision_function"):
             model.decision_function(X)
+        if hasattr(model, "predict_proba"):
+            model.predict_proba(X)
     if hasattr(model, "summary"):
         str(model.summary())
     repr(model)

@@ -213,6 +213,42 @@ def test_every_kernel_of_libsvm(K, kernel, tmp_path):
     assert (linsep.load(tmp_path / "a.model").predict(X) == labels).all()
 
 
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_probabilities_of_libsvm_there_and_back(K, seed, tmp_path):
+    peer = pytest.importorskip("libsvm.svmutil")
+    X, y = wine(K)
+    order = np.random.default_rng(seed).permutation(len(y))
+    X, y, path = X[order], y[order], tmp_path / "a.model"
+    peer.svm_save_model(str(path), peer.svm_train(y.tolist(), X.tolist(), "-b 1 -g 0.1 -q"))
+    model = peer.svm_load_model(str(path))
+    _, _, given = peer.svm_predict([], X.tolist(), model, "-b 1 -q")
+    ours = linsep.load(path)
+    sorted_ = np.argsort(model.get_labels())
+    np.testing.assert_allclose(ours.predict_proba(X), np.array(given)[:, sorted_], atol=1e-9)
+    linsep.save(ours, path)
+    again = peer.svm_load_model(str(path))
+    assert again.get_labels() == model.get_labels()
+    assert peer.svm_predict([], X.tolist(), again, "-b 1 -q")[2] == given
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("solver", [0, 6, 7])
+def test_probabilities_of_liblinear_there_and_back(K, solver, tmp_path):
+    peer = pytest.importorskip("liblinear.liblinearutil")
+    X, y = wine(K)
+    path = tmp_path / "a.model"
+    peer.save_model(str(path), peer.train(y.tolist(), X.tolist(), f"-s {solver} -B 2 -q"))
+    model = peer.load_model(str(path))
+    _, _, given = peer.predict([], X.tolist(), model, "-b 1 -q")
+    ours = linsep.load(path)
+    wanted = np.array(given)[:, np.argsort(model.get_labels())]
+    np.testing.assert_allclose(ours.predict_proba(X), wanted, atol=1e-12)
+    linsep.save(ours, path)
+    again = peer.predict([], X.tolist(), peer.load_model(str(path)), "-b 1 -q")[2]
+    np.testing.assert_allclose(again, given, atol=1e-12)
+
+
 def test_weights_of_classes_of_the_two_libraries_must_be_told():
     peer = pytest.importorskip("liblinear.liblinearutil")
     X, y = wine(3)

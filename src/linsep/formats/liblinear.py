@@ -2,7 +2,8 @@
 
 A file has one line of weights for each feature, with one number for each machine; with a bias B
 the last line belongs to a constant feature of value B, whose weight is penalised like all
-others. Machines stand in the order of the line ``label``, which is that of the first rows seen.
+others. Machines stand in the order of the line ``label``, which is that of the first rows seen,
+and of two classes the one machine is for the first.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils.metaestimators import available_if
 
 from linsep.errors import ModelError
 from linsep.formats.text_model import Head, number, sorted_labels, whole_labels, write_lines
@@ -33,12 +36,16 @@ SOLVERS = {
 _OTHERS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL", "ONECLASS_SVM")
 
 
+def _is_logistic(model: LiblinearModel) -> bool:
+    return model.loss == "logistic"
+
+
 @dataclass
 class LiblinearModel:
     """A linear classifier that LIBLINEAR trained.
 
     The attributes are those of scikit-learn: classes in sorted order, the last of two is the
-    positive one.
+    positive one. What is predicted is what LIBLINEAR predicts.
     """
 
     solver_type: str
@@ -54,6 +61,8 @@ class LiblinearModel:
     """Trained with weights of classes that can no longer be read."""
     free_bias: bool = False
     """Trained with -R: the bias is not penalised."""
+    labels: NDArray[np.int64] | None = field(default=None, repr=False)
+    """The classes in the order of the file, by which ties are decided; None: sorted."""
 
     @property
     def n_features_in_(self) -> int:
@@ -79,10 +88,31 @@ class LiblinearModel:
         return scores[:, 0] if len(self.coef_) == 1 else scores
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Labels; a score of exactly 0 is the positive (last) class."""
+        """Labels; the first of the file where several have the largest score.
+
+        With two classes and one machine a score of exactly 0 is the second one of the file.
+        """
+        scores, labels = self.decision_function(X), self._labels()
+        if scores.ndim == 1:
+            last = scores > 0 if labels[0] == self.classes_[1] else scores >= 0
+            return np.asarray(self.classes_[last.astype(int)])
+        return np.asarray(labels[scores[:, np.searchsorted(self.classes_, labels)].argmax(axis=1)])
+
+    @available_if(_is_logistic)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes in sorted order, as ``predict -b 1`` computes them.
+
+        Exists for the logistic loss (-s 0, 6, 7). Of K > 2 classes each has a sigmoid of its own
+        score, and they are divided by their sum.
+        """
         scores = self.decision_function(X)
-        best = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        each = np.asarray(expit(scores), dtype=np.float64)
+        return np.asarray(each / each.sum(axis=1, keepdims=True))
+
+    def _labels(self) -> NDArray[np.int64]:
+        return self.classes_ if self.labels is None else self.labels
 
     @classmethod
     def from_lines(cls, lines: list[str], path: str) -> Self:
@@ -140,7 +170,8 @@ class LiblinearModel:
         coef, intercept = weights, np.zeros(len(weights))
         if bias >= 0:
             coef, intercept = weights[:, :-1].copy(), bias * weights[:, -1]
-        return cls(name, np.ascontiguousarray(coef), intercept, classes, bias)
+        given = np.asarray(labels, dtype=np.int64)
+        return cls(name, np.ascontiguousarray(coef), intercept, classes, bias, labels=given)
 
 
 def is_liblinear(model: Any) -> bool:
@@ -152,18 +183,29 @@ def is_liblinear(model: Any) -> bool:
 def write_liblinear(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted linear classifier as a file of LIBLINEAR, with bias 1.
 
-    LIBLINEAR has no word for an intercept without penalty; its predictions do not ask for one.
+    LIBLINEAR has no word for an intercept without penalty; its predictions do not ask for one. A
+    file that was read is written with its own bias and order of labels.
     """
     name = _solver_name(model)
-    labels = whole_labels(model.classes_, "LIBLINEAR")
-    coef = np.column_stack([np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)])
+    labels, bias = whole_labels(model.classes_, "LIBLINEAR"), 1.0
+    coef, last = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     if len(coef) == 1:
         labels = labels[::-1]  # the machine of two classes is for the first label
+    if isinstance(model, LiblinearModel):
+        bias, given = model.bias, model._labels()
+        if len(coef) > 1:
+            order = np.searchsorted(labels, given)
+            coef, last = coef[order], last[order]
+        elif given[0] != labels[0]:
+            coef, last = -coef, -last
+        labels = given
+    if bias >= 0:
+        coef = np.column_stack([coef, last / bias if bias > 0 else last])
     head = [
         f"solver_type {name}", f"nr_class {len(labels)}", f"label {' '.join(map(str, labels))}",
-        f"nr_feature {coef.shape[1] - 1}", "bias 1", "w",
+        f"nr_feature {model.coef_.shape[-1]}", f"bias {bias:.17g}", "w",
     ]  # fmt: skip
-    body = ["".join(f"{value:.17g} " for value in row) for row in coef.T]
+    body = ["".join(f"{value + 0.0:.17g} " for value in row) for row in coef.T]
     write_lines([*head, *body], path)
 
 
@@ -177,9 +219,12 @@ def _solver_name(model: Any) -> str:
         )
     if isinstance(model, LiblinearModel):
         return model.solver_type
-    if getattr(model, "multi_class", "") == "crammer-singer" and len(model.classes_) > 2:
+    together = str(getattr(model, "multi_class", "")).replace("_", "-") == "crammer-singer"
+    if together and len(model.classes_) > 2:
         return "MCSVM_CS"
+    one_norm = getattr(model, "penalty", "") == "l1" or getattr(model, "l1_ratio", 0.0) == 1.0
     if type(model).__name__ == "LogisticRegression":
-        return "L2R_LR"
-    return "L2R_L2LOSS_SVC" if getattr(model, "loss", "") == "squared_hinge" else (
-        "L2R_L1LOSS_SVC_DUAL")  # fmt: skip
+        return "L1R_LR" if one_norm else "L2R_LR"
+    if getattr(model, "loss", "") == "squared_hinge":
+        return "L1R_L2LOSS_SVC" if one_norm else "L2R_L2LOSS_SVC"
+    return "L2R_L1LOSS_SVC_DUAL"

@@ -4,6 +4,7 @@ A file lists the support vectors class by class, in the order of the line ``labe
 K - 1 coefficients: that against the rival j stands at place j, or j - 1 behind the own class.
 A machine of the classes i < j is sum coef K(sv, x) - rho, positive for i. Vectors are written
 with eight digits, so they are rows of the data only when these are rounded in the same way.
+Of a training with ``-b 1`` the lines ``probA`` and ``probB`` hold a sigmoid for each machine.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils.metaestimators import available_if
 
-from linsep.errors import ModelError
+from linsep.core.notes import warn
+from linsep.errors import LinsepWarning, ModelError
 from linsep.formats.text_model import Head, number, sorted_labels, whole, whole_labels, write_lines
 
 Array = NDArray[np.float64]
@@ -25,11 +29,20 @@ Array = NDArray[np.float64]
 KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
 _TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
 _NUMBERED = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
+_LEAST = 1e-7  # probability of a class against another one, at least; LIBSVM's
+
+
+def _has_sigmoids(model: LibsvmModel) -> bool:
+    return model.probA is not None
 
 
 @dataclass
 class LibsvmModel:
-    """A classifier that LIBSVM trained, with the attributes of scikit-learn's SVC."""
+    """A classifier that LIBSVM trained, with the attributes of scikit-learn's SVC.
+
+    What is predicted is what LIBSVM predicts: the class with most votes, and of those with
+    equally many the one that stands first in the file.
+    """
 
     svm_type: str
     kernel: str
@@ -47,6 +60,12 @@ class LibsvmModel:
     weighted: bool = False
     support_: NDArray[np.int64] | None = field(default=None, repr=False)
     """Rows of the training set, where they are known; files do not hold them."""
+    labels: NDArray[np.int64] | None = field(default=None, repr=False)
+    """The classes in the order of the file, by which ties are decided; None: sorted."""
+    probA: Array | None = field(default=None, repr=False)
+    """Slopes of the sigmoids, one for each pair of classes in the order of the file."""
+    probB: Array | None = field(default=None, repr=False)
+    """Their offsets: P(first of the two) = 1 / (1 + exp(A f + B))."""
 
     @property
     def n_features_in_(self) -> int:
@@ -90,15 +109,47 @@ class LibsvmModel:
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Labels: the class with most votes, the first of those with equally many."""
+        """Labels: the class with most votes, the first of the file where they are equal."""
+        values, K = self._file_values(X), len(self.classes_)
+        votes = np.zeros((len(values), K))
+        for place, (first, second) in enumerate(combinations(range(K), 2)):
+            votes[:, first] += values[:, place] > 0
+            votes[:, second] += values[:, place] <= 0
+        return np.asarray(self._labels()[votes.argmax(axis=1)])
+
+    @available_if(_has_sigmoids)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes in sorted order, as ``svm-predict -b 1`` computes them.
+
+        Exists where the model was trained with ``-b 1``. The largest may be that of another class
+        than the one predicted: the sigmoids were fitted to other machines.
+        """
+        assert self.probA is not None and self.probB is not None
+        values, K = self._file_values(X), len(self.classes_)
+        first = np.clip(expit(-(values * self.probA + self.probB)), _LEAST, 1.0 - _LEAST)
+        order = np.argsort(self._labels(), kind="stable")
+        if K == 2:
+            return np.column_stack([first[:, 0], 1.0 - first[:, 0]])[:, order]
+        duels = np.zeros((len(values), K, K))
+        for place, (i, j) in enumerate(combinations(range(K), 2)):
+            duels[:, i, j], duels[:, j, i] = first[:, place], 1.0 - first[:, place]
+        return coupled(duels)[:, order]
+
+    def _labels(self) -> NDArray[np.int64]:
+        return self.classes_ if self.labels is None else self.labels
+
+    def _file_values(self, X: Any) -> Array:
+        """Values of the pairs as LIBSVM has them: in the order of the file, > 0 for the first."""
         scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.asarray(self.classes_[(scores >= 0).astype(int)])
-        votes = np.zeros((len(scores), len(self.classes_)))
-        for place, (first, second) in enumerate(combinations(range(len(self.classes_)), 2)):
-            votes[:, first] += scores[:, place] > 0
-            votes[:, second] += scores[:, place] <= 0
-        return np.asarray(self.classes_[votes.argmax(axis=1)])
+        if scores.ndim == 1:  # for the last of the two sorted classes
+            return (scores if self._labels()[0] == self.classes_[1] else -scores)[:, None]
+        place = np.argsort(np.argsort(self._labels(), kind="stable"), kind="stable")
+        known = {pair: at for at, pair in enumerate(combinations(range(len(place)), 2))}
+        columns = [
+            scores[:, known[p, q]] if p < q else -scores[:, known[q, p]]
+            for p, q in combinations(place.tolist(), 2)
+        ]
+        return np.column_stack(columns)
 
     def _machines(self) -> tuple[Array, Array]:
         """One column of coefficients for each machine, and the offsets."""
@@ -139,8 +190,12 @@ class LibsvmModel:
             raise ModelError(f"{path}: features of support vectors are counted from 1.")
         width = max(indices, default=0) + 1
         vectors = scipy.sparse.csr_array((data, indices, starts), shape=(total, width))
-        made = cls._made(kind, name, vectors, coef, head.numbers("rho", K * (K - 1) // 2),
+        pairs = K * (K - 1) // 2
+        made = cls._made(kind, name, vectors, coef, head.numbers("rho", pairs),
                          counts, head.wholes("label", K), path)  # fmt: skip
+        if "probA" in head.fields or "probB" in head.fields:
+            made.probA = np.array(head.numbers("probA", pairs))
+            made.probB = np.array(head.numbers("probB", pairs))
         for field_name in ("gamma", "coef0"):
             if field_name in head.fields:
                 setattr(made, field_name, head.numbers(field_name, 1)[0])
@@ -169,6 +224,9 @@ class LibsvmModel:
         made.gamma, made.coef0, made.degree = param.gamma, param.coef0, int(param.degree)
         if 0.0 < param.eps < 1.0 and param.cache_size > 0:  # noise in a model read from a file
             made.C, made.weighted = float(param.C), bool(param.nr_weight)
+        if model.probA and model.probB:  # trained with -b 1
+            made.probA = np.array(model.probA[: K * (K - 1) // 2])
+            made.probB = np.array(model.probB[: K * (K - 1) // 2])
         return made
 
     @classmethod
@@ -178,30 +236,69 @@ class LibsvmModel:
     ) -> Self:  # fmt: skip
         """Bring labels into sorted order, and signs into those of scikit-learn."""
         classes, order = sorted_labels(labels, where)
-        K, edges = len(classes), np.concatenate([[0], np.cumsum(counts)])
-        places = np.concatenate([np.arange(edges[p], edges[p + 1]) for p in order])
-        dual, offsets = np.zeros_like(coef), []
-        known = dict(zip(combinations(range(K), 2), rho))
-        start = 0
-        for i, p in enumerate(order):
-            block = coef[:, edges[p] : edges[p + 1]]
-            end = start + block.shape[1]
-            for j, q in enumerate(order):
-                if i != j:
-                    turned = (p < q) != (i < j)
-                    old, new = (q if q < p else q - 1), (j if j < i else j - 1)
-                    dual[new, start:end] = -block[old] if turned else block[old]
-            start = end
-        for i, j in combinations(range(K), 2):
-            p, q = int(order[i]), int(order[j])
-            offsets.append(-known[p, q] if p < q else known[q, p])
-        intercept = np.array(offsets)
-        if K == 2:  # scikit-learn's machine of two classes is for the second one
+        places, dual, moved = _rearranged(coef, np.asarray(rho), counts, order)
+        intercept = -moved
+        if len(classes) == 2:  # scikit-learn's machine of two classes is for the second one
             dual, intercept = -dual, -intercept
         given = np.asarray(counts, dtype=np.int64)[order]
         support = None if not rows or min(rows) < 0 else np.asarray(rows, dtype=np.int64)[places]
         return cls(kind, KERNELS[name], classes, vectors[places], dual, intercept, given,
-                   support_=support)  # fmt: skip
+                   support_=support, labels=np.asarray(labels, dtype=np.int64))  # fmt: skip
+
+
+def _rearranged(
+    coef: Array, rho: Array, counts: Any, order: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Array, Array]:
+    """Machines in LIBSVM's form with the classes in another order: the new i is the old order[i].
+
+    Gives the vectors in their new order, and their coefficients and offsets.
+    """
+    K, edges = len(order), np.concatenate([[0], np.cumsum(counts)])
+    places = np.concatenate([np.arange(edges[p], edges[p + 1]) for p in order])
+    dual, known = np.zeros_like(coef), dict(zip(combinations(range(K), 2), rho))
+    start = 0
+    for i, p in enumerate(order):
+        block = coef[:, edges[p] : edges[p + 1]]
+        end = start + block.shape[1]
+        for j, q in enumerate(order):
+            if i != j:
+                old, new = (q if q < p else q - 1), (j if j < i else j - 1)
+                dual[new, start:end] = block[old] if (p < q) == (i < j) else -block[old]
+        start = end
+    found = [known[p, q] if p < q else -known[q, p] for p, q in combinations(order.tolist(), 2)]
+    return places, dual, np.array(found)
+
+
+def coupled(duels: Array) -> Array:
+    """Probabilities of K classes from those of all pairs, duels[:, i, j] = P(i | i or j).
+
+    The p of least sum_ij (duels_ji p_i - duels_ij p_j)^2 with sum 1, by the sweeps of T.-F. Wu,
+    C.-J. Lin and R. C. Weng (JMLR 5, 2004, algorithm 2), which end where LIBSVM's do.
+    """
+    n, K, _ = duels.shape
+    turned = duels.transpose(0, 2, 1)
+    Q = -duels * turned
+    own = np.arange(K)
+    Q[:, own, own] = (turned**2).sum(axis=2)
+    p = np.full((n, K), 1.0 / K)
+    rest = np.arange(n)
+    for _ in range(max(100, K)):
+        slope = np.einsum("ntj,nj->nt", Q[rest], p[rest])
+        mean = (p[rest] * slope).sum(axis=1)
+        far = np.abs(slope - mean[:, None]).max(axis=1, initial=0.0) >= 0.005 / K
+        rest, slope, mean = rest[far], slope[far], mean[far]
+        if not len(rest):
+            break
+        part, now = Q[rest], p[rest]
+        for t in range(K):
+            step = (mean - slope[:, t]) / part[:, t, t]
+            grown = 1.0 + step
+            mean = (mean + step * (step * part[:, t, t] + 2.0 * slope[:, t])) / grown**2
+            slope = (slope + step[:, None] * part[:, t]) / grown[:, None]
+            now[:, t] += step
+            now /= grown[:, None]
+        p[rest] = now
+    return p
 
 
 def _refuse(kind: str, name: str, where: str) -> None:
@@ -230,11 +327,11 @@ def has_vectors(model: Any) -> bool:
 def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted kernel machine as a file of LIBSVM.
 
-    Labels stand in sorted order, and every number with the digits that give its bits again. Of
-    classes with equally many votes LIBSVM takes the first one; probabilities are not written.
+    Labels stand in sorted order, those of a file that was read in its order, and every number with
+    the digits that give its bits again. Of classes with equally many votes LIBSVM takes the first.
     """
     labels = whole_labels(model.classes_, "LIBSVM")
-    K = len(labels)
+    K, counts = len(labels), np.asarray(model.n_support_)
     coef, rho = np.asarray(model.dual_coef_, dtype=np.float64), -np.asarray(model.intercept_)
     if K == 2:  # LIBSVM's machine of two classes is for the first one
         coef, rho = -coef, -rho
@@ -242,11 +339,15 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
         raise ModelError(f"{type(model).__name__} of {K} classes has one machine for each class "
                          "and LIBSVM one for each pair; save it as .json.")  # fmt: skip
     vectors = scipy.sparse.csr_array(model.support_vectors_)
+    if isinstance(model, LibsvmModel) and model.labels is not None:
+        order = np.argsort(np.argsort(model.labels, kind="stable"), kind="stable")
+        places, coef, rho = _rearranged(coef, rho, counts, order)
+        labels, counts, vectors = labels[order], counts[order], vectors[places]
     head = [
         f"svm_type {getattr(model, 'svm_type', 'c_svc')}", *_kernel_lines(model),
         f"nr_class {K}", f"total_sv {vectors.shape[0]}",
         f"rho {_joined(np.atleast_1d(rho))}", f"label {' '.join(map(str, labels))}",
-        f"nr_sv {' '.join(map(str, model.n_support_))}", "SV",
+        *_sigmoid_lines(model), f"nr_sv {' '.join(map(str, counts))}", "SV",
     ]  # fmt: skip
     body = []
     for row in range(vectors.shape[0]):
@@ -256,6 +357,24 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
         entries = [f"{place + 1}:{value:.17g}" for place, value in pairs if value != 0]
         body.append(" ".join([_joined(coef[:, row]), *entries]))
     write_lines([*head, *body], path)
+
+
+def _sigmoid_lines(model: Any) -> list[str]:
+    """Lines of the probabilities; of ours only a temperature of two classes is such a sigmoid."""
+    slopes, offsets = getattr(model, "probA", None), getattr(model, "probB", None)
+    found = getattr(model, "calibration_", None)
+    if found is not None and found.method == "temperature" and len(model.classes_) == 2:
+        slopes, offsets = np.array([-found.inverse_temperature]), np.zeros(1)
+    if slopes is not None and offsets is not None:
+        return [f"probA {_joined(slopes)}", f"probB {_joined(offsets)}"]
+    if found is not None:
+        warn(
+            f"the probabilities (calibrate={found.method!r}, {len(model.classes_)} classes) are "
+            "not in the file: LIBSVM's are sigmoids of the pairs. It has those of two classes with "
+            "calibrate='temperature'; a .json file has all.",
+            LinsepWarning,
+        )
+    return []
 
 
 def _joined(values: Any) -> str:

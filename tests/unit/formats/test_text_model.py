@@ -319,3 +319,137 @@ def test_the_command_line_reads_them(tmp_path, capsys):
     assert main(["verify", str(tmp_path / "ours.json"), "mse-1", "--C", "1"]) == 2
     with pytest.raises(SystemExit):
         main(["verify", path, "mse-1", "--C", "-1"])
+
+
+# -- what LIBSVM and LIBLINEAR predict, with ties and probabilities -------------------------------
+
+THREE = """svm_type c_svc
+kernel_type linear
+nr_class 3
+total_sv 3
+rho {rho}
+label {labels}
+{more}nr_sv 1 1 1
+SV
+0 0 1:1
+0 0 1:2
+0 0 1:3
+"""  # machines that are their offsets: -rho for every row
+
+
+@pytest.mark.parametrize("labels", [(7, -3, 5), (-3, 5, 7), (5, 7, -3)])
+def test_of_equal_votes_the_first_in_the_file_wins(tmp_path, labels):
+    words = " ".join(map(str, labels))
+    # f_01 > 0, f_02 < 0, f_12 > 0: a vote for each of 0, 2, 1
+    path = written(tmp_path, THREE.format(rho="-1 1 -1", labels=words, more=""))
+    model = linsep.load(path)
+    assert model.predict([[1.0], [5.0]]).tolist() == [labels[0]] * 2
+    assert not hasattr(model, "predict_proba")
+    # a value of exactly 0 is a vote for the second of the pair: 1 has two of three
+    zero = written(tmp_path, THREE.format(rho="0 0 -1", labels=words, more=""))
+    assert linsep.load(zero).predict([[1.0]]).tolist() == [labels[1]]
+    linsep.save(model, tmp_path / "again.model")
+    assert f"label {words}" in (tmp_path / "again.model").read_text()
+    assert linsep.load(tmp_path / "again.model").predict([[1.0]]).tolist() == [labels[0]]
+
+
+@pytest.mark.parametrize("labels", ["1 -1", "-1 1"])
+def test_a_score_of_zero_is_the_second_label_of_the_file(tmp_path, labels):
+    second = int(labels.split()[1])
+    for text in (
+        linear("L2R_LR", 1.0, labels=labels),
+        HARD.replace("label 1 -1", f"label {labels}"),
+    ):
+        model = linsep.load(written(tmp_path, text))
+        row = [[0.0]] if "solver_type" in text else [[1.0, 0.0]]
+        assert model.decision_function(row).tolist() == [0.0]
+        assert model.predict(row).tolist() == [second]
+
+
+@pytest.mark.parametrize("labels", [(7, -3, 5), (-3, 5, 7)])
+def test_sigmoids_of_pairs_that_agree_give_their_probabilities(tmp_path, labels):
+    p = np.array([0.5, 0.3, 0.2])
+    odds = [np.log(p[j] / p[i]) for i, j in ((0, 1), (0, 2), (1, 2))]  # P_ij = p_i / (p_i + p_j)
+    more = f"probA 0 0 0\nprobB {' '.join(f'{v:.17g}' for v in odds)}\n"
+    words = " ".join(map(str, labels))
+    model = linsep.load(written(tmp_path, THREE.format(rho="1 1 1", labels=words, more=more)))
+    found = model.predict_proba([[1.0], [2.0]])
+    assert model.classes_.tolist() == [-3, 5, 7]
+    wanted = p[np.argsort(labels)]
+    assert np.abs(found - wanted).max() < 0.005 and found.sum(axis=1) == pytest.approx(1.0)
+    linsep.save(model, tmp_path / "again.model")
+    assert np.array_equal(linsep.load(tmp_path / "again.model").predict_proba([[1.0]]), found[:1])
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("K", [2, 3])
+def test_probabilities_are_those_of_the_libsvm_in_scikit_learn(K):
+    from linsep.formats.libsvm import LibsvmModel
+
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < K] + 0.3 * np.random.default_rng(K).normal(size=(50 * K, 4)), y[y < K]
+    peer = SVC(probability=True, gamma=0.2, random_state=0).fit(X, y)
+    ours = LibsvmModel(
+        "c_svc", "rbf", peer.classes_, scipy.sparse.csr_array(peer.support_vectors_),
+        peer.dual_coef_, peer.intercept_, peer.n_support_, gamma=0.2,
+        probA=peer.probA_, probB=peer.probB_,
+    )  # fmt: skip
+    assert (ours.predict(X) == peer.predict(X)).all()
+    # of two classes scikit-learn's older copy iterates where LIBSVM now has the sigmoid itself
+    atol = 1e-9 if K == 3 else 0.005 / 2
+    np.testing.assert_allclose(ours.predict_proba(X), peer.predict_proba(X), rtol=0, atol=atol)
+
+
+def test_temperatures_of_two_classes_are_sigmoids_of_libsvm(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    ours = linsep.KernelSVM(calibrate="temperature").fit(X[50:], y[50:])
+    linsep.save(ours, tmp_path / "a.model")
+    found = linsep.load(tmp_path / "a.model")
+    np.testing.assert_allclose(found.predict_proba(X), ours.predict_proba(X), atol=2e-7)
+    other = linsep.KernelSVM(calibrate="sigmoid").fit(X[50:], y[50:])
+    with pytest.warns(linsep.errors.LinsepWarning, match="are not in the file"):
+        linsep.save(other, tmp_path / "b.model")
+    assert not hasattr(linsep.load(tmp_path / "b.model"), "predict_proba")
+
+
+@pytest.mark.parametrize("kind", ["L2R_LR", "L1R_LR", "L2R_LR_DUAL"])
+def test_probabilities_of_liblinear(tmp_path, kind):
+    model = linsep.load(written(tmp_path, linear(kind, np.log(3.0), labels="-1 1")))
+    np.testing.assert_allclose(model.predict_proba([[1.0], [0.0]]), [[0.75, 0.25], [0.5, 0.5]])
+    w = f"{np.log(3.0):.17g} {-np.log(3.0):.17g} 0"  # 3/4, 1/4 and 1/2 of the classes 4, 2, 3
+    text = linear(kind, w, labels="4 2 3").replace("nr_class 2", "nr_class 3")
+    model = linsep.load(written(tmp_path, text))
+    np.testing.assert_allclose(model.predict_proba([[1.0]]), [[1 / 6, 2 / 6, 3 / 6]])
+    assert model.predict([[1.0], [0.0]]).tolist() == [4, 4]  # equal scores: the first of the file
+    linsep.save(model, tmp_path / "again.model")
+    assert (tmp_path / "again.model").read_text().split() == text.split()
+    svm = linsep.load(written(tmp_path, GOOD))
+    assert not hasattr(svm, "predict_proba")
+
+
+def test_models_of_scikit_learn_with_one_norm_keep_their_name(tmp_path):
+    from sklearn.svm import LinearSVC
+
+    X, y = load_iris(return_X_y=True)
+    for labels in (y, y > 0):
+        model = LinearSVC(penalty="l1", C=0.1, random_state=0, max_iter=100_000).fit(
+            X, labels.astype(int)
+        )
+        linsep.save(model, tmp_path / "a.model")
+        assert (tmp_path / "a.model").read_text().startswith("solver_type L1R_L2LOSS_SVC\n")
+        found = linsep.load(tmp_path / "a.model")
+        assert (found.predict(X) == model.predict(X)).all() and (found.coef_ == 0).any()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("probA 1 1 1\n", "no line 'probB'"),
+        ("probA 1 1\nprobB 1 1 1\n", ":7: probA has 2 values, 3 are needed"),
+        ("probA 1 1 1\nprobB 1 inf 1\n", ":8: 'inf' is no finite number"),
+    ],
+)
+def test_damaged_sigmoids_are_refused(tmp_path, more, words):
+    path = written(tmp_path, THREE.format(rho="1 1 1", labels="1 2 3", more=more))
+    with pytest.raises(ModelError, match=words):
+        linsep.load(path)
