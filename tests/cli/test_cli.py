@@ -342,3 +342,17 @@ def test_python_dash_m(tmp_path):
         assert "linsep" in done.stdout and not done.stderr
     missing = [sys.executable, "-m", "linsep", "check", str(tmp_path / "none.csv")]
     assert subprocess.run(missing, capture_output=True, check=False).returncode == 1
+
+
+def test_check_in_a_feature_space_and_its_proof_can_be_verified(grades, capsys):
+    assert run(capsys, "check", "xor")[0] == 3
+    words = ("check", "xor", "--kernel", "poly", "--set", "degree=2", "--set", "gamma=1")
+    code, out, err = run(capsys, *words, "--save", "proof.json")
+    assert code == 0 and "feature space of Polynomial(degree=2" in out
+    assert "linsep verify proof.json xor" in err
+    code, out, _ = run(capsys, "verify", "proof.json", "xor")
+    assert code == 0 and "the proof holds" in out
+    assert run(capsys, "verify", "proof.json", "five-points")[0] == 1
+    assert run(capsys, "check", "xor", "--kernel", "linear")[0] == 3
+    assert run(capsys, "check", "xor", "--set", "gamma=1")[0] == 2
+    assert run(capsys, "check", "xor", "--kernel", "rbf", "--set", "width=1")[0] == 2

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linsep.cli.common import emit, narrate, require_writable, table
+from linsep.cli.common import emit, kernel_parameters, narrate, require_writable, table
 from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
 from linsep.core.words import count
@@ -26,7 +26,7 @@ _SECONDS = 1.0  # for the fewest errors
 def run(args: Namespace) -> int:
     """Print the verdict and its proof."""
     from linsep.core.problem import Problem
-    from linsep.separating.verdict import decide
+    from linsep.separating.verdict import decide, decide_with
 
     require_writable(args.save)
     _, data = lifted(args, table(args, positive=args.positive))
@@ -36,7 +36,12 @@ def run(args: Namespace) -> int:
     problem = Problem(
         data.X, data.y, fit_intercept=not args.no_intercept, feature_names=data.feature_names
     )
-    proof = decide(problem, exact=not args.no_exact, time_limit=args.time_limit, begin=begin)
+    given, linear = kernel_parameters(args), args.kernel is None
+    how = {"exact": not args.no_exact, "time_limit": args.time_limit, "begin": begin}
+    if linear:
+        proof = decide(problem, **how)
+    else:
+        proof = decide_with(problem, args.kernel, given, **how)
     seconds = time.perf_counter() - begin
     if args.save:
         atomic_write_bytes(args.save, proof.to_json().encode() + b"\n")
@@ -44,7 +49,7 @@ def run(args: Namespace) -> int:
         choice += ["--lift", args.lift] if args.lift is not None else []
         command = shlex.join(["linsep", "verify", args.save, args.data, *choice])
         narrate(f"proof written to {args.save}; check it with: {command}")
-    far = _how_far(problem, args.time_limit) if proof.separable is False else {}
+    far = _how_far(problem, args.time_limit) if linear and proof.separable is False else {}
     if args.json:
         emit(proof.to_dict() | far | {"sentence": str(proof), "seconds": seconds}, True)
     else:

@@ -107,6 +107,18 @@ def estimator(args: Namespace, **settings: Any) -> Any:
     return cls(**settings)
 
 
+def kernel_parameters(args: Namespace) -> dict[str, Any]:
+    """The parameters of the kernel that --kernel names, from --set."""
+    given = {}
+    for item in args.set:
+        key, sep, text = item.partition("=")
+        if not sep or args.kernel is None:
+            what = "has no '='" if not sep else "is a parameter of a kernel"
+            raise SettingError(f"--set {item} {what}; such as --kernel rbf --set gamma=0.5.")
+        given[key] = _value(text)
+    return given
+
+
 def _scheme(
     cls: Any, known: dict[str, Any], settings: dict[str, Any], inside: dict[str, Any], bare: bool
 ) -> Any:

@@ -105,6 +105,13 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
     check.add_argument("--save", metavar="FILE", help="write the proof as JSON")
     check.add_argument(
+        "--kernel", metavar="NAME", help="ask it in the feature space of a kernel, such as rbf"
+    )
+    check.add_argument(
+        "-s", "--set", action="append", default=[], metavar="NAME=VALUE",
+        help="a parameter of the kernel; may be repeated",
+    )  # fmt: skip
+    check.add_argument(
         "--plane", metavar="FORMULA", help='does this plane separate? such as "2 x1 - x2 >= 2"'
     )
 

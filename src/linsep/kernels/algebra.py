@@ -79,6 +79,11 @@ class Sum(_Pair):
     """
 
     @property
+    def strict(self) -> bool:
+        """Whether one is and neither takes anything away from it."""
+        return bool(self.positive) and (self.left.strict or self.right.strict)
+
+    @property
     def largest(self) -> float | None:
         """The sum of both bounds."""
         left, right = self.left.largest, self.right.largest
@@ -125,6 +130,11 @@ class Product(_Pair):
     array([[ 1.,  9.],
            [ 9., 81.]])
     """
+
+    @property
+    def strict(self) -> bool:
+        """Whether both are (Schur's product theorem)."""
+        return self.left.strict and self.right.strict
 
     @property
     def largest(self) -> float | None:
@@ -224,6 +234,11 @@ class Scaled(_Around):
         """As the kernel inside; zero times anything is positive semidefinite."""
         return True if self.factor == 0 else self.kernel.positive
 
+    @property
+    def strict(self) -> bool:
+        """As the kernel inside, but for zero times it."""
+        return self.factor > 0 and self.kernel.strict
+
     def resolve(self, X: Any) -> Kernel:
         """Give the same multiple of the resolved kernel."""
         return self if self.resolved else Scaled(self.factor, self.kernel.resolve(X))
@@ -293,6 +308,11 @@ class Normalised(_Around):
     def positive(self) -> bool | None:
         """As the kernel inside."""
         return self.kernel.positive
+
+    @property
+    def strict(self) -> bool:
+        """As the kernel inside."""
+        return self.kernel.strict
 
     def resolve(self, X: Any) -> Kernel:
         """Give the same of the resolved kernel."""

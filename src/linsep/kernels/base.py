@@ -47,6 +47,12 @@ class Kernel:
         return True
 
     @property
+    def strict(self) -> bool:
+        """Whether images of distinct rows are independent (strictly positive definite, as
+        universal kernels are): then a plane of the feature space has them on any sides."""
+        return False
+
+    @property
     def nonnegative(self) -> bool:
         """Whether rows must have no negative entry (kernels of histograms)."""
         return False

@@ -99,6 +99,11 @@ class RBF(Kernel):
         return float(self.sigma) if self.sigma is not None else sqrt(0.5 / self.rate)
 
     @property
+    def strict(self) -> bool:
+        """True, for every width."""
+        return True
+
+    @property
     def largest(self) -> float | None:
         """1."""
         return 1.0

@@ -92,6 +92,12 @@ def as_kernel(spec: Any, X: Any = None, *, warn: bool = True) -> Kernel:
     return kernel
 
 
+def by_name(name: str, parameters: dict[str, Any]) -> Kernel:
+    """Give the kernel of a name with these parameters, some of which may be scikit-learn's."""
+    kernel = as_kernel(name, warn=False)
+    return kernel.set_params(**{kernel.renamed.get(k, k): v for k, v in parameters.items()})
+
+
 def from_sklearn(name: str, **settings: Any) -> Kernel:
     """Give the kernel that scikit-learn or LIBSVM call so; settings it does not have are left."""
     kernel = as_kernel(name, warn=False)

@@ -15,7 +15,7 @@ from linsep.core.problem import Problem, columns_of
 from linsep.errors import DataError, ModelError, SettingError
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows
-from linsep.kernels.spec import as_kernel, from_dict, is_given, is_nonnegative
+from linsep.kernels.spec import as_kernel, by_name, from_dict, is_given, is_nonnegative
 from linsep.kernels.sums import short_rows, weighted_sums
 from linsep.models.base import Classifier
 from linsep.models.explain import Explanation, explain_kernel
@@ -118,8 +118,7 @@ class KernelClassifier(Classifier):
                 f"{name}={given[name]!r} goes with a kernel given by name; kernel is "
                 f"{self.kernel!r}, so set it there."
             )
-        kernel = as_kernel(self.kernel, warn=False)
-        return kernel.set_params(**{kernel.renamed.get(k, k): v for k, v in given.items()})
+        return by_name(self.kernel, given)
 
     def _n_machines(self) -> int:
         raise NotImplementedError

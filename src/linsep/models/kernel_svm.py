@@ -54,6 +54,7 @@ from linsep.models.model_file import Field, Fields, Table
 from linsep.models.summary import Line, bounds, street
 from linsep.proofs.definite import definite
 from linsep.proofs.kernel import Definite, KernelGap, Overlap
+from linsep.rows.exact import equal_rows as first_equal
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import SMO
 
@@ -579,10 +580,11 @@ def _bounds(model: KernelSVM, gap: KernelGap) -> list[Line]:
 
 def equal_rows(problem: Problem, kernel: Any) -> Overlap | None:
     """Two equal rows of different classes, which no kernel tells apart."""
-    found = _conflict(problem)
+    found = first_equal(problem)
     if found is None:
         return None
-    return Overlap(found, (Fraction(1), Fraction(1)), kernel, bool(problem.fit_intercept))
+    i, j = (problem.sample_of_index(k) for k in found)
+    return Overlap((i, j), (Fraction(1), Fraction(1)), kernel, bool(problem.fit_intercept))
 
 
 def overlap_of(problem: Problem, solver: Any, state: Any, kernel: Any) -> Overlap | None:
@@ -609,29 +611,3 @@ def widest(gap: Any) -> float:
     parts = [part for part in gap.parts or (gap,) if not np.isfinite(part.objective)]
     low = max((part.lower_bound for part in parts), default=0.0)
     return float(np.sqrt(2.0 / low) * (1 + 1e-15)) if low > 0 else np.inf
-
-
-def _conflict(problem: Problem) -> tuple[int, int] | None:
-    """Two equal rows of different classes, in the caller's numbers; None if there are none."""
-    hashes, label = problem.row_hashes, problem.label
-    order = np.argsort(hashes, kind="stable")
-    run = np.flatnonzero(np.diff(hashes[order].astype(np.uint64)) == 0)
-    for at in run.tolist():
-        i = int(order[at])
-        later = at + 1
-        while later < len(order) and hashes[order[later]] == hashes[i]:
-            j = int(order[later])
-            if label[i] != label[j] and _equal(problem.matrix, i, j):
-                a, b = problem.sample_of_index(i), problem.sample_of_index(j)
-                return min(a, b), max(a, b)
-            later += 1
-            if later > at + 64:  # the others are compared with rows nearer to them
-                break
-    return None
-
-
-def _equal(matrix: Any, i: int, j: int) -> bool:
-    a, b = matrix[[i]], matrix[[j]]
-    if isinstance(matrix, np.ndarray):
-        return bool(np.array_equal(a, b))
-    return bool(np.array_equal(a.toarray(), b.toarray()))

@@ -244,6 +244,25 @@ def _lower(
     return max(bound - 16 * U * abs(bound), 0.0) if np.isfinite(bound) else 0.0
 
 
+def street_above(
+    values: KernelValues, ids: Index, y: Array, alpha: Array, *, free: bool, known: Definite
+) -> float:
+    """No plane of the feature space has a larger margin, whatever alpha >= 0 is; rounded up.
+
+    alpha gives a point of the hull of each class: their distance is twice that bound. Without an
+    offset it is the length of a point of the hull of the rows y phi(x).
+    """
+    if not known.convex:
+        return np.inf
+    alpha = np.maximum(np.nan_to_num(alpha, posinf=0.0), 0.0)
+    root = roots(values, ids, ids, True, known.shift)
+    share = _share(values, alpha) + known.uneven
+    quad = float((alpha * y) @ _sums(values, ids, alpha * y)) + _added(known.shift, alpha)
+    hard = np.full(len(ids), np.inf)
+    low = _lower(values, ids, y, hard, alpha, quad, root, share, free, True, known.shift)
+    return float(1.0 / np.sqrt(2.0 * low)) * (1 + 8 * U) if low > 0 else np.inf
+
+
 def _violation(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> float:
     grows, falls, positive = alpha < cost, alpha > 0, y > 0
     up, low = f[np.where(positive, grows, falls)], f[np.where(positive, falls, grows)]
@@ -534,27 +553,8 @@ class Overlap:
         """
         problem = X if isinstance(X, Problem) else Problem(X, np.asarray(y))
         signed = [s * a for s, a in zip(self._signs(problem), self.multipliers)]
-        if self.fit_intercept and sum(signed) != 0:
-            raise ProofError("the multipliers of the two classes have different sums.")
-        if self.kernel.given:
-            self._cancel(problem, signed)
-            return True
-        rows, signed = _merged(self._rows(problem), signed)
-        if _square(exact_gram(self.kernel, rows), signed) != 0:
-            raise ProofError(_APART)
+        require_zero(problem, self.kernel, list(self.rows), signed, self.fit_intercept)
         return True
-
-    def _cancel(self, problem: Problem, signed: list[Fraction]) -> None:
-        """Whether the weighted values vanish for every row: so they do for every machine.
-
-        Of a matrix without negative eigenvalue this follows from |sum a_i y_i phi(x_i)|^2 = 0;
-        like this it holds for any matrix.
-        """
-        picked = problem.matrix[:, list(self.rows)]
-        picked = picked if isinstance(picked, np.ndarray) else picked.toarray()
-        for row in np.unique(picked, axis=0).tolist():
-            if sum((Fraction(k) * a for k, a in zip(row, signed)), Fraction(0)) != 0:
-                raise ProofError(_APART)
 
     def _signs(self, problem: Problem) -> list[int]:
         inside = bool(self.rows) and 0 <= min(self.rows) <= max(self.rows) < problem.n
@@ -563,14 +563,10 @@ class Overlap:
         if len(set(self.rows)) < len(self.rows) or not min(self.multipliers) > 0:
             raise ProofError("rows are named once, with multipliers above zero.")
         labels = problem.label[list(self.rows)]
-        if len(set(labels.tolist())) != 2:
+        known = len(set(labels.tolist()))
+        if known > 2 or (self.fit_intercept and known != 2):
             raise ProofError("the rows are not of two classes.")
         return [1 if label == labels.max() else -1 for label in labels]
-
-    def _rows(self, problem: Problem) -> list[tuple[float, ...]]:
-        some = problem.matrix[list(self.rows)]
-        some = some if isinstance(some, np.ndarray) else some.toarray()
-        return [tuple(float(x) for x in row) for row in some]
 
     def __str__(self) -> str:
         if len(self.rows) == 2:
@@ -605,6 +601,35 @@ def _tuple_of(item: Check) -> Check:
 _OVERLAP = record(
     rows=_tuple_of(whole()), multipliers=_tuple_of(ratio), kernel=anything, fit_intercept=truth
 )
+
+
+def require_zero(
+    problem: Problem, kernel: Kernel, rows: list[int], signed: list[Fraction], free: bool
+) -> None:
+    """Raise ProofError unless sum a_i phi(x_i) = 0, for a_i = signed; if free, sum a_i = 0 too."""
+    if free and sum(signed) != 0:
+        raise ProofError("the multipliers of the two classes have different sums.")
+    if kernel.given:
+        _require_cancelled(problem, rows, signed)
+        return
+    some = problem.matrix[rows]
+    some = some if isinstance(some, np.ndarray) else some.toarray()
+    samples, weights = _merged([tuple(float(x) for x in row) for row in some], signed)
+    if _square(exact_gram(kernel, samples), weights) != 0:
+        raise ProofError(_APART)
+
+
+def _require_cancelled(problem: Problem, rows: list[int], signed: list[Fraction]) -> None:
+    """Whether the weighted values vanish for every row: so they do for every machine.
+
+    Of a matrix without negative eigenvalue this follows from |sum a_i y_i phi(x_i)|^2 = 0;
+    like this it holds for any matrix.
+    """
+    picked = problem.matrix[:, rows]
+    picked = picked if isinstance(picked, np.ndarray) else picked.toarray()
+    for row in np.unique(picked, axis=0).tolist():
+        if sum((Fraction(k) * a for k, a in zip(row, signed)), Fraction(0)) != 0:
+            raise ProofError(_APART)
 
 
 def _merged(

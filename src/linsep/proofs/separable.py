@@ -7,6 +7,8 @@ Not separable   rows with multipliers m > 0 and sum m_i y_i [x_i, 1] = 0: a plan
 Weakly          a plane with no row strictly on its wrong side and some strictly on its right
                 one; rows with multipliers > 0 that sum to zero and span all rows on the plane,
                 so that no plane does better (Stiemke). If they span all rows there is none
+With a kernel   the same of the images of the rows: a sum over kernel values that has every row on
+                its own side; multipliers whose combination of images has the length 0, in fractions
 
 ``check`` proves every claim again, in integers or in floats within their error bounds. Nothing
 of the search that found the numbers is used. Below stand the proof, how it is stored, how it is
@@ -35,6 +37,7 @@ from linsep.core.schema import (
     labels,
     listed,
     maybe,
+    numbers,
     ratio,
     ratio_text,
     real,
@@ -47,10 +50,14 @@ from linsep.core.schema import (
 )
 from linsep.core.sources import boundary
 from linsep.core.words import count
-from linsep.errors import ProofError, printable
+from linsep.errors import ModelError, ProofError, printable
+from linsep.kernels.base import Kernel
+from linsep.kernels.spec import from_dict
 from linsep.numerics.integers import scaled_integers
+from linsep.proofs.feature_space import FeatureSpace, Sums
+from linsep.proofs.kernel import require_zero
 from linsep.proofs.margins import margin_above, margin_below
-from linsep.rows.exact import reflected, spans, vanishes
+from linsep.rows.exact import equal_rows, reflected, spans, vanishes
 from linsep.rows.signs import row_signs
 
 VERSION = 1
@@ -96,6 +103,13 @@ class Proof:
     span_rows, span_rivals, span_multipliers
         Rows with multipliers > 0 that sum to zero and span all rows that lie on the weak
         separator (quasi), or all rows (not quasi). They prove that no plane does better.
+    kernel : Kernel or None
+        The kernel in whose feature space the question was asked; None: in the space of X. With one,
+        margins are those of the feature space and ``quasi`` is not decided.
+    support, dual_coef : arrays
+        Separable in a feature space: f(x) = sum_j dual_coef_j K(x_support_j, x) + intercept is a
+        separator; K > 2 classes have a row of dual_coef each. Both are empty where the kernel is
+        strictly positive definite, which alone proves it: distinct rows have independent images.
     """
 
     separable: bool | None
@@ -119,7 +133,24 @@ class Proof:
     span_rows: NDArray[np.int64] = field(default_factory=_empty)
     span_rivals: NDArray[np.int64] | None = None
     span_multipliers: tuple[Fraction, ...] = ()
+    kernel: Kernel | None = None
+    support: NDArray[np.int64] = field(default_factory=_empty)
+    dual_coef: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     seconds: float = 0.0
+
+    @classmethod
+    def about(cls, problem: Problem, **fields: Any) -> Self:
+        """A proof about a problem."""
+        names = problem.feature_names
+        return cls(
+            classes=problem.classes,
+            fit_intercept=problem.fit_intercept,
+            n_samples=problem.n,
+            n_features=problem.d,
+            feature_names=None if names is None else tuple(names),
+            fingerprint=problem.fingerprint,
+            **fields,
+        )
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -174,7 +205,7 @@ class Proof:
         out: dict[str, Any] = {"format": "linsep-proof", "version": VERSION, "verdict": str(self)}
         for name in self.__dataclass_fields__:
             out[name] = _pack(getattr(self, name))
-        return out
+        return out | {"kernel": None if self.kernel is None else self.kernel.to_dict()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -188,8 +219,10 @@ class Proof:
             )
         try:
             sizes = _SIZES(data, "")
-            return cls(**_stored(len(sizes["classes"]), **sizes)(data, ""))
-        except Refused as error:
+            told = _stored(len(sizes["classes"]), **sizes)(data, "")
+            kernel = None if told["kernel"] is None else from_dict(told["kernel"])
+            return cls(**{**told, "kernel": kernel})
+        except (Refused, ModelError) as error:
             raise ProofError(f"the stored proof cannot be read: {error}.") from error
 
     def to_json(self) -> str:
@@ -240,6 +273,8 @@ def _stored(K: int, *, n_samples: int, n_features: int, classes: Any) -> Check:
         span_rows=_indexes(row), span_rivals=maybe(_indexes(rival)), span_multipliers=_ratios,
         columns=_tuple(whole(0, n_features - 1)), feature_names=maybe(_tuple(text, n_features)),
         classes=labels, n_samples=whole(), n_features=whole(), fingerprint=text,
+        kernel=maybe(anything), support=_indexes(row),
+        dual_coef=either(numbers(None), numbers(K, None)),
         seconds=real(0.0),
     )  # fmt: skip
 
@@ -289,7 +324,9 @@ def _weights(*shape: int | None) -> Check:
 def recheck(proof: Proof, problem: Problem) -> None:
     """Raise ProofError unless every claim of the proof holds for the problem."""
     _check_header(proof, problem)
-    if proof.separable is None:
+    if proof.kernel is not None:
+        _check_in_feature_space(proof, problem, proof.kernel)
+    elif proof.separable is None:
         _check_undecided(proof, problem)
     elif proof.separable:
         _check_separable(proof, problem)
@@ -356,6 +393,16 @@ def _check_separable(proof: Proof, problem: Problem) -> None:
 def _check_above(proof: Proof, problem: Problem) -> None:
     if proof.margin[1] == np.inf:
         return
+    rows, weights = _check_hulls(proof, problem)
+    high = margin_above(problem, rows, weights)
+    if proof.margin[1] < high:
+        high = margin_above(problem, rows, weights, exact=True)
+    if proof.margin[1] < high:
+        raise _fail(f"the nearest points bound the margin by {high}, not by {proof.margin[1]}")
+
+
+def _check_hulls(proof: Proof, problem: Problem) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The shares that bound the margin from above, if they are shares of rows of two classes."""
     rows, weights = proof.hull_rows, np.asarray(proof.hull_weights)
     _check_indexes(rows, problem.n, "hull_rows")
     if len(np.unique(rows)) != len(rows):
@@ -369,11 +416,7 @@ def _check_above(proof: Proof, problem: Problem) -> None:
         raise _fail("the nearest points do not belong to two classes")
     if problem.fit_intercept and (len(present) != 2 or sums.min() <= 0):
         raise _fail("the nearest points do not belong to two classes")
-    high = margin_above(problem, rows, weights)
-    if proof.margin[1] < high:
-        high = margin_above(problem, rows, weights, exact=True)
-    if proof.margin[1] < high:
-        raise _fail(f"the nearest points bound the margin by {high}, not by {proof.margin[1]}")
+    return rows, weights
 
 
 def _plane(proof: Proof, problem: Problem) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -430,6 +473,20 @@ def _check_zero_sum(
     multipliers: Sequence[Fraction],
     name: str,
 ) -> NDArray[np.int64]:
+    rows = _check_combination(problem, samples, rivals, multipliers, name)
+    if not vanishes(reflected(problem, rows), multipliers):
+        raise _fail(f"the multipliers do not combine {name} to zero")
+    return rows
+
+
+def _check_combination(
+    problem: Problem,
+    samples: NDArray[np.int64],
+    rivals: NDArray[np.int64] | None,
+    multipliers: Sequence[Fraction],
+    name: str,
+) -> NDArray[np.int64]:
+    """Numbers of the reflected rows, each named once, with multipliers above zero."""
     _check_indexes(samples, problem.n, name)
     if len(samples) != len(multipliers) or not len(samples):
         raise _fail(f"{name} has {count(len(samples), 'row')} but {len(multipliers)} multipliers")
@@ -446,8 +503,6 @@ def _check_zero_sum(
         raise _fail(f"{name} names a row twice")
     if not all(isinstance(m, Fraction | int) and m > 0 for m in multipliers):
         raise _fail(f"a multiplier of {name} is not a positive fraction")
-    if not vanishes(reflected(problem, rows), multipliers):
-        raise _fail(f"the multipliers do not combine {name} to zero")
     return rows
 
 
@@ -483,6 +538,75 @@ def carrying_columns(coef: NDArray[Any]) -> tuple[int, ...]:
     return tuple(j for j, v in enumerate(first) if any(row[j] != v for row in rest))
 
 
+# -- in the feature space of a kernel -------------------------------------------------------------
+
+
+def _check_in_feature_space(proof: Proof, problem: Problem, kernel: Kernel) -> None:
+    if proof.coef is not None or proof.columns or len(proof.span_rows):
+        raise _fail("it gives a plane of X and speaks of a feature space")
+    if proof.separable is False:
+        _check_equal_images(proof, problem, kernel)
+        return
+    if len(proof.rows) or proof.multipliers:
+        raise _fail("it gives a proof that nothing separates and says otherwise")
+    space = FeatureSpace(problem, kernel)
+    low = 0.0
+    if proof.separable and len(proof.support):
+        found = space.separated(_sums(proof, problem))
+        if found is None:
+            raise _fail("the sum does not have every row on its own side, beyond rounding")
+        low = found
+    elif proof.separable and (not kernel.strict or equal_rows(problem) is not None):
+        raise _fail("it gives no sum over kernel values, and its kernel alone proves nothing here")
+    if proof.margin[0] > low:
+        raise _fail(f"the margin of the sum is {low}, not {proof.margin[0]}")
+    if proof.margin[1] < np.inf:
+        high = space.bound(*_check_hulls(proof, problem))
+        if proof.margin[1] < high:
+            raise _fail(f"the nearest points bound the margin by {high}, not by {proof.margin[1]}")
+
+
+def _sums(proof: Proof, problem: Problem) -> Sums:
+    """The sum of the proof, or those of all classes, if they have the right shapes."""
+    _check_indexes(proof.support, problem.n, "support")
+    many = 1 if problem.binary else problem.K
+    coef = np.asarray(proof.dual_coef, dtype=np.float64)
+    offsets = np.asarray(proof.intercept, dtype=np.float64).reshape(-1)
+    due = (len(proof.support),) if many == 1 else (many, len(proof.support))
+    if len(np.unique(proof.support)) != len(proof.support) or coef.shape != due:
+        raise _fail(f"its coefficients have the shape {coef.shape}, its rows need {due}")
+    if offsets.shape != (many,) or not (np.isfinite(coef).all() and np.isfinite(offsets).all()):
+        raise _fail("its offsets are not one finite number for each sum")
+    if not problem.fit_intercept and offsets.any():
+        raise _fail("it uses an intercept where none is allowed")
+    return Sums(proof.support, coef.reshape(many, -1), offsets)
+
+
+def _check_equal_images(proof: Proof, problem: Problem, kernel: Kernel) -> None:
+    """The multipliers combine the images, class by class, to vectors of length zero."""
+    if not proof.exact or proof.margin != (0.0, 0.0):
+        raise _fail("it claims a margin, or rounded numbers, where nothing separates")
+    _check_combination(problem, proof.rows, proof.rivals, proof.multipliers, "rows")
+    if sum(proof.multipliers) != 1:
+        raise _fail("the multipliers do not sum to 1")
+    require_one_point(problem, kernel, proof.rows, proof.rivals, proof.multipliers)
+
+
+def require_one_point(
+    problem: Problem,
+    kernel: Kernel,
+    samples: NDArray[np.int64],
+    rivals: NDArray[np.int64] | None,
+    multipliers: Sequence[Fraction],
+) -> None:
+    """Raise ProofError unless the weighted images of each class and of its rivals' rows are one."""
+    rows, own = samples.tolist(), problem.label[samples].tolist()
+    others = [1 - k for k in own] if rivals is None else rivals.tolist()
+    for k in range(1 if problem.binary else problem.K):
+        signed = [m * ((a == k) - (b == k)) for m, a, b in zip(multipliers, own, others)]
+        require_zero(problem, kernel, rows, signed, problem.fit_intercept)
+
+
 # -- What a proof says, in words ------------------------------------------------------------------
 
 
@@ -500,14 +624,16 @@ def sentence(proof: Proof) -> str:
 
 
 def _verdict(proof: Proof) -> str:
+    where = "" if proof.kernel is None else f" in the feature space of {proof.kernel!r}"
     if proof.separable is None:
-        return f"undecided when the time was up: {_undecided_margin(proof)}"
+        why = "in float64" if proof.kernel is not None else "when the time was up"
+        return f"undecided{where} {why}: {_undecided_margin(proof)}"
     if proof.separable:
-        return f"separable, {_margin(proof.margin)}"
+        return f"separable{where}, {_known_margin(proof)}"
     rows = _count(len(proof.rows), "row")
     verb = "proves" if len(proof.rows) == 1 else "prove"
     these = "this" if len(proof.rows) == 1 else "these"
-    text = f"not separable: {these} {rows} {verb} it ({_listed(proof.rows.tolist())})"
+    text = f"not separable{where}: {these} {rows} {verb} it ({_listed(proof.rows.tolist())})"
     if proof.quasi:
         names = [_feature(proof, j) for j in proof.columns]
         on = "a plane" if len(proof.classes) == 2 else "a linear machine"
@@ -516,6 +642,24 @@ def _verdict(proof: Proof) -> str:
             f"carried by {_listed(names)}"
         )
     return text
+
+
+def _known_margin(proof: Proof) -> str:
+    """The margin; that of a feature space may be too small for float64, or not exist."""
+    if proof.kernel is None or (proof.margin[0] > 0 and proof.margin[1] < np.inf):
+        return _margin(proof.margin)
+    if not len(proof.support):
+        most = (
+            ""
+            if isinf(proof.margin[1])
+            else f"; the margin is at most {round_up(proof.margin[1], 3)}"
+        )
+        return f"as any labels of distinct rows are{most}"
+    if isinf(proof.margin[1]):
+        return (
+            "by a sum over kernel values; a kernel that is not positive semidefinite has no margin"
+        )
+    return f"with a margin of at most {round_up(proof.margin[1], 3)}"
 
 
 def _margin(margin: tuple[float, float]) -> str:
@@ -606,7 +750,9 @@ def _feature(proof: Proof, column: int) -> str:
 def explanation(proof: Proof) -> str:
     """Several lines: the verdict, the numbers behind it and why they prove it."""
     lines = [f"{proof}."]
-    if proof.separable:
+    if proof.kernel is not None:
+        lines += _in_feature_space(proof)
+    elif proof.separable:
         lines += [_plane_text(proof, "The plane"), "Every row lies strictly on its own side."]
         lines += _bounds_text(proof)
     elif proof.separable is False:
@@ -623,8 +769,31 @@ def explanation(proof: Proof) -> str:
                 "positive multipliers sum to zero and span all rows."
             )
     how = "rational arithmetic" if proof.exact else "floating point, rounding not excluded"
-    lines.append(f"Decided by {how}, in {proof.seconds:.3g} s.")
+    if proof.kernel is not None and proof.separable:
+        how = "floating point within its error bounds"
+    decided = "Not decided" if proof.separable is None else f"Decided by {how},"
+    lines.append(f"{decided} in {proof.seconds:.3g} s.")
     return "\n".join(lines)
+
+
+def _in_feature_space(proof: Proof) -> list[str]:
+    if proof.separable is False:
+        return [
+            "With these shares the images of the rows of one class and those of the other are one "
+            f"point: {combination(proof.rows.tolist(), proof.multipliers)}.",
+            "A plane with every row on its own side would have that point on both.",
+        ]
+    if proof.separable is None:
+        return []
+    if not len(proof.support):
+        return [
+            f"{proof.kernel!r} is strictly positive definite: the images of distinct rows are "
+            "independent, so some plane gives each of them any value at all. No two equal rows "
+            "have different labels."
+        ]
+    terms = _count(len(proof.support), "row")
+    lines = [f"f(x) = sum of dual_coef K(x_i, x) over {terms} + intercept separates them."]
+    return lines + (_bounds_text(proof) if proof.margin[0] > 0 and proof.margin[1] < np.inf else [])
 
 
 def _bounds_text(proof: Proof) -> list[str]:

@@ -66,6 +66,28 @@ def reflected(problem: Problem, rows: NDArray[np.int64] | Sequence[int]) -> Arra
     return out[:, :-1].reshape(len(index), (problem.K - 1) * block.shape[1])
 
 
+def equal_rows(problem: Problem) -> tuple[int, int] | None:
+    """Two equal samples of different classes, the first ones; None if there are none."""
+    hashes = problem.row_hashes
+    ranked = np.sort(hashes)
+    if not (ranked[1:] == ranked[:-1]).any():
+        return None
+    order = np.argsort(hashes, kind="stable")
+    same = hashes[order[1:]] == hashes[order[:-1]]
+    other = problem.label[order[1:]] != problem.label[order[:-1]]
+    for at in np.flatnonzero(same & other).tolist():
+        i, j = sorted((int(order[at]), int(order[at + 1])))
+        if np.array_equal(sample(problem, i), sample(problem, j)):
+            return i, j
+    return None
+
+
+def sample(problem: Problem, i: int) -> Array:
+    """One row, written out."""
+    row = problem.matrix[[i]]
+    return np.ravel(row if isinstance(row, np.ndarray) else row.toarray())
+
+
 def dependency(block: NDArray[Any], *, tick: Tick = no_tick) -> list[Fraction] | None:
     """Multipliers > 0 of sum 1 that combine the rows to zero, if there is just one such way.
 

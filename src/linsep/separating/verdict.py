@@ -17,7 +17,6 @@ Stop       whatever a search claims is proved by ``proofs`` before it is said; w
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,14 +28,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.costs import PLANE, second_thread
-from linsep.core.drive import Limits, Outcome, drive
+from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.memory import enough_memory
 from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
-from linsep.core.stopping import TimeUpError, asked_to_stop, clock, time_left
-from linsep.errors import SettingError
+from linsep.core.stopping import TimeUpError, clock
+from linsep.errors import DataError, SettingError
+from linsep.kernels.spec import as_kernel, by_name, is_given
 from linsep.numerics.integers import (
     independent_columns,
     scaled_integers,
@@ -45,9 +45,11 @@ from linsep.numerics.integers import (
 )
 from linsep.proofs.margins import loosen, margin_above, margin_below
 from linsep.proofs.separable import Proof, carrying_columns, kesler_rows
-from linsep.rows.exact import Tick, dependency, reflected
+from linsep.rows.exact import Tick, dependency, equal_rows, reflected, sample
 from linsep.rows.signs import row_signs
+from linsep.separating.clock import Clock
 from linsep.separating.faces import find_face
+from linsep.separating.feature_space import KernelJudge
 from linsep.separating.planes import Plane, Scores, exact_plane, rational_planes, scored_plane
 from linsep.solvers.hulls.cloud import by_products, cloud_of, one_unit
 from linsep.solvers.hulls.exact import ExactHulls, ExactState
@@ -66,6 +68,7 @@ def separability(
     y: Any,
     *,
     fit_intercept: bool = True,
+    kernel: Any = None,
     exact: bool = True,
     time_limit: float | None = None,
 ) -> Proof:
@@ -80,6 +83,9 @@ def separability(
         machine: one weight vector a class, and the own class has the largest score.
     fit_intercept : bool, default=True
         Whether planes may keep away from the origin.
+    kernel : str, kernel object or function, optional
+        Ask it of the images of the rows in the feature space of a kernel, as KernelSVM takes it;
+        "precomputed": X is the Gram matrix. A separator is then a sum over kernel values.
     exact : bool, default=True
         Prove the answer in rational arithmetic. False stops at what floating point says when
         the classes look inseparable; then ``quasi`` is not decided.
@@ -98,6 +104,9 @@ def separability(
     separable, margin 1.5
     >>> print(linsep.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]))
     not separable: these four rows prove it (0, 1, 2 and 3)
+    >>> print(linsep.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1],
+    ...                           kernel=linsep.kernels.Polynomial(2)))
+    separable in the feature space of Polynomial(degree=2), margin between 0.3162 and 0.3163
     """
     begin = clock()
     if time_limit is not None and not time_limit >= 0:
@@ -105,6 +114,8 @@ def separability(
     problem = Problem(
         X, y, fit_intercept=fit_intercept, feature_names=_names(X), check_finite=False
     )
+    if kernel is not None:
+        return decide_with(problem, kernel, exact=exact, time_limit=time_limit, begin=begin)
     with one_blas_thread():
         with np.errstate(over="ignore", invalid="ignore"):
             if by_products(problem):  # they are needed anyhow, and hold the lengths
@@ -132,6 +143,31 @@ def decide(
     # numbers may overflow on the way: every answer is checked in integers where that happens
     with one_blas_thread(), np.errstate(all="ignore"):
         return judge.decide()
+
+
+def decide_with(
+    problem: Problem,
+    kernel: Any,
+    parameters: dict[str, Any] | None = None,
+    *,
+    exact: bool = True,
+    time_limit: float | None = None,
+    begin: float | None = None,
+) -> Proof:
+    """The verdict on the images of rows, which are checked here; parameters are of a name."""
+    begin = clock() if begin is None else begin
+    if not exact:
+        raise SettingError("exact=False is for planes of X; with a kernel leave it out.")
+    problem.check_finite()
+    if is_given(kernel) and problem.d != problem.n:
+        raise DataError(
+            f"kernel='precomputed' needs the values of all pairs of rows; X is a {problem.n} x "
+            f"{problem.d} matrix."
+        )
+    kernel = by_name(kernel, parameters) if parameters else kernel
+    asked = as_kernel(kernel, problem.matrix, warn=False)
+    with one_blas_thread(), np.errstate(all="ignore"):
+        return KernelJudge(problem, asked, Clock(begin, time_limit)).decide()
 
 
 def _names(X: Any) -> list[str] | None:
@@ -177,7 +213,7 @@ class Judge:
 
     def proof(self, **fields: Any) -> Proof:
         """The verdict written down, with the time that it took."""
-        return proof_of(self.problem, seconds=self.clock.spent(), **fields)
+        return Proof.about(self.problem, seconds=self.clock.spent(), **fields)
 
     # -- verdict -----------------------------------------------------------------------------
 
@@ -540,24 +576,15 @@ def classes_alone(problem: Problem, pair: tuple[int, int]) -> tuple[Rows, Proble
 
 def contradiction(problem: Problem) -> tuple[Rows, list[Fraction]] | None:
     """Two equal samples of different classes, or without an intercept a sample that is zero."""
-    hashes = problem.row_hashes
     if not problem.fit_intercept:
-        for i in np.flatnonzero(hashes == 0).tolist():
-            if not _sample(problem, i).any():
+        for i in np.flatnonzero(problem.row_hashes == 0).tolist():
+            if not sample(problem, i).any():
                 return np.array([i * (1 if problem.binary else problem.K - 1)]), [Fraction(1)]
-    ranked = np.sort(hashes)
-    if not (ranked[1:] == ranked[:-1]).any():
+    found = equal_rows(problem)
+    if found is None:
         return None
-    order = np.argsort(hashes, kind="stable")
-    same = hashes[order[1:]] == hashes[order[:-1]]
-    other = problem.label[order[1:]] != problem.label[order[:-1]]
-    for at in np.flatnonzero(same & other).tolist():
-        i, j = sorted((int(order[at]), int(order[at + 1])))
-        if np.array_equal(_sample(problem, i), _sample(problem, j)):
-            pair = np.array([i, j])
-            rows = kesler_rows(problem, pair, problem.label[pair[::-1]])
-            return rows, [Fraction(1, 2)] * 2
-    return None
+    pair = np.array(found)
+    return kesler_rows(problem, pair, problem.label[pair[::-1]]), [Fraction(1, 2)] * 2
 
 
 def _spans(problem: Problem, rows: Rows) -> bool:
@@ -565,11 +592,6 @@ def _spans(problem: Problem, rows: Rows) -> bool:
     if len(rows) < problem.width:
         return False
     return len(independent_columns(to_integers(reflected(problem, rows)).table)) == problem.width
-
-
-def _sample(problem: Problem, i: int) -> Array:
-    row = problem.matrix[[i]]
-    return np.ravel(row if isinstance(row, np.ndarray) else row.toarray())
 
 
 # -- Writing a verdict down: rows of the search become samples of the caller ----------------------
@@ -585,64 +607,3 @@ def named(problem: Problem, rows: Rows, multipliers: tuple[Fraction, ...]) -> di
     if not problem.binary:
         rivals = np.array([problem.rival_of(int(r)) for r in rows], dtype=np.int64)
     return {"rows": samples, "rivals": rivals, "multipliers": multipliers}
-
-
-def proof_of(problem: Problem, **fields: Any) -> Proof:
-    """A proof about a problem."""
-    names = problem.feature_names
-    return Proof(
-        classes=problem.classes,
-        fit_intercept=problem.fit_intercept,
-        n_samples=problem.n,
-        n_features=problem.d,
-        feature_names=None if names is None else tuple(names),
-        fingerprint=problem.fingerprint,
-        **fields,
-    )
-
-
-# -- The time there is to answer a question -------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Clock:
-    """When the question was asked, and for how many seconds it may be thought about."""
-
-    begin: float
-    time_limit: float | None
-
-    def left(self) -> float | None:
-        """Seconds that are left, None for any number."""
-        own = math.inf if self.time_limit is None else self.time_limit - self.spent()
-        left = min(own, time_left())
-        return None if left == math.inf else left
-
-    def spent(self) -> float:
-        """Seconds since the question was asked."""
-        return clock() - self.begin
-
-    def tick(self, ahead: float = 0.0) -> None:
-        """Stop when the time is up, or will be before the end of what takes so long."""
-        left = self.left()
-        if left is not None and left <= ahead:
-            raise TimeUpError
-
-    def search(
-        self, problem: Problem, solver: Any, *, start: Any = None, steps: int | None = None
-    ) -> Outcome[Any]:
-        """Drive a solver within the time that is left."""
-        self.tick()
-        state = solver.init(problem.lent, start=start)
-        left = self.left()
-        seconds = None if left is None else max(left, 0.0)
-        outcome = drive(problem, solver, state, limits=Limits(steps=steps, seconds=seconds))
-        if outcome.interrupted:  # a fit that asks for a verdict goes on without one
-            raise TimeUpError if asked_to_stop() else KeyboardInterrupt
-        return outcome
-
-    def run(self, problem: Problem, solver: Any, *, start: Any = None) -> Outcome[Any]:
-        """The same for a search whose unfinished state is of no use."""
-        outcome = self.search(problem, solver, start=start)
-        if outcome.status is Status.TIME_LIMIT:
-            raise TimeUpError
-        return outcome

@@ -426,7 +426,7 @@ def test_ctrl_c_stops_the_search(monkeypatch):
 
 
 def test_loading_libraries_does_not_count_as_time(monkeypatch):
-    from linsep.separating import verdict
+    from linsep.separating import clock, verdict
 
     now = [0.0]
 
@@ -435,6 +435,7 @@ def test_loading_libraries_does_not_count_as_time(monkeypatch):
         return 10.0
 
     monkeypatch.setattr(verdict, "clock", lambda: now[0])
+    monkeypatch.setattr(clock, "clock", lambda: now[0])
     monkeypatch.setattr(verdict, "_load_libraries", load)
     proof = linsep.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1], time_limit=1.0)
     assert proof.separable is False

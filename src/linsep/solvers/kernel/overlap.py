@@ -1,6 +1,8 @@
 """Where the hulls of two classes meet in the feature space of a kernel, in fractions.
 
-Problem   find a >= 0, not 0, with sum a_i y_i phi(x_i) = 0 and sum a_i y_i = 0
+Problem   find a >= 0, not 0, with sum a_i y_i phi(x_i) = 0 and sum a_i y_i = 0; of more classes
+          a row held against a rival has the sign 1 for its own class and -1 for the rival, and
+          both sums vanish for each class
 Update    a linear program on coordinates of the images from the eigenvectors of the Gram matrix;
           a vertex of it has few rows. On these the null space of the exact Gram matrix gives a
 Stop      an a of fractions with the signs asked for, or nothing
@@ -30,8 +32,10 @@ def find_overlap(
 ) -> tuple[Index, list[Fraction]] | None:
     """Places of rows and their multipliers, or None if none were found.
 
-    alpha is where a solver of the hard margin stands: rows with large ones come first.
+    alpha is where a solver of the hard margin stands: rows with large ones come first. y has a
+    column of signs for each class where there are more than two, and ids may repeat rows.
     """
+    y = y[:, None] if y.ndim == 1 else y
     some = np.arange(len(y))
     if len(y) > _ROWS:
         some = np.sort(np.argsort(-alpha, kind="stable")[:_ROWS])
@@ -60,9 +64,9 @@ def _vertex(K: Array, y: Array, free: bool) -> Array | None:
     keep = roots > _RANK * max(float(roots[-1]), 0.0)
     images = vectors[:, keep] * np.sqrt(np.where(keep, roots, 1.0))[keep]
     images = images / np.maximum(np.abs(images).max(axis=0), 1e-300)
-    columns = [images * y[:, None], np.ones((len(y), 1))]
+    columns = [*(images * signs[:, None] for signs in y.T), np.ones((len(y), 1))]
     if free:
-        columns.insert(1, y[:, None])
+        columns.insert(-1, y)
     equations = np.hstack(columns).T
     right = np.zeros(len(equations))
     right[-1] = 1.0
@@ -74,10 +78,10 @@ def _null_vector(K: list[list[Any]], y: Array, near: Array, free: bool) -> list[
     """Fractions a >= 0 close to ``near`` with sum_j K_ij y_j a_j = 0 for all i."""
     from flint import fmpq, fmpq_mat
 
-    m, signs = len(y), [int(s) for s in y]
-    table = [[K[i][j] * signs[j] for j in range(m)] for i in range(m)]
-    if free:
-        table.append([fmpq(s) for s in signs])
+    m, table = len(y), []
+    for signs in y.astype(int).T.tolist():
+        table += [[K[i][j] * signs[j] for j in range(m)] for i in range(m)]
+        table += [[fmpq(s) for s in signs]] if free else []
     reduced, rank = fmpq_mat(table).rref()
     pivots, at = [], 0
     for i in range(rank):

@@ -1,0 +1,163 @@
+"""Whether sums over kernel values separate classes, from the sums and the kernel alone.
+
+Two classes have one sum f(x) = sum_j c_j K(x_j, x) + b, more have one for each, and a row belongs
+to the largest. Of two of the sums the difference is again one: it separates the rows of the two
+classes, with the margin min y f(x) / |w|, |w|^2 = sum c_i c_j K(x_i, x_j).
+
+Kernels say how far their values may be off; all rounding is bounded with |K_ij|^2 <= K_ii K_jj.
+Rows for which float64 leaves it open are looked at in balls (Arb, through python-flint).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.problem import Problem
+from linsep.errors import CapabilityError
+from linsep.kernels.base import Kernel
+from linsep.kernels.blocks import KernelValues
+from linsep.numerics.rounding import SUM, U
+from linsep.proofs.definite import definite
+from linsep.proofs.kernel import Definite, entry_error, roots, street_above
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+_BITS = 160
+_MOST = 1_000_000  # products of entries worth a second or so
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over kernel values: rows that they go over, coefficients, offsets."""
+
+    support: Index
+    coef: Array
+    """One row for two classes, else one for each class."""
+    intercept: Array
+
+
+class FeatureSpace:
+    """The rows of a problem under a kernel, and what is known of its values."""
+
+    def __init__(self, problem: Problem, kernel: Kernel) -> None:
+        asked = None if kernel.given else kernel
+        self.problem, self.kernel = problem, kernel
+        self.values = KernelValues(problem, asked)
+        self.known: Definite = definite(problem, asked)
+
+    def separated(self, sums: Sums) -> float | None:
+        """A lower bound of the margin, perhaps 0, if all rows are on their own side, else None."""
+        return self._least(sums, self._pairs())
+
+    def margin(self, sums: Sums, pair: tuple[int, int] = (0, 1)) -> float | None:
+        """The same for the rows of two classes."""
+        return self._least(sums, [pair])
+
+    def bound(self, rows: Index, weights: Array) -> float:
+        """No margin is larger: shares of rows of two classes, or without an offset of any."""
+        label = self.problem.label[rows]
+        y = np.where(label == label.max(initial=0), 1.0, -1.0)
+        if not self.problem.fit_intercept and self.problem.binary:
+            y = self.problem.sign[rows]
+        free = self.problem.fit_intercept
+        return street_above(self.values, rows, y, weights, free=free, known=self.known)
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        return list(combinations(range(self.problem.K), 2))
+
+    def _least(self, sums: Sums, pairs: list[tuple[int, int]]) -> float | None:
+        found = [self._side(sums, pair) for pair in pairs]
+        least = [one for one in found if one is not None]
+        return min(least) if len(least) == len(found) else None
+
+    def _side(self, sums: Sums, pair: tuple[int, int]) -> float | None:
+        """The rows of the second class have values above 0, those of the first below."""
+        problem, (first, second) = self.problem, pair
+        ids = np.flatnonzero(np.isin(problem.label, pair))
+        y = np.where(problem.label[ids] == second, 1.0, -1.0)
+        if problem.binary:
+            coef, b = sums.coef[0], float(sums.intercept[0])
+            size, offset = np.abs(coef), abs(b)
+        else:
+            coef = sums.coef[second] - sums.coef[first]
+            b = float(sums.intercept[second] - sums.intercept[first])
+            size = np.abs(sums.coef[second]) + np.abs(sums.coef[first])
+            offset = float(np.abs(sums.intercept[[first, second]]).sum())
+        score, off, length = self._measured(sums.support, coef, size, b, offset, ids, y)
+        low = score - off
+        if not np.isfinite(low).all():
+            return None
+        unclear = np.flatnonzero(low <= 0)
+        if len(unclear) and not self._in_balls(sums, pair, ids[unclear], y[unclear]):
+            return None
+        least = float(low.min(initial=np.inf))
+        if not (self.known.convex and least > 0 and 0 < length < np.inf):
+            return 0.0
+        return float(least / length) * (1 - 8 * U)
+
+    def _measured(
+        self, support: Index, coef: Array, size: Array, b: float, offset: float, ids: Index,
+        y: Array,
+    ) -> tuple[Array, Array, float]:  # fmt: skip
+        """Values y f(x), how far they may be off, and |w|, rounded up.
+
+        size and offset are those of numbers whose difference coef and b are.
+        """
+        values, known, every = self.values, self.known, np.arange(self.problem.n)
+        root = roots(values, every, support, known.convex, known.shift)
+        share = entry_error(values) + (len(support) + 12) * U + known.uneven
+        mass = float(size @ root[support])
+        s = values.combine(support, coef, ids)
+        off = share * mass * root[ids] + 8 * U * (np.abs(s) + offset)
+        own = np.zeros(self.problem.n)
+        own[support] = coef
+        off += known.shift * np.maximum(-own[ids] * y, 0.0) * (1 + 8 * U)
+        quad = float(coef @ values.combine(support, coef, support))
+        quad += known.shift * float(coef @ coef) * (1 + (len(coef) + 4) * U)
+        length = float(np.sqrt(max(quad + (share + SUM) * mass * mass, 0.0))) * (1 + 4 * U)
+        return y * (s + b), off, length
+
+    def _in_balls(self, sums: Sums, pair: tuple[int, int], ids: Index, y: Array) -> bool:
+        """Whether these rows are on their own side, where float64 does not tell."""
+        d = 1 if self.kernel.given else self.problem.d
+        if len(ids) * len(sums.support) * (d + 8) > _MOST:
+            return False
+        from flint import arb, ctx
+
+        before, ctx.prec = ctx.prec, _BITS
+        try:
+            if self.problem.binary:
+                coef = [arb(c) for c in sums.coef[0].tolist()]
+                b = arb(float(sums.intercept[0]))
+            else:
+                two = zip(sums.coef[pair[1]].tolist(), sums.coef[pair[0]].tolist())
+                coef = [arb(p) - arb(q) for p, q in two]
+                b = arb(float(sums.intercept[pair[1]])) - arb(float(sums.intercept[pair[0]]))
+            for row, sign in zip(self._balls(ids, sums.support), y.tolist()):
+                if not (sum((k * c for k, c in zip(row, coef)), b) * int(sign)) > 0:
+                    return False
+        except CapabilityError:
+            return False
+        finally:
+            ctx.prec = before
+        return True
+
+    def _balls(self, ids: Index, support: Index) -> list[list[Any]]:
+        from flint import arb
+
+        if self.kernel.given:
+            return [[arb(float(k)) for k in row] for row in self.values.block(ids, support)]
+        return [[self.kernel.ball(x, z) for z in self._plain(support)] for x in self._plain(ids)]
+
+    def _plain(self, rows: Index) -> list[list[float]]:
+        some = self.problem.matrix[rows]
+        some = some if isinstance(some, np.ndarray) else some.toarray()
+        return [[float(x) for x in row] for row in some]
