@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.geometry import box_around, box_corners, clip, line_in_box
+from linsep.display.geometry import alike, box_corners, box_for, clip, line_in_box
 from linsep.display.look import (
     COLOURS,
     INK,
     RULE,
     axes,
+    dense,
     draw_line,
     draw_points,
     draw_polygon,
@@ -22,8 +24,12 @@ from linsep.display.look import (
     plain_names,
     wrapped,
 )
+from linsep.display.look import legend as draw_legend
+from linsep.display.regions import RegionsDisplay
 from linsep.display.view import View, class_numbers, is_pipeline, make_view, plane_of_model
 from linsep.display.view import feature_names as _feature_names
+from linsep.errors import CapabilityError, DataError
+from linsep.models.linear import Linear
 from linsep.proofs.separable import round_down, round_up
 
 Array = NDArray[np.float64]
@@ -68,6 +74,10 @@ class DecisionDisplay:
         Rings around wrong rows, and around the rows at the margin.
     normal_ : annotation or None
         The normal vector, with its tail on the line.
+    parallel_, shift_ : line or None
+        After ``from_plane``: the parallel plane through the origin, and the way from it.
+    distances_ : list of line
+        After ``from_plane``: from each point to the plane.
 
     See Also
     --------
@@ -103,6 +113,8 @@ class DecisionDisplay:
         self.margin = margin
         self.street = street
         self.title = title
+        self.origin: Array | None = None
+        """The origin and its foot on the plane, where the picture is about them."""
 
     @classmethod
     def from_estimator(
@@ -123,8 +135,8 @@ class DecisionDisplay:
         ----------
         model : classifier
             Fitted, with coef_, intercept_ and classes_, or a pipeline of scalers and one. Of
-            others, as of machines with kernels, the areas of two features are drawn by
-            ``RegionsDisplay``, which is given back then.
+            others, as of machines with kernels, the areas are drawn by ``RegionsDisplay``, which
+            is given back then.
         X : array, data frame or sparse matrix of shape (n, d)
             The rows to draw.
         y : array of shape (n,)
@@ -147,7 +159,13 @@ class DecisionDisplay:
         """
         fitted = hasattr(model, "classes_")
         if fitted and not hasattr(model, "coef_") and not _is_affine(model):
-            return _curved(model, X, y, feature_names, class_names, ax, options)
+            if not hasattr(model, "decision_function"):
+                plane_of_model(model)  # says what it needs
+            return RegionsDisplay.from_estimator(
+                model, X, y, features=features, feature_names=feature_names,
+                class_names=class_names, ax=ax,
+                **{key: options[key] for key in ("legend", "title") if key in options},
+            )  # fmt: skip
         coef, offset, classes = plane_of_model(model, X)
         names = _feature_names(X, coef.shape[1], feature_names, model)
         rows = X.tocsr() if hasattr(X, "tocsr") else np.atleast_2d(np.asarray(X, np.float64))
@@ -168,6 +186,68 @@ class DecisionDisplay:
             margin=margin if view.true_distance and len(coef) == 1 else None,
             title=title_of(model, wrong, None if street else margin),
         )
+        return display.plot(ax, **options)
+
+    @classmethod
+    def from_plane(
+        cls,
+        plane: Any,
+        X: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the geometry of a plane: what its normal vector and its offset do.
+
+        Beside the boundary w·x + b = 0 stands the parallel one through the origin, w·x = 0; the
+        offset shifts one into the other, by |b| / |w| along w. Points are drawn with their
+        distances |w·x + b| / |w|.
+
+        Parameters
+        ----------
+        plane : Linear, or fitted linear classifier of two classes
+        X : array of shape (n, d), optional
+            Points to measure; of up to twelve the distances are written.
+        feature_names, class_names : sequence of str, optional
+            Names to show.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure without it.
+        **options
+            Passed to ``plot``.
+
+        Returns
+        -------
+        DecisionDisplay
+
+        Examples
+        --------
+        >>> import linsep
+        >>> display = linsep.DecisionDisplay.from_plane(linsep.Linear([2, -1], -2), [[0, 4]])
+        >>> print(display.title)
+        2 x1 - x2 >= 2: the origin is 0.8944 away, on the side of -1
+        """
+        coef, offset, classes = plane_of_model(plane)
+        if len(coef) != 1:
+            raise CapabilityError(
+                f"there are {len(coef)} planes; this picture is about one, "
+                "DecisionDisplay.from_estimator draws them all."
+            )
+        w, b = coef[0], float(offset[0])
+        if not w.any():
+            raise DataError("the normal vector is zero, so there is no plane to draw.")
+        rows = np.zeros((0, len(w))) if X is None else dense(X)
+        names = _feature_names(X, len(w), feature_names, plane)
+        ends = np.array([np.zeros(len(w)), -b / (w @ w) * w])
+        view = make_view(np.vstack([rows, ends]), coef, offset, names)
+        labels = (rows @ w + b >= 0).astype(np.intp)
+        shown = [str(c) for c in (classes if class_names is None else class_names)]
+        none = np.zeros(len(rows), dtype=bool)
+        seen = replace(view, points=view.points[:-2])
+        title = _plane_title(plane, w, b, shown)
+        display = cls(seen, labels, shown, wrong=none, nearest=none, title=title)
+        display.origin = view.points[-2:]
         return display.plot(ax, **options)
 
     @plain_names
@@ -200,6 +280,7 @@ class DecisionDisplay:
         self.box_ = box = self._box()
         self._draw_sides(box)
         self._draw_lines(box, flat)
+        self._draw_shift(box, flat)
         self.points_ = draw_points(ax, view.points, self.labels, self.class_names)
         hold = self.nearest & ~self.wrong
         self.nearest_ = self.rings_ = None
@@ -207,12 +288,15 @@ class DecisionDisplay:
             n, held = len(view.points), "within the street" if self.street else "at the margin"
             self.nearest_ = draw_rings(ax, view.points[hold], held, bold=False, n=n)
             self.rings_ = draw_rings(ax, view.points[self.wrong], "wrong side", n=n)
-        right = normal and len(view.weights) == 1 and (flat or _alike(view.points))
+        right = normal and len(view.weights) == 1 and (flat or self._one_scale())
         self.normal_ = self._draw_normal(box) if right else None
         self._finish(box, flat)
         if legend:
-            place = {"loc": "upper center", "ncols": 6, "columnspacing": 1.0} if flat else {}
-            ax.legend(framealpha=0.9, fontsize="small", **place)
+            if flat:
+                place = {"loc": "upper center", "ncols": 6, "columnspacing": 1.0}
+                ax.legend(framealpha=0.9, fontsize="small", **place)
+            else:
+                draw_legend(ax)
         if title:
             ax.set_title(wrapped(self.title), fontsize="medium")
         return self
@@ -222,19 +306,52 @@ class DecisionDisplay:
     def _box(self) -> Array:
         """The points, and enough of the boundary to be seen."""
         view, points = self.view, self.view.points
-        if len(view.weights) == 1 and view.n_features != 2 and view.weights.any():
+        if self.origin is not None:
+            points = np.vstack([points, _surroundings(view, self.origin)])
+        elif len(view.weights) == 1 and view.n_features != 2 and view.weights.any():
             w = view.weights[0]
             reach = 1.1 * (self.margin or 0.0) / np.linalg.norm(w)
             foot = points.mean(axis=0)
             foot = foot - (w @ foot + view.offsets[0]) / (w @ w) * w
             points = np.vstack([points, foot - reach * w, foot + reach * w])
-        box = box_around(points)
-        if not _alike(points):
-            pad = 0.1 * np.ptp(points, axis=0)
-            box = np.array([points.min(axis=0) - pad, points.max(axis=0) + pad])
+        box = box_for(points)
         if view.n_features == 1:
             box[:, 1] = (-1.0, 1.9)
         return box
+
+    def _one_scale(self) -> bool:
+        return self.origin is not None or alike(self.view.points)
+
+    def _draw_shift(self, box: Array, flat: bool) -> None:
+        """The parallel plane through the origin, the way from it, and distances of points."""
+        self.parallel_ = self.shift_ = None
+        self.distances_: list[Any] = []
+        if self.origin is None:
+            return
+        ax, w, b = self.ax_, self.view.weights[0], float(self.view.offsets[0])
+        size, height = float(np.linalg.norm(w)), np.array([0.0, 0.55 if flat else 0.0])
+        origin, foot = self.origin
+        ax.plot(*origin, marker="+", color=INK, markersize=13, markeredgewidth=2, zorder=6)
+        ax.annotate("0", origin, xytext=(5, -13), textcoords="offset points", zorder=6)
+        away = float(np.linalg.norm(foot - origin))
+        ends = line_in_box(w, -float(w @ origin), box)
+        if away > 0 and ends is not None:
+            style = {"color": RULE, "linewidth": 1.6, "linestyle": (0, (5, 3)), "zorder": 3}
+            self.parallel_ = draw_line(ax, ends, label="w·x = 0, through the origin", **style)
+            way = np.array([origin + height, foot + height])
+            style = {"color": COLOURS[0], "linewidth": 2.4, "zorder": 5}
+            words = f"offset: |b| / |w| = {away:.4g}"
+            self.shift_ = draw_line(ax, way, label=words, **style)
+        values = self.view.points @ w + b
+        feet = self.view.points - np.outer(values / (w @ w), w)
+        for point, end, value in zip(self.view.points, feet, values):
+            style = {"color": INK, "linewidth": 0.9, "linestyle": ":", "zorder": 2}
+            self.distances_.append(draw_line(ax, np.array([point, end]), **style))
+            if len(values) <= 12:
+                ax.annotate(
+                    f"{abs(value) / size:.3g}", (point + end) / 2, xytext=(3, 3),
+                    textcoords="offset points", fontsize="small", zorder=6,
+                )  # fmt: skip
 
     def _draw_sides(self, box: Array) -> None:
         weights, offsets = self.view.weights, self.view.offsets
@@ -292,7 +409,7 @@ class DecisionDisplay:
 
     def _finish(self, box: Array, flat: bool) -> None:
         ax, view = self.ax_, self.view
-        frame(ax, box, equal=not flat and _alike(view.points))
+        frame(ax, box, equal=not flat and self._one_scale())
         ax.set_xlabel(view.x_label)
         ax.set_ylabel(view.y_label)
         if flat:
@@ -304,34 +421,29 @@ class DecisionDisplay:
 # -- What a picture says about the rows of a linear classifier: sides, margins, words -------------
 
 
-def _alike(points: Array) -> bool:
-    """Whether both axes can have one scale: then right angles look right."""
-    sides = np.ptp(points, axis=0)
-    if not sides.all():
-        return True
-    return bool(sides.max() <= _APART * sides.min())
+def _surroundings(view: View, origin: Array) -> Array:
+    """The origin, its foot, and as much around them as shows two lines and a vector."""
+    w = view.weights[0] / np.linalg.norm(view.weights[0])
+    along = np.array([-w[1], w[0]]) if view.n_features > 1 else np.zeros(2)
+    reach = 1.4 * float(np.linalg.norm(origin[1] - origin[0])) or 1.0
+    middle = origin.mean(axis=0)
+    ways = [reach * along, -reach * along, reach * w, -reach * w]
+    return np.vstack([origin, *(middle + way for way in ways)])
+
+
+def _plane_title(plane: Any, w: Array, b: float, classes: Sequence[str]) -> str:
+    """The plane, and how far the origin is from it."""
+    name = str(plane) if isinstance(plane, Linear) and len(w) <= 6 else type(plane).__name__
+    away = abs(b) / float(np.linalg.norm(w))
+    if not away:
+        return f"{name}: the plane goes through the origin"
+    return f"{name}: the origin is {away:.4g} away, on the side of {classes[int(b > 0)]}"
 
 
 def _is_affine(model: Any) -> bool:
     return is_pipeline(model) and hasattr(model.steps[-1][1], "coef_")
 
 
-def _curved(
-    model: Any, X: Any, y: Any, names: Any, class_names: Any, ax: Any, options: dict[str, Any]
-) -> Any:
-    """The areas of a model without a plane."""
-    from linsep.display.regions import RegionsDisplay
-
-    if not hasattr(model, "decision_function") or np.shape(X)[1] != 2:
-        plane_of_model(model)  # says what it needs
-    shown = {key: options[key] for key in ("legend", "title") if key in options}
-    display = RegionsDisplay.from_estimator(model, X, y, class_names=class_names, ax=ax, **shown)
-    if names is not None:
-        display.ax_.set(xlabel=names[0], ylabel=names[1])
-    return display
-
-
-_APART = 12.0  # sides of a box beyond which one scale leaves a stripe
 _STREETS = ("LinearSVM", "LinearSVC", "SVC")  # models whose margin lines are y f(x) = 1
 
 

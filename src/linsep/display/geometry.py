@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+_APART = 12.0  # sides of a box beyond which one scale leaves a stripe
 _FAR = 40.0  # how far beyond the picture shading and lines reach, in widths of the picture
 
 
@@ -19,6 +20,20 @@ def box_around(points: Array, *, pad: float = 0.12) -> Array:
     span = np.where(span < 0.2 * whole, 0.2 * whole, span)
     middle = (low + high) / 2
     return np.array([middle - (0.5 + pad) * span, middle + (0.5 + pad) * span])
+
+
+def alike(points: Array) -> bool:
+    """Whether both axes can have one scale: then right angles look right."""
+    sides = np.ptp(points, axis=0)
+    return not sides.all() or bool(sides.max() <= _APART * sides.min())
+
+
+def box_for(points: Array) -> Array:
+    """As ``box_around``; where the axes cannot have one scale each side is as long as it needs."""
+    if alike(points):
+        return box_around(points)
+    pad = 0.1 * np.ptp(points, axis=0)
+    return np.array([points.min(axis=0) - pad, points.max(axis=0) + pad])
 
 
 def box_corners(box: Array, *, far: float = _FAR) -> Array:

@@ -10,7 +10,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.geometry import box_around, box_corners, clip, convex_hull, line_in_box
+from linsep.display.geometry import (
+    alike,
+    box_around,
+    box_corners,
+    box_for,
+    clip,
+    convex_hull,
+    line_in_box,
+)
 from linsep.display.look import (
     COLOURS,
     INK,
@@ -271,7 +279,8 @@ class HullDisplay:
         self.ax_ = ax = axes(ax, size=(6.4, 2.7) if self.view.n_features == 1 else (6.4, 5.2))
         self.figure_ = ax.figure
         shown = [self.view.points, self.nearest, *([] if self.move is None else [self.move])]
-        box = box_around(np.vstack(shown))
+        one_scale = self.bounds is not None or alike(np.vstack(shown))  # arcs are circles
+        box = box_around(np.vstack(shown)) if one_scale else box_for(np.vstack(shown))
         flat = self.view.n_features == 1
         if flat:
             box[:, 1] = (-1.0, 1.0)
@@ -288,7 +297,7 @@ class HullDisplay:
             self._draw_bounds(box)
         self._draw_segment()
         if points:
-            frame(ax, box, equal=not flat)
+            frame(ax, box, equal=one_scale and not flat)
             ax.tick_params(axis="y", left=not flat, labelleft=not flat)
             ax.set_xlabel(self.view.x_label)
             ax.set_ylabel(self.view.y_label)

@@ -8,26 +8,27 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.areas import draw_areas, draw_spans
-from linsep.display.geometry import box_around, box_corners, clip, line_in_box
+from linsep.display.areas import HOLDS, draw_areas, draw_spans, draw_street, grid_of
+from linsep.display.geometry import box_around, line_in_box
 from linsep.display.look import (
     INK,
     RULE,
-    class_style,
     dense,
     draw_line,
+    draw_plane_in_box,
     draw_points,
+    draw_points_in_space,
     draw_rings,
     frame,
-    marker_size,
     plain_names,
     pyplot,
     wrapped,
 )
-from linsep.display.view import class_numbers
-from linsep.errors import CapabilityError, require
+from linsep.display.view import class_numbers, has_street
+from linsep.errors import CapabilityError
 
 Array = NDArray[np.float64]
+_DASHES = {"color": INK, "linewidth": 1.1, "linestyle": (0, (5, 3)), "zorder": 3}
 
 
 class LiftDisplay:
@@ -60,8 +61,10 @@ class LiftDisplay:
         The boundary among the inputs: one for each root, or the lines of a contour.
     curve_ : line or None
         f(x) over the line of one input.
-    rings_ : scatter
-        Rings around rows on the wrong side.
+    rings_, holding_ : scatter or None
+        Rings around rows on the wrong side, and around those that hold the street of a machine.
+    street_ : list of line, or contour set, or None
+        Of a support vector machine where f is -1 and 1 among the inputs.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class LiftDisplay:
         self.labels = labels
         self.class_names = list(class_names)
         self.title = title
+        self.street = False
 
     @classmethod
     def from_estimator(cls, model: object, X: Any, y: Any, **options: Any) -> Self:
@@ -109,7 +113,8 @@ class LiftDisplay:
         steps = getattr(model, "steps", None)
         for _, step in steps if isinstance(steps, list) else []:
             if hasattr(step, "pullback"):
-                return cls.from_pullback(step.pullback(model), X, y, **options)
+                street = has_street(model)
+                return cls.from_pullback(step.pullback(model), X, y, street=street, **options)
         raise CapabilityError(
             f"{type(model).__name__} holds no Lift; give a pipeline of a Lift and a linear "
             "classifier, or use DecisionDisplay."
@@ -123,6 +128,7 @@ class LiftDisplay:
         y: Any,
         *,
         class_names: Sequence[str] | None = None,
+        street: bool = False,
         ax: Any = None,
         **options: Any,
     ) -> Self:
@@ -135,6 +141,8 @@ class LiftDisplay:
             The rows and their classes.
         class_names : sequence of str, optional
             Names of the classes in their order.
+        street : bool, default=False
+            Whether to draw where f is -1 and 1, the street of a support vector machine.
         ax : matplotlib axes, optional
             Draw the inputs only, here.
         **options
@@ -152,9 +160,9 @@ class LiftDisplay:
             )
         labels = class_numbers(y, pullback.classes, len(rows))
         names = pullback.classes if class_names is None else class_names
-        return cls(pullback, rows, labels, [str(n) for n in names], title=_title(pullback)).plot(
-            ax, **options
-        )
+        display = cls(pullback, rows, labels, [str(n) for n in names], title=_title(pullback))
+        display.street = street and len(pullback.coef) == 1
+        return display.plot(ax, **options)
 
     @plain_names
     def plot(self, ax: Any = None, *, space: bool = True, legend: bool = True) -> Self:
@@ -177,6 +185,7 @@ class LiftDisplay:
         self.curve_: Any = None
         self.space_: Any = None
         self.planes_: list[Array] = []
+        self.street_: Any = None
         self._panels(ax, features.shape[1] if space else 0)
         wrong = self.pullback.numbers(self.rows) != self.labels
         if self.pullback.n_inputs == 1:
@@ -212,7 +221,7 @@ class LiftDisplay:
         if features.shape[1] == 3:
             self.planes_ = draw_feature_space(*given)
         else:
-            draw_feature_plane(*given)
+            draw_feature_plane(*given, street=self.street)
 
     def _draw_line(self, wrong: NDArray[np.bool_]) -> None:
         ax, x, pullback = self.ax_, self.rows[:, 0], self.pullback
@@ -230,14 +239,25 @@ class LiftDisplay:
             (line,) = ax.plot(grid, scores[:, k], color=INK, lw=1.6, ls=dash, label=name, zorder=2)
             self.curve_ = self.curve_ or line
         ax.axhline(0, color=RULE, linewidth=1, zorder=1)
+        if self.street:
+            style = {**_DASHES, "label": "street: f(x) = ±1"}
+            self.street_ = [ax.axhline(-1.0, **style), ax.axhline(1.0, **style | {"label": None})]
         for root in pullback.roots(low, high).tolist():
             text = "boundary" if not self.lines_ else None
             style = {"color": INK, "linewidth": 1.1, "linestyle": (0, (4, 3)), "label": text}
             self.lines_.append(ax.axvline(root, zorder=2, **style))
         points = np.column_stack([x, 0 * x])
         draw_points(ax, points, self.labels, self.class_names)
-        self.rings_ = draw_rings(ax, points[wrong], "wrong side", n=len(x))
+        self._draw_rings(points, wrong)
         self._finish_line(scores, low, high)
+
+    def _draw_rings(self, points: Array, wrong: NDArray[np.bool_]) -> None:
+        n, self.holding_ = len(points), None
+        if self.street:
+            values = np.where(self.labels == 1, 1.0, -1.0) * self.pullback.scores(self.rows)
+            held = points[(values <= 1 + 1e-3) & ~wrong]
+            self.holding_ = draw_rings(self.ax_, held, HOLDS, bold=False, n=n)
+        self.rings_ = draw_rings(self.ax_, points[wrong], "wrong side", n=n)
 
     def _finish_line(self, scores: Array, low: float, high: float) -> None:
         ax = self.ax_
@@ -257,8 +277,11 @@ class LiftDisplay:
             text = "boundary" if not self.lines_ else None
             style = {"color": INK, "linewidth": 1.8, "zorder": 3, "label": text}
             self.lines_.append(draw_line(ax, line, **style))
+        if self.street:
+            x, y, grid = grid_of(box)
+            self.street_ = draw_street(ax, x, y, pullback.scores(grid))
         draw_points(ax, self.rows, self.labels, self.class_names)
-        self.rings_ = draw_rings(ax, self.rows[wrong], "wrong side", n=len(self.rows))
+        self._draw_rings(self.rows, wrong)
         frame(ax, box, equal=False)
         ax.set_xlabel(pullback.names[0])
         ax.set_ylabel(pullback.names[1])
@@ -281,7 +304,13 @@ def _title(pullback: Any) -> str:
 
 
 def draw_feature_plane(
-    ax: Any, pullback: Any, features: Array, labels: NDArray[np.intp], names: Sequence[str]
+    ax: Any,
+    pullback: Any,
+    features: Array,
+    labels: NDArray[np.intp],
+    names: Sequence[str],
+    *,
+    street: bool = False,
 ) -> None:
     """Two features: the rows, the line, and for one input the curve that the lift makes of it."""
     box = box_around(features)
@@ -295,6 +324,10 @@ def draw_feature_plane(
     ends = None if many else line_in_box(pullback.coef[0], float(pullback.intercept[0]), box)
     if ends is not None:
         draw_line(ax, ends, color=INK, linewidth=1.8, zorder=3)
+    for side in (-1.0, 1.0) if street else ():
+        ends = line_in_box(pullback.coef[0], float(pullback.intercept[0]) - side, box)
+        if ends is not None:
+            draw_line(ax, ends, **_DASHES)
     draw_points(ax, features, labels, names)
     frame(ax, box, equal=False)
     texts = pullback.chain.names_out()
@@ -308,14 +341,10 @@ def draw_feature_space(
 ) -> list[Array]:
     """Three features: the rows and the plane; gives the corners of the plane."""
     box = box_around(features, pad=0.1)
-    size = marker_size(len(features))
-    for k, name in enumerate(names):
-        own, style = features[labels == k], class_style(k)
-        ax.scatter(
-            own[:, 0], own[:, 1], own[:, 2], s=size, c=style["color"], marker=style["marker"],
-            edgecolors="white", linewidths=0.6, depthshade=False, label=name,
-        )  # fmt: skip
-    planes = [_draw_plane(ax, weights, offset, box) for weights, offset in _differences(pullback)]
+    draw_points_in_space(ax, features, labels, names)
+    planes = [
+        draw_plane_in_box(ax, weights, offset, box) for weights, offset in _differences(pullback)
+    ]
     ax.set_xlim(box[:, 0])
     ax.set_ylim(box[:, 1])
     ax.set_zlim(box[:, 2])
@@ -326,28 +355,6 @@ def draw_feature_space(
     ax.view_init(elev=18, azim=-62)
     ax.set_title("lifted rows and the plane", fontsize="medium")
     return planes
-
-
-def _draw_plane(ax: Any, weights: Array, offset: float, box: Array) -> Array:
-    """The part of the plane within the box: a polygon over the two flattest directions."""
-    span = box[1] - box[0]
-    axis = int(np.abs(weights * span).argmax())
-    if not weights[axis]:
-        return np.empty((0, 3))
-    others = [k for k in range(3) if k != axis]
-    slope, start = -weights[others] / weights[axis], -offset / weights[axis]
-    polygon = box_corners(box[:, others], far=0.0)
-    polygon = clip(polygon, slope, start - box[0, axis])
-    polygon = clip(polygon, -slope, box[1, axis] - start)
-    corners = np.empty((len(polygon), 3))
-    corners[:, others] = polygon
-    corners[:, axis] = polygon @ slope + start
-    if len(corners) < 3:
-        return corners
-    art = require("mpl_toolkits.mplot3d.art3d", extra="plot")
-    style = {"facecolors": RULE, "edgecolors": INK, "linewidths": 1.0, "alpha": 0.25}
-    ax.add_collection3d(art.Poly3DCollection([corners], **style))
-    return corners
 
 
 def _numbers(pullback: Any, features: Array) -> NDArray[np.intp]:

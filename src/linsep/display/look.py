@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.display.geometry import box_corners, clip
 from linsep.errors import CapabilityError, require
 
 P = ParamSpec("P")
@@ -29,6 +30,7 @@ RULE = "#6b6b6b"
 LIGHT = "#009E73"  # what is allowed: solution regions, common points
 
 _DENSE_LIMIT = 50_000_000
+_LONG = 8  # lines of a legend that covers too much of a picture
 _CROWD = 800  # points that cover each other
 
 
@@ -116,6 +118,19 @@ def draw_points(
     return out
 
 
+def draw_points_in_space(
+    ax: Any, points: NDArray[np.float64], labels: NDArray[np.intp], names: Sequence[str]
+) -> None:
+    """The same among three coordinates."""
+    size = marker_size(len(points))
+    for k, name in enumerate(names):
+        own, style = points[labels == k], class_style(k)
+        ax.scatter(
+            own[:, 0], own[:, 1], own[:, 2], s=size, c=style["color"], marker=style["marker"],
+            edgecolors="white", linewidths=0.6, depthshade=False, label=name,
+        )  # fmt: skip
+
+
 def draw_rings(
     ax: Any, points: NDArray[np.float64], label: str, *, bold: bool = True, n: int = 0
 ) -> Any:
@@ -146,6 +161,37 @@ def draw_polygon(ax: Any, corners: NDArray[np.float64], **style: Any) -> Any:
     """A filled polygon that takes no part in the choice of the limits."""
     patches = require("matplotlib.patches", extra="plot")
     return ax.add_artist(patches.Polygon(corners, closed=True, **style))
+
+
+def draw_plane_in_box(
+    ax: Any, weights: NDArray[np.float64], offset: float, box: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The part of the plane within the box: a polygon over the two flattest directions."""
+    span = box[1] - box[0]
+    axis = int(np.abs(weights * span).argmax())
+    if not weights[axis]:
+        return np.empty((0, 3))
+    others = [k for k in range(3) if k != axis]
+    slope, start = -weights[others] / weights[axis], -offset / weights[axis]
+    polygon = box_corners(box[:, others], far=0.0)
+    polygon = clip(polygon, slope, start - box[0, axis])
+    polygon = clip(polygon, -slope, box[1, axis] - start)
+    corners = np.empty((len(polygon), 3))
+    corners[:, others] = polygon
+    corners[:, axis] = polygon @ slope + start
+    if len(corners) < 3:
+        return corners
+    art = require("mpl_toolkits.mplot3d.art3d", extra="plot")
+    style = {"facecolors": RULE, "edgecolors": INK, "linewidths": 1.0, "alpha": 0.25}
+    ax.add_collection3d(art.Poly3DCollection([corners], **style))
+    return corners
+
+
+def legend(ax: Any, handles: list[Any] | None = None) -> Any:
+    """The legend, beside the picture where it is long."""
+    shown = ax.get_legend_handles_labels()[0] if handles is None else handles
+    place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(shown) > _LONG else {}
+    return ax.legend(handles=shown, framealpha=0.9, fontsize="small", **place)
 
 
 def frame(ax: Any, box: NDArray[np.float64], *, equal: bool = True) -> None:

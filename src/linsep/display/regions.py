@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from linsep.core.protocol import Predictor
-from linsep.display.areas import draw_areas
-from linsep.display.geometry import box_around
+from linsep.display.areas import FINE, HOLDS, draw_areas, draw_street, grid_of
+from linsep.display.geometry import box_for
 from linsep.display.look import (
     COLOURS,
     INK,
     axes,
+    dense,
     draw_line,
     draw_points,
     draw_polygon,
@@ -26,7 +28,9 @@ from linsep.display.look import (
     pyplot,
     wrapped,
 )
-from linsep.display.view import class_numbers, feature_names, is_pipeline
+from linsep.display.look import legend as draw_legend
+from linsep.display.view import Section, class_numbers, has_street, is_pipeline, like, section_of
+from linsep.display.view import feature_names as _feature_names
 from linsep.errors import DataError, EmptyRegionWarning, require
 from linsep.models.linear_svm import LinearSVM
 from linsep.multiclass.kesler import Kesler
@@ -40,9 +44,7 @@ _TITLES = {
     "votes": "pairwise votes",
     "argmax": "largest score",
 }
-
-_FINE = 240  # points a side of smooth areas
-_MACHINES = ("KernelSVM", "SVC", "AdditiveSVM", "LinearSVM", "LinearSVC")
+_COARSE = 201  # points a side of areas that are counted
 
 
 class RegionsDisplay:
@@ -103,8 +105,10 @@ class RegionsDisplay:
         title: str = "",
         scores: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
         holding: NDArray[np.bool_] | None = None,
+        wrong: NDArray[np.bool_] | None = None,
     ) -> None:
         self.scores = scores
+        self.wrong = wrong
         self.holding = holding
         self.found = found
         self.points = points
@@ -122,24 +126,32 @@ class RegionsDisplay:
         *,
         scheme: str | None = None,
         box: Any = None,
+        features: Sequence[int | str] | None = None,
+        feature_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
         ax: Any = None,
         **options: Any,
     ) -> Self:
-        """Draw a fitted classifier of two features.
+        """Draw a fitted classifier; of more than two features a plane section.
 
         Parameters
         ----------
         model : classifier
             OneVsRest, OneVsOne, Kesler, or any with ``decision_function``.
-        X : array or data frame of shape (n, 2)
-            The rows to draw.
+        X : array, data frame or sparse matrix of shape (n, d)
+            The rows to draw. With more than two features they are projected onto the slice
+            through their mean along the two directions in which they spread most, columns scaled
+            to the same spread; the colours are those of the slice.
         y : array of shape (n,)
             Their classes.
         scheme : {"unanimous", "votes", "argmax"}, optional
             As in ``linsep.regions``; None is that of the model.
         box : ((x_low, y_low), (x_high, y_high)), optional
             What to show; None is a box around the rows.
+        features : pair of int or str, optional
+            Two features to show as they are, in a slice where the others have their mean.
+        feature_names : sequence of str, optional
+            Names of all features.
         class_names : sequence of str, optional
             Names of the classes, in the order of model.classes_.
         ax : matplotlib axes, optional
@@ -151,22 +163,30 @@ class RegionsDisplay:
         -------
         RegionsDisplay
         """
-        names = feature_names(X, np.shape(X)[1], None, model)
-        points = _plane(X)
-        box = box_around(points) if box is None else np.asarray(box, dtype=np.float64)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyRegionWarning)  # the title says it
-            found = regions(model, box=box, scheme=scheme)
+        rows = dense(X)
+        names = _feature_names(X, rows.shape[1], feature_names, model)
+        section = section_of(rows, names, features)
+        points = section.points(rows)
+        box = box_for(points) if box is None else np.asarray(box, dtype=np.float64)
+        found = _found(model, X, section, box, scheme)
         labels = class_numbers(y, found.classes, len(points))
         shown = [str(c) for c in (found.classes if class_names is None else class_names)]
-        scores, holding, title = None, None, title_of(found)
+        scores, holding, wrong, title = None, None, None, title_of(found)
         if not found.exact and found.scheme == "argmax" and hasattr(model, "decision_function"):
-            scores = _scores_of(model, X)
-            holding = _holding(model, scores(points), labels)
-            title = _student_title(model, scores(points), labels, holding)
+            score = _scores_of(model, X)
+            own = score(rows)
+            holding = _holding(model, own, labels)
+            title = _student_title(model, own, labels, holding)
+            wrong = None if section.whole else _decided(own) != labels
+
+            def scores(points: NDArray[np.float64]) -> NDArray[np.float64]:
+                return score(section.rows(points))
+
+        title += f"; {section.note}" if section.note else ""
         display = cls(
-            found, points, labels, shown, names=names, title=title, scores=scores, holding=holding
-        )
+            found, points, labels, shown, names=section.names, title=title, scores=scores,
+            holding=holding, wrong=wrong,
+        )  # fmt: skip
         return display.plot(ax, **options)
 
     @classmethod
@@ -238,13 +258,17 @@ class RegionsDisplay:
             for pair, ends in self.found.boundaries.items()
         }
         self.points_ = draw_points(ax, self.points, self.labels, self.class_names)
-        self.rings_ = None
+        self.rings_ = self.wrong_ = None
+        n = len(self.points)
         if self.holding is not None:
-            n, words = len(self.points), "holds the street: y f(x) <= 1"
-            self.rings_ = draw_rings(ax, self.points[self.holding], words, bold=False, n=n)
+            self.rings_ = draw_rings(ax, self.points[self.holding], HOLDS, bold=False, n=n)
+        if self.wrong is not None:
+            self.wrong_ = draw_rings(ax, self.points[self.wrong], "wrong side", n=n)
         frame(ax, box, equal=False)
         ax.set_xlabel(self.names[0])
         ax.set_ylabel(self.names[1])
+        if not self.names[1]:  # one feature
+            ax.set_yticks([])
         if legend:
             self._legend()
         if title:
@@ -269,14 +293,13 @@ class RegionsDisplay:
     def _draw_smooth(self, box: NDArray[np.float64]) -> None:
         """Areas and boundaries as contours of the scores; of a machine the street as well."""
         assert self.scores is not None
-        x, y = (np.linspace(box[0, j], box[1, j], _FINE) for j in range(2))
-        grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x, y)])
+        x, y, grid = grid_of(box)
         scores = self.scores(grid)
         if scores.ndim == 1:
             scores = np.column_stack([-scores, scores])
         for k in range(scores.shape[1]):
             rest = np.delete(scores, k, axis=1).max(axis=1)
-            lead = (scores[:, k] - rest).reshape(_FINE, _FINE)
+            lead = (scores[:, k] - rest).reshape(FINE, FINE)
             if not (lead > 0).any():
                 continue
             colour = {"colors": [COLOURS[k % len(COLOURS)]], "alpha": 0.16, "zorder": 0}
@@ -287,11 +310,7 @@ class RegionsDisplay:
                 self.ax_.contour(x, y, lead, levels=[0.0], **style)
         self.street_ = None
         if self.holding is not None:
-            street = scores[:, 1].reshape(_FINE, _FINE)
-            inside = [s for s in (-1.0, 1.0) if street.min() < s < street.max()]
-            if inside:
-                dashes = {"colors": [INK], "linewidths": 1.1, "linestyles": "dashed", "zorder": 3}
-                self.street_ = self.ax_.contour(x, y, street, levels=inside, **dashes)
+            self.street_ = draw_street(self.ax_, x, y, scores[:, 1])
 
     def _draw_grid(self, box: NDArray[np.float64]) -> None:
         """Colours of the points of a grid, hatched where they are not decided."""
@@ -317,16 +336,31 @@ class RegionsDisplay:
             if share > 0:
                 style = {"facecolor": "white", "edgecolor": INK, "hatch": hatch}
                 handles.append(patches.Patch(label=f"{words}, {100 * share:.3g} %", **style))
-        self.ax_.legend(handles=handles, fontsize="small", framealpha=0.92)
+        draw_legend(self.ax_, handles)
+
+
+def _found(
+    model: Any, X: Any, section: Section, box: NDArray[np.float64], scheme: str | None
+) -> Regions:
+    """The regions of the box, or of the points of a grid in a section."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyRegionWarning)  # the title says it
+        if section.whole:
+            return regions(model, box=box, scheme=scheme)
+        grid = grid_of(box, _COARSE)[2]
+        found = regions(model, like(X, section.rows(grid)), scheme=scheme)
+        return replace(found, points=grid, box=box)
+
+
+def _decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    return np.asarray(scores >= 0 if scores.ndim == 1 else scores.argmax(axis=1), dtype=np.intp)
 
 
 def _scores_of(model: Any, X: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """Scores of points, with the names of the features where the model knows them."""
-    columns = getattr(X, "columns", None)
 
     def scores(points: NDArray[np.float64]) -> NDArray[np.float64]:
-        rows: Any = points if columns is None else type(X)(points, columns=columns)
-        return np.asarray(model.decision_function(rows), dtype=np.float64)
+        return np.asarray(model.decision_function(like(X, points)), dtype=np.float64)
 
     return scores
 
@@ -335,8 +369,7 @@ def _holding(
     model: Any, scores: NDArray[np.float64], labels: NDArray[np.intp]
 ) -> NDArray[np.bool_] | None:
     """Rows at or inside the street of a machine of two classes; None where there is none."""
-    last = model[-1] if is_pipeline(model) else model
-    if scores.ndim > 1 or type(last).__name__ not in _MACHINES:
+    if scores.ndim > 1 or not has_street(model):
         return None
     return np.asarray(np.where(labels == 1, scores, -scores) <= 1 + 1e-3)
 
@@ -346,8 +379,7 @@ def _student_title(
 ) -> str:
     """Which model it is, what it gets wrong, and which rows hold it."""
     last = model[-1] if is_pipeline(model) else model
-    own = (scores >= 0) if scores.ndim == 1 else scores.argmax(axis=1)
-    wrong = int((own != labels).sum())
+    wrong = int((_decided(scores) != labels).sum())
     kernel = getattr(last, "kernel", None)
     name = type(last).__name__ + (f" with kernel {kernel}" if kernel is not None else "")
     words = f"{name}: {wrong} of {len(labels)} rows on the wrong side"
@@ -373,13 +405,3 @@ def _shares(found: Regions) -> str:
     if found.empty:
         words += f"; never predicted: {', '.join(map(str, found.empty))}"
     return words
-
-
-def _plane(X: Any) -> NDArray[np.float64]:
-    points = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise DataError(
-            f"X has shape {points.shape}; a picture of regions needs two features. "
-            "linsep.regions(model, X) counts the rows for any number."
-        )
-    return np.asarray(points, dtype=np.float64)

@@ -6,6 +6,7 @@ More             two classes: the signed distance to the plane, and the directio
                  plane in which the rows spread most; distances to the plane stay true.
                  more classes: the two directions in which the class weights differ most
 Two of many      on request: a slice in which all other features have their mean
+Without a plane  the slice through the mean of the rows along their two main directions
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from linsep.display.geometry import residual_direction
 from linsep.errors import CapabilityError, DataError, LabelError, SettingError
 
 Array = NDArray[np.float64]
+_MACHINES = ("KernelSVM", "SVC", "AdditiveSVM", "LinearSVM", "LinearSVC")
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,12 @@ class View:
 def is_pipeline(model: Any) -> bool:
     """Whether a model is a pipeline of scikit-learn; Kozinec has steps of another kind."""
     return isinstance(getattr(model, "steps", None), list)
+
+
+def has_street(model: Any) -> bool:
+    """Whether f = -1 and f = 1 bound the street of a model, or of the end of a pipeline."""
+    last = model.steps[-1][1] if is_pipeline(model) else model
+    return type(last).__name__ in _MACHINES
 
 
 def plane_of_model(model: Any, X: Any = None) -> tuple[Array, Array, NDArray[Any]]:
@@ -81,8 +89,7 @@ def _affine(model: Any, X: Any) -> tuple[Array, Array]:
     d, steps, columns = X.shape[1], model[:-1], getattr(X, "columns", None)
 
     def seen(rows: Array) -> Array:
-        given: Any = rows if columns is None else type(X)(rows, columns=columns)
-        out = steps.transform(given)
+        out = steps.transform(like(X, rows))
         return np.asarray(out.toarray() if hasattr(out, "toarray") else out, dtype=np.float64)
 
     some = X[:50] if columns is None else X.iloc[:50]
@@ -99,6 +106,12 @@ def _affine(model: Any, X: Any) -> tuple[Array, Array]:
             "last step on the rows that it sees: model[-1] with model[:-1].transform(X)."
         )
     return A, c
+
+
+def like(X: Any, rows: Array) -> Any:
+    """Rows as a data frame with the columns of X, if X is one."""
+    columns = getattr(X, "columns", None)
+    return rows if columns is None else type(X)(rows, columns=columns)
 
 
 def feature_names(X: Any, d: int, given: Sequence[str] | None, model: object = None) -> list[str]:
@@ -124,6 +137,58 @@ def class_numbers(y: Any, classes: NDArray[Any], n: int) -> NDArray[np.intp]:
             f"{', '.join(repr(c) for c in classes.tolist())}."
         )
     return np.asarray(numbers, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A plane section through the space of the rows: base + u1 basis1 + u2 basis2."""
+
+    base: Array
+    basis: Array
+    inverse: Array
+    """Coordinates of a row: (x - base) @ inverse."""
+    names: tuple[str, str]
+    note: str
+    """What is not seen, empty if rows lie in the section as they are."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the section is the whole space."""
+        return len(self.base) == 2 and not self.note
+
+    def points(self, rows: Array) -> Array:
+        """Where rows lie in the picture."""
+        return np.asarray((rows - self.base) @ self.inverse)
+
+    def rows(self, points: Array) -> Array:
+        """The rows that points of the picture stand for."""
+        return np.asarray(self.base + points @ self.basis)
+
+
+def section_of(X: Array, names: Sequence[str], features: Sequence[int | str] | None) -> Section:
+    """The section in which a rule without a plane is drawn."""
+    d = X.shape[1]
+    if d == 1:
+        return Section(np.zeros(1), np.array([[1.0], [0.0]]), np.eye(1, 2), (names[0], ""), "")
+    if d == 2 and features is None:
+        return Section(np.zeros(2), np.eye(2), np.eye(2), (names[0], names[1]), "")
+    mean = X.mean(axis=0)
+    if features is not None:
+        i, j = _pair(features, names)
+        mean[[i, j]] = 0.0
+        basis = np.eye(d)[[i, j]]
+        note = "slice: the other features have their mean" if d > 2 else ""
+        return Section(mean, basis, basis.T, (names[i], names[j]), note)
+    spread = X.std(axis=0)
+    spread[spread == 0] = 1.0
+    _, sizes, ways = np.linalg.svd((X - mean) / spread, full_matrices=False)
+    ways = np.vstack([ways, np.zeros((2, d))])[:2]
+    ways *= np.sign(ways[[0, 1], np.abs(ways).argmax(axis=1)])[:, None]
+    share = np.append(sizes**2 / max(float((sizes**2).sum()), 1e-300), [0.0, 0.0])
+    labels = [f"{word} main direction of the rows, {part:.0%} of their spread"
+              for word, part in zip(("first", "second"), share)]  # fmt: skip
+    note = "slice through the mean along these directions, onto which the rows are projected"
+    return Section(mean, ways * spread, (ways / spread).T, (labels[0], labels[1]), note)
 
 
 def make_view(
@@ -153,15 +218,21 @@ def _column(X: Any, j: int) -> Array:
     return np.asarray(column.toarray() if hasattr(column, "toarray") else column, float).ravel()
 
 
-def _slice(
-    X: Any, coef: Array, offset: Array, names: Sequence[str], features: Sequence[int | str]
-) -> View:
+def _pair(features: Sequence[int | str], names: Sequence[str]) -> tuple[int, int]:
+    """Numbers of two features."""
     try:
         i, j = (names.index(f) if isinstance(f, str) else range(len(names))[f] for f in features)
     except (ValueError, IndexError, TypeError) as error:
         raise SettingError(
             f"features is {features!r}; give two of the {len(names)} features by number or name."
         ) from error
+    return i, j
+
+
+def _slice(
+    X: Any, coef: Array, offset: Array, names: Sequence[str], features: Sequence[int | str]
+) -> View:
+    i, j = _pair(features, names)
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     mean[[i, j]] = 0.0
     points = np.column_stack([_column(X, i), _column(X, j)])

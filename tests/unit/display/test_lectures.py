@@ -56,9 +56,42 @@ def test_reflection_of_rows_that_nothing_separates_has_no_half_plane():
     np.testing.assert_array_equal(given.weights, [1.0, -1.5])
 
 
+def test_two_features_with_an_intercept_are_reflected_in_space():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < 2][:, [0, 2]], np.array(["setosa", "versicolor"])[y[y < 2]]
+    display = linsep.ReflectionDisplay.from_data(X, y)
+    rows, augmented, turned = display.panels
+    np.testing.assert_array_equal(rows, X)
+    np.testing.assert_array_equal(augmented, np.column_stack([X, np.ones(len(X))]))
+    np.testing.assert_array_equal(turned, augmented * np.where(y == "setosa", -1, 1)[:, None])
+    assert (turned @ display.weights > 0).all()
+    assert [ax.name for ax in display.axes_] == ["rectilinear", "3d", "3d"]
+    for corners in display.planes_:  # through the origin
+        np.testing.assert_allclose(corners @ display.weights, 0.0, atol=1e-9)
+    line = display.axes_[0].findobj(lambda one: getattr(one, "get_xydata", None) is not None)
+    assert any(
+        np.allclose(one.get_xydata() @ display.weights[:2], -display.weights[2])
+        for one in line
+        if len(one.get_xydata()) == 2
+    )
+
+
+def test_reflection_in_space_of_rows_that_nothing_separates():
+    display = linsep.ReflectionDisplay.from_data(*linsep.data.load("five-points"))
+    assert display.planes_ == []
+    assert "no a has a . z > 0" in display.axes_[-1].get_title()
+
+
+def test_three_features_without_intercept_are_reflected_in_space():
+    X = np.random.default_rng(5).normal(size=(12, 3))
+    display = linsep.ReflectionDisplay.from_data(X, X @ [1, 2, -1] > 0, fit_intercept=False)
+    assert [points.shape for points in display.panels] == [(12, 3)] * 2
+    assert len(display.planes_) == 2
+
+
 def test_reflection_says_what_cannot_be_drawn():
-    with pytest.raises(CapabilityError, match="3 dimensions"):
-        linsep.ReflectionDisplay.from_data(np.eye(2), [0, 1])
+    with pytest.raises(CapabilityError, match="4 dimensions"):
+        linsep.ReflectionDisplay.from_data(np.eye(3)[:2], [0, 1])
     with pytest.raises(LabelError, match="3 classes"):
         linsep.ReflectionDisplay.from_data([[0.0], [1.0], [2.0]], [0, 1, 2])
 
@@ -126,3 +159,31 @@ def test_neuron_shows_the_largest_weights_of_many_inputs():
     assert len(display.shown_) == 12 and 3 in display.shown_
     with pytest.raises(CapabilityError, match="no coef_"):
         linsep.NeuronDisplay.from_estimator(linsep.KernelSVM().fit(X, y))
+
+
+@pytest.mark.parametrize(
+    ("w", "b", "X"),
+    [([2, -1], -2, [[0, 4], [6, 9]]), ([3], -6, [[0.5]]), ([1, 2, 3], 4, [[1, 1, 1], [0, 0, -3]])],
+)
+def test_a_plane_stands_beside_the_parallel_one_through_the_origin(w, b, X):
+    plane = linsep.Linear(w, b)
+    display = linsep.DecisionDisplay.from_plane(plane, X)
+    normal, offset = display.view.weights[0], display.view.offsets[0]
+    origin, foot = display.origin
+    assert normal @ foot + offset == pytest.approx(0, abs=1e-12)
+    assert np.linalg.norm(foot - origin) == pytest.approx(abs(plane.origin_distance))
+    ends = np.array(display.parallel_.get_data()).T
+    np.testing.assert_allclose((ends - origin) @ normal, 0.0, atol=1e-9)
+    assert f"{abs(plane.origin_distance):.4g}" in display.shift_.get_label()
+    long = [np.ptp(np.array(line.get_data()).T, axis=0) for line in display.distances_]
+    np.testing.assert_allclose(np.linalg.norm(long, axis=1), np.abs(plane.distance(X)))
+    side = "-1" if plane.origin_distance < 0 else "1"
+    assert display.title.endswith(f"on the side of {side}")
+
+
+def test_a_plane_through_the_origin_has_no_parallel_one():
+    display = linsep.DecisionDisplay.from_plane(linsep.Linear([1, 1]))
+    assert display.parallel_ is None
+    assert "goes through the origin" in display.title
+    with pytest.raises(CapabilityError, match="3 planes"):
+        linsep.DecisionDisplay.from_plane(linsep.Linear(np.eye(3), np.zeros(3)))

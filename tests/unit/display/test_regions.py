@@ -9,7 +9,6 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.svm import SVC
 
 import linsep
-from linsep.errors import DataError
 from linsep.multiclass.regions import area
 
 X, y = make_blobs(60, centers=4, cluster_std=1.6, random_state=4)
@@ -63,8 +62,9 @@ def test_curved_regions_come_from_a_grid():
     display.figure_.canvas.draw()
 
 
-def test_other_than_two_features_is_refused():
+def test_more_than_two_features_are_a_slice_that_says_so():
     rows, labels = load_iris(return_X_y=True)
     model = linsep.LinearSVM().fit(rows, labels)
-    with pytest.raises(DataError, match="two features"):
-        linsep.RegionsDisplay.from_estimator(model, rows, labels)
+    display = linsep.RegionsDisplay.from_estimator(model, rows, labels)
+    assert "slice through the mean" in display.title
+    np.testing.assert_array_equal(display.wrong, model.predict(rows) != labels)

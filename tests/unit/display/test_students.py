@@ -7,6 +7,7 @@ import itertools
 import matplotlib as mpl
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
@@ -188,3 +189,63 @@ def test_weights_that_are_kept_are_called_so():
     table = linsep.data.load("five-points")
     display = linsep.trace(linsep.Perceptron(start=([1, 1], 1)), table.X, table.y).plot()
     assert display.line_.get_label() == "kept: update 4"
+
+
+def test_hulls_of_thirty_columns_without_scaling_are_areas():
+    data = load_breast_cancer()
+    display = linsep.HullDisplay.from_data(data.data[::9], data.target[::9])
+    display.figure_.canvas.draw()
+    for hull in display.hulls_:
+        box = hull.get_window_extent()
+        assert min(box.width, box.height) > 20
+    assert display.distance == pytest.approx(np.linalg.norm(np.diff(display.nearest, axis=0)))
+
+
+@pytest.mark.parametrize("features", [None, (2, "petal width (cm)")])
+def test_machines_with_kernels_of_many_features_are_drawn_in_a_slice(features):
+    frame = load_iris(as_frame=True)
+    chosen = frame.target > 0
+    X, y = frame.data[chosen], frame.target_names[frame.target[chosen]]
+    model = linsep.KernelSVM(C=10).fit(X, y)
+    display = linsep.DecisionDisplay.from_estimator(model, X, y, features=features)
+    own = np.where(y == "virginica", 1, -1) * model.decision_function(X)
+    np.testing.assert_array_equal(display.holding, own <= 1 + 1e-3)  # of the rows as they are
+    np.testing.assert_array_equal(display.wrong, own < 0)
+    assert "slice" in display.title
+    at_mean = display.scores(display.points.mean(axis=0)[None])
+    middle = type(X)(X.to_numpy().mean(axis=0)[None], columns=X.columns)
+    np.testing.assert_allclose(at_mean, model.decision_function(middle), atol=1e-9)
+    if features is None:
+        assert "% of their spread" in display.ax_.get_xlabel()
+    else:
+        assert display.ax_.get_ylabel() == "petal width (cm)"
+
+
+def test_a_pipeline_with_a_kernel_is_sliced_in_the_space_of_its_rows():
+    data = load_wine()
+    model = make_pipeline(StandardScaler(), linsep.KernelSVM()).fit(data.data, data.target)
+    display = linsep.RegionsDisplay.from_estimator(model, data.data, data.target)
+    assert len(display.regions_) == 3
+    assert "0 of 178 rows on the wrong side" in display.title
+
+
+def test_one_feature_with_a_kernel_is_stripes():
+    x = np.linspace(-3, 3, 31)[:, None]
+    y = np.where(np.abs(x[:, 0]) < 1.1, "in", "out")
+    display = linsep.DecisionDisplay.from_estimator(linsep.KernelSVM(C=100).fit(x, y), x, y)
+    low, high = display.scores(np.array([[0.3, -1.0], [0.3, 2.0]]))
+    assert low == high
+    assert len(display.ax_.get_yticks()) == 0
+
+
+@pytest.mark.parametrize("lift", ["sqrt(2)*x1, sqrt(2)*x1*x2", "x1, x2, x1*x2, x1**2"])
+def test_the_street_of_a_lifted_machine_is_pulled_back(lift):
+    X, y = linsep.data.load("xor")
+    model = make_pipeline(linsep.Lift(lift), linsep.LinearSVM(C=np.inf)).fit(X, y)
+    display = linsep.LiftDisplay.from_estimator(model, X, y)
+    assert display.street_.levels.tolist() == [-1, 1]
+    for path, level in zip(display.street_.get_paths(), display.street_.levels):
+        np.testing.assert_allclose(model.decision_function(path.vertices), level, atol=0.02)
+    assert len(display.holding_.get_offsets()) == 4
+    plain = make_pipeline(linsep.Lift(lift), linsep.Perceptron()).fit(X, y)
+    assert linsep.LiftDisplay.from_estimator(plain, X, y).street_ is None
