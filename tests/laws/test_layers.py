@@ -128,7 +128,7 @@ def test_only_inner_loops_go_without_types():
     """mypy lets functions without types pass in files that hold inner loops; this does not."""
     plain = []
     for path in sorted(ROOT.rglob("*.py")):
-        if path == ROOT / "rows" / "loops.py":  # forms of one row, chosen by overloads
+        if path == ROOT / "rows" / "loops.py":  # forms of one row, by layouts
             continue
         for node in ast.parse(path.read_text()).body:
             kind = node if isinstance(node, ast.ClassDef) else None

@@ -49,7 +49,7 @@ def end(solver, data, compiled, monkeypatch, log=None, steps=200):
     with monkeypatch.context() as patch:
         patch.setattr(compiling.Routine, "_pays", lambda *_: compiled)
         for routine in ROUTINES:
-            patch.setattr(routine, "_ready", set())
+            patch.setattr(routine, "_ready", {})
         state = solver.init(data)
         solver.advance(data, state, steps, *([] if log is None else [log]))
     return state
@@ -92,7 +92,7 @@ def test_python_and_machine_code_agree_in_every_bit_of_float32(name, monkeypatch
     data, solver = Problem(X, y), (HINGE | MACHINES)[name]
     monkeypatch.setattr(compiling.Routine, "_pays", lambda *_: False)
     for routine in ROUTINES:
-        monkeypatch.setattr(routine, "_ready", set())
+        monkeypatch.setattr(routine, "_ready", {})
     slow = run(solver, data, 8)
     monkeypatch.setattr(compiling.Routine, "_pays", lambda *_: True)
     same(slow, run(solver, data, 8))

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -79,8 +79,8 @@ class Routine:
         self.python = python
         self.__name__ = python.__name__
         self.__doc__ = python.__doc__
-        self._compiled: Any = None
-        self._ready: set[object] = set()
+        self._ready: dict[object, Callable[..., Any]] = {}
+        self._compiled: dict[_Layouts, Any] = {}
         self._spent: dict[object, Spent] = {}
 
     def __call__(self, *args: Any, size: int, work: int, alike: bool = False) -> Any:
@@ -115,7 +115,8 @@ class Routine:
     def _form(
         self, kind: object, args: tuple[Any, ...], size: int, work: int
     ) -> Callable[..., Any]:
-        if kind not in self._ready:
+        ready = self._ready.get(kind)
+        if ready is None:
             if not self._pays(kind, size, work):
                 return self.python
             hurried = in_extra_time() or time_left() < math.inf
@@ -127,12 +128,17 @@ class Routine:
             with _lock:
                 if self.__name__ not in _kept_names():
                     _say_so()
-                if self._compiled is None:
-                    self._compiled = _compile(self.python)
-                _specialise(self._compiled, args)
-            self._ready.add(kind)
-        compiled: Callable[..., Any] = self._compiled
-        return compiled
+                ready = self._specialised(args)
+            self._ready[kind] = ready
+        return ready
+
+    def _specialised(self, args: tuple[Any, ...]) -> Callable[..., Any]:
+        layouts = frozenset(_layouts(args))
+        if layouts not in self._compiled:
+            self._compiled[layouts] = _compile(self.python, layouts)
+        dispatcher: Callable[..., Any] = self._compiled[layouts]
+        _specialise(dispatcher, args)
+        return dispatcher
 
     def _in_time(self, kind: object, work: int) -> bool:
         """Whether a compilation ends before the time does; a call that can wait is given up."""
@@ -178,21 +184,24 @@ class Routine:
     @cached_property
     def _instructions(self) -> int:
         """Of the function and of those of linsep that it calls, which are compiled with it."""
-        seen: dict[str, int] = {}
+        seen: dict[Any, int] = {}
         waiting: list[Any] = [self.python]
         while waiting:
             function = waiting.pop()
-            name = f"{function.__module__}.{function.__qualname__}"
-            if name not in seen:
-                code, scope = function.__code__, function.__globals__
-                seen[name] = len(code.co_code) // 2
-                called = (scope.get(one) for one in code.co_names)
-                waiting += [one for one in called if _is_ours(one)]
+            if function in _forms:
+                function = _forms[function](frozenset())
+            if function not in seen and function not in _made:
+                seen[function] = len(function.__code__.co_code) // 2
+                waiting += [one for _, one in _called(function)]
         return sum(seen.values())
 
 
-def _is_ours(thing: object) -> bool:
-    return isinstance(thing, FunctionType) and thing.__module__.startswith("linsep.")
+def _called(function: FunctionType) -> Iterator[tuple[str, FunctionType]]:
+    """Functions of linsep that a function calls, with the names it has for them."""
+    for name in dict.fromkeys(function.__code__.co_names):
+        one = function.__globals__.get(name)
+        if isinstance(one, FunctionType) and one.__module__.startswith("linsep."):
+            yield name, one
 
 
 def routine(python: Callable[..., Any]) -> Routine:
@@ -200,20 +209,39 @@ def routine(python: Callable[..., Any]) -> Routine:
     return Routine(python)
 
 
-_inner: list[Callable[..., Any]] = []
-_overloads: list[Callable[[], None]] = []
-
-
 def inner(python: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a function that routines call; it stays an ordinary function in Python."""
-    _inner.append(python)
     return python
 
 
-def overloads(register: Callable[[], None]) -> Callable[[], None]:
-    """Mark a function that tells numba what others mean; called before anything is compiled."""
-    _overloads.append(register)
-    return register
+_Layouts = frozenset[type]  # classes of the tuples among arguments, which say how rows are stored
+_forms: dict[Callable[..., Any], Callable[[_Layouts], FunctionType]] = {}
+_made: dict[Callable[..., Any], Callable[[], Any]] = {}
+
+
+def in_machine_code(
+    python: Callable[..., Any], form: Callable[[_Layouts], Callable[..., Any]]
+) -> None:
+    """Have routines call another form of a function, by the layouts of rows; it is inlined."""
+    _forms[python] = cast(Callable[[_Layouts], FunctionType], form)
+
+
+def instructions_for(python: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that makes an intrinsic function of numba, which routines call instead."""
+
+    def mark(maker: Callable[[], Any]) -> Callable[[], Any]:
+        _made[python] = lru_cache(maxsize=1)(maker)
+        return maker
+
+    return mark
+
+
+def _layouts(argument: Any) -> Iterator[type]:
+    if isinstance(argument, tuple):
+        if type(argument) is not tuple:
+            yield type(argument)
+        for part in argument:
+            yield from _layouts(part)
 
 
 def _kind(argument: Any) -> object:
@@ -250,30 +278,57 @@ def _say_so() -> None:
     note(f"compiling, {kept}{why}")
 
 
-def _compile(python: Callable[..., Any]) -> Any:
+def _compile(python: Callable[..., Any], layouts: _Layouts) -> Any:
     import numba
-    import numba.extending
 
-    while _overloads:
-        _overloads.pop()()
-    while _inner:
-        numba.extending.register_jitable(_inner.pop())
+    function = _linked(python, layouts, {})
     folder, _ = _cache()
     if folder is None:
-        return numba.njit(nogil=True)(python)
+        return numba.njit(nogil=True)(function)
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = folder
     try:
-        return numba.njit(nogil=True, cache=True)(python)
+        return numba.njit(nogil=True, cache=True)(function)
     finally:
         numba.config.CACHE_DIR = previous
+
+
+def _linked(function: Any, layouts: _Layouts, ready: dict[Any, Any]) -> FunctionType:
+    """The same function, whose calls of others of linsep are calls that numba understands.
+
+    Forms by layouts are inlined before types are looked for, which spares counting references to
+    every array on every row. Were numba to choose them by their types, it would make machine code
+    of each, and then inline it: twice the time.
+    """
+    import numba
+
+    scope = dict(function.__globals__)
+    for name, called in _called(function):
+        if called in _made:
+            scope[name] = _made[called]()
+            continue
+        if called not in ready:
+            ready[called] = None  # an attribute may have the name of the function
+            form = _forms[called](layouts) if called in _forms else called
+            ready[called] = numba.njit(
+                nogil=True,
+                inline="always" if called in _forms else "never",
+                no_cpython_wrapper=True,
+                no_cfunc_wrapper=True,
+            )(_linked(form, layouts, ready))
+        scope[name] = ready[called]
+    linked = FunctionType(
+        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+    )
+    linked.__module__, linked.__qualname__ = function.__module__, function.__qualname__
+    return linked
 
 
 def _specialise(dispatcher: Any, args: tuple[Any, ...]) -> None:
     """Make machine code for arguments of these types, or take it from the disk.
 
-    The functions of rows.py are inlined, which spares counting references to every array on
-    every row; numba then checks its own bookkeeping of names pedantically and warns for nothing.
+    Where functions are inlined numba checks its own bookkeeping of names pedantically and warns
+    for nothing.
     """
     import numba
     from numba.core.errors import NumbaPedanticWarning
@@ -417,6 +472,6 @@ def _digest() -> str:
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.parent.rglob("*.py")):
         text = source.read_bytes()
-        if b"\n@inner\n" in text or b"\n@overloads\n" in text:
+        if b"\n@inner\n" in text or b"in_machine_code(" in text:
             digest.update(text)
     return digest.hexdigest()[:16]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.compile import inner, overloads, routine
+from linsep.core.compile import in_machine_code, inner, routine
 from linsep.errors import CapabilityError, SettingError
 from linsep.kernels.base import WORDS, Kernel, number, require_scale, scale_of
 from linsep.kernels.rows import Rows, dense_pair, inner_products
@@ -374,14 +374,7 @@ def _by_halves(x: Any) -> Any:
     return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@overloads
-def register() -> None:
-    """Tell numba how bits are counted."""
-    from numba.extending import overload
-
-    @overload(_ones)
-    def choose(x: Any) -> Any:
-        return _by_halves
+in_machine_code(_ones, lambda layouts: _by_halves)
 
 
 @inner

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.compile import inner, overloads, routine
+from linsep.core.compile import in_machine_code, inner, routine
 from linsep.core.costs import HINGE_PASS, second_thread
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.rows.loops import sample_block
@@ -164,14 +164,12 @@ def gram(B: NDArray[Any]) -> NDArray[Any]:
     return product
 
 
-@overloads
-def register() -> None:
-    """Tell numba what gram means."""
-    from numba.extending import overload
+def _machine_gram(B: NDArray[Any]) -> NDArray[Any]:
+    product: NDArray[Any] = np.dot(B.T, B)
+    return product
 
-    @overload(gram, inline="always")
-    def choose(B):
-        return lambda B: np.dot(B.T, B)
+
+in_machine_code(gram, lambda layouts: _machine_gram)
 
 
 @inner

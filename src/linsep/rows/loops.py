@@ -1,7 +1,7 @@
 """Products with one reflected row, for every layout of the data.
 
-Inside a routine these are called with the tuples of ``core/layouts.py``; numba picks the form by
-the type of the tuple. The functions below are the only ones that know how rows are stored.
+Inside a routine these are called with the tuples of ``core/layouts.py``; machine code has the form
+of the tuple. The functions below are the only ones that know how rows are stored.
 
     dot(rows, v, a)         z_v . a
     add(rows, v, c, a)      a += c z_v
@@ -11,12 +11,11 @@ the type of the tuple. The functions below are the only ones that know how rows 
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from linsep.core.compile import inner, overloads, routine
+from linsep.core.compile import in_machine_code, inner, instructions_for, routine
 from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Marks, Matrix
 from linsep.core.problem import Problem
 
@@ -365,7 +364,7 @@ def _kesler_weight(rows, v):
     return rows.weight[v // (rows.K - 1)]
 
 
-# -- the public four: plain dispatch here, numba's overloads below -----------------------------
+# -- the public four: plain dispatch here, forms for machine code below ------------------------
 
 
 def dot(rows, v, a):
@@ -388,57 +387,30 @@ def weight(rows, v):
     return (_binary_weight if isinstance(rows, BinaryRows) else _kesler_weight)(rows, v)
 
 
-@overloads
-def register() -> None:
-    """Tell numba which form belongs to which tuple; called once, before the first compilation."""
-    from numba import types
-    from numba.extending import overload
-
-    register_fetch()
-    register_lengths()
-
-    def is_a(kind: Any, cls: type) -> bool:
-        return isinstance(kind, types.NamedTuple) and kind.instance_class is cls
-
-    def by_matrix(public: Any, dense: Any, csr: Any, marks: Any = None) -> None:
-        def pick(X: Any, *args: Any) -> Any:
-            if is_a(X, Marks):
-                return marks
-            return csr if is_a(X, CSR) else dense if isinstance(X, types.Array) else None
-
-        _with_signature(overload(public, inline="always"), pick, dense)
-
-    def by_rows(public: Any, binary: Any, kesler: Any) -> None:
-        def pick(rows: Any, *args: Any) -> Any:
-            return binary if is_a(rows, BinaryRows) else kesler if is_a(rows, KeslerRows) else None
-
-        _with_signature(overload(public, inline="always"), pick, binary)
-
-    by_matrix(sample_dot, _dense_dot, _csr_dot, _marks_dot)
-    by_matrix(sample_add, _dense_add, _csr_add, _marks_add)
-    by_matrix(sample_norm2, _dense_norm2, _csr_norm2)
-    by_matrix(sample_fetch, _dense_fetch, _csr_fetch, _marks_fetch)
-    by_matrix(sample_locate, _dense_locate, _csr_locate, _csr_locate)
-    by_matrix(sample_block, _dense_block, _csr_block)
-    by_matrix(sample_add_squares, _dense_add_squares, _csr_add_squares, _marks_add_squares)
-    by_matrix(sample_add_products, _dense_add_products, _csr_add_products, _marks_add_products)
-    by_matrix(sample_scores, _dense_scores, _csr_scores)
-    by_matrix(sample_spread, _dense_spread, _csr_spread)
-    by_rows(dot, _binary_dot, _kesler_dot)
-    by_rows(add, _binary_add, _kesler_add)
-    by_rows(norm2, _binary_norm2, _kesler_norm2)
-    by_rows(weight, _binary_weight, _kesler_weight)
+def _by_matrix(public: Any, dense: Any, csr: Any, marks: Any = None) -> None:
+    in_machine_code(
+        public, lambda layouts: marks if Marks in layouts else csr if CSR in layouts else dense
+    )
 
 
-def _with_signature(decorate: Any, pick: Any, model: FunctionType) -> None:
-    """numba wants an overload to have the argument names of the form it picks."""
-    names = ", ".join(model.__code__.co_varnames[: model.__code__.co_argcount])
-    scope = {"pick": pick}
-    exec(f"def chooser({names}): return pick({names})", scope)
-    decorate(scope["chooser"])
+def _by_rows(public: Any, binary: Any, kesler: Any) -> None:
+    in_machine_code(public, lambda layouts: kesler if KeslerRows in layouts else binary)
 
 
-_ = np  # numba resolves np inside the functions above from this module
+_by_matrix(sample_dot, _dense_dot, _csr_dot, _marks_dot)
+_by_matrix(sample_add, _dense_add, _csr_add, _marks_add)
+_by_matrix(sample_norm2, _dense_norm2, _csr_norm2)
+_by_matrix(sample_fetch, _dense_fetch, _csr_fetch, _marks_fetch)
+_by_matrix(sample_locate, _dense_locate, _csr_locate, _csr_locate)
+_by_matrix(sample_block, _dense_block, _csr_block)
+_by_matrix(sample_add_squares, _dense_add_squares, _csr_add_squares, _marks_add_squares)
+_by_matrix(sample_add_products, _dense_add_products, _csr_add_products, _marks_add_products)
+_by_matrix(sample_scores, _dense_scores, _csr_scores)
+_by_matrix(sample_spread, _dense_spread, _csr_spread)
+_by_rows(dot, _binary_dot, _kesler_dot)
+_by_rows(add, _binary_add, _kesler_add)
+_by_rows(norm2, _binary_norm2, _kesler_norm2)
+_by_rows(weight, _binary_weight, _kesler_weight)
 
 
 # -- Products of a matrix, dense or sparse, with a vector, over a run of rows ---------------------
@@ -518,12 +490,13 @@ def length2(x):
     return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]))
 
 
-def register_lengths() -> None:
-    """Tell numba what length2 means in machine code."""
+@instructions_for(length2)
+def _machine_length2() -> Any:
+    """length2 in machine code."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
-    from numba.extending import intrinsic, overload
+    from numba.extending import intrinsic
 
     wide, number = ir.VectorType(ir.DoubleType(), 8), ir.IntType(64)
     counting = ir.Constant(ir.VectorType(number, 8), list(range(8)))
@@ -548,6 +521,9 @@ def register_lengths() -> None:
 
     @intrinsic
     def machine(typing: Any, x: Any) -> Any:
+        if x.layout != "C":
+            return None
+
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             array = context.make_array(signature.args[0])(context, builder, args[0])
             kind = ir.VectorType(context.get_data_type(signature.args[0].dtype), 8)
@@ -571,11 +547,7 @@ def register_lengths() -> None:
 
         return types.float64(x), code
 
-    @overload(length2, inline="always")
-    def choose(x):
-        if isinstance(x, types.Array) and x.ndim == 1 and x.layout == "C":
-            return lambda x: machine(x)
-        return None
+    return machine
 
 
 # -- Asking for memory before it is needed --------------------------------------------------------
@@ -589,12 +561,13 @@ def fetch(values, i):
     """values[i] will be read soon."""
 
 
-def register_fetch() -> None:
-    """Tell numba what fetch means in machine code."""
+@instructions_for(fetch)
+def _machine_fetch() -> Any:
+    """fetch in machine code."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils
-    from numba.extending import intrinsic, overload
+    from numba.extending import intrinsic
 
     number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
 
@@ -611,9 +584,7 @@ def register_fetch() -> None:
 
         return types.void(values, types.int64), code
 
-    @overload(fetch, inline="always")
-    def choose(values, i):
-        return lambda values, i: prefetch(values, i)
+    return prefetch
 
 
 # -- Rows of a sparse matrix written out densely, a block at a time -------------------------------

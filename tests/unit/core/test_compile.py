@@ -31,7 +31,7 @@ def slow(x):
 def made(monkeypatch):
     """Names of what would have been compiled, and the files of an earlier run."""
     names: list[str] = []
-    monkeypatch.setattr(compiling, "_compile", lambda f: names.append(f.__name__) or f)
+    monkeypatch.setattr(compiling, "_compile", lambda f, _: names.append(f.__name__) or f)
     monkeypatch.setattr(compiling, "_specialise", lambda *_: None)
     monkeypatch.setattr(compiling, "has_numba", lambda: True)
     monkeypatch.setattr(compiling, "_kept_names", frozenset)
@@ -107,6 +107,39 @@ def test_a_large_routine_costs_more(made, monkeypatch):
     monkeypatch.setattr(costs, "INSTRUCTION", 1e-3)
     paid = [routine._pays((), 3, 10**6) for routine in (lay, sweep)]
     assert paid == [True, False]
+
+
+@pytest.mark.numba
+def test_forms_by_layout_are_inlined_and_not_compiled_by_themselves(monkeypatch):
+    """A routine over rows has the form of their layout, for which nothing else is compiled."""
+    from numba.core import event
+    from scipy import sparse
+
+    from linsep.core.layouts import CSR
+    from linsep.rows.loops import scores
+
+    monkeypatch.setattr(compiling, "_cache", lambda: (None, ""))
+    X = sparse.random(30, 7, 0.4, format="csr", random_state=3)
+    rows, w, seen = CSR(X.data, X.indices, X.indptr), np.arange(7.0), []
+    routine = compiling.routine(scores.python)
+    for matrix, layouts in ((X.toarray(), ()), (rows, (CSR,))):
+        made = compiling._compile(routine.python, frozenset(layouts))
+        with event.install_recorder("numba:compile") as recorder:
+            out = np.zeros(30)
+            made(matrix, w, 0, 30, out)
+        seen += [one.data["dispatcher"].py_func.__name__ for _, one in recorder.buffer]
+        np.testing.assert_allclose(out, X @ w, rtol=1e-13)
+    assert set(seen) == {"scores"}
+
+
+def test_only_one_layout_is_counted():
+    """sample_dot has three forms, and a routine is compiled with one."""
+    from linsep.rows import loops
+
+    alone = compiling.routine(loops.scores.python)._instructions
+    dense = len(loops._dense_dot.__code__.co_code) // 2
+    own = len(loops.scores.python.__code__.co_code) // 2
+    assert alone == own + dense
 
 
 def test_what_earlier_processes_spent_counts(made, monkeypatch, tmp_path):

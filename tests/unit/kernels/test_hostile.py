@@ -102,6 +102,6 @@ def test_python_and_machine_code_agree_in_every_bit(kind, monkeypatch):
         grams = []
         for paid in (True, False):
             monkeypatch.setattr(Routine, "_pays", lambda *_, paid=paid: paid)
-            monkeypatch.setattr(routine, "_ready", set())
+            monkeypatch.setattr(routine, "_ready", {})
             grams.append(kernel.gram(X, dtype=kind))
         assert np.array_equal(*grams)

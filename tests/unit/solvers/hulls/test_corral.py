@@ -149,7 +149,7 @@ def test_coordinates_have_the_products_of_the_points(name, centred, monkeypatch)
     ends = []
     for paid in (False, True):  # Python, then machine code
         monkeypatch.setattr(Routine, "_pays", lambda *_, paid=paid: paid)
-        monkeypatch.setattr(coordinates, "_ready", set())
+        monkeypatch.setattr(coordinates, "_ready", {})
         Z = np.zeros((n, n))
         count = coordinates(gram, scale, centred, np.empty((n, n)), Z, size=1, work=1, alike=True)
         ends.append((count, Z.tobytes()))
