@@ -45,12 +45,12 @@ def _data(classes: int = 2, n: int = 24, d: int = 3) -> tuple[Any, Any]:
     return (rng.normal(size=(n, d)) + 1.5 * y[:, None]).round(3), y
 
 
-def _saved(model: Any, ending: str) -> bytes:
+def _saved(model: Any, ending: str, **options: Any) -> bytes:
     import linsep
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"good{ending}"
-        linsep.save(model, path)
+        linsep.save(model, path, **options)
         return path.read_bytes()
 
 
@@ -99,6 +99,7 @@ def text_models() -> list[bytes]:
         _saved(linsep.KernelSVM().fit(X3, y3), ".model"),
         _saved(linsep.KernelSVM(kernel="poly").fit(X, y), ".model"),
         _saved(linsep.KernelSVM(calibrate="temperature").fit(X, y), ".model"),
+        _saved(linsep.KernelSVM(kernel="poly").fit(X, 2 * y - 1), "", format="svmlight"),
     ]
 
 
@@ -177,6 +178,7 @@ def svmlight() -> list[bytes]:
     return [
         "\n".join(lines).encode(),
         ("\n".join(lines) + " # end\n").replace("-1 ", "no ").encode(),
+        "\n".join(lines).replace("-1 ", "-1 qid:7 cost:0.5 ").encode(),
     ]
 
 

@@ -380,7 +380,7 @@ def test_a_command_is_complete(name, capsys):
 
 @pytest.mark.parametrize("name", [name for name in commands() if name != "algorithms"])
 def test_a_command_tells_of_files_that_are_not_there(name, capsys):
-    needs = 2 if name in ("predict", "verify") else 1
+    needs = 2 if name in ("predict", "verify", "convert") else 1
     assert cli.main([name, *["nothing-here.csv"] * needs]) == 1
     assert "nothing-here.csv" in capsys.readouterr().err
 

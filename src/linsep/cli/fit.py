@@ -42,7 +42,11 @@ def run(args: Namespace) -> int:
         warnings.simplefilter("always", LinsepWarning)
         X = framed(data)
         with time_limit(args.time_limit, begin=args.begin):
-            model.resume(X, data.y, args.resume) if args.resume else model.fit(X, data.y)
+            weight = () if data.sample_weight is None else (data.sample_weight,)
+            if args.resume:
+                model.resume(X, data.y, args.resume, *weight)
+            else:
+                model.fit(X, data.y, *weight)
     for warning in caught:
         narrate(f"warning: {warning.message}")
     model.preprocessing_ = {"encoding": data.encoding} if data.encoding else {}

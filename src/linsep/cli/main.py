@@ -143,6 +143,17 @@ def _parser() -> argparse.ArgumentParser:
         "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
     )
 
+    convert = commands.add_parser("convert", help="a model file of one system as another's")
+    convert.add_argument("model", metavar="MODEL", help="of linsep, LIBLINEAR, LIBSVM or SVMlight")
+    convert.add_argument("output", metavar="OUT", help="the new file (.json, .model)")
+    convert.add_argument(
+        "--format",
+        choices=("json", "liblinear", "libsvm", "svmlight"),
+        help="whose file OUT becomes, whatever its name; else .json is linsep's and .model that of "
+        "LIBLINEAR for linear models, of LIBSVM for machines with support vectors",
+    )
+    convert.add_argument("--json", action="store_true", help="JSON on stdout")
+
     trace = commands.add_parser("trace", help="every update of a training run")
     _data(trace)
     _algorithm(trace)

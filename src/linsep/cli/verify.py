@@ -65,7 +65,7 @@ def _text(args: Namespace) -> int:
     data = read_for(args, model)
     model = fitted_to(model, data)
     check_features(model, data)
-    report = linsep.certify(model, data.X, data.y, C=args.C)
+    report = linsep.certify(model, data.X, data.y, C=args.C, sample_weight=data.sample_weight)
     emit(report.to_dict() if args.json else str(report), args.json)
     return 0
 
@@ -91,11 +91,11 @@ def _model(args: Namespace, stored: Any) -> int:
     check_class_weight(model)
     told = model.certificate_
     if hasattr(told, "problems"):
-        found, wrong = check_machines(framed(data), labels, model, _compared)
+        found, wrong = check_machines(framed(data), labels, model, _compared, data.sample_weight)
     else:
-        found, wrong = _compared(framed(data), data.X, labels, model)
+        found, wrong = _compared(framed(data), data.X, labels, model, data.sample_weight)
         if hasattr(model, "vectors"):
-            wrong += check_learner(framed(data), labels, model, _compared)
+            wrong += check_learner(framed(data), labels, model, _compared, data.sample_weight)
     wrong += _other_data(model, data)
     wrong += refuted_sentences(stored)
     lines = [f"found   {found}", f"stored  {told}"]
@@ -497,7 +497,9 @@ def _same(found: str, told: str, margin: tuple[float, float]) -> bool:
 Compare = Callable[..., tuple[Any, list[str]]]
 
 
-def check_machines(X: Any, labels: Any, model: Any, compare: Compare) -> tuple[Any, list[str]]:
+def check_machines(
+    X: Any, labels: Any, model: Any, compare: Compare, given: Any = None
+) -> tuple[Any, list[str]]:
     """The certificates of all machines, recomputed, and what differs from the stored ones."""
     import linsep
     from linsep.multiclass.certificates import renumbered
@@ -505,7 +507,7 @@ def check_machines(X: Any, labels: Any, model: Any, compare: Compare) -> tuple[A
 
     wrong: list[str] = []
     matrix = X.to_numpy() if hasattr(X, "to_numpy") else X
-    weight = model._weights(labels, None)
+    weight = model._weights(labels, given)
     for number, (machine, rows, own) in enumerate(model.binary_problems(labels)):
         part, inside = matrix[rows], last_step(machine)
         if inside is not machine:
@@ -522,13 +524,16 @@ def check_machines(X: Any, labels: Any, model: Any, compare: Compare) -> tuple[A
         differs += compare(part, part, own, inside, None if weight is None else weight[rows])[1]
         wrong += [f"machine {number}: {line}" for line in differs]
     named = hasattr(model, "feature_names_in_")
-    return linsep.certify(model, X if named else matrix, labels), wrong
+    rows = X if named else matrix
+    return linsep.certify(model, rows, labels, sample_weight=given), wrong
 
 
-def check_learner(X: Any, labels: Any, model: Any, compare: Compare) -> list[str]:
+def check_learner(
+    X: Any, labels: Any, model: Any, compare: Compare, given: Any = None
+) -> list[str]:
     """Whether Kesler's machine is the one of its learner, and what that claims is true."""
     learner, K = model.estimators_[0], len(model.classes_)
-    weight = model._weights(labels, None)
+    weight = model._weights(labels, given)
     matrix = X.to_numpy() if hasattr(X, "to_numpy") else X
     blocks = np.column_stack([model.coef_, model.intercept_])
     told = model.certificates_[0]

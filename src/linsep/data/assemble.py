@@ -34,6 +34,8 @@ class Parts:
     target: str
     notes: list[str]
     encoding: Mapping[str, Any] | None = None
+    sample_weight: NDArray[np.float64] | None = None
+    groups: NDArray[np.int64] | None = None
 
 
 def plain_parts(X: NDArray[np.float64], y: NDArray[Any], layout: Layout) -> Parts:

@@ -107,6 +107,8 @@ def read(
         source=source,
         target=parts.target,
         encoding=parts.encoding,
+        sample_weight=parts.sample_weight,
+        groups=parts.groups,
     )
 
 
@@ -152,8 +154,10 @@ def _is_svmlight(data: bytes, ending: str) -> bool:
 def _svmlight(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
     from linsep.data.svmlight import read_svmlight
 
-    X, y, notes = read_svmlight(source, check_text(source, data), asked.n_features)
-    return Parts(X, y, None, None, "y", notes)
+    X, rows, notes = read_svmlight(source, check_text(source, data), asked.n_features)
+    return Parts(
+        X, rows.labels, None, None, "y", notes, sample_weight=rows.costs, groups=rows.queries
+    )
 
 
 def _delimited(source: str, data: bytes, ending: str, asked: Asked) -> Parts:

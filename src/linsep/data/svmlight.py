@@ -1,5 +1,8 @@
 """Text in svmlight (LIBSVM) form: ``label index:value index:value ... # comment``.
 
+Between label and features SVMlight has ``qid:7``, the query that a row belongs to, and ``cost:2``,
+the factor of its loss; both are kept.
+
 A small file is read as it stands, line by line. A large one is read as bytes by compiled code
 on two threads; any line that it does not take goes to the plain reader, which either takes it
 or says what is wrong with it. So there is one place that knows what is allowed.
@@ -12,7 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from math import isinf
+from math import inf, isinf
 from operator import lt
 from typing import Any
 
@@ -26,9 +29,12 @@ from linsep.data.layout import check_pairs
 from linsep.errors import DataError, FormatError, LabelError
 
 _VALUE = rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_GAP = rb"[ \t\r]"
 _LINE = re.compile(
-    rb"[ \t\r]*([^\s:#,]+)(?:[ \t\r]+qid:[0-9]+)?((?:[ \t\r]+[0-9]+:" + _VALUE + rb")*)[ \t\r]*"
-)
+    _GAP + rb"*([^\s:#,]+)((?:" + _GAP + rb"+(?:qid:[0-9]+|cost:" + _VALUE + rb")){0,2})"
+    rb"((?:" + _GAP + rb"+[0-9]+:" + _VALUE + rb")*)" + _GAP + rb"*"
+)  # fmt: skip
+_QUERY = re.compile(rb"(?m)^[ \t\r]*[^\s:#,]+(?:[ \t\r]+qid:([0-9]+))?")
 _TOKEN = re.compile(rb"[0-9]+:" + _VALUE)
 _ENTRY = re.compile(rb"[^\s:]+:\S+")
 _LARGEST = 2**40 - 1  # number of a feature; beyond it some byte is damaged
@@ -45,6 +51,8 @@ class Entries:
     values: NDArray[np.float64]
     zero_based: bool
     width: int
+    costs: NDArray[np.float64] | None = None
+    queries: NDArray[np.int64] | None = None
 
 
 def looks_like_svmlight(data: bytes) -> bool:
@@ -60,10 +68,8 @@ def looks_like_svmlight(data: bytes) -> bool:
     return pairs > 0
 
 
-def read_svmlight(
-    path: str, data: bytes, n_features: int | None
-) -> tuple[Any, NDArray[Any], list[str]]:
-    """Give a CSR array, the labels, and notes on what was found."""
+def read_svmlight(path: str, data: bytes, n_features: int | None) -> tuple[Any, Entries, list[str]]:
+    """Give a CSR array, the labels with costs and queries, and notes on what was found."""
     from scipy.sparse import csr_array
 
     found = _compiled(path, data) if fast.pays(len(data)) else None
@@ -90,7 +96,12 @@ def read_svmlight(
     )
     X.has_sorted_indices = X.has_canonical_format = True  # every row has been checked
     notes = ["indices count from 0: index 0 is used"] if found.zero_based else []
-    return X, found.labels, notes
+    if found.costs is not None:
+        notes.append("cost: of the rows is kept as sample_weight, and linsep fit uses it")
+    if found.queries is not None:
+        queries = count(len(np.unique(found.queries)), "query", "queries")
+        notes.append(f"qid: {queries}, kept as groups; no fit looks at them")
+    return X, found, notes
 
 
 def _compiled(path: str, data: bytes) -> Entries | None:
@@ -108,7 +119,18 @@ def _compiled(path: str, data: bytes) -> Entries | None:
     if zero_based:
         indices += 1
         width += 1
-    return Entries(whole(labels), lengths, indices, values, zero_based, width)
+    rows = Entries(whole(labels), lengths, indices, values, zero_based, width)
+    if b"qid:" in data:
+        named = _QUERY.findall(data)
+        if len(named) != len(rows.labels) or max(map(len, named)) > _DIGITS:
+            return None
+        rows.queries = _queries([int(query) if query else 0 for query in named], any(named))
+    return rows
+
+
+def _queries(numbers: list[int], any_of_them: bool) -> NDArray[np.int64] | None:
+    """The queries, 0 for rows that name none; None where no row does."""
+    return np.array(numbers, dtype=np.int64) if any_of_them else None
 
 
 # -- plain reader: knows what is allowed --------------------------------------------------------
@@ -123,6 +145,7 @@ def _plain(path: str, data: bytes, first_line: int = 1) -> Entries:
     lengths: list[int] = []
     indices: list[list[int]] = []
     values: list[list[float]] = []
+    costs, queries, said = list[float](), list[int](), set[bytes]()
     for number, line in _lines(data, first_line):
         content = line.partition(b"#")[0]
         match = _LINE.fullmatch(content)
@@ -130,7 +153,7 @@ def _plain(path: str, data: bytes, first_line: int = 1) -> Entries:
             if content.strip():
                 raise _diagnose(path, number, content)
             continue
-        pairs = match[2].replace(b":", b" ").split()
+        pairs = match[3].replace(b":", b" ").split()
         label = match[1].decode("utf-8", "replace")
         if max(map(len, pairs[::2]), default=0) > _DIGITS and _is_beyond(pairs[::2]):
             raise _diagnose(path, number, content)
@@ -140,6 +163,14 @@ def _plain(path: str, data: bytes, first_line: int = 1) -> Entries:
             raise _diagnose(path, number, content)
         if index and index[-1] > _LARGEST:
             raise _diagnose(path, number, content)
+        words = match[2].replace(b":", b" ").split()
+        of_row = dict(zip(words[::2], words[1::2]))
+        cost, query = float(of_row.get(b"cost", b"1")), of_row.get(b"qid", b"0")
+        if 2 * len(of_row) != len(words) or not 0 <= cost < inf or _is_beyond([query]):
+            raise _diagnose(path, number, content)
+        said.update(of_row)
+        costs.append(cost)
+        queries.append(int(query))
         labels.append(label)
         lengths.append(len(index))
         indices.append(index)
@@ -154,6 +185,8 @@ def _plain(path: str, data: bytes, first_line: int = 1) -> Entries:
         np.fromiter(chain.from_iterable(values), dtype=np.float64),
         zero_based,
         width,
+        np.array(costs) if b"cost" in said else None,
+        _queries(queries, b"qid" in said),
     )
 
 
@@ -164,7 +197,7 @@ def _is_beyond(indices: list[bytes]) -> bool:
 
 def _diagnose(path: str, number: int, line: bytes) -> FormatError:
     """Say what is wrong with the first bad token of a line."""
-    before = -1
+    before, said = -1, set[bytes]()
     for k, found in enumerate(re.finditer(rb"\S+", line)):
         token = found[0]
         text = token.decode("utf-8", "replace")
@@ -177,9 +210,13 @@ def _diagnose(path: str, number: int, line: bytes) -> FormatError:
             if is_missing(text):
                 return FormatError(f"{place}: no label ({text!r}); give one, or delete the row.")
             continue
-        if k == 1 and re.fullmatch(rb"qid:[0-9]+", token):
-            continue
         index, colon, value = token.partition(b":")
+        if index in (b"qid", b"cost", b"sid"):
+            wrong = _wrong_word(index, value, before, said)
+            if wrong:
+                return FormatError(f"{place}: {text!r:.60} {wrong}.")
+            said.add(index)
+            continue
         if not colon or not index.isdigit():
             return FormatError(f"{place}: {text!r:.60} is not index:value, for example 3:0.5.")
         shown = value.decode("utf-8", "replace")
@@ -200,11 +237,32 @@ def _diagnose(path: str, number: int, line: bytes) -> FormatError:
     return FormatError(f"{path}:{number}:1: the line cannot be read.")
 
 
+def _wrong_word(name: bytes, value: bytes, before: int, said: set[bytes]) -> str:
+    """What is wrong with qid:, cost: or sid: of a row; empty for nothing."""
+    if name == b"sid":
+        return "names a slack that rows share, which linsep does not have; remove it"
+    if before >= 0:
+        return "stands behind a feature; it goes between the label and the first one"
+    if name in said:
+        return "is given twice"
+    if name == b"qid":
+        good = value.isdigit() and not _is_beyond([value])
+        return "" if good else f"is no whole number >= 0 of at most {_DIGITS} digits"
+    good = re.fullmatch(_VALUE, value) is not None and 0 <= float(value) < inf
+    return "" if good else "is no finite number >= 0"
+
+
 # -- Write samples as svmlight text ---------------------------------------------------------------
 
 
 def write_svmlight(
-    path: str | os.PathLike[str], X: Any, y: ArrayLike, *, zero_based: bool = False
+    path: str | os.PathLike[str],
+    X: Any,
+    y: ArrayLike,
+    *,
+    zero_based: bool = False,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> None:
     """Write rows as ``label index:value ...``, with numbers that read back to the same bits.
 
@@ -218,6 +276,10 @@ def write_svmlight(
         Labels: numbers, or text without blanks.
     zero_based : bool, default=False
         Whether the first feature is number 0 rather than 1.
+    sample_weight : array of shape (n,), optional
+        Written as ``cost:``, which LIBSVM and LIBLINEAR do not read.
+    groups : array of int of shape (n,), optional
+        Written as ``qid:``, the query that a row belongs to.
 
     Examples
     --------
@@ -246,11 +308,30 @@ def write_svmlight(
     for label in labels:
         if not label or any(c in ":#," or c.isspace() for c in label):
             raise LabelError(f"the label {label!r} cannot be written; use text without blanks.")
+    heads = _heads(labels, sample_weight, groups)
     columns = (matrix.indices + (0 if zero_based else 1)).tolist()
     entries = [f"{j}:{v!r}" for j, v in zip(columns, values.tolist())]
     ends = matrix.indptr.tolist()
     lines = [
-        " ".join([label, *entries[start:end]])
-        for label, start, end in zip(labels, ends[:-1], ends[1:])
+        " ".join([head, *entries[start:end]])
+        for head, start, end in zip(heads, ends[:-1], ends[1:])
     ]
     atomic_write_bytes(path, ("\n".join(lines) + "\n").encode())
+
+
+def _heads(
+    labels: list[str], sample_weight: ArrayLike | None, groups: ArrayLike | None
+) -> list[str]:
+    """What stands before the features of each row."""
+    from linsep.core.validate import as_weights
+
+    heads = labels
+    if groups is not None:
+        queries = np.asarray(groups)
+        if queries.dtype.kind not in "iu" or queries.shape != (len(labels),) or queries.min() < 0:
+            raise DataError("groups must be whole numbers >= 0, one for each row.")
+        heads = [f"{head} qid:{query}" for head, query in zip(heads, queries.tolist())]
+    if sample_weight is not None:
+        costs = as_weights(sample_weight, len(labels))
+        heads = [f"{head} cost:{cost!r}" for head, cost in zip(heads, costs.tolist())]
+    return heads

@@ -39,6 +39,11 @@ class Table:
         Name of the label column.
     encoding : mapping, optional
         How text columns became numbers; ``read(other, encode=table.encoding)`` does the same.
+    sample_weight : array of shape (n,), optional
+        What svmlight text says by ``cost:``, 1 for rows that say nothing; for ``fit``.
+    groups : array of int of shape (n,), optional
+        What it says by ``qid:``, 0 for rows that say nothing; for splitters that keep groups
+        together.
 
     Examples
     --------
@@ -61,6 +66,8 @@ class Table:
     source: str | None = None
     target: str = "y"
     encoding: Mapping[str, Any] | None = None
+    sample_weight: NDArray[np.float64] | None = None
+    groups: NDArray[np.int64] | None = None
 
     def __iter__(self) -> Any:
         """Unpack as ``X, y = table``."""

@@ -6,12 +6,15 @@ import os
 from pathlib import Path
 from typing import Any
 
-from linsep.errors import DataError, ModelError
+from linsep.errors import DataError, ModelError, SettingError
 
 __all__ = ["check_ending", "is_text_model", "load", "save"]
 
 
-def save(model: object, path: str | os.PathLike[str]) -> None:
+FORMATS = ("json", "liblinear", "libsvm", "svmlight")
+
+
+def save(model: object, path: str | os.PathLike[str], *, format: str | None = None) -> None:
     """Write a fitted model to a file.
 
     Parameters
@@ -22,6 +25,8 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
         Ends in ``.json``: versioned JSON, with the answer and its certificate; no pickle.
         Ends in ``.model``: the text of LIBLINEAR for linear models, of LIBSVM for machines of
         support vectors; both know integer labels only.
+    format : {"json", "liblinear", "libsvm", "svmlight"}, optional
+        Whose file it becomes, whatever its name; "svmlight" is for two classes -1 and +1.
 
     Raises
     ------
@@ -31,14 +36,22 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
     from linsep.formats.json_model import save_json
     from linsep.formats.liblinear import write_liblinear
     from linsep.formats.libsvm import has_vectors, write_libsvm
+    from linsep.formats.svmlight_model import write_svmlight_model
 
-    check_ending(path)
-    if Path(path).suffix.lower() != ".model":
-        save_json(model, path)
-    elif has_vectors(model):
-        write_libsvm(model, path)
-    else:
-        write_liblinear(model, path)
+    if format is None:
+        check_ending(path)
+        text = "libsvm" if has_vectors(model) else "liblinear"
+        format = text if Path(path).suffix.lower() == ".model" else "json"
+    if format not in FORMATS:
+        raise SettingError(f"format is {format!r}; allowed: {', '.join(map(repr, FORMATS))}, None.")
+    if format == "libsvm" and not has_vectors(model):
+        raise ModelError(f"{type(model).__name__} has no support vectors with a kernel, so LIBSVM "
+                         "has no file for it; LIBLINEAR may have.")  # fmt: skip
+    writers = {
+        "json": save_json, "liblinear": write_liblinear, "libsvm": write_libsvm,
+        "svmlight": write_svmlight_model,
+    }  # fmt: skip
+    writers[format](model, path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -47,13 +60,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
-        A file that ``save`` wrote, or a model file of LIBLINEAR or LIBSVM of any name.
+        A file that ``save`` wrote, or a model file of LIBLINEAR, LIBSVM or SVMlight of any name.
 
     Returns
     -------
     estimator
         Of the class that was saved, fitted, with its status and certificate. A model of
-        LIBLINEAR or LIBSVM predicts, and ``linsep.certify`` proves how good it is.
+        LIBLINEAR, LIBSVM or SVMlight predicts, and ``linsep.certify`` proves how good it is.
 
     Raises
     ------
@@ -74,13 +87,14 @@ def load(path: str | os.PathLike[str]) -> Any:
         except DataError as error:
             raise ModelError(str(error)) from error
         raise ModelError(
-            f"{path}: the first line is neither solver_type (LIBLINEAR) nor svm_type (LIBSVM)."
+            f"{path}: the first line is neither solver_type (LIBLINEAR), svm_type (LIBSVM) nor "
+            "SVM-light Version."
         )
     return load_json(path)
 
 
 def is_text_model(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is one of LIBLINEAR or LIBSVM, by its first word."""
+    """Whether a file is one of LIBLINEAR, LIBSVM or SVMlight, by its first word."""
     from linsep.core.sources import first_bytes
     from linsep.formats.text_model import looks_like_text_model
 

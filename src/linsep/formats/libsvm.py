@@ -22,7 +22,7 @@ from sklearn.utils.metaestimators import available_if
 
 from linsep.core.notes import warn
 from linsep.errors import LinsepWarning, ModelError
-from linsep.formats.text_model import Head, number, sorted_labels, whole, whole_labels, write_lines
+from linsep.formats.text_model import Head, number, pairs, sorted_labels, whole_labels, write_lines
 
 Array = NDArray[np.float64]
 
@@ -66,6 +66,8 @@ class LibsvmModel:
     """Slopes of the sigmoids, one for each pair of classes in the order of the file."""
     probB: Array | None = field(default=None, repr=False)
     """Their offsets: P(first of the two) = 1 / (1 + exp(A f + B))."""
+    program: str = "LIBSVM"
+    """Whose file it was; SVMlight's machines are the same."""
 
     @property
     def n_features_in_(self) -> int:
@@ -172,30 +174,29 @@ class LibsvmModel:
         K, total = head.wholes("nr_class", 1)[0], head.wholes("total_sv", 1)[0]
         _refuse(kind, name, path)
         counts = head.wholes("nr_sv", K)
-        body = [line for line in lines[head.line :] if line.strip()]
+        body = [(at, line) for at, line in enumerate(lines[head.line :], head.line) if line.strip()]
         if len(body) != total or sum(counts) != total or min(counts) < 0:
             raise ModelError(f"{path}: {len(body)} support vectors, but total_sv is {total} and "
                              f"nr_sv {counts}; the file is damaged.")  # fmt: skip
         coef = np.empty((K - 1, total))
-        data, indices, starts = [], [], [0]
-        for row, line in enumerate(body):
-            words, at = line.split(), head.line + row
+        data, indices, starts = list[float](), list[int](), [0]
+        for row, (at, line) in enumerate(body):
+            words = line.split()
+            if len(words) < K - 1:
+                raise head.error(at, f"{len(words)} coefficients, {K - 1} are needed")
             coef[:, row] = [number(value, path, at) for value in words[: K - 1]]
-            for word in words[K - 1 :]:
-                place, _, value = word.partition(":")
-                indices.append(whole(place, path, at) - 1)
-                data.append(number(value, path, at))
+            places, values = pairs(words[K - 1 :], path, at)
+            indices += places
+            data += values
             starts.append(len(data))
-        if indices and min(indices) < 0:
-            raise ModelError(f"{path}: features of support vectors are counted from 1.")
         width = max(indices, default=0) + 1
         vectors = scipy.sparse.csr_array((data, indices, starts), shape=(total, width))
-        pairs = K * (K - 1) // 2
-        made = cls._made(kind, name, vectors, coef, head.numbers("rho", pairs),
+        duels = K * (K - 1) // 2
+        made = cls._made(kind, name, vectors, coef, head.numbers("rho", duels),
                          counts, head.wholes("label", K), path)  # fmt: skip
         if "probA" in head.fields or "probB" in head.fields:
-            made.probA = np.array(head.numbers("probA", pairs))
-            made.probB = np.array(head.numbers("probB", pairs))
+            made.probA = np.array(head.numbers("probA", duels))
+            made.probB = np.array(head.numbers("probB", duels))
         for field_name in ("gamma", "coef0"):
             if field_name in head.fields:
                 setattr(made, field_name, head.numbers(field_name, 1)[0])
@@ -349,14 +350,19 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
         f"rho {_joined(np.atleast_1d(rho))}", f"label {' '.join(map(str, labels))}",
         *_sigmoid_lines(model), f"nr_sv {' '.join(map(str, counts))}", "SV",
     ]  # fmt: skip
+    write_lines([*head, *vector_lines(coef, vectors)], path)
+
+
+def vector_lines(coef: Array, vectors: Any) -> list[str]:
+    """A line ``coefficients index:value ...`` for each support vector."""
     body = []
     for row in range(vectors.shape[0]):
         span = slice(vectors.indptr[row], vectors.indptr[row + 1])
         places = np.argsort(vectors.indices[span], kind="stable")
-        pairs = zip(vectors.indices[span][places], vectors.data[span][places])
-        entries = [f"{place + 1}:{value:.17g}" for place, value in pairs if value != 0]
+        found = zip(vectors.indices[span][places], vectors.data[span][places])
+        entries = [f"{place + 1}:{value:.17g}" for place, value in found if value != 0]
         body.append(" ".join([_joined(coef[:, row]), *entries]))
-    write_lines([*head, *body], path)
+    return body
 
 
 def _sigmoid_lines(model: Any) -> list[str]:
@@ -381,16 +387,21 @@ def _joined(values: Any) -> str:
     return " ".join(f"{value + 0.0:.17g}" for value in values)
 
 
+def kernel_settings(model: Any, program: str) -> dict[str, Any]:
+    """The kernel in scikit-learn's words; those that are no function of a few are refused."""
+    if isinstance(model, LibsvmModel):
+        return vars(model)
+    settings: dict[str, Any] = model.kernel_.in_sklearn() or {"kernel": None}
+    if settings["kernel"] not in KERNELS.values():
+        raise ModelError(f"{program} has no kernel {model.kernel_!r}, only {', '.join(KERNELS)}; "
+                         "save the model as .json.")  # fmt: skip
+    return settings
+
+
 def _kernel_lines(model: Any) -> list[str]:
     """The lines of the kernel, in LIBSVM's words and with its names of parameters."""
-    if isinstance(model, LibsvmModel):
-        settings = vars(model)
-    else:
-        settings = model.kernel_.in_sklearn() or {"kernel": None}
-    name, known = settings["kernel"], {ours: theirs for theirs, ours in KERNELS.items()}
-    if name not in known:
-        raise ModelError(f"LIBSVM has no kernel {model.kernel_!r}, only {', '.join(KERNELS)}; "
-                         "save the model as .json.")  # fmt: skip
+    settings, known = kernel_settings(model, "LIBSVM"), {o: theirs for theirs, o in KERNELS.items()}
+    name = known[settings["kernel"]]
     used = {"linear": (), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
-    names = used.get(known[name], ("degree", "gamma", "coef0"))
-    return [f"kernel_type {known[name]}", *(f"{key} {_joined([settings[key]])}" for key in names)]
+    names = used.get(name, ("degree", "gamma", "coef0"))
+    return [f"kernel_type {name}", *(f"{key} {_joined([settings[key]])}" for key in names)]

@@ -1,7 +1,8 @@
-"""Model files of LIBLINEAR and LIBSVM: which of the two it is, and the lines of its head.
+"""Model files of LIBLINEAR, LIBSVM and SVMlight: whose it is, and the lines of its head.
 
-Both are text: lines ``name value ...`` up to a line ``w`` or ``SV``, then numbers. Neither holds
-the cost C, so an objective can only be named together with a C given from outside.
+All are text. Those of the first two have lines ``name value ...`` up to a line ``w`` or ``SV``,
+then numbers. None holds the cost C, so an objective can only be named together with a C given from
+outside.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from linsep.errors import DataError, ModelError
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _LONGEST_HEAD = 64  # lines; the longest that either library writes has a dozen
+_LARGEST = 2**40 - 1  # number of a feature; beyond it some byte is damaged
+_FIRST = (b"solver_type", b"svm_type", b"SVM-light Version")
 
 
 class Head:
@@ -66,25 +69,30 @@ class Head:
 
 
 def looks_like_text_model(data: bytes) -> bool:
-    """Whether these are the first bytes of a file of LIBLINEAR or LIBSVM."""
-    return data.lstrip().startswith((b"solver_type", b"svm_type"))
+    """Whether these are the first bytes of a file of LIBLINEAR, LIBSVM or SVMlight."""
+    return data.lstrip().startswith(_FIRST)
 
 
 def load_text(path: str | os.PathLike[str]) -> Any:
-    """A model file of LIBLINEAR or LIBSVM."""
+    """A model file of LIBLINEAR, LIBSVM or SVMlight."""
     from linsep.core.sources import boundary, fetch
     from linsep.formats.liblinear import LiblinearModel
     from linsep.formats.libsvm import LibsvmModel
+    from linsep.formats.svmlight_model import read_svmlight_model
 
     try:
-        lines = fetch(path).decode("ascii").splitlines()
+        data = fetch(path).lstrip()
+        light = data.startswith(_FIRST[2])  # whose comments may be in any encoding
+        lines = data.decode("latin-1").split("\n") if light else data.decode("ascii").splitlines()
     except DataError as error:
         raise ModelError(str(error)) from error
     except UnicodeDecodeError as error:
         raise ModelError(f"{path}: byte {error.start} is no plain text; give a model file of "
-                         "LIBLINEAR or LIBSVM.") from error  # fmt: skip
-    kind = LiblinearModel if lines and lines[0].startswith("solver_type") else LibsvmModel
+                         "LIBLINEAR, LIBSVM or SVMlight.") from error  # fmt: skip
     with boundary(path, ModelError, "no model can be made of this", "train the model again"):
+        if light:
+            return read_svmlight_model(lines, str(path))
+        kind = LiblinearModel if lines[0].startswith("solver_type") else LibsvmModel
         return kind.from_lines(lines, str(path))
 
 
@@ -105,6 +113,23 @@ def whole(text: str, path: str, at: int) -> int:
     if found is None or not -(2**63) <= found < 2**63:
         raise ModelError(f"{path}:{at + 1}: {text!r:.40} is no whole number of 64 bits.")
     return found
+
+
+def pairs(words: list[str], path: str, at: int) -> tuple[list[int], list[float]]:
+    """Places, counted from 0, and values of words ``index:value`` with increasing indices."""
+    places, values, last = list[int](), list[float](), 0
+    for word in words:
+        first, colon, second = word.partition(":")
+        if not colon:
+            raise ModelError(f"{path}:{at + 1}: {word!r:.40} is not index:value.")
+        index = whole(first, path, at)
+        if not last < index <= _LARGEST:
+            raise ModelError(f"{path}:{at + 1}: index {index} after {last}; features are counted "
+                             "from 1 on and stand in increasing order.")  # fmt: skip
+        places.append(index - 1)
+        values.append(number(second, path, at))
+        last = index
+    return places, values
 
 
 def sorted_labels(labels: Any, where: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

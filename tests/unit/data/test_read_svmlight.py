@@ -265,6 +265,7 @@ def test_svmlight_round_trip(tmp_path: Path, rows: Any, zero_based: bool) -> Non
 def test_svmlight_agrees_with_scikit_learn_on_a_larger_file(tmp_path: Path) -> None:
     from sklearn.datasets import load_svmlight_file
 
+    pytest.importorskip("numba")  # once it is there, files of this size are read by its code
     rng = np.random.default_rng(0)
     X = np.where(rng.random((3000, 60)) < 0.3, rng.normal(size=(3000, 60)), 0.0)
     path = tmp_path / "t.svm"
@@ -285,3 +286,78 @@ def test_write_svmlight_refuses_what_cannot_be_read_back(tmp_path: Path) -> None
     with pytest.raises(LabelError, match="2 labels but X has 1 row"):
         write_svmlight(tmp_path / "t.svm", [[1.0]], [1, 2])
     assert list(tmp_path.iterdir()) == []
+
+
+@BOTH
+def test_queries_and_costs_are_kept_and_told(put: Any, monkeypatch: Any, small: int) -> None:
+    monkeypatch.setattr(fast, "pays", lambda size, cold=0: size > small)
+    table = read(put("# qid:9\n+1 qid:7 1:.5\n-1 2:1 # qid:8\n\n+1\tqid:03\t1:1\n-1 qid:12\n"))
+    assert table.groups is not None and table.groups.tolist() == [7, 0, 3, 12]
+    assert table.sample_weight is None
+    assert table.notes == "qid: 4 queries, kept as groups; no fit looks at them"
+    table = read(put("1 cost:2.5 qid:1 1:1\n-1 qid:1 cost:.5 2:1\n-1 3:1\n"))
+    assert table.sample_weight is not None and table.sample_weight.tolist() == [2.5, 0.5, 1.0]
+    assert table.groups is not None and table.groups.tolist() == [1, 1, 0]
+    assert table.X.toarray().tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    assert "sample_weight" in table.notes and "1 query" not in table.notes
+    bare = read(put("1 1:1\n-1 2:1 # cost:3\n"))
+    assert bare.sample_weight is None and bare.groups is None and bare.notes == ""
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("1 sid:3 1:1", "2:3: 'sid:3' names a slack that rows share"),
+        ("1 1:1 qid:3", "2:7: 'qid:3' stands behind a feature"),
+        ("1 1:1 cost:3", "2:7: 'cost:3' stands behind a feature"),
+        ("1 qid:3 qid:4 1:1", "2:9: 'qid:4' is given twice"),
+        ("1 cost:3 cost:4 1:1", "2:10: 'cost:4' is given twice"),
+        ("1 qid:-3 1:1", "2:3: 'qid:-3' is no whole number >= 0"),
+        ("1 qid:99999999999999999999 1:1", "is no whole number >= 0 of at most 13 digits"),
+        ("1 cost:-1 1:1", "2:3: 'cost:-1' is no finite number >= 0"),
+        ("1 cost:nan 1:1", "2:3: 'cost:nan' is no finite number >= 0"),
+        ("1 cost:1e999 1:1", "2:3: 'cost:1e999' is no finite number >= 0"),
+        ("1 cost: 1:1", "2:3: 'cost:' is no finite number >= 0"),
+    ],
+)
+def test_queries_and_costs_that_are_wrong(
+    put: Any, monkeypatch: Any, small: int, line: str, expected: str
+) -> None:
+    monkeypatch.setattr(fast, "pays", lambda size, cold=0: size > small)
+    assert expected in error_of(put(f"-1 1:1\n{line}\n"))
+
+
+def test_queries_and_costs_are_written(tmp_path: Path) -> None:
+    path, X, y = tmp_path / "t.svm", np.eye(3), np.array([1, -1, 1])
+    write_svmlight(path, X, y, sample_weight=[0.1, 2.0, 0.0], groups=[4, 4, 5])
+    assert path.read_text().splitlines()[0] == "1 qid:4 cost:0.1 1:1.0"
+    table = read(path)
+    assert table.sample_weight is not None and table.sample_weight.tolist() == [0.1, 2.0, 0.0]
+    assert table.groups is not None and table.groups.tolist() == [4, 4, 5]
+    with pytest.raises(DataError, match="groups must be whole numbers"):
+        write_svmlight(path, X, y, groups=[0.5, 1, 2])
+    with pytest.raises(LinsepError):
+        write_svmlight(path, X, y, sample_weight=[1.0, 2.0])
+
+
+def test_costs_are_weights_of_linsep_fit_and_verify(put: Any, tmp_path: Path, capsys: Any) -> None:
+    import json
+
+    import linsep
+    from linsep.cli.main import main
+
+    rows, y, cost = [[0.0], [1.0], [2.0], [1.5]], [-1, -1, 1, -1], [1.0, 1.0, 0.25, 3.0]
+    text = "".join(f"{k} cost:{c} 1:{x[0]}\n" for k, c, x in zip(y, cost, rows))
+    path, model = str(put(text, "w.svm")), str(tmp_path / "m.json")
+    assert main(["fit", path, "-a", "linear-svm", "-q", "-o", model, "--json"]) == 0
+    out = capsys.readouterr()
+    wanted = linsep.LinearSVM().fit(np.array(rows), y, cost)
+    assert json.loads(out.out)["coef"] == pytest.approx(wanted.coef_, abs=1e-6)
+    assert "sample_weight" in out.err
+    assert main(["verify", model, path]) == 0
+    light = str(tmp_path / "m.dat")
+    assert main(["convert", model, light, "--format", "svmlight"]) == 0
+    assert main(["verify", light, path, "--C", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert found["objective"] == pytest.approx(wanted.certificate_.objective, rel=1e-6)

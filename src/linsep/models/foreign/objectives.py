@@ -361,7 +361,8 @@ def cost_of(model: LibsvmModel, C: float | None, class_weight: Any) -> tuple[flo
     if shared:
         return top, "C was read off the support vectors at their bound"
     return max(1.0, top), (
-        "C was assumed, since a file of LIBSVM does not hold it and no alpha is at its bound"
+        f"C was assumed, since a file of {model.program} does not hold it and no alpha is at its "
+        "bound"
     )
 
 
@@ -374,7 +375,10 @@ def _refuse_lost_weights(model: Any, class_weight: Any) -> None:
 
 
 def located(model: LibsvmModel, X: Any, y: Any) -> NDArray[np.int64]:
-    """Rows of X that the support vectors are; a file has eight digits of each number."""
+    """Rows of X that the support vectors are; a file has eight digits of each number.
+
+    SVMlight rounds numbers to single precision first.
+    """
     if model.support_ is not None:
         return model.support_
     vectors = model.support_vectors_
@@ -387,6 +391,8 @@ def located(model: LibsvmModel, X: Any, y: Any) -> NDArray[np.int64]:
     wanted = _keys(vectors, np.repeat(model.classes_, model.n_support_))
     found = _match(_keys(rows, y), wanted)
     if found is None:
+        if model.program == "SVMlight":
+            rows.data = rows.data.astype(np.float32).astype(np.float64)
         rows.data = np.char.mod(_DIGITS, rows.data).astype(np.float64)
         found = _match(_keys(rows, y), wanted)
     if found is None:
