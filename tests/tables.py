@@ -27,6 +27,7 @@ from linsep.solvers.hinge.wide import WideHinge
 from linsep.solvers.hulls.exact import ExactHulls
 from linsep.solvers.hulls.kozinec import Kozinec
 from linsep.solvers.hulls.nearest import NearestCone, NearestHulls
+from linsep.solvers.kernel.lifted import InFeatureSpace
 from linsep.solvers.kernel.smo import SMO
 from linsep.solvers.logistic.conjugate import LogisticCG
 from linsep.solvers.logistic.gradient import GradientAscent
@@ -137,6 +138,8 @@ KERNEL: dict[str, Any] = {
     "mistakes": KernelMistakes(K),
     "mistakes, shuffled": KernelMistakes(K, order="shuffle", keep="average", seed=3),
     "mistakes, pocket": KernelMistakes(K, order="random", keep="pocket"),
+    "images, kozinec": InFeatureSpace(Kozinec(eps=1e-2), K),
+    "images, kozinec, plain": InFeatureSpace(Kozinec(eps=None, steps="plain"), Linear()),
 }
 KERNEL_MACHINES: dict[str, Any] = {
     "smo, pairs": SMO(K, C=10.0, q=16),

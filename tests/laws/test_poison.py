@@ -176,6 +176,7 @@ FITS = {
     "kernel perceptron": (linsep.KernelPerceptron(max_iter=50), ("separable",)),
     "kernel perceptron, 3 classes": (linsep.KernelPerceptron(max_iter=50), ("separable", 90, 4, 3)),
     "kozinec": (linsep.Kozinec(), ("separable",)),
+    "kozinec, kernel": (linsep.Kozinec(kernel="rbf", eps=0.01), ("separable",)),
     "kozinec, augmented": (linsep.Kozinec(space="augmented"), ("separable",)),
     "least squares": (linsep.LeastSquares(), ("overlapping", 4000, 6)),
     "least squares, wide": (linsep.LeastSquares(), ("overlapping", 30, 60)),

@@ -26,7 +26,7 @@ from linsep.core.sources import boundary, fetch
 from linsep.core.status import Status
 from linsep.core.words import misplaced
 from linsep.data.table import Table
-from linsep.errors import ModelError, SettingError
+from linsep.errors import LinsepError, ModelError, SettingError
 from linsep.models.logistic_regression import log_likelihood, null_log_likelihood
 
 
@@ -149,6 +149,8 @@ def _facts(problem: Problem, model: PlaneModel, told: Any) -> tuple[Any, list[st
     from linsep.risk.novikoff import novikoff_bound
     from linsep.separating.verdict import decide
 
+    if getattr(model, "kernel", None) is not None:
+        return _facts_of_sums(problem, model, told)
     a = np.column_stack([model.coef_, model.intercept_]).ravel()
     found = judge(problem, Witness(a))
     wrong = _unequal(found, told, _OF_A_PLANE)
@@ -166,6 +168,24 @@ def _facts(problem: Problem, model: PlaneModel, told: Any) -> tuple[Any, list[st
         best = novikoff_bound(problem.matrix, labels, fit_intercept=problem.fit_intercept)
         if told.margin_aug_high < best.margin[0]:
             wrong.append(f"margin_aug_high: a plane has more than {told.margin_aug_high:.6g}")
+    return found, wrong
+
+
+def _facts_of_sums(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
+    """The same of a sum over kernel values, whose coefficients bound the margins as well."""
+    labels = problem.classes[problem.label]
+    found = model.certificate_for(problem.matrix, labels)
+    wrong = _unequal(found, told, _OF_A_PLANE)
+    if told.separable is not None and found.separable and told.separable is not True:
+        wrong.append(f"separable: found True, stored {told.separable}")
+    if told.separable and not found.separable:
+        wrong.append("separable: this sum does not separate")
+    if told.separable is False:
+        return found, wrong + refuted_multipliers(problem, told, model.kernel_)
+    for name in ("margin_high", "margin_aug_high"):
+        most, said = getattr(found, name), getattr(told, name)
+        if said < most * (1 - 1e-9):
+            wrong.append(f"{name}: no less than {most:.8g} is proved, stored {said:.8g}")
     return found, wrong
 
 
@@ -320,13 +340,14 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def refuted_multipliers(problem: Problem, told: Any) -> list[str]:
-    """What is wrong with a certificate that says that no plane separates."""
-    from linsep.proofs.separable import kesler_rows
+def refuted_multipliers(problem: Problem, told: Any, kernel: Any = None) -> list[str]:
+    """What is wrong with a certificate that says that no plane separates, of a feature space if
+    there is a kernel."""
+    from linsep.proofs.separable import kesler_rows, require_one_point
     from linsep.rows.exact import reflected, vanishes
     from linsep.separating.verdict import decide
 
-    if not problem.binary and not len(told.rows):
+    if kernel is None and not problem.binary and not len(told.rows):
         if decide(problem).separable is not False:
             return ["separable: the classes are separable"]
         return []
@@ -334,6 +355,7 @@ def refuted_multipliers(problem: Problem, told: Any) -> list[str]:
     inside = bool(len(rows)) and 0 <= rows.min() <= rows.max() < problem.n
     good = inside and len(rows) == len(told.multipliers)
     good = good and min(told.multipliers) >= Fraction(0) and sum(told.multipliers) > 0
+    rivals = None
     if good and not problem.binary:
         classes = problem.classes.tolist()
         if len(told.rivals) != len(rows) or any(r not in classes for r in told.rivals):
@@ -341,7 +363,13 @@ def refuted_multipliers(problem: Problem, told: Any) -> list[str]:
         rivals = np.array([classes.index(r) for r in told.rivals])
         if (rivals == problem.label[rows]).any():
             return ["rivals: a row is held against its own class"]
-        rows = kesler_rows(problem, rows, rivals)
+    if good and kernel is not None:
+        try:
+            require_one_point(problem, kernel, rows, rivals, told.multipliers)
+        except LinsepError:
+            good = False
+        return [] if good else ["multipliers: they do not combine the images to one point"]
+    rows = kesler_rows(problem, rows, rivals)
     if not (good and vanishes(reflected(problem, rows), told.multipliers)):
         return ["multipliers: they do not combine the rows to zero"]
     return []

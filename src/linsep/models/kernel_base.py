@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -252,7 +253,9 @@ def _rows(kernel: Any, matrix: Any, dtype: Any, like: Rows | None = None) -> Row
 # -- Fields of a model file: support vectors, coefficients, the kernel by its numbers --------------
 
 
-def kernel_table(*more: Field[Any]) -> Table[Any]:
+def kernel_table(
+    *more: Field[Any], certificate: Callable[[Any], Any] = KernelGap.from_dict
+) -> Table[Any]:
     """The fields of classifiers with a kernel, and more of them."""
     fields: tuple[Field[Any], ...] = (
         settings(*OF_A_RUN, "kernel"),
@@ -267,7 +270,7 @@ def kernel_table(*more: Field[Any]) -> Table[Any]:
         array("dual_coef", lambda model: (model._n_rows_of_dual(), len(model.support_))),
         array("intercept", lambda model: (model._n_machines(),)),
         STATUS,
-        stored("certificate", KernelGap.from_dict),
+        stored("certificate", certificate),
         extra(
             "n_iter_",
             "n_updates_",

@@ -257,7 +257,8 @@ def problem_for(
     """The rows a model was trained on, with its weights of classes."""
     labels = np.asarray(y)
     own = not isinstance(model, SVC | NuSVC)
-    weight = row_weights(model.class_weight, labels, sample_weight, by_weight=own)
+    given = getattr(model, "class_weight", None)
+    weight = row_weights(given, labels, sample_weight, by_weight=own)
     free = bool(model.fit_intercept) if free is None else bool(free)
     problem = Problem(X, labels, sample_weight=weight, fit_intercept=free)
     if not np.array_equal(np.asarray(model.classes_), problem.classes):
@@ -295,7 +296,7 @@ def places_of(model: WithSupport, problem: Problem) -> NDArray[np.int64]:
             f"{counts.tolist()} rows of the classes."
         )
     vectors = model.support_vectors_
-    if vectors.shape[0] == len(place) and vectors.shape[1] == problem.d:
+    if len(place) and vectors.shape == (len(place), problem.d):
         differs = abs(problem.matrix[place] - vectors)
         if differs.max() > 0:
             raise ModelError("the support vectors are not rows of X; give the rows of the fit.")

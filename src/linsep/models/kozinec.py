@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from linsep.core.drive import Outcome
@@ -10,13 +11,18 @@ from linsep.core.protocol import Solver
 from linsep.core.status import Status
 from linsep.criteria import Criterion
 from linsep.criteria import Perceptron as PerceptronCriterion
-from linsep.models.base import LinearClassifier, settled
+from linsep.models.base import separating, settled
 from linsep.models.fit import Answer, Check, Run, either, none, number, one_of
-from linsep.proofs.certificate import Certificate
+from linsep.models.kernel_option import KernelOption, sums_of_witness
+from linsep.models.summary import Line, sides
+from linsep.proofs.certificate import Certificate, judge_sums
+from linsep.proofs.feature_space import Sums
+from linsep.separating.verdict import decide_with
 from linsep.solvers.hulls.kozinec import Kozinec as KozinecSolver
+from linsep.solvers.hulls.kozinec import KozinecState
 
 
-class Kozinec(LinearClassifier):
+class Kozinec(KernelOption):
     """Kozinec's rule: the plane of (nearly) maximum margin, with bounds of the margin.
 
     Walks to the points of the two convex hulls that are nearest each other. Every point on
@@ -32,6 +38,12 @@ class Kozinec(LinearClassifier):
         "difference" works on differences of rows of the two classes and gives the plane of
         the support vector machine. "augmented" is the lecture's space, where the offset counts
         as a coordinate; its margin is another one. Three classes and more exist only there.
+    kernel : str, kernel object, function or None, default=None
+        Go to the nearest points of the hulls of the images in the feature space of a kernel, as
+        KernelSVM takes it; eps and all margins are then those of that space. None: the rows
+        themselves.
+    gamma, sigma, degree, coef0 : optional
+        Parameters of a kernel given by name.
     steps : {"away", "plain"}, default="away"
         "plain" is Kozinec's step. "away" takes weight from the best row in use and gives it to
         the worst; it converges linearly where the plain step needs thousands of scans.
@@ -76,10 +88,14 @@ class Kozinec(LinearClassifier):
         The algorithm and why it was chosen.
     outcome_ : Outcome
         The run: final state, steps, seconds.
+    support_, support_vectors_, n_support_, dual_coef_, kernel_
+        With a kernel, in place of coef_: f(x) = sum_i dual_coef_i K(x_i, x) + intercept_ over the
+        rows whose shares make up the nearest points.
 
     See Also
     --------
     Perceptron : Any separating plane.
+    KernelSVM : With C=inf the same plane of a feature space, for many more rows.
     linsep.separability : Decides whether any plane separates, with a proof.
 
     Notes
@@ -88,6 +104,9 @@ class Kozinec(LinearClassifier):
     answer, with status EPS_TOO_LARGE, and the words tell the margin that a plane can have. Where
     none separates, ``linsep.separability`` proves it, and the plane of fewest errors is kept.
 
+    With a kernel the rule works on coordinates of the images, a factor of the Gram matrix of all
+    rows: memory for n^2 numbers, and n^3 / 3 products at most before the first step.
+
     Examples
     --------
     >>> import linsep
@@ -95,6 +114,13 @@ class Kozinec(LinearClassifier):
     >>> model = linsep.Kozinec(eps=1e-6).fit(table.X, table.y)
     >>> round(model.certificate_.margin_low, 4), round(model.certificate_.margin_high, 4)
     (0.4472, 0.4472)
+
+    XOR in the feature space of (x.z + 1)^2, where the best margin is the square root of 2:
+
+    >>> table = linsep.data.load("xor")
+    >>> model = linsep.Kozinec(eps=1e-6, kernel=linsep.kernels.Polynomial(2)).fit(table.X, table.y)
+    >>> model.status_.name, round(model.certificate_.margin_low, 4)
+    ('CERTIFIED', 1.4142)
     """
 
     certificate_: Certificate
@@ -112,6 +138,11 @@ class Kozinec(LinearClassifier):
         eps: float | None = 1e-3,
         space: str = "difference",
         steps: str = "away",
+        kernel: Any = None,
+        gamma: Any = None,
+        sigma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
         fit_intercept: bool = True,
         zero: str = "positive",
         max_iter: int = 100_000,
@@ -126,6 +157,11 @@ class Kozinec(LinearClassifier):
         self.eps = eps
         self.space = space
         self.steps = steps
+        self.kernel = kernel
+        self.gamma = gamma
+        self.sigma = sigma
+        self.degree = degree
+        self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.zero = zero
         self.max_iter = max_iter
@@ -140,7 +176,7 @@ class Kozinec(LinearClassifier):
     def _criterion(self) -> Criterion:
         return PerceptronCriterion()  # 0 where every row is on its own side
 
-    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
+    def _plane_solver(self, problem: Problem) -> tuple[Solver[Any], str]:
         solver = KozinecSolver(
             eps=None if self.eps is None else float(self.eps), space=self.space, steps=self.steps
         )
@@ -156,16 +192,44 @@ class Kozinec(LinearClassifier):
     def _falls_back(self) -> bool:
         return True
 
-    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+    def _prove_plane(
+        self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str
+    ) -> Answer:
         """A plane that does not separate is settled by a proof: none does, or one is offered."""
-        answer = super()._prove(run, solver, outcome, reason)
+        answer = super()._prove_plane(run, solver, outcome, reason)
         if outcome.status not in (Status.STALLED, Status.CERTIFIED):
             return answer
         assert isinstance(solver, KozinecSolver)
         return settled(run, answer, solver.best(run.lent, outcome.state))
 
+    def _judge(self, problem: Problem, sums: Sums) -> Certificate:
+        return judge_sums(problem, self._kernel, sums)
+
+    def _settle(self, run: Run, solver: Any, answer: Answer) -> Answer:
+        """The same in a feature space."""
+        found, outcome = answer.certificate, answer.outcome
+        if outcome.status in (Status.STALLED, Status.CERTIFIED) and found.separable is None:
+            proof = decide_with(run.problem, self._kernel)
+            if proof.separable is False:
+                images = solver.images(run.lent)
+                witness = solver.sums(images, solver.solver.best(images.problem, outcome.state))
+                found = self._judge(run.problem, sums_of_witness(run.problem, witness))
+                outcome = replace(outcome, witness=witness)
+                return separating(outcome, found.refuted_by(proof), answer.reason)
+            if proof.separable:
+                reason = f"{answer.reason}; {proof}, by linsep.separability(X, y, kernel=...)"
+                return separating(outcome, found, reason)
+        return separating(outcome, found, answer.reason)
+
     def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
         if not (self.warm_start and hasattr(self, "outcome_")):
             return None
         state = self.outcome_.state
-        return state.weights() if state.n_rows == problem.n_rows else None
+        same = isinstance(state, KozinecState) and state.n_rows == problem.n_rows
+        return state.weights() if same else None
+
+    def _facts(self) -> list[Line]:
+        return [
+            (name, text.replace("the units of X", "the feature space"))
+            for name, text in sides(self.certificate_)
+        ]

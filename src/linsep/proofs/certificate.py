@@ -21,7 +21,9 @@ from linsep.core.protocol import Witness
 from linsep.core.schema import facts, ratio_text
 from linsep.core.status import Status
 from linsep.core.words import misplaced
+from linsep.kernels.base import Kernel
 from linsep.numerics.rounding import U
+from linsep.proofs.feature_space import FeatureSpace, Sums
 from linsep.proofs.margins import margin_above, margin_below
 from linsep.proofs.separable import Proof, combination
 from linsep.rows.exact import dependency, reflected, vanishes
@@ -175,6 +177,71 @@ def judge(
         functional_margin=float(values.min()),
         objective=_criterion(values),
     )
+
+
+def judge_sums(problem: Problem, kernel: Kernel, sums: Sums) -> Certificate:
+    """The same facts of sums over kernel values, in the feature space of the kernel.
+
+    An error is whatever may be one. Coefficients that are shares of the rows bound the best margins
+    from above.
+    """
+    space = FeatureSpace(problem, kernel)
+    sides = space.sides(sums)
+    right = np.ones(problem.n, dtype=bool)
+    criterion = 0.0
+    for side in sides:
+        right[side.rows] &= side.sure
+        criterion += _criterion(side.values)
+    wrong = np.flatnonzero(~right)
+    length = float(np.sqrt(space.lengths(sums) + float(sums.intercept @ sums.intercept)))
+    lowest = min(side.lowest for side in sides)
+    functional = min(float(side.values.min(initial=np.inf)) for side in sides)
+    aug = functional / length if 0 < length < np.inf else -np.inf
+    margin = min(side.margin for side in sides)
+    if not wrong.size:
+        margin = min(side.least for side in sides)
+        aug = max(lowest / length * (1 - 8 * U), 0.0) if 0 < length < np.inf else 0.0
+    high, high_aug = _sums_above(problem, space, sums)
+    return Certificate(
+        separable=None if wrong.size else True,
+        errors=len(wrong),
+        wrong_rows=tuple(problem.sample_of_index(int(i)) for i in wrong[:1000]),
+        margin=margin,
+        margin_low=max(margin, 0.0) if not wrong.size else 0.0,
+        margin_high=high,
+        margin_aug=aug,
+        margin_aug_low=max(aug, 0.0) if not wrong.size else 0.0,
+        margin_aug_high=high_aug,
+        finite=bool(all(np.isfinite(side.values).all() for side in sides)),
+        functional_margin=functional,
+        objective=criterion,
+    )
+
+
+def _sums_above(problem: Problem, space: FeatureSpace, sums: Sums) -> tuple[float, float]:
+    """Upper bounds of the best margins, here and in the augmented space, from shares of rows.
+
+    A sum of two classes has y c >= 0. Of more, the coefficient of a row is >= 0 for its own class
+    and <= 0 for all others, and they sum to zero.
+    """
+    label = problem.label[sums.support]
+    if problem.binary:
+        shares = sums.coef[0] * problem.sign[sums.support]
+        proper = bool((shares >= 0).all())
+    else:
+        others = label[:, None] != np.arange(problem.K)
+        shares = sums.coef[label, np.arange(len(label))]
+        whole = np.abs(sums.coef.sum(axis=0)) <= 8 * problem.K * U * np.abs(shares)
+        proper = bool((shares >= 0).all() and (sums.coef.T[others] <= 0).all() and whole.all())
+    total = float(shares.sum())
+    if not proper or not total > 0:
+        return np.inf, np.inf
+    high = space.bound(sums.support, shares) if problem.binary else np.inf
+    tilt = sums.coef.sum(axis=1) if problem.fit_intercept else np.zeros(len(sums.coef))
+    slack = float(np.abs(sums.coef).sum()) * (len(label) + 8 * problem.K) * U
+    slack *= 1.0 + float(np.sqrt(space.values.diagonal(sums.support).max(initial=0.0)))
+    point = float(np.sqrt(space.lengths(sums) + float(tilt @ tilt)))
+    return high, (point + slack) / total * (1 + (len(label) + 16) * U)
 
 
 def _criterion(values: NDArray[np.float64]) -> float:

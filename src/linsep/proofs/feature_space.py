@@ -42,6 +42,24 @@ class Sums:
     intercept: Array
 
 
+@dataclass(frozen=True)
+class Side:
+    """Rows of two classes and what a sum says of them."""
+
+    pair: tuple[int, int]
+    rows: Index
+    values: Array
+    """y f(x), where the second class is positive."""
+    sure: NDArray[np.bool_]
+    """Whether they are above 0, whatever the rounding."""
+    lowest: float
+    """No value is below."""
+    least: float
+    """No value over |w| is below; 0 where that is not known."""
+    margin: float
+    """The least of these, as float64 tells it."""
+
+
 class FeatureSpace:
     """The rows of a problem under a kernel, and what is known of its values."""
 
@@ -53,11 +71,12 @@ class FeatureSpace:
 
     def separated(self, sums: Sums) -> float | None:
         """A lower bound of the margin, perhaps 0, if all rows are on their own side, else None."""
-        return self._least(sums, self._pairs())
+        found = self.sides(sums)
+        return min(one.least for one in found) if all(one.sure.all() for one in found) else None
 
-    def margin(self, sums: Sums, pair: tuple[int, int] = (0, 1)) -> float | None:
-        """The same for the rows of two classes."""
-        return self._least(sums, [pair])
+    def sides(self, sums: Sums) -> list[Side]:
+        """Where the rows of each two classes are."""
+        return [self._side(sums, pair) for pair in combinations(range(self.problem.K), 2)]
 
     def bound(self, rows: Index, weights: Array) -> float:
         """No margin is larger: shares of rows of two classes, or without an offset of any."""
@@ -68,17 +87,20 @@ class FeatureSpace:
         free = self.problem.fit_intercept
         return street_above(self.values, rows, y, weights, free=free, known=self.known)
 
+    def lengths(self, sums: Sums) -> float:
+        """sum |w_k|^2 of all sums, rounded up; inf where there is no feature space."""
+        if not self.known.convex:
+            return np.inf
+        none = np.zeros(0, np.int64)
+        every = (
+            self._measured(sums.support, c, np.abs(c), 0.0, 0.0, none, np.zeros(0))[2]
+            for c in sums.coef
+        )
+        return float(sum(length * length for length in every)) * (1 + SUM)
+
     # -- inside ---------------------------------------------------------------------------
 
-    def _pairs(self) -> list[tuple[int, int]]:
-        return list(combinations(range(self.problem.K), 2))
-
-    def _least(self, sums: Sums, pairs: list[tuple[int, int]]) -> float | None:
-        found = [self._side(sums, pair) for pair in pairs]
-        least = [one for one in found if one is not None]
-        return min(least) if len(least) == len(found) else None
-
-    def _side(self, sums: Sums, pair: tuple[int, int]) -> float | None:
+    def _side(self, sums: Sums, pair: tuple[int, int]) -> Side:
         """The rows of the second class have values above 0, those of the first below."""
         problem, (first, second) = self.problem, pair
         ids = np.flatnonzero(np.isin(problem.label, pair))
@@ -93,15 +115,21 @@ class FeatureSpace:
             offset = float(np.abs(sums.intercept[[first, second]]).sum())
         score, off, length = self._measured(sums.support, coef, size, b, offset, ids, y)
         low = score - off
-        if not np.isfinite(low).all():
-            return None
-        unclear = np.flatnonzero(low <= 0)
-        if len(unclear) and not self._in_balls(sums, pair, ids[unclear], y[unclear]):
-            return None
+        sure = low > 0
+        unclear = np.flatnonzero(~sure & (score > -off))
+        if len(unclear) and np.isfinite(score).all() and sure.sum() + len(unclear) == len(sure):
+            sure[unclear] = self._in_balls(sums, pair, ids[unclear], y[unclear])
         least = float(low.min(initial=np.inf))
-        if not (self.known.convex and least > 0 and 0 < length < np.inf):
-            return 0.0
-        return float(least / length) * (1 - 8 * U)
+        usable = self.known.convex and 0 < length < np.inf
+        return Side(
+            pair,
+            ids,
+            score,
+            sure,
+            least,
+            float(least / length) * (1 - 8 * U) if usable and least > 0 else 0.0,
+            float(score.min(initial=np.inf)) / length if usable else -np.inf,
+        )
 
     def _measured(
         self, support: Index, coef: Array, size: Array, b: float, offset: float, ids: Index,

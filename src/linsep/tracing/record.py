@@ -340,6 +340,8 @@ class _Recorder(Observer):
 
 
 def _plane(coef: Any, intercept: Any) -> str:
+    if not np.size(coef):  # of a sum over kernel values
+        return f"b = {_vector(intercept)}"
     return f"w = {_vector(coef)}, b = {_vector(intercept)}"
 
 
