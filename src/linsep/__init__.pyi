@@ -72,6 +72,7 @@ from linsep import lift as lift
 from linsep import losses as losses
 from linsep import multiclass as multiclass
 from linsep import risk as risk
+from linsep import tables as tables
 
 import linsep._public
 

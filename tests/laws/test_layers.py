@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "multiclass": {"core", "rows", "proofs", "formats", "models"},
     "lift": {"core", "models", "risk", "separating", "display"},
     "choosing": {"core", "lift", "risk", "display"},
+    "tables": {"core", "data", "models"},
     "display": {
         "core", "criteria", "proofs", "data", "models", "kernels", "losses", "multiclass", "risk",
         "separating",
@@ -39,7 +40,7 @@ MAY_IMPORT = {
     "tracing": {"core", "proofs", "models", "display"},
     "cli": {
         "core", "rows", "proofs", "data", "formats", "separating", "risk", "models", "display",
-        "lift", "tracing", "multiclass",
+        "lift", "tracing", "multiclass", "tables", "choosing",
     },
 }  # fmt: skip
 FREE = {"errors", "_version", "_public"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from linsep.errors import FormatError
+from linsep.errors import FormatError, SettingError
 
 _ENDINGS = (
     ".csv", ".tsv", ".txt", ".data", ".svm", ".libsvm", ".svmlight", ".parquet", ".arrow",
@@ -21,6 +21,34 @@ def plain_name(path: str | os.PathLike[str]) -> tuple[str, str]:
         place = place.with_suffix("")
     ending = place.suffix.lower()
     return (place.stem if ending in _ENDINGS else place.name), ending
+
+
+def utf8(
+    path: str | os.PathLike[str], data: bytes, encoding: str | None = None
+) -> tuple[bytes, list[str]]:
+    """Text of any encoding as UTF-8, and what was found out about it."""
+    found, notes = encoding, list[str]()
+    if encoding is None and data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        found = "utf-16"
+    elif encoding is None and not data.isascii() and b"\x00" not in data[: 1 << 16]:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            found = "cp1252"
+            notes.append("the text is not UTF-8 and was read as Windows-1252")
+    if found is not None:
+        try:
+            data = data.decode(found).encode("utf-8")
+        except LookupError:
+            raise SettingError(f"there is no encoding {encoding!r}; utf-8 or latin-1?") from None
+        except UnicodeDecodeError as error:
+            line = data[: error.start].count(b"\n") + 1
+            raise FormatError(
+                f"{path}:{line}:1: byte 0x{data[error.start]:02x} is not {found}; say which "
+                "encoding the text has, such as encoding='latin-1'.",
+                options={"encoding='latin-1'": "--encoding latin-1"},
+            ) from None
+    return check_text(path, data), notes
 
 
 def check_text(path: str | os.PathLike[str], data: bytes) -> bytes:

@@ -73,10 +73,14 @@ def find_layout(
     target: Choice,
     names: Choice,
     features: Collection[str] = (),
+    delimiter: str | None = None,
 ) -> Layout:
     """Decide on delimiter, header, label column and row names."""
     text, whole = _first_lines(data)
-    delimiter = _find_delimiter(path, text, ending)
+    if delimiter is None:
+        delimiter = _find_delimiter(path, text, ending)
+    elif len(delimiter) != 1 or delimiter in '"\r\n':
+        raise SettingError(f"delimiter is {delimiter!r}; one character is needed.")
     rows = list(islice(records(path, text, delimiter), _ROWS + 1))
     if not rows:
         raise FormatError(f"{path}:1:1: there is no row, only blanks and quotes.")
@@ -158,7 +162,7 @@ def _find_delimiter(path: str, text: str, ending: str) -> str:
     if len(lines) > 2 and len(text) > 8192:
         lines.pop()
     best, most = "", 0
-    for delimiter in "\t;,":
+    for delimiter in "\t;|,":
         widths = [len(row) for _, row in records(path, "\n".join(lines), delimiter)]
         width = max(set(widths), key=widths.count, default=0)
         if width > 1 and widths.count(width) > most:

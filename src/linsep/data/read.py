@@ -95,7 +95,7 @@ def read(
     if n_features is not None and parts.X.shape[1] != n_features:
         features = count(parts.X.shape[1], "feature")
         raise DataError(f"{source} has {features} but n_features={n_features}.")
-    y, classes = _recode(source, parts.y, positive, parts.notes)
+    y, classes = recode(source, parts.y, positive, parts.notes)
     return Table(
         X=parts.X,
         y=y,
@@ -209,7 +209,7 @@ def _known_features(encode: Encode) -> list[str]:
     return [entry["name"] for entry in encode["columns"]]
 
 
-def _recode(
+def recode(
     source: str, labels: NDArray[Any], positive: Any, notes: list[str]
 ) -> tuple[NDArray[Any], tuple[Any, ...]]:
     """Turn labels into -1 and +1 when a positive class is given."""

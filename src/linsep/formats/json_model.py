@@ -43,7 +43,10 @@ PIPELINE = "Pipeline"  # of scikit-learn, with steps from the list below
 
 # Only these names are ever looked up, whatever a file asks for; name -> module.
 _STORED = (*PUBLIC.kinds["Estimators"], "Lift", "Linear")
-CLASSES = {"Untrained": "linsep.multiclass.machines"} | dict.fromkeys(_STORED, "linsep")
+_OTHERS = {"Untrained": "linsep.multiclass.machines"} | dict.fromkeys(
+    ("Columns", "Tabular"), "linsep.tables"
+)
+CLASSES = _OTHERS | dict.fromkeys(_STORED, "linsep")
 
 
 def save_json(model: Any, path: str | os.PathLike[str]) -> None:

@@ -263,6 +263,7 @@ def test_svmlight_round_trip(tmp_path: Path, rows: Any, zero_based: bool) -> Non
 
 @pytest.mark.numba  # the parser of bytes, letter by letter in Python, takes minutes
 def test_svmlight_agrees_with_scikit_learn_on_a_larger_file(tmp_path: Path) -> None:
+    import numba  # noqa: F401  # from when on the compiled parser pays for a file of this size
     from sklearn.datasets import load_svmlight_file
 
     pytest.importorskip("numba")  # once it is there, files of this size are read by its code

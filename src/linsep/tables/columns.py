@@ -1,0 +1,277 @@
+"""A table of any columns as a matrix of numbers, and what was done to each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.core.schema import anything, listed, text, word
+from linsep.core.words import count
+from linsep.errors import DataError, ModelError, require
+from linsep.tables.encoders import ENCODERS, Encoder
+from linsep.tables.roles import KINDS, USED, Role, find_roles
+
+_WIDE = 200  # columns of 0 and 1 from which the matrix is sparse
+_SEEN = 30  # rows from which a column that tells all labels is suspicious
+
+
+class Columns(TransformerMixin, BaseEstimator):
+    """Columns: numbers, categories, dates and text as one matrix of numbers.
+
+    Each column has a role, found by its cells: *number* (also one written as 1.200,50 or $3,000),
+    *category*, *date*, *text*, *identifier* (left out) or *ignored* (constant or empty). Numbers
+    are filled with their median where they are missing, and measured in standard deviations;
+    categories become columns of 0 and 1; dates their parts; texts their words (tf-idf).
+
+    Parameters
+    ----------
+    roles : mapping, optional
+        Roles of columns by name, where the one that would be found is not meant.
+    drop : sequence of str, default=()
+        Columns to leave out.
+    scale : bool, default=True
+        Whether numbers are measured in standard deviations from their mean.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers that are written as text, where the cells do not tell.
+
+    Attributes
+    ----------
+    roles_ : dict of str to Role
+        What every column was taken for, and why.
+    encoders_ : list
+        One for each column that is used.
+    sparse_ : bool
+        Whether ``transform`` gives a CSR array.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import pandas, linsep
+    >>> frame = pandas.DataFrame({"age": [20, None, 40], "sex": ["f", "m", "f"]})
+    >>> columns = linsep.tables.Columns(scale=False).fit(frame)
+    >>> columns.transform(frame)
+    array([[20.,  0.,  0.],
+           [30.,  1.,  1.],
+           [40.,  0.,  0.]])
+    >>> print(columns.report())
+    age  a number, gaps are filled with the median 30 and told by a column
+    sex  2 categories: 1 column of 0 and 1
+    """
+
+    def __init__(
+        self,
+        *,
+        roles: Mapping[str, str] | None = None,
+        drop: Sequence[str] = (),
+        scale: bool = True,
+        decimal: str | None = None,
+    ) -> None:
+        self.roles = roles
+        self.drop = drop
+        self.scale = scale
+        self.decimal = decimal
+
+    def fit(self, X: Any, y: Any = None) -> Columns:
+        """Find the roles of the columns and learn what they need.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Arrow table, mapping of columns, or array
+        y : ignored
+
+        Returns
+        -------
+        Columns
+        """
+        frame = as_frame(X)
+        self.roles_ = find_roles(frame, roles=self.roles, drop=self.drop, decimal=self.decimal)
+        used = [name for name, role in self.roles_.items() if role.kind in USED]
+        if not used:
+            told = "; ".join(f"{name!r}: {r.kind}, {r.why}" for name, r in self.roles_.items())
+            raise DataError(f"no column is left to learn from ({told}); name one with roles=.")
+        self.encoders_: list[Encoder] = [
+            ENCODERS[self.roles_[name].kind].fit(name, frame[name], self.roles_[name], self.scale)
+            for name in used
+        ]
+        kinds = [encoder.kind for encoder in self.encoders_]
+        ones = sum(len(e.names) for e in self.encoders_ if e.kind == "category")
+        self.sparse_ = "text" in kinds or ones > _WIDE
+        self.feature_names_in_ = np.array(list(frame.columns), dtype=object)
+        self.n_features_in_ = len(frame.columns)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The matrix of numbers for these rows.
+
+        Parameters
+        ----------
+        X : table as for ``fit``
+            Columns are found by their names; those that are not used may be absent.
+
+        Returns
+        -------
+        array or CSR array of shape (n, d)
+        """
+        check_is_fitted(self)
+        frame = as_frame(X, names=self.feature_names_in_)
+        wanted = [encoder.name for encoder in self.encoders_]
+        absent = [name for name in wanted if name not in frame.columns]
+        if absent:
+            has = ", ".join(repr(str(c)) for c in frame.columns[:8])
+            raise DataError(
+                f"there is no column {absent[0]!r}, which the model was trained on; the table has "
+                f"{has}."
+            )
+        blocks = [e.transform(frame[name]) for name, e in zip(wanted, self.encoders_)]
+        if self.sparse_:
+            return sparse.csr_array(sparse.hstack(blocks, format="csr"))
+        return np.hstack([b.toarray() if sparse.issparse(b) else b for b in blocks])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns of the matrix."""
+        check_is_fitted(self)
+        return np.array([name for e in self.encoders_ for name in e.names], dtype=object)
+
+    def report(self) -> str:
+        """What was done to each column, one a line."""
+        check_is_fitted(self)
+        made = {e.name: e.words() for e in self.encoders_}
+        names = [str(name) for name in self.roles_]
+        width = max(map(len, names))
+        return "\n".join(
+            f"{name:<{width}}  {made.get(name) or f'{role.kind}, left out: {role.why}'}"
+            for name, role in zip(names, self.roles_.values())
+        )
+
+    def to_model(self) -> dict[str, Any]:
+        """Fields of a model file."""
+        check_is_fitted(self)
+        return {
+            "columns": [str(name) for name in self.feature_names_in_],
+            "left_out": [
+                [str(n), r.kind, r.why] for n, r in self.roles_.items() if r.kind not in USED
+            ],
+            "encoders": [encoder.to_dict() for encoder in self.encoders_],
+            "sparse": self.sparse_,
+        }
+
+    @classmethod
+    def from_model(cls, fields: Mapping[str, Any]) -> Columns:
+        """The transformer of a model file."""
+        columns = listed(text)(fields["columns"], "columns")
+        left_out = listed(listed(text, 3))(fields["left_out"], "left_out")
+        made = cls()
+        made.encoders_ = []
+        for at, stored in enumerate(listed(anything)(fields["encoders"], "encoders")):
+            kind = stored.get("kind") if isinstance(stored, dict) else None
+            encoder = ENCODERS[word(*ENCODERS)(kind, f"encoders[{at}].kind")]
+            checked = encoder.schema(stored, f"encoders[{at}]")
+            made.encoders_.append(encoder(**{k: v for k, v in checked.items() if k != "kind"}))
+        _check_lengths(made.encoders_)
+        roles = {name: Role(word(*KINDS)(kind, "left_out"), why) for name, kind, why in left_out}
+        roles |= {e.name: Role(e.kind, e.words()) for e in made.encoders_}
+        if set(roles) != set(columns) or len(set(columns)) < len(columns):
+            raise ModelError("columns are not those of the encoders and those left out")
+        made.roles_ = {name: roles[name] for name in columns}
+        made.sparse_ = bool(fields["sparse"])
+        made.feature_names_in_ = np.array(columns, dtype=object)
+        made.n_features_in_ = len(columns)
+        return made
+
+
+def _check_lengths(encoders: list[Any]) -> None:
+    """What a file says of one column fits together."""
+    for encoder in encoders:
+        if encoder.kind == "date":
+            due = len(encoder.names) - encoder.gaps
+            good = len(encoder.means) == len(encoder.deviations) == due
+            good = good and all(deviation > 0 for deviation in encoder.deviations)
+        elif encoder.kind == "text":
+            words = encoder.vocabulary
+            good = len(encoder.rarity) == len(words) == len(set(words)) and bool(words)
+        elif encoder.kind == "category":
+            good = len(set(encoder.values)) == len(encoder.values)
+        else:
+            good = encoder.deviation > 0
+        if not good:
+            raise ModelError(f"the numbers of column {encoder.name!r:.60} do not fit together")
+
+
+def as_frame(X: Any, names: Any = None) -> Any:
+    """Any table as a DataFrame of pandas, its columns named by texts."""
+    pandas = require("pandas", extra="study", what="a table with columns of other than numbers")
+    if hasattr(X, "to_pandas"):  # polars, Arrow
+        frame = X.to_pandas()
+    elif isinstance(X, pandas.DataFrame):
+        frame = X
+    elif isinstance(X, Mapping):
+        frame = pandas.DataFrame(dict(X))
+    elif isinstance(X, pandas.Series):  # one row
+        frame = X.to_frame().T
+    else:
+        frame = _named(pandas, X, names)
+    if frame.ndim != 2 or not len(frame.columns):
+        raise DataError("the table has no columns.")
+    titles = [str(name) for name in frame.columns]
+    if len(set(titles)) < len(titles):
+        twice = next(name for name in titles if titles.count(name) > 1)
+        raise DataError(f"two columns are called {twice!r}; give each a name of its own.")
+    if titles != list(frame.columns):
+        frame = frame.set_axis(titles, axis=1)
+    return frame.reset_index(drop=True)
+
+
+def _named(pandas: Any, X: Any, names: Any) -> Any:
+    rows = np.asarray(X)
+    if rows.ndim != 2:
+        raise DataError(f"a table has rows and columns; this has shape {rows.shape}.")
+    if names is not None and len(names) != rows.shape[1]:
+        raise DataError(
+            f"there are {count(rows.shape[1], 'column')}; the model was trained on {len(names)}."
+        )
+    titles = [f"x{j + 1}" for j in range(rows.shape[1])] if names is None else list(names)
+    frame = pandas.DataFrame(rows, columns=titles)
+    return frame.infer_objects() if rows.dtype == object else frame
+
+
+def telling(frame: Any, columns: Columns, y: NDArray[Any]) -> list[str]:
+    """Columns that alone tell the label of every row; one that is known too late may be such."""
+    if len(y) < _SEEN:
+        return []
+    found = []
+    for encoder in columns.encoders_:
+        if encoder.kind == "text":
+            continue
+        name = encoder.name
+        block = encoder.transform(frame[name])
+        block = block.toarray() if sparse.issparse(block) else block
+        if encoder.kind == "category":
+            tells = _pure(block, y)
+        else:
+            tells = any(_apart(block[:, j], y) for j in range(block.shape[1]))
+        if tells:
+            found.append(str(name))
+    return found
+
+
+def _apart(values: NDArray[np.float64], y: NDArray[Any]) -> bool:
+    """Whether the classes lie one behind the other."""
+    order = np.argsort(values, kind="stable")
+    change = np.flatnonzero(y[order][1:] != y[order][:-1])
+    classes = len(np.unique(y))
+    ties = values[order][change] == values[order][change + 1]
+    return len(change) == classes - 1 and not ties.any()
+
+
+def _pure(block: NDArray[np.float64], y: NDArray[Any]) -> bool:
+    """Whether the rows of each value have one label, and values repeat."""
+    codes = block @ np.arange(1, block.shape[1] + 1)
+    pairs = len({(c, k) for c, k in zip(codes.tolist(), y.tolist())})
+    return pairs == len(np.unique(codes)) <= len(y) // 5

@@ -1,0 +1,194 @@
+"""What each column of a table is: number, category, date, text, identifier, or of no use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linsep.core.words import count
+from linsep.data.columns import is_missing
+from linsep.errors import DataError, SettingError, require
+from linsep.tables.styles import PLAIN, Style, find_style, looks_like_number
+
+KINDS = ("number", "category", "date", "text", "identifier", "ignored")
+USED = KINDS[:4]
+
+_FEW = 40  # different values up to which text is a category, whatever it says
+_WORDS = 3.0  # mean number of words from which it is a text
+_ROWS = 20  # rows from which a column of distinct values can be told from a category
+_MOSTLY = 0.8  # share of numbers from which a column of text was meant to be one of numbers
+_ID = re.compile(
+    r"(?:.*[\s_.-])?(?:id|uuid|guid|key|nr|index|rowid|row)|unnamed: ?0", re.IGNORECASE
+)
+_DATE = re.compile(r"[0-9]{1,4}[-/.: T][0-9A-Za-z]{1,9}")
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column is taken for, and how its cells are read."""
+
+    kind: str
+    why: str
+    """In a few words."""
+    style: Style = PLAIN
+    """Of numbers that are written as text."""
+    format: str | None = None
+    """Of dates that are written as text."""
+
+
+def find_roles(
+    frame: Any,
+    *,
+    roles: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
+    decimal: str | None = None,
+) -> dict[str, Role]:
+    """The role of every column of a pandas frame; what the caller says decides."""
+    asked = dict(roles or {})
+    for name in (*asked, *drop):
+        if name not in frame.columns:
+            known = ", ".join(repr(str(c)) for c in frame.columns[:12])
+            raise SettingError(f"there is no column {name!r}; the table has {known}.")
+    for name, kind in asked.items():
+        if kind not in KINDS:
+            raise SettingError(f"the role of {name!r} is {kind!r}; known: {', '.join(KINDS)}.")
+    found = {}
+    for name in frame.columns:
+        if name in drop or asked.get(name) == "ignored":
+            found[name] = Role("ignored", "left out as asked")
+        elif name in asked:
+            found[name] = _as_asked(frame[name], asked[name], decimal)
+        else:
+            found[name] = _find(frame[name], decimal)
+    return found
+
+
+def cells(column: Any) -> Any:
+    """The column as text without blanks around it, None where there is no value."""
+    pandas = require("pandas", extra="study")
+    codes, different = pandas.factorize(column.astype(object))
+    texts = [_text(value) for value in different]
+    table = np.array([*(None if is_missing(cell) else cell for cell in texts), None], dtype=object)
+    return pandas.Series(table[codes], index=column.index, dtype=object)
+
+
+def _text(value: Any) -> str:
+    """As a person writes it: a whole number without its .0."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return str(int(value)) if whole else str(value).strip()
+
+
+def _find(column: Any, decimal: str | None) -> Role:
+    pandas = require("pandas", extra="study")
+    types = pandas.api.types
+    present = column.dropna()
+    if not len(present):
+        return Role("ignored", "empty")
+    if types.is_bool_dtype(column.dtype):
+        return Role("category", "true or false")
+    if types.is_datetime64_any_dtype(column.dtype):
+        return Role("date", "a date")
+    if types.is_numeric_dtype(column.dtype):
+        return _number(column, present)
+    if isinstance(column.dtype, pandas.CategoricalDtype):
+        return Role("category", f"{count(present.nunique(), 'value')}")
+    return _find_text(column, decimal)
+
+
+def _number(column: Any, present: Any) -> Role:
+    if present.nunique() == 1:
+        return Role("ignored", f"always {present.iloc[0]:g}")
+    values = present.to_numpy(dtype=np.float64)
+    if len(present) == len(column) >= _ROWS and (values == np.rint(values)).all():
+        steps = np.diff(values)
+        if (steps == 1).all() or (_ID.fullmatch(str(column.name)) and present.is_unique):
+            return Role("identifier", "a number of its own for every row")
+    return Role("number", "numbers")
+
+
+def _find_text(column: Any, decimal: str | None) -> Role:
+    text = cells(column)
+    present = text.dropna()
+    if not len(present):
+        return Role("ignored", "empty")
+    different = present.unique()
+    if len(different) == 1:
+        return Role("ignored", f"always {different[0]!r:.40}")
+    style = find_style(different, str(column.name), decimal)
+    if style is not None:
+        role = _number(column, present.map(style.read))
+        return Role(role.kind, f"{role.why} written as text{_with(style)}", style)
+    _refuse_mixed(text, different, str(column.name))
+    found = _date_format(present, different)
+    if found is not None:
+        return Role("date", f"dates such as {different[0]!r:.40}", format=found)
+    words = float(np.mean([len(value.split()) for value in present]))
+    if len(different) > _FEW and words >= _WORDS:
+        return Role("text", f"{words:.3g} words a row")
+    if len(different) == len(present) >= _ROWS:
+        if words >= 2:
+            return Role("text", f"{words:.3g} words a row, none twice")
+        return Role("identifier", "a text of its own for every row")
+    return Role("category", f"{count(len(different), 'value')}")
+
+
+def _with(style: Style) -> str:
+    return f", {style}" if str(style) else ""
+
+
+def _refuse_mixed(text: Any, different: Sequence[str], name: str) -> None:
+    """A column of numbers with some cells that are none was not meant as one of categories."""
+    good = np.array([looks_like_number(value) for value in different])
+    if good.sum() < _MOSTLY * len(good) or len(good) < 5:
+        return
+    bad = different[int(np.flatnonzero(~good)[0])] if not good.all() else None
+    if bad is None:
+        raise DataError(
+            f"column {name!r} writes numbers in more than one way, such as {different[0]!r}; "
+            f"correct it, or take its values as they stand with roles={{{name!r}: 'category'}}.",
+            options={f"roles={{{name!r}: 'category'}}": f"--role {name}=category"},
+        )
+    row = int(np.flatnonzero((text == bad).to_numpy(dtype=bool))[0])
+    raise DataError(
+        f"row {row + 1}: {bad!r:.40} in column {name!r} is not a number, as most others are; "
+        f"correct the cell, or take all as they stand with roles={{{name!r}: 'category'}}.",
+        options={f"roles={{{name!r}: 'category'}}": f"--role {name}=category"},
+    )
+
+
+def _date_format(present: Any, different: Sequence[str]) -> str | None:
+    """The format of a column of dates; None for any other text."""
+    if not all(_DATE.search(value) for value in different[:50]):
+        return None
+    skrub = require("skrub", extra="study")
+    to_datetime = skrub.ToDatetime()
+    try:
+        to_datetime.fit(present.astype(str))
+    except ValueError:  # skrub's way to say that it is no column of dates
+        return None
+    return to_datetime.format_ or "ISO8601"
+
+
+def _as_asked(column: Any, kind: str, decimal: str | None) -> Role:
+    """The role that a caller asks for, with what is needed to read the cells."""
+    pandas = require("pandas", extra="study")
+    types, name = pandas.api.types, str(column.name)
+    if kind == "number" and not types.is_numeric_dtype(column.dtype):
+        text = cells(column)
+        different = text.dropna().unique()
+        style = find_style(different, name, decimal)
+        if style is None:
+            bad = next((v for v in different if not looks_like_number(v)), different[:1])
+            raise DataError(f"column {name!r} cannot be numbers: {bad!r:.40} is none.")
+        return Role("number", f"as asked{_with(style)}", style)
+    if kind == "date" and not types.is_datetime64_any_dtype(column.dtype):
+        present = cells(column).dropna()
+        found = _date_format(present, present.unique())
+        if found is None:
+            raise DataError(f"column {name!r} cannot be dates: {present.iloc[0]!r:.40} is none.")
+        return Role("date", "as asked", format=found)
+    return Role(kind, "as asked")

@@ -1,0 +1,292 @@
+"""Roles of columns, what is made of them, and models of whole tables."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import linsep
+from linsep.errors import CapabilityError, DataError, LabelError, LinsepWarning, ModelError
+from linsep.tables import Columns, Tabular
+from linsep.tables.path import cost_path, folds_for
+
+N = 60
+
+
+@pytest.fixture
+def frame():
+    """Every role once, with gaps."""
+    rng = np.random.default_rng(0)
+    hours = rng.uniform(0, 10, N).round(1)
+    return pd.DataFrame({
+        "customer_id": 1000 + rng.permutation(N),
+        "hours": np.where(np.arange(N) % 9 == 0, np.nan, hours),
+        "rent": [f"{v:.2f}".replace(".", ",") for v in rng.uniform(300, 900, N)],
+        "city": rng.choice(["Graz", "Wien", "?"], N),
+        "member": rng.random(N) < 0.5,
+        "since": [f"{13 + k % 15}.{1 + k % 12:02d}.2021" for k in range(N)],
+        "note": [f"the {'red' if k % 3 else 'big'} one came on visit {k}" for k in range(N)],
+        "token": [f"t{k:05x}" for k in range(N)],
+        "country": "AT",
+        "empty": None,
+        "grade": np.where(hours + rng.normal(size=N) > 5, "A", "F"),
+    })  # fmt: skip
+
+
+def test_every_column_gets_its_role(frame):
+    roles = Columns().fit(frame.drop(columns="grade")).roles_
+    assert {name: role.kind for name, role in roles.items()} == {
+        "customer_id": "identifier", "hours": "number", "rent": "number", "city": "category",
+        "member": "category", "since": "date", "note": "text", "token": "identifier",
+        "country": "ignored", "empty": "ignored",
+    }  # fmt: skip
+    assert roles["since"].format == "%d.%m.%Y"
+
+
+def test_the_caller_decides(frame):
+    columns = Columns(roles={"customer_id": "number", "hours": "category"}, drop=["note"])
+    columns.fit(frame)
+    kinds = {name: role.kind for name, role in columns.roles_.items()}
+    assert (kinds["customer_id"], kinds["hours"], kinds["note"]) == (
+        "number",
+        "category",
+        "ignored",
+    )
+    with pytest.raises(ValueError, match="no column 'ours'"):
+        Columns(drop=["ours"]).fit(frame)
+    with pytest.raises(ValueError, match="'numbr'; known: number"):
+        Columns(roles={"hours": "numbr"}).fit(frame)
+
+
+def test_numbers_are_what_scikit_learn_makes_of_them():
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import StandardScaler
+
+    X = load_wine().data.copy()
+    X[::7, 3] = np.nan
+    made = Columns().fit(X).transform(X)
+    expected = StandardScaler().fit_transform(SimpleImputer(strategy="median").fit_transform(X))
+    names = Columns().fit(X).get_feature_names_out().tolist()
+    at = names.index("x4 is missing")
+    np.testing.assert_allclose(np.delete(made, at, axis=1), expected, atol=1e-12)
+    np.testing.assert_array_equal(made[:, at], np.isnan(X[:, 3]))
+
+
+def test_categories_are_what_scikit_learn_makes_of_them():
+    from sklearn.preprocessing import OneHotEncoder
+
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.choice(list("xyz"), 50), "b": rng.choice(["no", "yes"], 50)})
+    expected = OneHotEncoder(drop="if_binary", sparse_output=False).fit_transform(frame)
+    np.testing.assert_array_equal(Columns().fit_transform(frame), expected)
+
+
+def test_a_value_that_training_had_not_counts_as_none_and_is_told():
+    frame = pd.DataFrame({"a": ["x", "y", "z"] * 5, "b": np.arange(15) % 4})
+    columns = Columns().fit(frame)
+    with pytest.warns(LinsepWarning, match=r"1 row has values of 'a' .* \('new'\)"):
+        made = columns.transform(pd.DataFrame({"b": [1], "a": ["new"]}))
+    assert made[0, :3].tolist() == [0, 0, 0]
+
+
+def test_rare_values_of_a_long_list_stand_together():
+    values = [f"v{k // 2}" for k in range(100)] + ["once", "alone"]
+    frame = pd.DataFrame({"a": values, "b": np.arange(102) % 7})
+    columns = Columns().fit(frame)
+    assert "a=other" in columns.get_feature_names_out()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = columns.transform(pd.DataFrame({"a": ["never seen"], "b": [0]}))
+    assert made.sum() == pytest.approx(1 + made[0, -1])
+
+
+def test_dates_are_parts_and_gaps_are_average():
+    when = pd.Series(pd.date_range("2024-01-01", periods=40, freq="13D"))
+    when[3] = pd.NaT
+    frame = pd.DataFrame({"when": when})
+    columns = Columns().fit(frame)
+    made = columns.transform(frame)
+    assert columns.get_feature_names_out()[0] == "when_year"
+    assert made[3, :-1].tolist() == [0.0] * (made.shape[1] - 1)
+    assert made[3, -1] == 1
+    text = pd.DataFrame({"when": when.dt.strftime("%Y-%m-%d")})
+    np.testing.assert_allclose(Columns().fit_transform(text), made, atol=1e-9)
+
+
+def test_texts_are_words_and_sparse(frame):
+    columns = Columns().fit(frame[["note", "hours"]])
+    assert columns.sparse_
+    made = columns.transform(frame)
+    assert sparse.issparse(made)
+    names = columns.get_feature_names_out().tolist()
+    red = made[:, [names.index("note: red")]].toarray()[:, 0]
+    np.testing.assert_array_equal(red > 0, frame["note"].str.contains("red"))
+
+
+@pytest.mark.parametrize("cell", ["abc", "1.2.3"])
+def test_a_cell_that_is_no_number_is_named(cell):
+    frame = pd.DataFrame({"a": [*map(str, range(30)), cell], "b": range(31)})
+    with pytest.raises(DataError, match=f"row 31: '{cell}' in column 'a' is not a number"):
+        Columns().fit(frame)
+    fitted = Columns(drop=["b"]).fit(frame[:30].assign(a=lambda f: f["a"] + ".5"))
+    with pytest.raises(DataError, match="row 31"):
+        fitted.transform(frame)
+
+
+def test_infinity_is_refused():
+    with pytest.raises(DataError, match=r"row 3: inf in column 'a'"):
+        Columns().fit(pd.DataFrame({"a": [1.5, 2, np.inf]}))
+
+
+def test_a_table_becomes_a_certified_model(frame):
+    model = Tabular().fit(frame, "grade")
+    assert model.status_ is linsep.Status.CERTIFIED
+    assert model.score(frame, frame["grade"]) > 0.85
+    summary = model.summary()
+    assert "hours" in summary
+    assert "customer_id  identifier, left out" in summary
+    assert model.weights(sort=True)[0].name == "hours"
+
+
+def test_weights_and_explanations_are_in_units_of_the_table(frame):
+    model = Tabular(linsep.LogisticRegression()).fit(frame, "grade")
+    base = frame.iloc[[5]]
+    more = base.assign(hours=base["hours"] + 1)
+    weight = next(one.weight for one in model.weights() if one.name == "hours")
+    change = model.decision_function(more) - model.decision_function(base)
+    assert change[0] == pytest.approx(weight)
+    for row in (base, frame.iloc[5], frame.iloc[5].to_dict()):
+        told = model.explain(row)
+        assert told.score == pytest.approx(model.decision_function(base)[0])
+        assert told.predicted == model.predict(base)[0]
+
+
+def test_polars_and_arrow_tables_give_the_same(frame):
+    import pyarrow
+
+    polars = pytest.importorskip("polars")
+    model = Tabular().fit(frame, "grade")
+    for other in (polars.from_pandas(frame), pyarrow.Table.from_pandas(frame)):
+        again = Tabular().fit(other, "grade")
+        np.testing.assert_array_equal(
+            again.decision_function(other), model.decision_function(frame)
+        )
+
+
+def test_a_file_holds_all_of_it(frame, tmp_path):
+    model = Tabular().fit(frame, "grade")
+    linsep.save(model, tmp_path / "m.json")
+    again = linsep.load(tmp_path / "m.json")
+    fresh = frame.assign(hours=np.nan, city="Linz", note="something else entirely was red")
+    for table in (frame, fresh):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinsepWarning)
+            expected = model.decision_function(table)
+            np.testing.assert_array_equal(again.decision_function(table), expected)
+    assert again.columns_.report() == model.columns_.report()
+    assert _columns_and_weights(again.summary()) == _columns_and_weights(model.summary())
+
+
+def _columns_and_weights(summary):
+    return [line for line in summary.split("\n") if line.startswith(("  weight ", "  column "))]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_damaged_file_is_refused(frame, tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    path = tmp_path / "m.json"
+    linsep.save(Tabular().fit(frame.drop(columns="note"), "grade"), path)
+    content = json.loads(path.read_text())
+    inside = content["columns"]["$model"]
+    encoder = inside["encoders"][rng.integers(len(inside["encoders"]))]
+    key = rng.choice(sorted(encoder))
+    encoder[key] = rng.choice(np.array([None, -1, "x", [], True, 1e300], dtype=object))
+    path.write_text(json.dumps(content))
+    try:
+        model = linsep.load(path)
+    except ModelError:
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinsepWarning)
+            model.predict(frame)
+    except linsep.errors.LinsepError:
+        pass
+
+
+def test_a_column_that_tells_all_is_named(frame):
+    leak = frame.assign(mark=np.where(frame["grade"] == "A", 1.25, 3.75) + np.arange(N) / 1000)
+    assert Tabular().fit(leak, "grade").telling_ == ["mark"]
+    assert "'mark': alone tells every label" in Tabular().fit(leak, "grade").summary()
+    assert Tabular().fit(frame, "grade").telling_ == []
+
+
+def test_it_works_in_searches(frame):
+    X, y = frame.drop(columns="grade"), frame["grade"]
+    assert cross_val_score(Tabular(), X, y, cv=3).mean() > 0.7
+    search = GridSearchCV(Tabular(linsep.LinearSVM()), {"estimator__C": [0.1, 1]}, cv=3).fit(X, y)
+    assert search.best_estimator_.status_ is linsep.Status.CERTIFIED
+    assert clone(Tabular(drop=["x"])).drop == ["x"]
+
+
+def test_bad_tables_are_refused(frame):
+    with pytest.raises(LabelError, match="no column 'garde'"):
+        Tabular().fit(frame, "garde")
+    with pytest.raises(LabelError, match="row 2 has no label"):
+        Tabular().fit(frame[:3], ["A", None, "F"])
+    with pytest.raises(LabelError, match="2 labels for 60 rows"):
+        Tabular().fit(frame, ["A", "F"])
+    with pytest.raises(DataError, match="no column is left"):
+        Tabular().fit(frame[["token", "empty"]], frame["grade"])
+    model = Tabular().fit(frame, "grade")
+    with pytest.raises(DataError, match="no column 'hours'"):
+        model.predict(frame.drop(columns="hours"))
+    with pytest.raises(DataError, match="two columns are called 'a'"):
+        Columns().fit(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(CapabilityError, match="no weights of columns"):
+        Tabular(linsep.KernelSVM()).fit(frame, "grade").weights()
+
+
+def test_many_classes():
+    wine = load_wine(as_frame=True)
+    model = Tabular(linsep.LogisticRegression()).fit(wine.data, wine.target)
+    assert model.score(wine.data, wine.target) > 0.97
+    row = wine.data.iloc[[100]]
+    told = model.explain(row)
+    assert told.score == pytest.approx(model.decision_function(row)[0].max())
+    assert len(model.weights(of=2)) == 13
+    with pytest.raises(DataError, match="name one of the classes 0, 1, 2"):
+        model.weights()
+
+
+def test_the_path_is_that_of_separate_fits(frame):
+    X, y = frame.drop(columns="grade"), frame["grade"].to_numpy()
+    costs = [0.01, 1.0]
+    path = cost_path(linsep.LinearSVM(), Columns(), X, y, costs=costs, folds=4)
+    assert path.costs == (0.01, 1.0)
+    from sklearn.model_selection import StratifiedKFold
+
+    folds = StratifiedKFold(4, shuffle=True, random_state=0)
+    for k, cost in enumerate(costs):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinsepWarning)
+            scores = cross_val_score(Tabular(linsep.LinearSVM(C=cost)), X, y, cv=folds)
+        np.testing.assert_allclose(path.errors[k], 1 - scores, atol=1.5 / 15)
+    assert path.risk[path.best] == np.mean(path.predicted != y)
+    assert path.standard_error > 0
+
+
+def test_costs_without_time_are_left_out(frame):
+    X, y = frame[["hours"]], frame["grade"].to_numpy()
+    path = cost_path(linsep.LinearSVM(), Columns(), X, y, time_limit=0.0)
+    assert len(path.costs) == 1
+    assert folds_for(np.array([0, 0, 0, 1]), 5) == 0
+    assert folds_for(np.array([0, 0, 0, 1, 1, 1]), 5) == 3

@@ -1,0 +1,82 @@
+"""Files of any delimiter, decimal mark and encoding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import linsep
+from linsep.errors import DataError, FormatError, SettingError
+from linsep.tables import Columns, read
+
+TEXT = "rent;city;let\n950,50;Größe;yes\n1.200,00;Wien;no\n?;Wien;no\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings_are_told_by_the_text(tmp_path, encoding):
+    path = tmp_path / "t.csv"
+    path.write_bytes(TEXT.encode(encoding))
+    frame = read(path)
+    assert frame.columns["city"].tolist() == ["Größe", "Wien", "Wien"]
+    assert frame.y.tolist() == ["yes", "no", "no"]
+    assert any("Windows-1252" in note for note in frame.notes) is (encoding == "cp1252")
+
+
+def test_an_encoding_can_be_asked_for(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("a,b\nżółw,1\nkot,2\n".encode("iso8859-2"))
+    assert read(path, encoding="iso8859-2", target="b").columns["a"].tolist() == ["żółw", "kot"]
+    with pytest.raises(SettingError, match="no encoding 'latin-99'"):
+        read(path, encoding="latin-99")
+    with pytest.raises(FormatError, match=r"t.csv:2:1: byte 0x\w\w is not ascii"):
+        read(path, encoding="ascii")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters(tmp_path, delimiter):
+    rows = [["a", "b", "y"], ["1.5", "x", "p"], ["2.5", "z", "q"], ["3", "x", "p"]]
+    path = tmp_path / "t.txt"
+    path.write_text("\n".join(delimiter.join(row) for row in rows) + "\n")
+    frame = read(path)
+    assert frame.columns["a"].tolist() == [1.5, 2.5, 3]
+    assert frame.columns["b"].tolist() == ["x", "z", "x"]
+    other = tmp_path / "hash.txt"
+    other.write_text("\n".join("#".join(row) for row in rows) + "\n")
+    assert read(other, delimiter="#").columns.equals(frame.columns)
+    with pytest.raises(SettingError, match="one character"):
+        read(other, delimiter="##")
+
+
+def test_decimal_commas_are_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(TEXT)
+    columns = Columns(scale=False).fit(read(path).columns)
+    np.testing.assert_allclose(columns.transform(read(path).columns)[:2, 0], [950.5, 1200])
+
+
+def test_parquet_and_csv_are_the_same_table(tmp_path):
+    frame = pd.DataFrame({"a": [1.5, None, 2], "b": ["x", "y", None], "y": ["p", "q", "p"]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    one, two = (read(tmp_path / name) for name in ("t.parquet", "t.csv"))
+    np.testing.assert_array_equal(
+        Columns().fit_transform(one.columns), Columns().fit_transform(two.columns)
+    )
+    assert one.y.tolist() == two.y.tolist()
+
+
+def test_rows_keep_their_names_and_positive_recodes(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("name,hours,grade\nJane,9,A\nSteve,1,F\nBob,,F\n")
+    frame = read(path, positive="A")
+    assert frame.row_names == ("Jane", "Steve", "Bob")
+    assert frame.y.tolist() == [1, -1, -1]
+    assert frame.target == "grade"
+
+
+def test_matrices_are_left_to_their_reader(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("1 1:0.5 2:1\n-1 1:2\n")
+    with pytest.raises(DataError, match=r"linsep.data.read"):
+        linsep.tables.read(path)
