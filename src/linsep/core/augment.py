@@ -52,7 +52,7 @@ def reflect(X: Any, y: ArrayLike) -> Any:
     X : array or sparse matrix of shape (n, d)
         Rows, augmented or not.
     y : array of shape (n,)
-        Two classes; the first one in sorted order is turned round.
+        Two classes; the first one in sorted order is turned round. Or one, which is 1 or -1.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def reflect(X: Any, y: ArrayLike) -> Any:
     [[1.0, 2.0], [-1.0, -3.0]]
     """
     rows = as_matrix(X)
-    classes, label = as_labels(y, rows.shape[0])
+    classes, label = as_labels(y, rows.shape[0], half_space=True)
     if len(classes) != 2:
         raise LabelError(
             f"y has {len(classes)} classes; reflection turns one of two round. For more there is "

@@ -117,6 +117,9 @@ class Problem(Once):
         answer is given, once a product with all rows is not finite.
     targets : array of shape (n,), optional
         Positive values that the reflected rows should have; least squares aims at them.
+    half_space : bool, default=False
+        Without intercept, take rows of one class too if their label is 1 or -1: whether a
+        half-space at the origin holds them all.
 
     Examples
     --------
@@ -136,13 +139,14 @@ class Problem(Once):
         feature_names: Any = None,
         check_finite: bool = True,
         targets: ArrayLike | None = None,
+        half_space: bool = False,
     ) -> None:
         names = None if feature_names is None else [str(name) for name in feature_names]
         matrix = as_matrix(X)
         if check_finite:
             require_finite(matrix, names)
         n = matrix.shape[0]
-        classes, label = as_labels(y, n)
+        classes, label = as_labels(y, n, half_space=half_space and not fit_intercept)
         weight = as_weights(sample_weight, n)
         aims = as_targets(targets, n)
         row_index: NDArray[np.int64] | None = None

@@ -180,7 +180,9 @@ def as_targets(targets: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
     return b
 
 
-def as_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def as_labels(
+    y: Any, n: int, *, half_space: bool = False
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Sorted classes, and the number of each row's class among them."""
     labels = np.asarray(plain_labels(y))
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -202,7 +204,11 @@ def as_labels(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
         raise LabelError(f"y mixes labels that cannot be sorted ({error}); use one type.") from None
     if classes.size < 2:
         shown = classes[0].item() if hasattr(classes[0], "item") else classes[0]
-        raise LabelError(f"y has one class ({shown!r}); a separating hyperplane needs two.")
+        signs = isinstance(shown, int | float) and shown in (-1, 1)
+        if half_space and signs:  # the side is known: y w.x > 0 is a question
+            return np.array([-1, 1], classes.dtype), (labels > 0).astype(np.int64)
+        way = " Through the origin one class has a side if it is 1 or -1." if half_space else ""
+        raise LabelError(f"y has one class ({shown!r}); a separating hyperplane needs two.{way}")
     return classes, label.astype(np.int64, copy=False)
 
 

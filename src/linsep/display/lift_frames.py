@@ -126,7 +126,7 @@ class LiftFramesDisplay:
         )  # fmt: skip
         self.axes_: list[Any] = []
         self.strips_: list[Any] = []
-        classes = np.unique(self.trace.y)
+        classes = self.trace.classes
         labels = class_numbers(self.trace.y, classes, len(self.trace.X))
         at = update_steps(self.trace)
         for k in range(rows * columns):

@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 def reflected(X: Any, y: Any) -> tuple[Array, NDArray[np.intp], NDArray[Any]]:
     """All rows y [x, 1], their class numbers, and the two classes."""
     rows, classes = dense(X), np.unique(np.asarray(y))
+    if classes.tolist() in ([-1], [1]):  # its side is known
+        classes = np.array([-1, 1], classes.dtype)
     if len(classes) != 2:
         raise LabelError(f"y has {len(classes)} classes; this picture is about two.")
     labels = class_numbers(y, classes, len(rows))

@@ -86,7 +86,8 @@ def _content(trace: Any, convention: str | None = None) -> dict[str, Any]:
     """All that the page needs, in plain lists; one list for each quantity, not for each step."""
     picks = _thinned(len(trace), _MOST_STEPS)
     steps = [trace[t] for t in picks]
-    classes, labels = np.unique(trace.y, return_inverse=True)
+    classes = trace.classes
+    labels = np.searchsorted(classes, trace.y)
     shown, errors = _picture_rows(trace, steps), _errors(steps)
     way = trace.way(convention)
     bias = "intercept" if way is None else way.bias

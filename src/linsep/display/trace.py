@@ -151,7 +151,7 @@ class TraceDisplay:
         TraceDisplay
         """
         shown, whole = _shown(len(trace), steps)
-        classes = np.unique(trace.y)
+        classes = trace.classes
         last = trace[shown[-1]]
         flat = trace.X.shape[1] == 2 and np.ndim(last.coef) == 1
         lines = _one_each(trace, shown)
@@ -208,7 +208,7 @@ class TraceDisplay:
                 "TraceDisplay.from_trace draws the curves of any run."
             )
         step = trace[at]
-        classes = np.unique(trace.y)
+        classes = trace.classes
         pair = [trace[at - 1], step]
         display = cls(
             trace.X,

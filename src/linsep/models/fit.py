@@ -161,6 +161,7 @@ def read_problem(
         feature_names=getattr(estimator, "feature_names_in_", None),
         check_finite=check_finite,
         targets=targets,
+        half_space=getattr(estimator, "_half_spaces", False),
     )
 
 

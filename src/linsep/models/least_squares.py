@@ -39,7 +39,7 @@ from linsep.models.summary import Line, rule, work
 from linsep.proofs.separable import Proof
 from linsep.proofs.squares import Squares, measure_squares, rational_squares, rounded
 from linsep.rows.loops import scatter
-from linsep.rows.normal import aims, columns_of, totals
+from linsep.rows.normal import aims, columns_of, gram, totals
 from linsep.separating.verdict import decide
 from linsep.solvers.first import FirstState, first_model
 from linsep.solvers.schedule import Schedule
@@ -128,6 +128,10 @@ class LeastSquares(LinearClassifier):
         influential first. None on large data, where ``report(X, y)`` finds them.
     rank_ : int or None
         Independent columns, the constant one counted; None where that is not known.
+    dependent_ : dict of str
+        Columns that are combinations of others, up to rounding, and of which; the constant column
+        is "1", and the first columns are kept. With near-combinations the words begin with
+        "nearly". Empty where all are independent, or where there are more columns than rows.
     condition_ : float or None
         Condition number of the columns scaled to equal lengths.
     n_iter_ : int
@@ -322,6 +326,7 @@ class LeastSquares(LinearClassifier):
         factors, self.proof_ = answer.factors, answer.proof
         self.rank_ = None if factors is None else factors.rank
         self.condition_ = None if factors is None else factors.condition
+        self.dependent_ = {} if factors is None else _dependent(problem, factors)
         self._report: RowReport | None = None
         small = problem.n * float(problem.width) ** 2 <= _REPORT
         if factors is not None and small and answer.status.ok:
@@ -686,6 +691,10 @@ def _leverage(problem: Problem, inverse: PseudoInverse) -> Array:
 # -- A fitted plane of least squares in words -----------------------------------------------------
 
 
+_APART = 1e-9  # of the squared length of a column: less is left of a dependent one
+_ILL = 1e7  # condition beyond which columns are nearly dependent
+_NAMED = 400  # columns up to which dependent ones are looked for
+_TERMS = 4  # of a combination that is written out
 _SHOWN = 5
 
 
@@ -717,8 +726,73 @@ def _sides(model: LeastSquares) -> str:
 def _columns(model: LeastSquares) -> str:
     width = model.n_features_in_ + bool(model.fit_intercept)
     if model.rank_ == width:
-        return f"all {width} independent, condition {model.condition_:.3g} at equal lengths"
-    return f"{model.rank_} of {width} independent; of many solutions the shortest is taken"
+        told = f"all {width} independent, condition {model.condition_:.3g} at equal lengths"
+        nearly = [f"{name} is {words}" for name, words in model.dependent_.items()]
+        return "; ".join([told, *nearly])
+    told = f"{model.rank_} of {width} independent; of many solutions the shortest is taken"
+    return f"{told}; {_listed(model.dependent_)}" if model.dependent_ else told
+
+
+def _listed(dependent: dict[str, str]) -> str:
+    said = [f"{name} = {words}" for name, words in dependent.items()]
+    more = f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
+    return ", ".join(said[:_SHOWN]) + more
+
+
+def _dependent(problem: Problem, factors: PseudoInverse) -> dict[str, str]:
+    """Columns that the columns before them give, by the Gram matrix at equal lengths.
+
+    A column that is left with less than the share ``_APART`` of its length once the others are
+    taken away depends on them; where the rank is full, the columns of the weakest direction are
+    nearly dependent if the condition is beyond ``_ILL``.
+    """
+    full = factors.rank == problem.width
+    if factors.by_rows or (full and factors.condition < _ILL) or problem.width > _NAMED:
+        return {}
+    G = gram(problem).matrix
+    scale = np.sqrt(np.diagonal(G))
+    scale = np.where(scale > 0, scale, 1.0)
+    M = G / np.outer(scale, scale)
+    if full:
+        weakest = np.abs(np.linalg.eigh(M)[1][:, 0])
+        names = [
+            _column_name(problem, j) for j in np.flatnonzero(weakest > 0.1 * weakest.max()).tolist()
+        ]
+        others = " and ".join(names[:-1])
+        return {names[-1]: f"nearly a combination of {others}"}
+    order = [*range(problem.d, problem.width), *range(problem.d)]  # the constant is kept
+    kept: list[int] = []
+    found: dict[str, str] = {}
+    for j in order:
+        solved = np.linalg.lstsq(M[np.ix_(kept, kept)], M[kept, j], rcond=None)[0]
+        left = M[j, j] - float(M[j, kept] @ solved)
+        if left > _APART and len(kept) < factors.rank:
+            kept.append(j)
+        else:
+            found[_column_name(problem, j)] = _combination(
+                problem, kept, solved * scale[j] / scale[kept]
+            )
+    return found
+
+
+def _column_name(problem: Problem, j: int) -> str:
+    return "1" if j == problem.d else problem.feature_name(int(j))
+
+
+def _combination(problem: Problem, columns: list[int], factors: NDArray[np.float64]) -> str:
+    """A sum of columns in words; of many terms only which they are."""
+    scale = np.abs(factors).max(initial=0.0)
+    terms = [(j, v) for j, v in zip(columns, factors.tolist()) if abs(v) > 1e-6 * scale]
+    if not terms:
+        return "0"
+    if len(terms) > _TERMS:
+        return f"a combination of {', '.join(_column_name(problem, j) for j, _ in terms)}"
+    words: list[str] = []
+    for j, value in sorted(terms):
+        size, name = f"{abs(value):.4g}", _column_name(problem, j)
+        product = size if name == "1" else name if size == "1" else f"{size} {name}"
+        words += ["-" if value < 0 else "+" if words else "", product]
+    return " ".join(word for word in words if word)
 
 
 def _outliers(model: LeastSquares) -> list[str]:

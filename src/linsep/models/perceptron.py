@@ -131,6 +131,7 @@ class Perceptron(LinearClassifier):
     certificate_: Certificate
 
     _checked_at_the_end: ClassVar[bool] = True
+    _half_spaces: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {
         "update": one_of("single", "batch"),
         "order": either(none, one_of("cyclic", "shuffle", "random", "restart", "worst")),

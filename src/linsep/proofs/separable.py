@@ -179,7 +179,10 @@ class Proof:
         True
         """
 
-        problem = Problem(X, y, fit_intercept=self.fit_intercept, feature_names=self.feature_names)
+        problem = Problem(
+            X, y, fit_intercept=self.fit_intercept, feature_names=self.feature_names,
+            half_space=self.kernel is None,
+        )  # fmt: skip
         if problem.fingerprint != self.fingerprint:
             raise ProofError(
                 f"this proof is about other data: it was made for {self.n_samples} x "

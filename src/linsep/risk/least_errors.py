@@ -170,7 +170,9 @@ def minimum_errors(
     begin = time.perf_counter()
     if time_limit is not None and not time_limit >= 0:
         raise SettingError(f"time_limit is {time_limit!r}; give seconds >= 0, or None.")
-    problem = Problem(X, y, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    problem = Problem(
+        X, y, sample_weight=sample_weight, fit_intercept=fit_intercept, half_space=True
+    )
     weighted = sample_weight is not None
     deadline = None if time_limit is None else begin + time_limit
     search = Search(problem, _costs(problem, weighted), deadline)

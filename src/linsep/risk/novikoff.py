@@ -100,7 +100,7 @@ def novikoff_bound(
     >>> round(bound, 6), round(bound.radius**2, 6), round(bound.margin[0]**2, 6)
     (10.0, 5.0, 0.5)
     """
-    problem = Problem(X, y, fit_intercept=fit_intercept)
+    problem = Problem(X, y, fit_intercept=fit_intercept, half_space=True)
     homogeneous = problem if not fit_intercept else _augmented(problem)
     outcome = drive(
         homogeneous, NearestHulls(tol=1e-12), limits=Limits(steps=100_000), certifier=judge

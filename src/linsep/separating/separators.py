@@ -123,7 +123,7 @@ def separators(X: Any, y: Any, *, fit_intercept: bool = True) -> Separators:
     >>> found.contains([5, 1], 0.5), found.contains([5, 1], 1)
     (True, False)
     """
-    problem = Problem(X, y, fit_intercept=fit_intercept)
+    problem = Problem(X, y, fit_intercept=fit_intercept, half_space=True)
     if not problem.binary:
         raise LabelError(f"y has {problem.K} classes; the set of separators is that of two.")
     dim = problem.d + int(fit_intercept)

@@ -112,7 +112,12 @@ def separability(
     if time_limit is not None and not time_limit >= 0:
         raise SettingError(f"time_limit is {time_limit!r}; give seconds >= 0, or None.")
     problem = Problem(
-        X, y, fit_intercept=fit_intercept, feature_names=_names(X), check_finite=False
+        X,
+        y,
+        fit_intercept=fit_intercept,
+        feature_names=_names(X),
+        check_finite=False,
+        half_space=kernel is None,
     )
     if kernel is not None:
         return decide_with(problem, kernel, exact=exact, time_limit=time_limit, begin=begin)

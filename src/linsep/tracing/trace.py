@@ -147,6 +147,12 @@ class Trace(Sequence[Step]):
         return f"Trace({self.algorithm}, {updates}, {self.outcome.status.name})"
 
     @property
+    def classes(self) -> NDArray[Any]:
+        """The classes in their order; -1 and 1 where all rows are of one of them."""
+        found = np.unique(self.y)
+        return found if len(found) > 1 else np.array([-1, 1], found.dtype)
+
+    @property
     def has_looks(self) -> bool:
         """Whether looks at rows that changed nothing are steps too: recorded with visits=True."""
         return any(
@@ -169,7 +175,7 @@ class Trace(Sequence[Step]):
         if way is None:
             lines = [head, *(f"{step.update:>5}  {step.why}" for step in self.steps)]
         else:
-            names = np.unique(self.y).tolist()
+            names = self.classes.tolist()
             head += f", as in lecture {way.lecture}; "
             head += f"{way.positive} is {names[1]!r}, {way.negative} is {names[0]!r}"
             lines = [head, *self._as_in(way)]
@@ -222,7 +228,7 @@ class Trace(Sequence[Step]):
         """The value of a row; lecture 004 turns none of them round."""
         if step.value is None or step.row is None:
             return ""
-        positive = way.reflected or self.y[step.row] == np.unique(self.y)[1]
+        positive = way.reflected or self.y[step.row] == self.classes[1]
         return f"{way.product} = {(step.value if positive else -step.value) + 0.0:.6g}"
 
     def _row_name(self, step: Step) -> str:

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_digits
 
 import linsep
 from linsep.core import drive
@@ -601,3 +602,31 @@ def test_survey_of_rows_in_float32():
     X = np.ones((40, 3), np.float32)
     X[7] = 1e-25
     assert survey(Problem(X, np.arange(40) % 2)).row_lengths()[7] >= np.sqrt(3) * 1e-25
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.NotSeparatedWarning")
+def test_dependent_columns_are_named_with_what_they_are_made_of():
+    pandas = pytest.importorskip("pandas")
+    a, b = np.random.default_rng(6).normal(size=(2, 50))
+    frame = pandas.DataFrame({"a": a, "b": b, "total": a + b, "level": np.full(50, 3.0)})
+    model = linsep.LeastSquares().fit(frame, a > b)
+    assert model.dependent_ == {"total": "a + b", "level": "3"}
+    assert "total = a + b, level = 3" in model.summary()
+    assert linsep.LeastSquares().fit(frame[["a", "b"]], a > 0).dependent_ == {}
+    other = linsep.LeastSquares(fit_intercept=False).fit(frame, a > b)
+    assert other.dependent_ == {"total": "a + b"}
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.NotSeparatedWarning")
+def test_nearly_dependent_columns_are_named():
+    a, b, c = np.random.default_rng(7).normal(size=(3, 60))
+    model = linsep.LeastSquares().fit(np.column_stack([a, c, a + 1e-8 * b]), c > 0)
+    assert model.dependent_ == {"x3": "nearly a combination of x1"}
+    assert "x3 is nearly a combination of x1" in model.summary()
+
+
+def test_dependent_columns_of_digits_are_the_empty_ones():
+    data = load_digits()
+    found = linsep.LeastSquares().fit(data.data, data.target).dependent_
+    empty = np.flatnonzero(~data.data.any(axis=0)) + 1
+    assert found == {f"x{j}": "0" for j in empty}
