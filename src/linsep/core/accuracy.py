@@ -11,8 +11,8 @@ error that nobody can see cost little beside those that came before.
 Where the matrix of second derivatives is too large to have, digits cost more. There, and for losses
 with a corner, which have no standard errors, what a user reads are predictions. A relative gap of
 1e-6 gives those of the optimum: none or two of tens of thousands differed on the tables tried.
-Support vector machines reach it by more steps of the same kind, which are not free. So there it is
-the default of ``tol``, and a larger tol ends sooner.
+Support vector machines reach it by more steps of the same kind, which are not free. So it is the
+default of ``tol``, and a larger tol ends as soon as it is met, with any solver.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 
 from linsep.core.accuracy import settled
+from linsep.core.costs import AGREED, LOGISTIC_PASS, PRODUCT
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
 from linsep.core.notes import warn
@@ -48,7 +49,7 @@ from linsep.models.summary import Line, bounds, known_rule, radius, work
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
 from linsep.proofs.separable import Proof
-from linsep.rows.levels import read_densely
+from linsep.rows.levels import read_densely, sample_sizes
 from linsep.rows.survey import survey
 from linsep.separating.verdict import decide
 from linsep.solvers.first import first_model
@@ -67,6 +68,7 @@ _VERDICT = 10.0  # seconds for the verdict where a maximum is likely
 _LAST_DIGITS = 1e-22  # relative gap that small tables are solved to: half the digits of weights
 _LARGEST = 1e100  # costs from which sums of losses may overflow
 _FEW_ERRORS = 300  # weights whose standard errors a summary takes the time for
+_NEWTON_STEPS, _PAIR_STEPS = 6, 5  # of Newton's method, and passes by pairs that do the same
 _FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
 _ROUNDED = 1e-9  # relative gap that may be rounding alone
 
@@ -104,11 +106,11 @@ class LogisticRegression(LinearClassifier):
         What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
         Whether to have an offset; it is never penalised.
-    tol : float, default=1e-3
-        Relative duality gap that is proved. Newton's method goes on for a step or two, whatever
-        tol allows: until no weight is off by more than about 0.01 of its standard error, on
-        sparse and wide tables to a gap of 1e-6. Small tables are solved to the last digits;
-        softmax of large ones ends at tol.
+    tol : float, default=1e-6
+        Relative duality gap that is proved. With the default, or less, the fit goes on where that
+        is nearly free: until no weight is off by more than about 0.01 of its standard error, and
+        on small tables to the last digits. A larger tol ends as soon as it is met: 1e-3 is faster,
+        and good for a first look and for searching.
     max_iter : int, default=100000
         Limit of steps.
     time_limit : float or None, default=None
@@ -192,7 +194,7 @@ class LogisticRegression(LinearClassifier):
         solver: str = "auto",
         fit_intercept: bool = True,
         zero: str = "positive",
-        tol: float = 1e-3,
+        tol: float = 1e-6,
         max_iter: int = 100_000,
         time_limit: float | None = None,
         random_state: Any = None,
@@ -252,14 +254,12 @@ class LogisticRegression(LinearClassifier):
         refuse_weights(problem, self._cost)
 
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
-        tol = 0.7 * float(self.tol)
-        if self.solver != "gradient":
-            tol = min(tol, _LAST_DIGITS) if is_small(problem) else _worth(problem, tol)
+        newton = self.solver != "gradient"
         return choose_logistic(
             problem,
             self.solver,
             C=self._cost,
-            tol=tol,
+            tol=_goal(problem, self.tol) if newton else 0.7 * float(self.tol),
             seed=self._seed(),
             threads=threads_of(self.n_jobs),
             reference=self._reference(problem),
@@ -593,29 +593,44 @@ def choose_logistic(
 
         solver = NewtonSoftmax(C=C, tol=tol, seed=seed, threads=threads, reference=reference)
         return solver, f"Newton's method ({how}){several}"
-    if _factored(problem):
+    if _factored(problem, C):
         return NewtonLogistic(C, tol, seed, threads), f"Newton's method ({how})"
-    solver = LogisticCG(C, tol, threads)
+    solver = LogisticCG(C, tol, threads, seed=seed)
     return solver, f"Newton's method with conjugate gradients ({how})"
 
 
-def _worth(problem: Problem, tol: float) -> float:
-    """The gap to ask for: Newton's method goes on until the weights are settled."""
+def _goal(problem: Problem, tol: float) -> float:
+    """The gap to ask a solver for: what tol says, or until the weights are settled if it is no
+    more than the default."""
+    worth = 0.7 * float(tol)
+    if tol > AGREED:
+        return worth
+    if is_small(problem):
+        return min(worth, _LAST_DIGITS)
     if problem.binary:
-        return settled(tol, problem.total_weight, whole=_factored(problem))
+        return settled(worth, problem.total_weight, whole=read_densely(problem))
     from linsep.solvers.logistic.softmax import kind_of, n_columns
 
     # with less than all second derivatives tol is as good as any default of others, and cheaper
     whole = kind_of(problem.n, n_columns(problem), problem.K) == "blocks"
-    return settled(tol, problem.total_weight, problem.K) if whole else tol
+    return settled(worth, problem.total_weight, problem.K) if whole else worth
 
 
-def _factored(problem: Problem) -> bool:
-    """Whether the matrix of second derivatives is worth having."""
+def _factored(problem: Problem, C: float) -> bool:
+    """Whether the matrix of second derivatives is worth having from the first step on.
+
+    Newton's method has it at each of some steps, on a sample if there are many rows; steps by
+    pairs cost some passes over all rows, as a rule.
+    """
     n, d = problem.n, problem.d
     if is_small(problem):
         return True
-    return d <= _FEW_COLUMNS and n >= 2 * d and read_densely(problem)
+    if d > _FEW_COLUMNS or n < 2 * d or not read_densely(problem):
+        return False
+    if np.isinf(C) or problem.sparse:
+        return True
+    rows = next(iter(sample_sizes(problem)), n)
+    return _NEWTON_STEPS * PRODUCT * rows * d < _PAIR_STEPS * LOGISTIC_PASS * n
 
 
 def _shape(problem: Problem) -> str:

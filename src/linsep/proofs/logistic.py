@@ -117,7 +117,7 @@ def _plain_bounds(
     blurred = float(error @ (2 * np.abs(totals.v) + error)) > 0.2 * max(high - low, goal * high)
     if high - low > max(goal, _POOR) * high and blurred and intercept != "penalised":
         low = max(low, _sharp(problem, alpha, cost, intercept == "free"))
-    if high - low > _POOR * high and problem.n * d * d <= _CHEAP:
+    if high - low > max(goal, _POOR) * high and problem.n * d * d <= _CHEAP:
         low = max(low, _without_penalty(problem, totals.values, C))
     return Bounds(high, low, totals.values)
 

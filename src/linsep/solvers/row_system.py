@@ -62,9 +62,11 @@ class RowSystem:
         self._halves(lambda lo, hi, half: (curve, lo, hi, self.sigma, p, self.parts[half]))
         if not self.offset:
             self.parts[:, -1] = 0.0
-        hold = self.hold if self.offset else 1.0
-        value = join(self.parts, self.ridge, hold, p, out, size=self.size, work=self.d)
-        return float(value)
+        np.multiply(p, self.ridge, out=out)
+        out[-1] = (self.hold if self.offset else 1.0) * p[-1]
+        out += self.parts[0]
+        out += self.parts[1]
+        return float(p @ out)
 
     def _halves(self, job: Any) -> None:
         jobs = []
@@ -257,24 +259,6 @@ def curve(X, rows, lo, hi, sigma, p, out):
         t = sigma[i] * (sample_dot(X, i, p, 0, d) + p[d])
         sample_add(X, i, t, out, 0, d)
         out[d] += t
-
-
-@routine
-def join(parts, ridge, hold, p, out):
-    """out = sum of the parts + ridge p, hold instead of ridge for the last; gives p . out."""
-    d = p.shape[0] - 1
-    s0 = 0.0
-    s1 = 0.0
-    for j in range(0, d - 1, 2):
-        out[j] = parts[0, j] + parts[1, j] + ridge * p[j]
-        out[j + 1] = parts[0, j + 1] + parts[1, j + 1] + ridge * p[j + 1]
-        s0 += out[j] * p[j]
-        s1 += out[j + 1] * p[j + 1]
-    if d % 2 == 1:
-        out[d - 1] = parts[0, d - 1] + parts[1, d - 1] + ridge * p[d - 1]
-        s0 += out[d - 1] * p[d - 1]
-    out[d] = parts[0, d] + parts[1, d] + hold * p[d]
-    return s0 + s1 + out[d] * p[d]
 
 
 @routine

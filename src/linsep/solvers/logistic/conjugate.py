@@ -1,18 +1,22 @@
-"""Newton's method for logistic regression, and any smooth loss, on sparse and on wide data.
+"""Newton's method for logistic regression, and any smooth loss, without second derivatives.
 
 Problem   minimise |w|^2 / 2 + C sum_i s_i L(u_i), b unpenalised, L the logistic loss or another
-          without a corner, where the matrix of second derivatives is too large; C = inf leaves
-          the penalty out
+          without a corner, where the matrix of second derivatives is too large, or not worth its
+          price; C = inf leaves the penalty out
 Update    a <- a + t p; H p = -gradient by conjugate gradients scaled by the diagonal of H, and
           by its longest rows where these carry much of it, to a relative accuracy that grows
           with the progress; rows of hardly any curvature are left out of H; t is the exact
           minimum along p, found from the scores alone. Far from the end on long sparse rows a few
-          sweeps over the dual variables of the logistic loss come first
+          sweeps over the dual variables of the logistic loss come first. On dense rows steps by
+          pairs of steps and gradients (L-BFGS), one pass each, come first: as a rule they are all
+          that is needed. Where their rate says that they will take longer than it takes to factor
+          H on a sample of rows, that factor is the scaling of conjugate gradients
 Stop      (P - D) / P <= tol. With alpha = C s L'(u) and b at its best P - D is half the squared
           gradient in w. C = inf: by the Newton decrement; and it stops where every row is on its
           own side, SEPARATED, and when the steps no longer shrink, STALLED
 Paper     Lin, Weng, Keerthi 2008, Trust region Newton method for logistic regression; Yu,
-          Huang, Lin 2011, Dual coordinate descent methods for logistic regression
+          Huang, Lin 2011, Dual coordinate descent methods for logistic regression; Nocedal 1980,
+          Updating quasi-Newton matrices with limited storage
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
+from linsep.core.costs import LOGISTIC_PASS, PRODUCT
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import permutation
@@ -33,8 +38,11 @@ from linsep.core.protocol import Held, State, Witness
 from linsep.core.status import Status
 from linsep.losses.base import Loss, needs_smooth
 from linsep.losses.logistic import LOGISTIC, Logistic
+from linsep.numerics.cholesky import Factor, growing, inverse_roots
 from linsep.numerics.conjugate import conjugate_gradients
-from linsep.rows.logistic import exponential
+from linsep.numerics.lbfgs import solved_with_pairs
+from linsep.rows.levels import Latest, sample_matrix, want_double
+from linsep.rows.logistic import LogisticRows, all_rows, exponential
 from linsep.rows.loops import sample_add, sample_dot, sample_fetch, sample_locate
 from linsep.rows.packed import packed
 from linsep.rows.survey import survey
@@ -48,13 +56,25 @@ _DROP = 1e-4  # share of the largest curvature below which a row is left out of 
 _SPARE = 0.8  # of tol for what the linear system leaves of the gradient, the rest for its bend
 _FAR = 1.0  # relative gap of the start from which sweeps over the dual variables come first
 _RUNAWAY = 40  # steps without a penalty after which shrinking steps are expected
+_PAIRS = 10  # of steps and gradients that are kept
+_WATCHED = 8  # passes over which the rate of steps by pairs is measured
+_FALLING = 0.01  # of the objective, that a step takes off far from the end
+_PATIENCE = 60.0  # passes by pairs that are no reason to change to plain conjugate gradients
+_STEPS_LEFT = 15  # passes of Newton's method once it has a factor of H
+_ROWS_A_COLUMN = 16  # of the sample whose H is factored: it is then good to a factor of 3
 
 
 @dataclass(kw_only=True)
 class LogisticCGState(State):
     """An evaluated point: scores, gradient, bounds."""
 
-    held: ClassVar[Mapping[str, Held]] = {"scores": Held(shape=("n",), empty=True)}
+    held: ClassVar[Mapping[str, Held]] = {
+        "scores": Held(shape=("n",), empty=True),
+        "steps_s": Held(shape=("?", None)),
+        "steps_y": Held(shape=("steps_s", None)),
+        "trail": Held(shape=("?",), empty=True),
+        "pivot": Held(shape=("?",), empty=True),
+    }
 
     a: Array
     scores: Array = field(default_factory=lambda: np.zeros(0))
@@ -69,6 +89,18 @@ class LogisticCGState(State):
     work: float = 0.0
     sweeps: bool = False
     """Whether sweeps over the dual variables come first."""
+    paired: bool = False
+    """Whether steps by pairs come first."""
+    steps_s: Array
+    """Changes of the weights, one a row, the oldest first."""
+    steps_y: Array
+    """Changes of the gradient that went with them."""
+    curvature: float = 0.25
+    """The mean of all rows, where pairs began."""
+    trail: Array = field(default_factory=lambda: np.zeros(0))
+    """The least gap so far, after each of the last steps by pairs."""
+    pivot: Array = field(default_factory=lambda: np.zeros(0))
+    """Weights where H was factored on a sample; empty if it was not."""
 
     @property
     def passes(self) -> float:
@@ -86,6 +118,8 @@ class LogisticCG(Penalty):
         As for ``NewtonLogistic``.
     loss : Loss, default=LOGISTIC
         Without a corner.
+    seed : int, default=0
+        Of the sample.
 
     Examples
     --------
@@ -102,6 +136,7 @@ class LogisticCG(Penalty):
     threads: int | None = None
     patient: bool = False
     loss: Loss = LOGISTIC
+    seed: int = 0
 
     unit: ClassVar[str] = "Newton step"
 
@@ -111,7 +146,10 @@ class LogisticCG(Penalty):
     def init(self, problem: Problem, *, start: Any = None) -> LogisticCGState:
         """Zero weights, or (coef, intercept)."""
         a = np.zeros(problem.d + 1) if start is None else problem.join(*start)
-        state = LogisticCGState(a=a, gradient=np.zeros(problem.d + 1))
+        none = np.zeros((0, problem.d + 1))
+        state = LogisticCGState(
+            a=a, gradient=np.zeros(problem.d + 1), steps_s=none, steps_y=none.copy()
+        )
         if start is None:
             state.scores = np.zeros(problem.n)
             if problem.fit_intercept:  # the best constant, at no cost
@@ -122,7 +160,11 @@ class LogisticCG(Penalty):
             state.work += 0.5
         self._evaluate(problem, state)
         far = start is None and self.ridge > 0 and state.gap > _FAR
-        state.sweeps = far and isinstance(self.loss, Logistic) and worth_sweeping(problem)
+        logistic = isinstance(self.loss, Logistic)
+        state.sweeps = far and logistic and worth_sweeping(problem)
+        if not problem.sparse and logistic and self.ridge > 0 and not state.status.done:
+            state.paired = True
+            state.curvature = self._mean_curvature(problem, state)
         return state
 
     def advance(
@@ -157,18 +199,23 @@ class LogisticCG(Penalty):
         state.primal = 0.5 * self.ridge * float(w @ w) + float(cost @ self.loss.value(u))
         state.gradient[:-1] = self.ridge * w - v
         state.gradient[-1] = -float(alpha.sum()) if problem.fit_intercept else 0.0
+        self._judge(problem, state, -u + self.loss.corner)
+
+    def _judge(self, problem: Problem, state: LogisticCGState, m: Array) -> None:
+        """The gap of an evaluated point with margins m, and whether it is an end."""
         if not (np.isfinite(state.primal) and np.isfinite(state.gradient).all()):
             state.status = Status.DIVERGED
             return
         state.status = Status.RUNNING
         if self.ridge:
             # what b is off by is made good before the gap is measured
-            g, bend = state.gradient, float(cost @ self.loss.curvature(u))
+            g, u = state.gradient, self.loss.corner - m
+            bend = float((self.cost * problem.weight) @ self.loss.curvature(u))
             wrong = 0.5 * float(g[:-1] @ g[:-1]) + (0.5 * g[-1] ** 2 / bend if bend > 0 else 0.0)
             state.gap = wrong / state.primal if state.primal > 0 else 0.0
         if state.gap <= self.tol:
             state.status = Status.CERTIFIED
-        elif not self.ridge and not self.patient and float(u.max()) < 0.0:
+        elif not self.ridge and not self.patient and float(m.min()) > self.loss.corner:
             state.status = Status.SEPARATED
 
     def _sweep(self, problem: Problem, state: LogisticCGState) -> None:
@@ -189,13 +236,19 @@ class LogisticCG(Penalty):
             state.sweeps = False
             self._sweep(problem, state)
             return
+        if state.paired:
+            self._by_pairs(problem, state)
+            return
         cost, sign = self.cost * problem.weight, problem.sign
         m = sign * (state.scores + state.a[-1])
         bend = cost * self.loss.curvature(self.loss.corner - m)
         free = np.flatnonzero(bend > _DROP * float(bend.max()))
         system = RowSystem(problem, bend, free, self.threads, self.ridge)
         enough = 2.0 * _SPARE * self.tol * state.primal if self.ridge else 0.0
-        p, work = conjugate_gradients(system, -state.gradient, state.forcing, enough=enough)
+        scaling = self._sampled(problem, state)
+        p, work = conjugate_gradients(
+            system, -state.gradient, state.forcing, enough=enough, scaling=scaling
+        )
         state.work += work
         step = row_scores(problem, p[:-1], self.threads) + p[-1]
         state.work += 0.5
@@ -217,6 +270,97 @@ class LogisticCG(Penalty):
             self._without_penalty(state, decrement)
         self._force(state)
 
+    # -- steps by pairs -----------------------------------------------------------------------
+
+    def _by_pairs(self, problem: Problem, state: LogisticCGState) -> None:
+        """A step by L-BFGS, which reads the rows once; Newton's method takes over in time."""
+        diagonal = self.cost * state.curvature * survey(problem, self.threads).columns + self.ridge
+        mass = self.cost * state.curvature * problem.total_weight
+        inverse = 1.0 / np.append(diagonal, mass if problem.fit_intercept else 1.0)
+        pairs = list(zip(state.steps_s, state.steps_y))
+        p = -solved_with_pairs(state.gradient, pairs, lambda q: inverse * q, rescale=True)
+        old, before = state.primal, (state.a, state.scores, state.gradient.copy(), state.gap)
+        margins = problem.sign * (state.scores + state.a[-1])
+        self._read(problem, state, state.a + p)
+        change = problem.sign * (state.scores + state.a[-1]) - margins
+        t = 1.0
+        if not (pairs and state.primal <= old):
+            cost = self.cost * problem.weight
+            t = minimum_along(before[0], p, margins, change, cost, self.ridge, loss=self.loss)
+        if not state.primal <= old or not 0.5 < t < 2.0:
+            pairs = []  # they have led astray, or there were none
+            self._read(problem, state, before[0] + t * p)
+        if not state.primal <= old + 1e-14 * abs(old):  # rounding, or worse: the other way is safe
+            state.a, state.scores, state.gradient, state.gap = before
+            state.primal, state.status, state.paired = old, Status.RUNNING, False
+            return
+        state.n_updates += 1
+        s, y = state.a - before[0], state.gradient - before[2]
+        if float(s @ y) > 0.0:
+            pairs = [*pairs, (s, y)][-_PAIRS:]
+        width = len(state.a)
+        state.steps_s = np.array([s for s, _ in pairs]).reshape(-1, width)
+        state.steps_y = np.array([y for _, y in pairs]).reshape(-1, width)
+        least = min(state.gap, float(state.trail.min(initial=np.inf)))
+        state.trail = np.append(state.trail, least)[-_WATCHED:]
+        falling = old - state.primal > _FALLING * state.primal  # far away every method is slow
+        if not (state.status.done or falling or self._pairs_pay(problem, state)):
+            state.paired = False
+            state.pivot = state.a.copy() if self._factors(problem) else state.pivot
+            self._force(state)
+
+    def _read(self, problem: Problem, state: LogisticCGState, a: Array) -> None:
+        """Go to a: scores and gradient by one pass."""
+        rows = _rows.made(
+            (problem, self._wide(problem)), lambda: all_rows(problem, wide=self._wide(problem))
+        )
+        found = rows.read(a, offset=problem.fit_intercept, bent=False, threads=self.threads)
+        state.work += 1.0
+        state.a, state.scores = a, problem.sign * found.m - a[-1]
+        state.primal = 0.5 * self.ridge * float(a[:-1] @ a[:-1]) + self.cost * found.loss
+        state.gradient = self.ridge * a - self.cost * found.v
+        state.gradient[-1] = -self.cost * found.v[-1]
+        self._judge(problem, state, found.m)
+
+    def _pairs_pay(self, problem: Problem, state: LogisticCGState) -> bool:
+        """Whether steps by pairs are expected to end before Newton's method would."""
+        if len(state.trail) < _WATCHED:
+            return True
+        first, late, last = state.trail[[0, -4, -1]].tolist()
+        rate = max(np.log(first / last) / (_WATCHED - 1), np.log(late / last) / 3)
+        return bool(rate * (_STEPS_LEFT + self._price(problem)) > np.log(last / self.tol))
+
+    def _factors(self, problem: Problem) -> bool:
+        """Whether H is factored on a sample: not where it has more columns than rows."""
+        return not problem.sparse and problem.n > problem.d
+
+    def _price(self, problem: Problem) -> float:
+        """Of that factor, in passes over all rows; without it little is gained."""
+        if not self._factors(problem):
+            return _PATIENCE
+        rows = min(problem.n, _ROWS_A_COLUMN * problem.d)
+        seconds = PRODUCT * problem.d**2 * (rows + problem.d / 3)
+        return seconds / (LOGISTIC_PASS * problem.n * problem.d)
+
+    def _sampled(self, problem: Problem, state: LogisticCGState) -> SampleScaling | None:
+        """The scaling of conjugate gradients by H on a sample of rows, if it was decided for."""
+        if not state.pivot.size:
+            return None
+
+        def make() -> SampleScaling | None:
+            return sample_scaling(
+                problem, state.pivot, self.cost, self.ridge, self.seed, self.threads
+            )
+
+        return _scalings.made((problem, hash(state.pivot.tobytes()), self.C, self.seed), make)
+
+    def _wide(self, problem: Problem) -> bool:
+        return want_double(problem, self.cost, self.tol, self.threads)
+
+    def _mean_curvature(self, problem: Problem, state: LogisticCGState) -> float:
+        u = self.loss.corner - problem.sign * (state.scores + state.a[-1])
+        return float(problem.weight @ self.loss.curvature(u)) / problem.total_weight
+
     def _without_penalty(self, state: LogisticCGState, decrement: float) -> None:
         """The gap by the Newton decrement, and the signs that there may be no maximum."""
         state.slow = state.slow + 1 if decrement > 0.1 * state.decrement else 0
@@ -233,6 +377,53 @@ class LogisticCG(Penalty):
         """Later systems are solved more accurately: the end is then quadratic."""
         if np.isfinite(state.gap):
             state.forcing = float(np.clip(30.0 * np.sqrt(max(state.gap, 0.0)), 1e-3, 0.5))
+
+
+# -- Scaling by the second derivatives of a sample of rows -----------------------------------------
+
+_rows, _scalings = Latest(), Latest()
+
+
+class SampleScaling:
+    """M^-1, M = H on a sample of rows, beside its own diagonal."""
+
+    share = 0.0  # no row is read
+
+    def __init__(self, factor: Factor, inverse: Array) -> None:
+        self.factor, self.inverse = factor, inverse
+        self.change = np.zeros_like(inverse)
+
+    def weigh(self, r: Array) -> float:
+        """Look at r; gives back what r . M^-1 r is less than r . D^-1 r."""
+        self.change = self.factor.solve(r) - self.inverse * r
+        return -float(r @ self.change)
+
+    def correct(self, p: Array) -> None:
+        """p += M^-1 r - D^-1 r, for the r that was looked at last."""
+        p += self.change
+
+
+def sample_scaling(
+    problem: Problem, a: Array, cost: float, ridge: float, seed: int, threads: int | None
+) -> SampleScaling | None:
+    """The factor of H at a on a sample of rows, or on all if they are few; None if there is none.
+
+    A function of its arguments alone, so that a run that goes on elsewhere has the same one.
+    """
+    size, offset = _ROWS_A_COLUMN * problem.d, problem.fit_intercept
+    if 2 * size >= problem.n:
+        rows = all_rows(problem, wide=True)
+    else:
+        index, own, part = sample_matrix(problem, size, seed, threads)
+        rows = LogisticRows(part, problem.sign[index], own, wide=True, index=index)
+    bend = rows.cost * LOGISTIC.curvature(-rows.margins(a))
+    H = cost * rows.gram(bend, offset, threads)
+    H.flat[: problem.d * (problem.d + 2) : problem.d + 2] += ridge
+    if not offset:
+        H[-1, -1] = 1.0
+    scale = inverse_roots(H.diagonal())
+    factor = Factor.of(H, scale, growing(1e-14, 1e-13))
+    return None if factor is None else SampleScaling(factor, scale * scale)
 
 
 # -- A start for logistic regression on sparse rows: a few sweeps of dual coordinate descent ------
