@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import in_machine_code, inner, routine
-from linsep.core.costs import HINGE_PASS, second_thread
+from linsep.core.costs import HINGE_PASS, MANY_CALLS, second_thread
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.rows.loops import sample_block
-from linsep.rows.reader import Reader, added
+from linsep.rows.reader import Reader, added, in_order
 
 Array = NDArray[np.float64]
 
@@ -89,14 +89,9 @@ class RowSet(Reader):
                 np.empty((2, rows), dtype), np.empty(rows + 1, np.int64), np.empty((rows, d), dtype)
             )  # fmt: skip
         z, band, curved = self._scratch[lane]
-        first, last = self.lanes.spans[lane]
-        bend = bend_loop.choose(
-            w, self.sign, self.cost, center, b, h, self.loss.form, u, z[0], z[1], band, sums,
-            size=self.size, work=4 * (last - first),
-        )  # fmt: skip
         for lo, hi, block in self.lanes.blocks(lane):
             zy, zp = z[0, : hi - lo], z[1, : hi - lo]
-            k = bend(
+            k = bend_block(
                 block @ w, self.sign[lo:hi], self.cost[lo:hi], center[lo:hi], b, h, self.loss.form,
                 u[lo:hi], zy, zp, band, sums,
             )  # fmt: skip
@@ -126,7 +121,7 @@ class RowSet(Reader):
         fused(
             self.X, (self.sign, self.cost, center, self.even), (w, b, h, self.loss.form),
             (lo, hi, rows), (scratch, curved, root, z, band), (u, v, sums, curvature),
-            offset, curve, size=self.size, work=self.size,
+            offset, curve, size=MANY_CALLS * self.size, work=self.size,
         )  # fmt: skip
         return v, sums, curvature
 
@@ -172,9 +167,25 @@ def _machine_gram(B: NDArray[Any]) -> NDArray[Any]:
 in_machine_code(gram, lambda layouts: _machine_gram)
 
 
-@inner
-def add_curvature(block, cost, even, band, k, curved, root, out, offset):
+def add_curvature(
+    block: NDArray[Any], cost: Array, even: bool, band: NDArray[np.int64], k: int,
+    curved: NDArray[Any], root: NDArray[Any], out: Array, offset: bool,
+) -> None:  # fmt: skip
     """out += cost [x, 1] [x, 1]' over the rows of the block that band names."""
+    d = block.shape[1]
+    B = np.take(block, band[:k], axis=0, out=curved[:k], mode="clip")
+    root[:k] = np.sqrt(cost[band[:k]])
+    if not even:
+        B *= root[:k, None]
+    out[:d, :d] += (cost[0] if even else 1.0) * gram(B).astype(np.float64, copy=False)
+    if offset:
+        line = np.dot(root[:k], B).astype(np.float64, copy=False)
+        out[:d, d] += (np.sqrt(cost[0]) if even else 1.0) * line
+        out[d, d] += in_order(cost[band[:k]])
+
+
+@inner
+def _machine_curvature(block, cost, even, band, k, curved, root, out, offset):
     d = block.shape[1]
     total = 0.0
     for r in range(k):
@@ -200,6 +211,9 @@ def add_curvature(block, cost, even, band, k, curved, root, out, offset):
         for j in range(d):
             out[j, d] += side * line[j]
         out[d, d] += total
+
+
+in_machine_code(add_curvature, lambda layouts: _machine_curvature)
 
 
 @routine
@@ -239,6 +253,9 @@ def fused(X, given, point, span, memory, found, offset, curve):
 
 
 # -- Elementwise work of the Newton method for the hinge losses -----------------------------------
+#
+# Twice: numpy for rows that do not repay a compilation, and where numba is missing; one loop for
+# machine code. Sums are taken in the order of the rows, so both have the same bits.
 
 
 # Places in the array of sums.
@@ -246,8 +263,11 @@ LOSS, ROUNDED, LEFTOVER, PLUS, MINUS, SQUARE_PLUS, SQUARE_MINUS = range(7)
 N_SUMS = 7
 
 
-@inner
-def bend_block(scores, sign, cost, center, b, h, form, u, zy, zp, band, sums):
+def bend_block(
+    scores: NDArray[Any], sign: Array, cost: Array, center: Array, b: float, h: float,
+    form: tuple[float, float], u: Array, zy: NDArray[Any], zp: NDArray[Any],
+    band: NDArray[np.int64], sums: Array,
+) -> int:  # fmt: skip
     """Violations of a block of rows, derivatives of the loss, and the rows of its curved part.
 
     h > 0: hinge rounded off, z = clip(center + u / (2 h), 0, 1), an empty center meaning 1/2;
@@ -255,6 +275,43 @@ def bend_block(scores, sign, cost, center, b, h, form, u, zy, zp, band, sums):
     cost * z * sign, zp the same for the positive class alone and zero elsewhere. Gives back how
     many row numbers were written to band.
     """
+    q, top = form
+    v = 1.0 - sign * (scores.astype(np.float64, copy=False) + b)
+    u[:] = v
+    p = np.maximum(v, 0.0)
+    if h > 0.0:
+        middle = center if len(center) else 0.5
+        z = np.minimum(np.maximum(v * (0.5 / h) + middle, 0.0), 1.0)
+        curved = (z > 0.0) & (z < 1.0)
+        sums[LOSS] += in_order(cost * p)
+        sums[ROUNDED] += in_order(cost * (z * v - h * (z - middle) * (z - middle)))
+        sums[LEFTOVER] += in_order(cost * (p - z * v))
+    else:
+        scale, end = 0.5 / q, 2.0 * q * top
+        z = np.minimum(p * scale, top)
+        curved = (v > 0.0) & (v < end)
+        loss = cost * p * p * (0.5 * scale)
+        far = p >= end
+        loss[far] = cost[far] * (top * (p[far] - 0.5 * end))
+        total = in_order(loss)
+        sums[LOSS] += total
+        sums[ROUNDED] += total
+    k = int(np.count_nonzero(curved))
+    band[:k] = np.flatnonzero(curved)
+    cz = cost * z
+    zy[:] = cz * sign
+    positive = sign > 0.0
+    plus, minus = np.where(positive, cz, 0.0), np.where(positive, 0.0, cz)
+    zp[:] = plus
+    sums[PLUS] += in_order(plus)
+    sums[MINUS] += in_order(minus)
+    sums[SQUARE_PLUS] += in_order(plus * z)
+    sums[SQUARE_MINUS] += in_order(minus * z)
+    return k
+
+
+@inner
+def _machine_bend(scores, sign, cost, center, b, h, form, u, zy, zp, band, sums):
     loss = 0.0
     rounded = 0.0
     leftover = 0.0
@@ -308,7 +365,4 @@ def bend_block(scores, sign, cost, center, b, h, form, u, zy, zp, band, sums):
     return k
 
 
-@routine
-def bend_loop(scores, sign, cost, center, b, h, form, u, zy, zp, band, sums):
-    """See bend_block."""
-    return bend_block(scores, sign, cost, center, b, h, form, u, zy, zp, band, sums)
+in_machine_code(bend_block, lambda layouts: _machine_bend)

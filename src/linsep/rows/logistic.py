@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.compile import inner, routine
-from linsep.core.costs import LOGISTIC_PASS, second_thread
+from linsep.core.compile import in_machine_code, inner, routine
+from linsep.core.costs import LOGISTIC_PASS, MANY_CALLS, second_thread
 from linsep.core.problem import Problem
 from linsep.losses.logistic import loss
 from linsep.rows.loops import sample_block
-from linsep.rows.reader import Reader, added
+from linsep.rows.reader import Reader, added, in_order
 
 Array = NDArray[np.float64]
 
@@ -125,8 +125,7 @@ class LogisticRows(Reader):
             return total
         for lo, hi, block in self.lanes.blocks(lane):
             B = own.curved[: hi - lo]
-            np.multiply(block, root[lo:hi, None], out=B[:, :-1], casting="same_kind")
-            B[:, -1] = root[lo:hi] if offset else 0.0
+            times_roots(block, root[lo:hi], B, offset)
             total += B.T @ B
         return total
 
@@ -185,7 +184,7 @@ class LogisticRows(Reader):
         work = wide_lane if self.widened and not self.lanes.sparse else fused
         work(
             self.X, self.sign, self.cost, w, b, lo, hi, self.step, m, root, own.scratch,
-            own.memory, own.narrow, v, sums, bent, size=self.size, work=self.size,
+            own.memory, own.narrow, v, sums, bent, size=MANY_CALLS * self.size, work=self.size,
         )  # fmt: skip
 
     def _workspace(self, lane: int) -> _Workspace:
@@ -241,10 +240,14 @@ _LOG2E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 
 
+# What is done row by row is there twice: with arrays for rows that do not repay a compilation, and
+# where numba is missing; in loops for machine code. Sums are taken in the order of the rows, so
+# both have the same bits.
+
+
 @inner
-def exponential(m):
-    """exp(-|m|); at least exp(-708)."""
-    t = max(-abs(m), -708.0)
+def power(t):
+    """exp(t) for -708 <= t <= 0, a number or an array."""
     k = np.floor(t * _LOG2E + 0.5)
     f = (t - k * _LN2_HIGH) - k * _LN2_LOW
     g = f * f
@@ -257,57 +260,57 @@ def exponential(m):
 
 
 @inner
-def exponentials(m, e):
-    """e = exp(-|m|)."""
+def exponential(m):
+    """exp(-|m|); at least exp(-708)."""
+    return power(max(-abs(m), -708.0))
+
+
+@inner
+def artanh2(s):
+    """2 artanh(s) for 0 <= s <= 1/3, a number or an array."""
+    t = s * s
+    u = t * t
+    v = u * u
+    p = (1.0 + t * (1.0 / 3)) + u * (1.0 / 5 + t * (1.0 / 7))
+    q = (1.0 / 9 + t * (1.0 / 11)) + u * (1.0 / 13 + t * (1.0 / 15))
+    r = (1.0 / 17 + t * (1.0 / 19)) + u * (1.0 / 21 + t * (1.0 / 23))
+    w = (1.0 / 25 + t * (1.0 / 27)) + u * (1.0 / 29 + t * (1.0 / 31))
+    return 2.0 * s * ((p + v * q) + (v * v) * (r + v * w))
+
+
+def add_block(
+    scores: NDArray[Any], sign: Array, cost: Array, b: float, m: Array, e: Array, z: Array,
+    log: Array, signed: NDArray[Any], sums: Array,
+) -> None:  # fmt: skip
+    """Margins of a block, dual variables with their signs, and the sums.
+
+    The loss is cost (log1p(e) + max(-m, 0)), the logarithm 2 artanh(e / (2 + e)).
+    """
+    m[:] = sign * (scores.astype(np.float64, copy=False) + b)
+    e[:] = power(np.maximum(-np.abs(m), -708.0))
+    z[:] = cost * np.where(m > 0.0, e, 1.0) / (1.0 + e)
+    log[:] = cost * (artanh2(e / (2.0 + e)) + np.maximum(-m, 0.0))
+    signed[:] = z * sign
+    sums[LOSS] += in_order(log)
+    sums[TOTAL] += in_order(z)
+    sums[BALANCE] += in_order(z * sign)
+    sums[PRODUCT] += in_order(z * m)
+    sums[SQUARES] += in_order(z * z)
+
+
+@inner
+def _machine_add_block(scores, sign, cost, b, m, e, z, log, signed, sums):
+    for i in range(m.shape[0]):
+        m[i] = sign[i] * (np.float64(scores[i]) + b)
     for i in range(m.shape[0]):
         e[i] = exponential(m[i])
-
-
-@inner
-def losses(m, e, cost, out):
-    """out = cost (log1p(e) + max(-m, 0)), the logarithm as 2 artanh(e / (2 + e)).
-
-    The quotients have a loop of their own: together the two would not run on several rows.
-    """
-    for i in range(m.shape[0]):
-        out[i] = e[i] / (2.0 + e[i])
-    for i in range(m.shape[0]):
-        s = out[i]
-        t = s * s
-        u = t * t
-        v = u * u
-        p = (1.0 + t * (1.0 / 3)) + u * (1.0 / 5 + t * (1.0 / 7))
-        q = (1.0 / 9 + t * (1.0 / 11)) + u * (1.0 / 13 + t * (1.0 / 15))
-        r = (1.0 / 17 + t * (1.0 / 19)) + u * (1.0 / 21 + t * (1.0 / 23))
-        w = (1.0 / 25 + t * (1.0 / 27)) + u * (1.0 / 29 + t * (1.0 / 31))
-        log = 2.0 * s * ((p + v * q) + (v * v) * (r + v * w))
-        out[i] = cost[i] * (log + max(-m[i], 0.0))
-
-
-@inner
-def duals(m, e, cost, z):
-    """z = cost sigma(-m)."""
     for i in range(m.shape[0]):
         x = e[i]
         z[i] = cost[i] * (x if m[i] > 0.0 else 1.0) / (1.0 + x)
-
-
-@inner
-def roots(e, cost, root):
-    """Square roots of cost sigma(m) sigma(-m)."""
-    for i in range(e.shape[0]):
-        x = e[i]
-        root[i] = np.sqrt(cost[i] * x) / (1.0 + x)
-
-
-@inner
-def add_block(scores, sign, cost, b, m, e, z, log, signed, sums):
-    """Margins of a block, dual variables with their signs, and the sums."""
+    for i in range(m.shape[0]):  # by itself: with the next loop it would not run on several rows
+        log[i] = e[i] / (2.0 + e[i])
     for i in range(m.shape[0]):
-        m[i] = sign[i] * (np.float64(scores[i]) + b)
-    exponentials(m, e)
-    duals(m, e, cost, z)
-    losses(m, e, cost, log)
+        log[i] = cost[i] * (artanh2(log[i]) + max(-m[i], 0.0))
     for i in range(m.shape[0]):
         signed[i] = z[i] * sign[i]
     loss = 0.0
@@ -326,6 +329,44 @@ def add_block(scores, sign, cost, b, m, e, z, log, signed, sums):
     sums[BALANCE] += balance
     sums[PRODUCT] += product
     sums[SQUARES] += squares
+
+
+in_machine_code(add_block, lambda layouts: _machine_add_block)
+
+
+def roots(e: Array, cost: Array, root: Array) -> None:
+    """Square roots of cost sigma(m) sigma(-m)."""
+    root[:] = np.sqrt(cost * e) / (1.0 + e)
+
+
+@inner
+def _machine_roots(e, cost, root):
+    for i in range(e.shape[0]):
+        x = e[i]
+        root[i] = np.sqrt(cost[i] * x) / (1.0 + x)
+
+
+in_machine_code(roots, lambda layouts: _machine_roots)
+
+
+def times_roots(block: NDArray[Any], root: Array, curved: NDArray[Any], offset: bool) -> None:
+    """curved = root [x, 1] for the rows of a block."""
+    n = len(block)
+    np.multiply(block, root[:, None], out=curved[:n, :-1], casting="same_kind")
+    curved[:n, -1] = root if offset else 0.0
+
+
+@inner
+def _machine_times_roots(block, root, curved, offset):
+    d = curved.shape[1] - 1
+    for i in range(block.shape[0]):
+        r = root[i]
+        for j in range(d):
+            curved[i, j] = block[i, j] * r
+        curved[i, d] = r if offset else 0.0
+
+
+in_machine_code(times_roots, lambda layouts: _machine_times_roots)
 
 
 @inner
@@ -372,10 +413,4 @@ def wide_lane(X, sign, cost, w, b, lo, hi, rows, m, root, scratch, memory, narro
 @routine
 def curve(X, root, lo, hi, scratch, curved, offset):
     """curved = root [x, 1] for the rows lo..hi."""
-    block = sample_block(X, lo, hi, scratch)
-    d = curved.shape[1] - 1
-    for i in range(hi - lo):
-        r = root[lo + i]
-        for j in range(d):
-            curved[i, j] = block[i, j] * r
-        curved[i, d] = r if offset else 0.0
+    times_roots(sample_block(X, lo, hi, scratch), root[lo:hi], curved, offset)
