@@ -275,7 +275,7 @@ class DecisionDisplay:
         """
         view = self.view
         flat = view.n_features == 1
-        self.ax_ = ax = axes(ax, size=(7.4, 2.7) if flat else (6.4, 5.4))
+        self.ax_ = ax = axes(ax, size=(7.4, 3.1) if flat else (6.4, 5.4))
         self.figure_ = ax.figure
         self.box_ = box = self._box()
         self._draw_sides(box)
@@ -293,8 +293,8 @@ class DecisionDisplay:
         self._finish(box, flat)
         if legend:
             if flat:
-                place = {"loc": "upper center", "ncols": 6, "columnspacing": 1.0}
-                ax.legend(framealpha=0.9, fontsize="small", **place)
+                place = {"loc": "upper center", "ncols": 3, "bbox_to_anchor": (0.5, -0.24)}
+                ax.legend(framealpha=0.9, fontsize="small", columnspacing=1.0, **place)
             else:
                 draw_legend(ax)
         if title:
@@ -484,7 +484,7 @@ def title_of(model: object, wrong: NDArray[np.bool_], margin: float | None) -> s
     """Status and margin in one sentence."""
     n, errors = len(wrong), int(wrong.sum())
     if errors:
-        facts = f"{errors} of {n} rows {'is' if errors == 1 else 'are'} not on their own side"
+        facts = f"{errors} of {n} rows not on {'its' if errors == 1 else 'their'} own side"
     else:
         facts = "every row is on its own side"
     name, status = type(model).__name__, getattr(model, "status_", None)

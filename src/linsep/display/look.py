@@ -31,6 +31,7 @@ LIGHT = "#009E73"  # what is allowed: solution regions, common points
 
 _DENSE_LIMIT = 50_000_000
 _LONG = 8  # lines of a legend that covers too much of a picture
+_RINGS = 60  # rings in a crowd that cover it
 _CROWD = 800  # points that cover each other
 
 
@@ -138,10 +139,12 @@ def draw_rings(
 
     Of a crowd rings would be all that is seen: then they are dots.
     """
-    if len(points) > _CROWD:
+    if len(points) > _CROWD or (n > _CROWD and len(points) > _RINGS):
+        ink = {"c": INK if bold else RULE, "marker": "."}
+        ax.scatter([], [], s=90.0, label=f"{label} (dark dots)", **ink)
         return ax.scatter(
-            points[:, 0], points[:, 1], s=marker_size(n), c=INK if bold else RULE, linewidths=0.0,
-            alpha=_faint(len(points)), zorder=5, label=f"{label} (dark dots)", marker=".",
+            points[:, 0], points[:, 1], s=3 * marker_size(n), linewidths=0.0,
+            alpha=_faint(len(points)), zorder=5, **ink,
         )  # fmt: skip
     size, width = 3.2 * marker_size(n) + 12, 2.0 if n <= 200 else 1.4
     return ax.scatter(

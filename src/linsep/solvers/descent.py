@@ -175,7 +175,8 @@ class Descent:
         keep = np.isfinite(path).all(axis=1) & np.isfinite(self.values)
         path, values = path[keep], self.values[keep]
         if path.shape[1] > 2 or self.function is None:
-            ax.plot(np.arange(len(values)), values, "o-", color="#222222", markersize=3)
+            few = "o-" if len(values) <= 200 else "-"  # dots of many steps are a thick line
+            ax.plot(np.arange(len(values)), values, few, color="#222222", markersize=3)
             ax.set(xlabel="step", ylabel="f")
         else:
             self._draw_function(ax, path, values)

@@ -249,3 +249,22 @@ def test_the_street_of_a_lifted_machine_is_pulled_back(lift):
     assert len(display.holding_.get_offsets()) == 4
     plain = make_pipeline(linsep.Lift(lift), linsep.Perceptron()).fit(X, y)
     assert linsep.LiftDisplay.from_estimator(plain, X, y).street_ is None
+
+
+def test_wrong_rows_of_a_crowd_are_dots_and_not_rings():
+    rng = np.random.default_rng(8)
+    y = np.arange(5000) % 2
+    X = rng.normal(size=(5000, 2)) + 2.4 * y[:, None]
+    display = linsep.DecisionDisplay.from_estimator(linsep.LeastSquares().fit(X, y), X, y)
+    assert 60 < display.wrong.sum() < 800
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "wrong side (dark dots)" in names
+
+
+def test_the_legend_of_one_feature_stays_within_the_figure():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:100, :1], np.array(["setosa", "versicolor"])[y[:100]]
+    display = linsep.DecisionDisplay.from_estimator(linsep.LinearSVM().fit(X, y), X, y)
+    display.figure_.canvas.draw()
+    legend, whole = display.ax_.get_legend().get_window_extent(), display.figure_.bbox
+    assert legend.x0 >= whole.x0 and legend.x1 <= whole.x1 and legend.y0 >= whole.y0
