@@ -349,25 +349,7 @@ class Problem(Once):
 
     def product(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """X @ w in float64, in two halves by two threads; float32 is widened piece by piece."""
-        if self.sparse:
-            return np.asarray(self.matrix @ w, dtype=np.float64)
-        wide = self.matrix.dtype == np.float64
-        if wide and self.n * self.d < _CHUNK:
-            return np.asarray(self.matrix @ w)
-        out = np.empty((self.n, *w.shape[1:]))
-        step = -(-self.n // 2) if wide else max(1, _CHUNK // 4 // self.d)
-
-        def part(at: int) -> None:
-            block = self.matrix[at : at + step].astype(np.float64, copy=False)
-            np.matmul(block, w, out=out[at : at + step])
-
-        jobs = [partial(part, at) for at in range(0, self.n, step)]
-        if self.n * self.d < _CHUNK:
-            run_all(jobs, 1)
-        else:
-            with one_blas_thread():  # or its threads and ours fight for the cores
-                run_all(jobs)
-        return out
+        return product(self.matrix, w)
 
     def check_finite(self) -> None:
         """Raise DataError if X holds NaN or infinity, naming the first place."""
@@ -427,6 +409,30 @@ def _sum(arrays: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
         for array in rest:
             total += array
     return total
+
+
+def product(matrix: Any, w: NDArray[np.float64]) -> NDArray[np.float64]:
+    """X @ w in float64, in two halves by two threads; float32 is widened piece by piece."""
+    if not isinstance(matrix, np.ndarray):
+        return np.asarray(matrix @ w, dtype=np.float64)
+    n, d = matrix.shape
+    wide = matrix.dtype == np.float64
+    if wide and n * d < _CHUNK:
+        return np.asarray(matrix @ w)
+    out = np.empty((n, *w.shape[1:]))
+    step = -(-n // 2) if wide else max(1, _CHUNK // 4 // d)
+
+    def part(at: int) -> None:
+        block = matrix[at : at + step].astype(np.float64, copy=False)
+        np.matmul(block, w, out=out[at : at + step])
+
+    jobs = [partial(part, at) for at in range(0, n, step)]
+    if n * d < _CHUNK:
+        run_all(jobs, 1)
+    else:
+        with one_blas_thread():  # or its threads and ours fight for the cores
+            run_all(jobs)
+    return out
 
 
 # -- what is made once ----------------------------------------------------------------------------

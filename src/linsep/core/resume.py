@@ -207,7 +207,9 @@ def _check_entries(state: State, name: str, size: _Sizes, where: str) -> None:
     if int(array.min()) < held.low or int(array.max()) >= below:
         reach = f"{int(array.min())} to {int(array.max())}"
         raise _refused(where, f"an array from {reach}", f"one from {held.low} to {below - 1}")
-    if held.shape == ("?",) and isinstance(held.below, str) and array.size > below:
+    (length, *more) = held.shape or (None,)
+    free = not more and (length == "?" or size.known.get(str(length)) == ANY)
+    if free and isinstance(held.below, str) and array.size > below:
         raise _refused(where, f"a list of {array.size}", f"a list of at most {below}")
     if held.most is not None:
         rest = np.delete(array, list(held.entries))

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.core.costs import PROOF
 from linsep.core.drive import Limits, Moment, Outcome, drive
 from linsep.core.notes import warn
-from linsep.core.problem import Problem, rows_of
+from linsep.core.problem import Problem, product, rows_of
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.stopping import (
@@ -432,9 +432,12 @@ class LinearClassifier(Classifier):
         """Scores w . x + b: shape (n,) for two classes, (n, K) for more."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        W, b = self.coef_.T, self.intercept_
         if len(self.classes_) == 2:
-            return np.asarray(X @ self.coef_[0] + self.intercept_[0], dtype=np.float64)
-        return np.asarray(X @ self.coef_.T + self.intercept_, dtype=np.float64)
+            W, b = self.coef_[0], self.intercept_[0]
+        # widened at once, rows in float32 would take twice their own memory
+        scores = product(X, W) if X.dtype == np.float32 else X @ W
+        return np.asarray(scores + b, dtype=np.float64)
 
     def explain(self, row: Any) -> Explanation:
         """The score of one row as a sum of weight x value, in the units of the data.

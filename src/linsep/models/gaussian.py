@@ -708,11 +708,13 @@ class Densities:
 
     def log_density(self, X: Any) -> Array:
         """ln p(x | k), shape (n, K), in pieces."""
-        if self.diagonal and hasattr(X, "indptr"):
-            return self._of_sparse_rows(X)
         n = X.shape[0]
         out = np.empty((n, self.K))
         step = max(1, _CHUNK // max(1, self.d))
+        if self.diagonal and hasattr(X, "indptr"):
+            step = max(1, max(1 << 17, 8 * self.d) * n // max(1, X.nnz))  # each has room for d
+            parts = [self._of_sparse_rows(X[at : at + step]) for at in range(0, n, step)]
+            return np.concatenate([out[:0], *parts])
         for at in range(0, n, step):
             block = X[at : at + step]
             block = np.asarray(block.toarray() if hasattr(block, "toarray") else block, np.float64)

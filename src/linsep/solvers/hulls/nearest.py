@@ -64,7 +64,7 @@ class Corral:
         "half": Held(shape=(2, "group")),
         "points": Held(shape=("group", None)),
         "row_numbers": Held(shape=("group",), below="n_rows"),
-        "group": Held(shape=("?",), below=2),
+        "group": Held(shape=("?",), most="last_group"),
         "all_multipliers": Held(shape=("group",)),
     }
 
@@ -91,6 +91,11 @@ class Corral:
             "group": np.zeros(room, dtype=np.int64),
             "all_multipliers": np.zeros(room),
         }
+
+    @property
+    def last_group(self) -> int:
+        """The largest number of a group: 0 for one hull and for a cone."""
+        return max(self.groups - 1, 0)
 
     @property
     def rows(self) -> NDArray[np.int64]:

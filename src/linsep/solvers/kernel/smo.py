@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, Held, State, Witness
+from linsep.core.protocol import ANY, ENDLESS, Held, State, Witness
 from linsep.core.status import Status
 from linsep.kernels.additive import levels_of
 from linsep.kernels.blocks import Duel
@@ -86,7 +86,7 @@ class PairState(State):
     """The dual variables of one pair, and f = K (alpha y) - y."""
 
     held: ClassVar[Mapping[str, Held]] = {
-        "active": Held(shape=("?",), below="alpha"),
+        "active": Held(shape=("taking part",), below="alpha"),
         "working": Held(shape=("?",), below="active"),
         "facts": ENDLESS,
         "bonus": Held(low=-1),
@@ -324,10 +324,14 @@ class SMO:
         return taken
 
     def extents(self, problem: Problem, state: SMOState | PairState) -> dict[str, int]:
-        """How many pairs there are, and what is remembered of rows far behind the street."""
+        """How many pairs there are, which rows are active, what is remembered of far ones.
+
+        Where all rows are active at the start they stay so: values are read for all of them.
+        """
         if isinstance(state, SMOState):
             return {"n_pairs": len(state.parts)}
-        return {"behind": len(state.alpha) if len(state.far) else 0}
+        n, m = len(state.alpha), len(state.active)
+        return {"behind": n if len(state.far) else 0, "taking part": n if m == n else ANY}
 
     def within(
         self, problem: Problem, state: SMOState

@@ -44,7 +44,7 @@ class WidrowHoffState(State):
     """Weights, those at the start of the pass, and where the visit stands."""
 
     held: ClassVar[Mapping[str, Held]] = {
-        "counters": Held(),  # a position beyond the last row ends the pass
+        "counters": Held(entries={0: "n_rows"}),  # POSITION: beyond, no pass would end
         "n_rows": FIXED,
         "rate": FIXED,
         "slowing": FIXED,
