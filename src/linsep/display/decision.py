@@ -293,7 +293,7 @@ class DecisionDisplay:
         self._finish(box, flat)
         if legend:
             if flat:
-                place = {"loc": "upper center", "ncols": 3, "bbox_to_anchor": (0.5, -0.24)}
+                place = {"loc": "upper center", "ncols": 3, "bbox_to_anchor": (0.5, -0.22)}
                 ax.legend(framealpha=0.9, fontsize="small", columnspacing=1.0, **place)
             else:
                 draw_legend(ax)
