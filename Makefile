@@ -4,13 +4,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check browser format bench fuzz clean
+.PHONY: demo test test-no-numba test-oldest check browser format bench fuzz clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
 test: $(READY) check browser
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# As on a machine without numba: half an hour, since loops are Python.
+test-no-numba: $(READY)
+	LINSEP_NO_NUMBA=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/unit
+
+# The oldest release of every package that pyproject.toml allows, in a venv of its own.
+test-oldest:
+	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	$(PYTHON) scripts/oldest.py > .venv-oldest/oldest.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint .venv-oldest/oldest.txt --editable '.[test]'
+	.venv-oldest/bin/python -m pytest -n auto --dist worksteal tests/unit tests/laws
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -44,4 +56,4 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

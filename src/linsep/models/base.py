@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.costs import PROOF
@@ -35,6 +34,7 @@ from linsep.core.words import count
 from linsep.criteria import Criterion
 from linsep.errors import DataError, NotSeparatedWarning, SettingError
 from linsep.models.calibration import Calibrated
+from linsep.models.callbacks import CallbackSupportMixin, with_callbacks
 from linsep.models.explain import Explanation, Ranking, explain_linear, ranking_of
 from linsep.models.fit import (
     CUT_SHORT,
@@ -54,7 +54,6 @@ from linsep.models.fit import (
     spoken_for,
     stoppable,
     way_on,
-    with_callbacks,
 )
 from linsep.models.linear import ZERO, decided
 from linsep.models.model_file import LINEAR, Table

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from enum import Enum
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol
 
 import numpy as np
-import sklearn.callback
 from numpy.typing import NDArray
-from sklearn.callback import FitCallback
 from sklearn.utils import assert_all_finite, check_random_state, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
@@ -48,6 +46,7 @@ from linsep.core.validate import as_weights, plain_labels
 from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.table import LOSSES
+from linsep.models.callbacks import FitCallback
 from linsep.rows.survey import survey
 
 # -- Settings: one table for each estimator, one sentence for errors ------------------------------
@@ -327,14 +326,6 @@ def _largest(problem: Problem) -> str:
 
 
 # -- Who watches: observers of linsep, and a bridge to scikit-learn's callbacks -------------------
-
-
-_Method = TypeVar("_Method", bound=Callable[..., Any])
-
-
-def with_callbacks(method: _Method) -> _Method:
-    """scikit-learn's decorator of fits that call back; type checkers see the method itself."""
-    return cast(_Method, sklearn.callback.with_callbacks(method))
 
 
 class Watched(Protocol):

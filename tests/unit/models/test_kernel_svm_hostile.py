@@ -317,6 +317,7 @@ class Monitor:
 @pytest.mark.parametrize("kind", [linsep.KernelSVM, linsep.KernelPerceptron])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_scikit_learn_callbacks(kind, classes):
+    pytest.importorskip("sklearn.callback")
     X, y = overlapping(60)
     if classes == 3:
         y = y + (X[:, 1] > 0.5)
@@ -331,6 +332,7 @@ def test_scikit_learn_callbacks(kind, classes):
 
 
 def test_a_scikit_learn_callback_may_stop():
+    pytest.importorskip("sklearn.callback")
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
     with pytest.warns(GapWarning, match="STOPPED"):
