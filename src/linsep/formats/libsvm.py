@@ -345,12 +345,17 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
         places, coef, rho = _rearranged(coef, rho, counts, order)
         labels, counts, vectors = labels[order], counts[order], vectors[places]
     head = [
-        f"svm_type {getattr(model, 'svm_type', 'c_svc')}", *_kernel_lines(model),
+        f"svm_type {_type(model)}", *_kernel_lines(model),
         f"nr_class {K}", f"total_sv {vectors.shape[0]}",
         f"rho {_joined(np.atleast_1d(rho))}", f"label {' '.join(map(str, labels))}",
         *_sigmoid_lines(model), f"nr_sv {' '.join(map(str, counts))}", "SV",
     ]  # fmt: skip
     write_lines([*head, *vector_lines(coef, vectors)], path)
+
+
+def _type(model: Any) -> str:
+    own = "nu_svc" if getattr(model, "nu", None) is not None else "c_svc"
+    return str(getattr(model, "svm_type", own))
 
 
 def vector_lines(coef: Array, vectors: Any) -> list[str]:

@@ -52,7 +52,7 @@ def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> No
         warn(words, CostWarning)
 
 
-def words_of(C: float, kernel: Any, free: bool, known: Definite) -> str:
+def words_of(C: float, kernel: Any, free: bool, known: Definite, nu: float | None = None) -> str:
     """The objective as a sentence, with what is taken for granted."""
     b = "the intercept is not penalised" if free else "no intercept"
     taken = ", assumed to be positive semidefinite" if known.convex and not known.proved else ""
@@ -61,6 +61,7 @@ def words_of(C: float, kernel: Any, free: bool, known: Definite) -> str:
     if known.uneven > 0:
         taken = f", of its symmetric part (K + K') / 2{taken}"
     what = f"in the feature space of {kernel!r}{taken}; {b}"
+    what += "" if nu is None else f"; C is what nu={nu:g} comes to"
     if np.isinf(C):
         return f"|w|^2 / 2 with y f(x) >= 1 for all rows {what}"
     return f"|w|^2 / 2 + {C:.6g} x sum of hinge losses {what}"
@@ -68,7 +69,7 @@ def words_of(C: float, kernel: Any, free: bool, known: Definite) -> str:
 
 def certify_pairs(
     problem: Problem, pairs: Duels, alphas: list[Array], offsets: Array, C: float,
-    known: Definite, words: str,
+    known: Definite, words: str, nu: float | None = None,
 ) -> KernelGap:  # fmt: skip
     """The proof of all machines, recomputed from their numbers and the kernel."""
     coef = np.zeros((problem.n, len(alphas)))
@@ -83,7 +84,7 @@ def certify_pairs(
             kernel_gap(
                 pairs.values, pair.ids, pair.y, C * pair.weight, alpha, float(b),
                 free=problem.fit_intercept, known=known, words=words, rough=quick,
-                sums=None if raw is None else raw[pair.ids, k],
+                sums=None if raw is None else raw[pair.ids, k], nu=nu,
             )
         )  # fmt: skip
     if len(parts) == 1:
@@ -212,7 +213,8 @@ def recheck(model: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> 
             raise ModelError("the proof that no street exists is about another machine.")
         overlap.check(X, y)
         C = 1.0 if np.isinf(C) else C
-    return _measured(model, kernel, C, model.fit_intercept, X, y, sample_weight)
+    nu = getattr(model, "nu", None)
+    return _measured(model, kernel, C, model.fit_intercept, X, y, sample_weight, nu)
 
 
 def certify_svc(model: SVC, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
@@ -234,8 +236,9 @@ def certify_svc(model: SVC, X: Any, y: Any, sample_weight: Any = None) -> Kernel
 
 
 def _measured(
-    model: WithSupport, kernel: Any, C: float, free: bool, X: Any, y: Any, sample_weight: Any
-) -> KernelGap:
+    model: WithSupport, kernel: Any, C: float, free: bool, X: Any, y: Any, sample_weight: Any,
+    nu: float | None = None,
+) -> KernelGap:  # fmt: skip
     problem = problem_for(model, X, y, sample_weight, free)
     known = definite(problem, kernel)
     pairs = duels_of(problem, kernel)
@@ -247,8 +250,8 @@ def _measured(
         signed[place] = columns[:, k]
         alphas.append(signed[pairs.order[pair.ids]] * pair.y)
     named = kernel if kernel is not None else as_kernel("precomputed")
-    words = words_of(C, named, bool(free), known)
-    return certify_pairs(problem, pairs, alphas, offsets, C, known, words)
+    words = words_of(C, named, bool(free), known, nu)
+    return certify_pairs(problem, pairs, alphas, offsets, C, known, words, nu)
 
 
 def problem_for(
@@ -298,6 +301,6 @@ def places_of(model: WithSupport, problem: Problem) -> NDArray[np.int64]:
     vectors = model.support_vectors_
     if len(place) and vectors.shape == (len(place), problem.d):
         differs = abs(problem.matrix[place] - vectors)
-        if differs.max() > 0:
+        if len(place) and differs.max() > 0:
             raise ModelError("the support vectors are not rows of X; give the rows of the fit.")
     return place

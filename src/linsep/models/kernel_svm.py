@@ -18,6 +18,7 @@ from linsep.core.words import count, percent
 from linsep.errors import (
     DataError,
     GapWarning,
+    ModelError,
     NotPositiveWarning,
     NotSeparatedWarning,
     SettingError,
@@ -53,7 +54,7 @@ from linsep.models.kernel_proof import (
 from linsep.models.model_file import Field, Fields, Table
 from linsep.models.summary import Line, bounds, street
 from linsep.proofs.definite import definite
-from linsep.proofs.kernel import Definite, KernelGap, Overlap
+from linsep.proofs.kernel import NU_ROUNDED, Definite, KernelGap, Overlap
 from linsep.rows.exact import equal_rows as first_equal
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import SMO
@@ -85,6 +86,9 @@ class KernelSVM(KernelClassifier):
         Cost of a violation. inf is the hard margin: no row inside the street at all.
     beta : float or None, default=None
         C in the symbol of the lectures; give one of the two.
+    nu : float or None, default=None
+        In place of C, for two classes: at most this share of the rows is inside the street or
+        wrong, and at least this share are support vectors (nu-SVC). It comes to a C, ``C_``.
     kernel : str, kernel object or function, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "intersection", "chi2", "hellinger", "precomputed"
         (X is the Gram matrix), an object of linsep.kernels, or a function of two rows.
@@ -133,6 +137,8 @@ class KernelSVM(KernelClassifier):
         y alpha, in the layout of scikit-learn's SVC.
     intercept_ : array of shape (n_classes (n_classes - 1) / 2,)
     classes_ : array of shape (n_classes,)
+    C_ : float
+        With ``nu`` only: the cost that it comes to; KernelSVM(C=C_) is the same machine.
     kernel_ : kernel object
         With numbers for all parameters.
     status_ : Status
@@ -178,6 +184,7 @@ class KernelSVM(KernelClassifier):
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
         "beta": either(none, number(0, above=True)),
+        "nu": either(none, number(0, above=True)),
         "tol": number(0, above=True),
         "memory": number(0, above=True),
         "decision_function_shape": one_of("ovr", "ovo"),
@@ -189,13 +196,27 @@ class KernelSVM(KernelClassifier):
     overlap_: Overlap | None
     conflict_: tuple[int, ...] | None
 
-    _cost = property(cost_of_slack)
+    C_: float
+
+    @property
+    def _cost(self) -> float:
+        """The cost of a violation; before nu has come to one, 1."""
+        given = cost_of_slack(self)
+        if self.nu is None:
+            return given
+        if self.C != 1.0 or self.beta is not None:
+            raise SettingError(
+                f"nu={self.nu!r} and C or beta are given; nu comes to a C of its own. Give one of "
+                "them."
+            )
+        return getattr(self, "C_", 1.0)
 
     def __init__(
         self,
         C: float = 1.0,
         *,
         beta: float | None = None,
+        nu: float | None = None,
         kernel: Any = "rbf",
         gamma: Any = None,
         sigma: float | None = None,
@@ -218,6 +239,7 @@ class KernelSVM(KernelClassifier):
     ) -> None:
         self.C = C
         self.beta = beta
+        self.nu = nu
         self.kernel = kernel
         self.gamma = gamma
         self.sigma = sigma
@@ -242,6 +264,9 @@ class KernelSVM(KernelClassifier):
 
     def _guard(self, problem: Problem) -> None:
         """With C=inf: equal rows of different classes end the search before it begins."""
+        self.__dict__.pop("C_", None)
+        if self.nu is not None:
+            _check_nu(problem, float(self.nu))
         cost_words(problem, self._kernel, self.memory, self.verbose)
         self._known = definite(problem, None if self._precomputed else self._kernel)
         self.overlap_ = equal_rows(problem, self._kernel) if np.isinf(self._cost) else None
@@ -252,6 +277,8 @@ class KernelSVM(KernelClassifier):
         problem = run.problem
         with run.hurry():
             solver, reason = self._choose(run.lent)
+        if self.nu is not None:
+            return self._by_nu(run, solver, reason, float(self.nu))
         state, limits = (
             run.state(solver, self._begin(problem, solver)),
             self._limits(problem, solver),
@@ -265,6 +292,49 @@ class KernelSVM(KernelClassifier):
                 state = solver.init(run.lent, start=self._begin(problem, solver))
                 outcome = run.drive(solver, state, limits)
         return self._prove(run, solver, outcome, reason)
+
+    def _by_nu(self, run: Run, solver: SMO, reason: str, nu: float) -> Answer:
+        """Soft margins, each from the last, until the dual variables sum to what nu asks for.
+
+        In u = alpha / C the machines of all C are one path, on which sum u falls and 1 / C is
+        linear between the places where a row comes to a bound or leaves it. A point between two
+        machines of the path is allowed for nu, and is proved like any other.
+        """
+        problem, limits = run.problem, self._limits(run.problem, solver)
+        if not solver.convex:
+            raise SettingError(
+                f"nu needs a positive semidefinite kernel, and {self._kernel!r} is not on these "
+                "rows; choose a C."
+            )
+        if run.checkpoint is not None:
+            raise SettingError("a fit with nu cannot be resumed; fit it again.")
+        pair = duels_of(problem, solver.kernel).pairs[0]
+        wanted = nu * (1 - 0.5 * NU_ROUNDED) * float(pair.weight.sum())
+        ends: dict[bool, _OnPath] = {}  # the last one with enough, and with too little
+        size = float(np.mean(duels_of(problem, solver.kernel).values.diagonal(pair.ids)))
+        C, steps, start = 1.0, 0, None
+        same, last = 0, None  # how often one side of nu came after itself
+        for turn in range(_TURNS):
+            at = replace(solver, C=C)
+            outcome = run.drive(at, run.state(at, start), limits)
+            steps += outcome.steps
+            found = _OnPath.of(duels_of(problem, solver.kernel), outcome.witness, C)
+            enough = found.sum >= wanted
+            same, last = same + 1 if enough is last else 0, enough
+            ends[enough] = found
+            best = ends[True].towards(ends[False], wanted) if len(ends) == 2 else found
+            self.C_ = best.C
+            whole = replace(outcome, steps=steps, witness=best.witness(outcome.witness))
+            answer = self._prove(run, replace(solver, C=best.C), whole, reason)
+            cut = outcome.interrupted or outcome.status in CUT_SHORT
+            gap = answer.certificate.relative_gap
+            if gap <= max(solver.fine, NU_ROUNDED) or cut or (gap <= self.tol and turn > _FINE):
+                break
+            C = _next_cost(ends, best, enough, same)
+            if len(ends) < 2 and C * size > _LARGEST_COST:
+                raise SettingError(_too_small(nu, found, problem, pair))
+            start = [found.u * C]
+        return answer
 
     def _falls_back(self) -> bool:
         return True
@@ -316,10 +386,11 @@ class KernelSVM(KernelClassifier):
         pairs, known = duels_of(problem, solver.kernel), self._known
         assert known is not None
         alphas, offsets = pairs.shares(outcome.witness), outcome.witness.a
-        words = words_of(solver.C, self._kernel, problem.fit_intercept, known)
-        gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words)
+        nu = None if self.nu is None else float(self.nu)
+        words = words_of(solver.C, self._kernel, problem.fit_intercept, known, nu)
+        gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words, nu)
         wide = gap.relative_gap > self.tol and outcome.status not in CUT_SHORT
-        if gap.convex and np.isfinite(solver.C) and wide:
+        if gap.convex and np.isfinite(solver.C) and wide and nu is None:
             longer = stretched(pairs, alphas, offsets, solver.C)
             better = certify_pairs(problem, pairs, *longer, solver.C, known, words)
             if better.objective < gap.objective:
@@ -464,6 +535,8 @@ class KernelSVM(KernelClassifier):
         lines += [("minimised", gap.words), *_bounds(self, gap), street(gap)]
         if np.isfinite(gap.width):  # |w|^2 may be negative where the kernel is not positive
             lines.append(("street", f"{gap.width:.6g} wide in the feature space (2 / |w|)"))
+        if self.nu is not None:
+            lines.append(("nu", _nu_words(self, gap)))
         counts = zip(self.n_support_.tolist(), self.classes_.tolist())
         by_class = ", ".join(f"{n} of {label!r}" for n, label in counts)
         vectors = count(len(self.support_), "vector")
@@ -478,7 +551,8 @@ class KernelSVM(KernelClassifier):
 
     @classmethod
     def _file(cls) -> Table[Any]:
-        return kernel_table(Field("overlap", _overlap_out, _read_overlap))
+        cost = Field("cost", lambda model: getattr(model, "C_", None), _read_cost, sparing=True)
+        return kernel_table(Field("overlap", _overlap_out, _read_overlap), cost)
 
 
 def _overlap_out(model: KernelSVM) -> dict[str, Any] | None:
@@ -491,6 +565,104 @@ def _read_overlap(model: KernelSVM, fields: Fields) -> None:
     model.overlap_ = overlap = None if told is None else Overlap.from_dict(told)
     equal = getattr(model, "conflict_", None) is not None and overlap is not None
     model.conflict_ = overlap.rows if equal and overlap is not None else None
+
+
+def _read_cost(model: KernelSVM, fields: Fields) -> None:
+    told = fields.get("cost")
+    if (told is not None) != (model.nu is not None):
+        raise ModelError("cost is there without nu, or nu without the cost that it comes to")
+    if told is not None:
+        if not isinstance(told, float) or not 0 < told < np.inf:
+            raise ModelError(f"cost is {told!r:.40}, which is no number > 0")
+        model.C_ = told
+
+
+# -- nu in place of C ------------------------------------------------------------------------------
+
+_LARGEST_COST = 2.0**25  # times the mean of K(x, x); beyond it rows are as good as hard
+_TURNS = 60  # costs tried before the best so far is given back,
+_FINE = 12  # and before more digits than tol asks for are given up
+
+
+@dataclass(frozen=True)
+class _OnPath:
+    """A machine in units of its cost: u = alpha / C, the offset / C, and 1 / C."""
+
+    u: NDArray[np.float64]
+    offset: float
+    inverse: float
+    rows: NDArray[Any]
+
+    @classmethod
+    def of(cls, pairs: Duels, witness: Witness, C: float) -> _OnPath:
+        rows = pairs.order[pairs.pairs[0].ids]
+        return cls(pairs.shares(witness)[0] / C, float(witness.a[0]) / C, 1.0 / C, rows)
+
+    @property
+    def sum(self) -> float:
+        return float(self.u.sum())
+
+    @property
+    def C(self) -> float:
+        return 1.0 / self.inverse
+
+    def towards(self, other: _OnPath, wanted: float) -> _OnPath:
+        """The point on the way to the other machine whose variables have the sum wanted."""
+        t = (self.sum - wanted) / (self.sum - other.sum)
+        return _OnPath(
+            self.u + t * (other.u - self.u), self.offset + t * (other.offset - self.offset),
+            self.inverse + t * (other.inverse - self.inverse), self.rows,
+        )  # fmt: skip
+
+    def witness(self, like: Witness) -> Witness:
+        return replace(
+            like, a=np.array([self.C * self.offset]), rows=self.rows, multipliers=self.C * self.u
+        )
+
+
+def _next_cost(ends: dict[bool, _OnPath], best: _OnPath, enough: bool, same: int) -> float:
+    """Where the secant is, the middle if that comes from one side only; else further on."""
+    if len(ends) < 2:
+        return best.C * 16.0 if enough else best.C / 16.0
+    return float(np.sqrt(ends[True].C * ends[False].C)) if same >= 2 else best.C
+
+
+def _check_nu(problem: Problem, nu: float) -> None:
+    """Refuse a nu that no machine of these rows has."""
+    if not problem.binary:
+        raise SettingError(
+            f"nu is for two classes, and y has {problem.K}: each pair would have a C of its own. "
+            "Use linsep.OneVsOne(linsep.KernelSVM(nu=...))."
+        )
+    most = _most(problem)
+    if nu > most * (1 + NU_ROUNDED):
+        raise SettingError(
+            f"nu={nu:g} is too large for these rows: 0 < nu <= {most:.6g}, twice the share of the "
+            "smaller class."
+        )
+
+
+def _most(problem: Problem) -> float:
+    """The largest nu; without an offset classes need not balance."""
+    weight, positive = problem.weight, problem.sign > 0
+    less = min(float(weight[positive].sum()), float(weight[~positive].sum()))
+    return 2.0 * less / float(weight.sum()) if problem.fit_intercept else 1.0
+
+
+def _too_small(nu: float, found: _OnPath, problem: Problem, pair: Any) -> str:
+    least = found.sum / float(pair.weight.sum())
+    return (
+        f"nu={nu:g} is too small for these rows: the classes overlap in the feature space, and "
+        f"even C={found.C:.3g} comes to nu={least:.6g}. Choose {least:.6g} < nu <= "
+        f"{_most(problem):.6g}."
+    )
+
+
+def _nu_words(model: KernelSVM, gap: KernelGap) -> str:
+    return (
+        f"{model.nu:g}: at most that share of the rows is inside the street, at least that share "
+        f"are support vectors; the same machine as C = {model.C_:.6g}"
+    )
 
 
 # -- Warnings and a fitted kernel machine in words ------------------------------------------------

@@ -115,13 +115,14 @@ def _unproved(status: Status) -> Status:
 def kernel_gap(
     values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
     *, free: bool = True, known: Definite = POSITIVE, words: str = "", rough: Any = None,
-    sums: Array | None = None,
+    sums: Array | None = None, nu: float | None = None,
 ) -> KernelGap:  # fmt: skip
     """Bounds of one binary machine on the rows ``ids``; any alpha will do.
 
     The objective is that of the machine with exactly these alpha, the lower bound that of the
     nearest alpha which is allowed. rough: sums of these rows in float32 and their errors. sums:
-    those that ``values`` has just made of these alpha in float64, for all machines at once.
+    those that ``values`` has just made of these alpha in float64, for all machines at once. nu:
+    the bounds are those of nu-SVC, see ``_excess``.
     """
     alpha = np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0)
     if sums is None:
@@ -135,7 +136,7 @@ def kernel_gap(
     if convex and not known.proved and plain + (share + SUM) * mass * mass < 0:
         return kernel_gap(  # alpha itself shows a negative eigenvalue
             values, ids, y, cost, alpha, b, free=free, known=INDEFINITE, words=words,
-            rough=rough, sums=sums,
+            rough=rough, sums=sums, nu=nu,
         )  # fmt: skip
     quad = plain + _added(shift, alpha)
     high_quad = max(quad + (share + SUM) * mass * mass, 0.0)
@@ -151,7 +152,9 @@ def kernel_gap(
     low = -np.inf
     if convex:
         low = _lower(values, ids, y, cost, alpha, quad, root, share, free, hard, shift)
-    if convex and not hard and _rounding_matters(high, low, quad, cost, score, alpha):
+    if nu is not None:
+        low -= _excess(y, cost, alpha, nu, free) if low > 0 else np.inf
+    elif convex and not hard and _rounding_matters(high, low, quad, cost, score, alpha):
         high, low = ball_bounds(values, ids, y, cost, alpha, b, high, low, free, shift)
     violation = _violation(y, cost, np.clip(alpha, 0.0, cost), s - y, free)
     gap = KernelGap.of(score, float(np.sqrt(max(plain, 0.0))), high, low, words)
@@ -242,6 +245,28 @@ def _lower(
     else:
         bound = total - 0.5 * quad
     return max(bound - 16 * U * abs(bound), 0.0) if np.isfinite(bound) else 0.0
+
+
+NU_ROUNDED = 1e-12
+"""Share of nu that proofs of nu-SVC leave to rounding: what is proved is that of nu (1 - it)."""
+
+
+def _excess(y: Array, cost: Array, alpha: Array, nu: float, free: bool) -> float:
+    """How far the alpha of the bound are beyond what nu asks for; inf if they are below it.
+
+    nu-SVC is min |v|^2 / 2 - nu r + mean of max(0, r - y g(x)) over g and r >= 0, and its dual
+    max -|v|^2 / 2 over 0 <= a_i <= 1/n, sum a_i y_i = 0, sum a_i >= nu. With v = w / (n C) and
+    r = 1 / (n C), times (n C)^2 and plus nu n C, the first is |w|^2 / 2 + C sum of hinge losses;
+    with a = alpha / (n C) the second is sum alpha - |w|^2 / 2 less sum alpha - nu n C. So the
+    bounds of nu-SVC in these units are those of the soft margin, the lower less that difference.
+    Weighted rows: n is the sum of weights, n C that of the costs.
+    """
+    inside = np.clip(alpha, 0.0, cost)
+    point, slack = balanced(inside, y > 0) if free else (inside, 0.0)
+    total, wanted = float(point.sum()), nu * (1 - NU_ROUNDED) * float(cost.sum())
+    if total * (1 - slack - SUM) < wanted * (1 + 2 * SUM):
+        return np.inf
+    return total * (1 + slack + SUM) - wanted * (1 - 2 * SUM)
 
 
 def street_above(

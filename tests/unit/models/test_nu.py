@@ -1,0 +1,155 @@
+"""KernelSVM(nu=): the machine of nu-SVC, proved, and the C that nu comes to."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.datasets import load_wine, make_moons
+from sklearn.preprocessing import scale
+from sklearn.svm import NuSVC
+
+import linsep
+from linsep.cli.main import main
+from linsep.errors import ModelError, SettingError
+
+
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return scale(X), np.where(y == 1, 1, -1)
+
+
+def moons():
+    return make_moons(300, noise=0.35, random_state=5)
+
+
+@pytest.mark.parametrize("table", [wine, moons])
+@pytest.mark.parametrize("nu", [0.403, 0.611])  # nu n whole: its scale may be any of a range
+@pytest.mark.parametrize(
+    "kernel", [{"kernel": "rbf", "gamma": 0.2}, {"kernel": "poly", "degree": 2, "gamma": 0.5}]
+)
+def test_it_is_the_machine_of_libsvm(table, nu, kernel):
+    X, y = table()
+    ours = linsep.KernelSVM(nu=nu, coef0=1.0 if kernel["kernel"] == "poly" else None, **kernel)
+    ours.fit(X, y)
+    peer = NuSVC(nu=nu, tol=1e-9, coef0=1.0, **kernel).fit(X, y)
+    wanted = peer.decision_function(X)
+    assert (
+        np.abs(ours.decision_function(X) - wanted).max() < 3e-3 * np.abs(wanted).max()
+    )  # root of tol
+    assert pytest.approx(np.abs(peer.dual_coef_).max(), rel=3e-3) == ours.C_
+    assert ours.status_.name == "CERTIFIED" and ours.certificate_.relative_gap <= ours.tol
+    assert len(ours.support_) >= nu * len(y) * (1 - 1e-9)
+    assert (ours.certificate_.inside <= nu * len(y) * (1 + 1e-9)) and "nu=" in str(
+        ours.certificate_
+    )
+    assert f"the same machine as C = {ours.C_:.6g}" in ours.summary()
+    same = linsep.KernelSVM(C=ours.C_, kernel=ours.kernel_).fit(X, y)
+    found = same.decision_function(X)
+    assert np.abs(found - ours.decision_function(X)).max() < 3e-3 * np.abs(found).max()
+
+
+def _plain_bounds(K, y, alpha, b, nu):
+    """Bounds of nu-SVC by its own formulas: v and r in units of 1 / n, for any machine."""
+    n, sums = len(y), alpha.sum()
+    a = alpha * nu / sums  # sum nu; allowed if no entry is above 1 / n
+    assert abs(a @ y) < 1e-12 and a.max() <= (1 + 1e-9) / n
+    values = K @ (a * y) + b * nu / sums
+    r = np.quantile(y * values, nu, method="inverted_cdf")
+    square = (a * y) @ K @ (a * y)
+    high = 0.5 * square - nu * r + np.maximum(0, r - y * values).mean()
+    return high, -0.5 * square
+
+
+def test_the_proof_says_what_the_formulas_of_nu_svc_say():
+    X, y = wine()
+    model = linsep.KernelSVM(nu=0.3, gamma=0.1).fit(X, y)
+    alpha = np.zeros(len(y))
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    high, low = _plain_bounds(model.kernel_.gram(X), y, alpha, model.intercept_[0], 0.3)
+    assert high - low < 2e-5 * abs(low) and high >= low - 1e-12
+    assert alpha.sum() == pytest.approx(0.3 * len(y) * model.C_, rel=1e-9)
+    # in the units of C: objective / (n C)^2 - nu / (n C)
+    unit = len(y) * model.C_
+    assert model.certificate_.objective / unit**2 - 0.3 / unit == pytest.approx(low, rel=1e-4)
+
+
+def test_another_nu_than_that_of_the_machine_is_not_proved():
+    X, y = wine()
+    model = linsep.KernelSVM(nu=0.3, gamma=0.1).fit(X, y)
+    assert linsep.certify(model, X, y) == model.certificate_
+    for forged in (0.29, 0.31):
+        model.nu = forged
+        assert linsep.certify(model, X, y).relative_gap > 1e-3
+
+
+def test_weights_and_sparse_rows():
+    X, y = moons()
+    twice = np.repeat(np.arange(len(y)), 1 + np.arange(len(y)) % 2)
+    weight = 1.0 + np.arange(len(y)) % 2
+    by_weight = linsep.KernelSVM(nu=0.5, gamma=1.0).fit(X, y, weight)
+    by_rows = linsep.KernelSVM(nu=0.5, gamma=1.0).fit(X[twice], y[twice])
+    np.testing.assert_allclose(
+        by_weight.decision_function(X), by_rows.decision_function(X), atol=1e-3
+    )
+    sparse = linsep.KernelSVM(nu=0.5, gamma=1.0).fit(scipy.sparse.csr_array(X), y)
+    plain = linsep.KernelSVM(nu=0.5, gamma=1.0).fit(X, y)
+    np.testing.assert_allclose(sparse.decision_function(X), plain.decision_function(X), atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.NotPositiveWarning")
+def test_a_nu_that_no_machine_has_is_refused_with_the_range():
+    X, y = moons()
+    few = np.flatnonzero((y == 0) | (np.arange(len(y)) % 5 == 0))
+    most = 2 * np.mean(y[few] == 1)
+    with pytest.raises(SettingError, match=rf"too large for these rows: 0 < nu <= {most:.6g}"):
+        linsep.KernelSVM(nu=most + 0.01).fit(X[few], y[few])
+    assert linsep.KernelSVM(nu=most, gamma=1.0).fit(X[few], y[few]).certificate_.relative_gap < 1e-5
+    with pytest.raises(SettingError, match=r"too small for these rows.* < nu <= 1\."):
+        linsep.KernelSVM(nu=0.05, kernel="linear").fit(X, y)
+    with pytest.raises(SettingError, match=r"OneVsOne\(linsep.KernelSVM\(nu="):
+        linsep.KernelSVM(nu=0.3).fit(*load_wine(return_X_y=True))
+    for more in ({"C": 2.0}, {"beta": 1.0}):
+        with pytest.raises(SettingError, match="Give one of them"):
+            linsep.KernelSVM(nu=0.3, **more).fit(X, y)
+    for wrong in (0.0, -1, "a"):
+        with pytest.raises(SettingError, match="nu"):
+            linsep.KernelSVM(nu=wrong).fit(X, y)
+    with pytest.raises(SettingError, match="positive semidefinite"):
+        linsep.KernelSVM(nu=0.3, kernel="sigmoid", gamma=2.0, coef0=1.0).fit(X, y)
+
+
+def test_files_hold_nu_and_its_cost(tmp_path, capsys):
+    X, y = wine()
+    model = linsep.KernelSVM(nu=0.3, gamma=0.1).fit(X, y)
+    path = tmp_path / "m.json"
+    linsep.save(model, path)
+    again = linsep.load(path)
+    assert again.C_ == model.C_ and again.nu == 0.3 and again.summary() == again.summary()
+    assert linsep.certify(again, X, y) == model.certificate_
+    for cost in (None, -1.0, "x", 1):
+        content = json.loads(path.read_text())
+        content["cost"] = cost
+        path.with_name("bad.json").write_text(json.dumps(content))
+        with pytest.raises(ModelError, match="cost"):
+            linsep.load(path.with_name("bad.json"))
+    linsep.save(model, tmp_path / "m.model")
+    assert (tmp_path / "m.model").read_text().startswith("svm_type nu_svc\n")
+    assert linsep.certify(tmp_path / "m.model", X, y).relative_gap < 1e-4
+    fresh = clone(model).fit(X, y)
+    assert np.array_equal(fresh.dual_coef_, model.dual_coef_)
+    fresh.set_params(nu=None).fit(X, y)
+    assert not hasattr(fresh, "C_")
+    out = str(tmp_path / "cli.json")
+    assert main(["fit", "xor", "-a", "kernel-svm", "-s", "nu=0.5", "-q", "-o", out]) == 0
+    assert main(["verify", out, "xor"]) == 0
+
+
+def test_pairs_of_classes_by_one_vs_one():
+    X, y = load_wine(return_X_y=True)
+    model = linsep.OneVsOne(linsep.KernelSVM(nu=0.3, gamma=0.05)).fit(scale(X), y)
+    peer = NuSVC(nu=0.3, gamma=0.05).fit(scale(X), y)
+    assert (model.predict(scale(X)) == peer.predict(scale(X))).mean() > 0.99
