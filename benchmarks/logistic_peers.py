@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 LADDER = (1e-2, 5e-3, 2e-3, 1e-3, 3e-4, 1e-4, 7e-5, 5e-5, 3e-5, 1e-5)
 STEEP = (1.0, 1e-1, 3e-2, 1e-2, 1e-3, 3e-4, 1e-4)  # tolerances of second order methods mean more
+CONSTANT = 10.0  # the feature that stands for an intercept, where that is penalised
 EPOCHS = (6, 12, 25, 50, 75, 100, 200)
 STOPS = (5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300)
 
@@ -53,7 +54,7 @@ def _sklearn(kind, X, y, C, solver, stops=EPOCHS):
     else:
         settings = [{"max_iter": 5000, "tol": t} for t in (STEEP if steep else LADDER)]
     if solver == "liblinear":
-        settings = [s | {"intercept_scaling": 10.0} for s in settings]
+        settings = [s | {"intercept_scaling": CONSTANT} for s in settings]
     for setting in settings:
 
         def run(setting=setting):
@@ -87,8 +88,10 @@ def _snapml(X, y, C, dual):
         def run(epochs=epochs):
             model = snapml.LogisticRegression(
                 max_iter=epochs, regularizer=1.0 / C, dual=dual, n_jobs=2, tol=1e-12,
-                fit_intercept=True, intercept_scaling=10.0, random_state=0,
+                fit_intercept=True, intercept_scaling=CONSTANT, random_state=0,
             ).fit(X, y)  # fmt: skip
-            return np.ravel(model.coef_).astype(float), float(np.ravel(model.intercept_)[0])
+            # snapML gives the weight of the constant feature, not what it adds to a score
+            b = CONSTANT * float(np.ravel(model.intercept_)[0])
+            return np.ravel(model.coef_).astype(float), b
 
         yield f"{epochs} epochs", run

@@ -123,7 +123,7 @@ LOGISTIC: dict[str, Any] = {
     "logistic newton": NewtonLogistic(C=1.0),
     "logistic newton, tight": NewtonLogistic(C=10.0, tol=1e-12),
     "logistic newton, no penalty": NewtonLogistic(C=INF, tol=1e-10),
-    "logistic cg": LogisticCG(C=1.0),
+    "logistic cg": LogisticCG(C=1.0, tol=1e-10),
     "logistic cg, no penalty": LogisticCG(C=INF, tol=1e-10),
     "logistic gradient": GradientAscent(C=1.0),
     "logistic gradient, inverse": GradientAscent(C=1.0, eta=0.05, decay="inverse", tol=0.05),
