@@ -63,6 +63,73 @@ def test_fit_and_trace_end_in_the_same_weights(family, name, X, y):
         assert run.outcome.updates == getattr(model, "n_updates_", run.outcome.updates), model
 
 
+INF = float("inf")
+MACHINES = [
+    linsep.LinearSVM(),
+    linsep.LinearSVM(C=10.0, solver="dual-cd", max_iter=30),
+    linsep.LinearSVM(solver="newton", loss="squared_hinge"),
+    linsep.LinearSVM(solver="proximal-newton", fit_intercept=False),
+    linsep.LinearSVM(multi_class="crammer-singer"),
+    linsep.LinearSVM(C=INF),
+    linsep.KernelSVM(),
+    linsep.KernelSVM(kernel="linear", C=0.3),
+    linsep.KernelSVM(kernel=linsep.kernels.Polynomial(2), C=INF),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "X", "y"), list(tables()), ids=lambda v: v if type(v) is str else ""
+)
+def test_machines_are_traced_step_by_step_with_their_gaps(name, X, y):
+    for model in MACHINES:
+        if name == "three classes" and isinstance(model, linsep.LinearSVM) and model.C == INF:
+            with pytest.raises(linsep.errors.CapabilityError, match="one search for each class"):
+                linsep.trace(model, X, y)
+            continue
+        run = linsep.trace(model, X, y)
+        model.fit(X, y)
+        last, found = run[-1], model.certificate_
+        assert run.outcome.status is model.status_, model
+        if hasattr(model, "coef_"):
+            assert np.array_equal(np.ravel(last.coef), model.coef_.ravel()), model
+            assert np.array_equal(np.ravel(last.intercept), model.intercept_), model
+        told = (last.objective, last.lower_bound, last.gap)
+        assert told == (found.objective, found.lower_bound, found.relative_gap), model
+        assert len(last.errors) == found.errors, model
+        if model.status_ is not Status.INSEPARABLE:  # else the run goes on with C = 1
+            best = min(step.objective for step in run)
+            assert all(step.lower_bound <= best * (1 + 1e-12) for step in run), model
+        updates = [step.update for step in run if not step.closing]
+        assert updates == list(range(len(updates))) and run.outcome.updates == updates[-1]
+
+
+def test_a_trace_of_a_machine_is_a_picture_a_page_and_a_file(tmp_path):
+    table = linsep.data.load("mse-1")
+    run = linsep.trace(linsep.LinearSVM(), table.X, table.y)
+    words = run.narrate()
+    assert "interior step 1: objective" in words and "within" in words
+    display = run.plot()
+    assert [panel[0].name for panel in display.curves] == [
+        "rows wrong",
+        "objective",
+        "relative gap",
+    ]
+    assert display.axes_[-1].get_yscale() == "log" and len(display.lines_) >= 2
+    run.save(tmp_path / "run.json")
+    assert linsep.Trace.load(tmp_path / "run.json").narrate() == words
+    assert "relative gap" in run.to_html() and run.frame()["gap"].iloc[-1] == run[-1].gap
+    curved = linsep.trace(linsep.KernelSVM(), table.X, table.y)
+    assert curved.plot().points is None and "b = " in curved.narrate()
+    two = linsep.trace(linsep.LinearSVM(), table.X, table.y, max_steps=2)
+    assert [step.update for step in two] == [0, 1, 2]
+    assert two.outcome.status is Status.STEP_LIMIT
+    assert (
+        linsep.KernelPerceptron()
+        and linsep.trace(linsep.KernelPerceptron(), table.X, table.y).plot().points is None
+    )  # a kernel has no line to draw
+
+
 def test_kozinec_gives_back_the_run_that_was_asked_for():
     table = linsep.data.load("students")
     model = linsep.Kozinec(space="augmented", steps="plain", eps=3.0)

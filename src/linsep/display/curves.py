@@ -28,10 +28,13 @@ class Curve:
     """Whether the values are counts."""
     axis: str = ""
     """What stands at the axis, where it is not the name of the first curve."""
+    decades: bool = False
+    """Whether it falls by powers of ten."""
 
 
 def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list[Curve]]:
-    """Panels: errors after each update; then bounds of the margin, or |a|^2 and its bounds."""
+    """Panels: errors after each update; then bounds of the margin, the objective with its bound and
+    the gap, or |a|^2 and its bounds."""
     steps = [t for t in steps if not trace[t].closing] or list(steps)  # it tells of no update
     unit = "visit" if trace.has_looks else "update"
     x = np.array([getattr(trace[t], unit) for t in steps], dtype=np.float64)
@@ -39,6 +42,18 @@ def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list
     errors = np.array([len(trace[t].errors) for t in steps], dtype=np.float64)
     panels = [[Curve("rows wrong", x, errors, stairs=True)]]
     first = trace[steps[-1]].extra
+    if "gap" in first:
+        told = {
+            name: np.array([trace[t].extra.get(name, np.nan) for t in steps])
+            for name in ("objective", "lower_bound", "gap")
+        }
+        told = {name: np.where(np.isfinite(v), v, np.nan) for name, v in told.items()}
+        between = [
+            Curve("objective", x, told["objective"], axis="the best objective is between"),
+            Curve("lower bound", x, told["lower_bound"]),
+        ]
+        gap = np.where(told["gap"] > 0, told["gap"], np.nan)
+        return [*panels, between, [Curve("relative gap", x, gap, decades=True)]]
     if "lower" in first and "upper" in first:
         pair = {
             name: np.array([trace[t].extra.get(name, np.nan) for t in steps])

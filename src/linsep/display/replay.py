@@ -27,6 +27,8 @@ _WORDS = {
     "lower": "lower bound of the margin",
     "upper": "upper bound of the margin",
     "cost": "cost before",
+    "lower_bound": "no model has less than",
+    "gap": "relative gap",
     "undershoot": "row still wrong (1 = yes)",
     "broken": "right before, wrong now",
 }

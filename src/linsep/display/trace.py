@@ -153,7 +153,7 @@ class TraceDisplay:
         shown, whole = _shown(len(trace), steps)
         classes = trace.classes
         last = trace[shown[-1]]
-        flat = trace.X.shape[1] == 2 and np.ndim(last.coef) == 1
+        flat = trace.X.shape[1] == 2 and np.shape(last.coef) == (2,)
         lines = _one_each(trace, shown)
         weights = [np.append(trace[t].coef, trace[t].intercept) for t in lines] if flat else []
         unit = "visit" if trace.has_looks else "update"
@@ -202,7 +202,7 @@ class TraceDisplay:
         if update not in found or update < 1:
             raise SettingError(f"update is {update!r}; the trace has updates 1 to {max(found)}.")
         at = found[update]
-        if trace.X.shape[1] != 2 or np.ndim(trace[at].coef) != 1:
+        if trace.X.shape[1] != 2 or np.shape(trace[at].coef) != (2,):
             raise SettingError(
                 "a picture of one update needs two features and two classes; "
                 "TraceDisplay.from_trace draws the curves of any run."
@@ -340,6 +340,8 @@ def _draw_curves(ax: Any, curves: Sequence[Curve], unit: str) -> None:
         draw = ax.plot if not curve.stairs or few else ax.step
         where = {"where": "post"} if draw == ax.step else {}
         draw(curve.x, curve.y, label=curve.name, linewidth=1.5, **style, **marker, **where)
+    if any(curve.decades and np.isfinite(curve.y).any() for curve in curves):
+        ax.set_yscale("log")
     ax.set_xlabel(unit)
     ax.set_ylabel(curves[0].axis or curves[0].name)
     ax.grid(alpha=0.25)

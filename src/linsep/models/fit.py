@@ -47,6 +47,7 @@ from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.table import LOSSES
 from linsep.models.callbacks import FitCallback
+from linsep.proofs.gap import Gap
 from linsep.rows.survey import survey
 
 # -- Settings: one table for each estimator, one sentence for errors ------------------------------
@@ -412,6 +413,20 @@ class Answer:
     outcome: Outcome[Any]
     reason: str
     """The algorithm and why it was chosen."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What a trace shows of a machine after a step: machines that can be traced step by step give
+    one by ``_view(problem, solver, witness)``, and by ``_view_of(problem, answer)`` of the end."""
+
+    values: NDArray[np.float64]
+    """y f(x) of the rows, or the lead of their own class."""
+    coef: NDArray[np.float64]
+    """Weights; none in the feature space of a kernel."""
+    intercept: Any
+    gap: Gap
+    """What is proved of it, from the data and its numbers."""
 
 
 CUT_SHORT = (Status.TIME_LIMIT, Status.STOPPED)

@@ -29,6 +29,7 @@ from linsep.models.fit import (
     Answer,
     Check,
     Run,
+    View,
     boolean,
     cost_of_slack,
     either,
@@ -399,6 +400,42 @@ class KernelSVM(KernelClassifier):
         if self.overlap_ is not None:
             status = Status.INSEPARABLE
         return KernelAnswer(Witness(offsets), gap, status, outcome, reason, alphas)
+
+    def _view(self, problem: Problem, solver: Any, witness: Witness) -> View:
+        """The machines of a witness, and their gap."""
+        pairs, known = duels_of(problem, solver.kernel), self._known
+        assert known is not None
+        alphas, offsets = pairs.shares(witness), witness.a
+        words = words_of(solver.C, self._kernel, problem.fit_intercept, known)
+        gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words)
+        return self._seen(problem, pairs, alphas, offsets, gap)
+
+    def _view_of(self, problem: Problem, answer: Answer) -> View:
+        assert isinstance(answer, KernelAnswer)
+        pairs = duels_of(problem, None if self._precomputed else self._kernel)
+        return self._seen(problem, pairs, answer.alphas, answer.witness.a, answer.certificate)
+
+    def _seen(
+        self, problem: Problem, pairs: Duels, alphas: list[NDArray[np.float64]],
+        offsets: NDArray[np.float64], gap: KernelGap,
+    ) -> View:  # fmt: skip
+        signed = np.zeros((problem.n, len(alphas)))
+        for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
+            signed[pair.ids, k] = alpha * pair.y
+        used = np.flatnonzero(signed.any(axis=1))
+        raw = np.empty(signed.shape)
+        raw[pairs.order] = pairs.values.combine_many(used, signed[used], np.arange(problem.n))
+        raw += offsets
+        if problem.binary:
+            coef = np.zeros(0)
+            if self._kernel.linear:
+                rows = used[np.argsort(problem.label[pairs.order[used]], kind="stable")]
+                weights = signed[rows].T @ problem.matrix[pairs.order[rows]]
+                coef = np.asarray(weights, dtype=np.float64)[0]
+            return View(problem.sign * raw[:, 0], coef, float(offsets[0]), gap)
+        votes, own = votes_and_sums(raw, problem.K), np.eye(problem.K, dtype=bool)[problem.label]
+        lead = votes[own] - np.where(own, -np.inf, votes).max(axis=1)
+        return View(lead, np.zeros(0), 0.0, gap)
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
         super()._keep(problem, answer)

@@ -22,7 +22,14 @@ from linsep.core.words import count, percent
 from linsep.criteria import Criterion
 from linsep.criteria import Hinge as HingeCriterion
 from linsep.criteria import SquaredHinge as SquaredHingeCriterion
-from linsep.errors import DataError, GapWarning, LabelError, NotSeparatedWarning, SettingError
+from linsep.errors import (
+    CapabilityError,
+    DataError,
+    GapWarning,
+    LabelError,
+    NotSeparatedWarning,
+    SettingError,
+)
 from linsep.losses.hinge import QuadraticLoss
 from linsep.losses.table import machine_loss
 from linsep.models.base import LinearClassifier
@@ -32,6 +39,7 @@ from linsep.models.fit import (
     Check,
     Effort,
     Run,
+    View,
     a_loss,
     cost_of_slack,
     effort,
@@ -56,6 +64,7 @@ from linsep.models.svm_choice import (
     hard_machines,
     hull_search,
     is_small,
+    scaled_witness,
 )
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible
@@ -70,6 +79,7 @@ from linsep.solvers.hinge.interior_machine import interior_machine
 from linsep.solvers.hinge.newton_machine import NewtonMachine
 from linsep.solvers.hinge.polish import polish, polish_parts
 from linsep.solvers.hinge.wide import WideHinge
+from linsep.solvers.hulls.nearest import NearestHulls
 
 Array = NDArray[np.float64]
 
@@ -401,6 +411,28 @@ class LinearSVM(LinearClassifier):
     ) -> Answer:
         gap = svm_gap(problem, witness, self._objective(), self.multi_class)
         return Answer(witness, gap, gap.settle(outcome.status, self.tol), outcome, reason)
+
+    def _view(self, problem: Problem, solver: Solver[Any], witness: Witness) -> View:
+        """The machine of a witness, and its gap; of a search for a hard margin the one halfway."""
+        if _is(solver, NearestHulls):
+            if not problem.binary:
+                raise CapabilityError(
+                    "a hard margin (C=inf) of more than two classes is one search for each class "
+                    "and cannot be traced as one run; trace a class against the rest."
+                )
+            witness = scaled_witness(problem, witness.rows, witness.multipliers)
+        gap = svm_gap(problem, witness, self._objective(), self.multi_class)
+        return self._seen(problem, witness, gap)
+
+    def _view_of(self, problem: Problem, answer: Answer) -> View:
+        return self._seen(problem, answer.witness, answer.certificate)
+
+    def _seen(self, problem: Problem, witness: Witness, gap: Gap) -> View:
+        coef, intercept = problem.split(witness.a)
+        values = problem.values(witness.a)
+        if problem.binary:
+            return View(values, coef[0], float(intercept[0]), gap)
+        return View(values, coef, intercept, gap)
 
     def _falls_back(self) -> bool:
         return True

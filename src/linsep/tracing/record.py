@@ -13,10 +13,10 @@ from linsep.core.log import Event
 from linsep.core.problem import Problem
 from linsep.core.status import Status
 from linsep.core.stopping import time_limit
-from linsep.core.words import count
+from linsep.core.words import count, percent
 from linsep.errors import CapabilityError, DataError
 from linsep.models.base import Classifier
-from linsep.models.fit import Run
+from linsep.models.fit import Answer, Run, View
 from linsep.tracing.conventions import convention_named
 from linsep.tracing.trace import Step, Summary, Trace
 
@@ -82,7 +82,8 @@ def trace(
     if not isinstance(learner, Classifier):
         raise CapabilityError(
             f"{type(estimator).__name__} cannot be traced: it takes no steps that could be shown. "
-            "Perceptron, Kozinec, LeastSquares(solver='gradient') and others of linsep can be."
+            "Perceptron, Kozinec, LinearSVM, KernelSVM, LeastSquares(solver='gradient') and others "
+            "of linsep can be."
         )
     model = clone(learner)
     names = _index_of(X) if row_names is None else [str(name) for name in row_names]
@@ -90,13 +91,17 @@ def trace(
         problem = model._problem(X, y)
         problem.check_finite()
         model._guard(problem)
-        run = _Recording(model, problem, X, y, _Recorder(problem, names, max_steps, visits))
+        recorder = _Recorder(problem, names, max_steps, visits, model)
+        run = _Recording(model, problem, X, y, recorder)
         status, outcome = _answered(model, run)
     steps = run.recorder.steps
     n_visits = int(getattr(outcome.state, "n_visits", outcome.steps))
     updates = outcome.state.n_updates
     kept = _kept(steps, outcome.state.n_updates) if max_steps is None else updates
     message = f"{status.value}: {count(updates, 'update')}, {count(n_visits, 'visit')}"
+    if run.recorder.machine:
+        updates, n_visits, kept = steps[-1].update, steps[-1].visit, None
+        message = f"{status.value}: {count(updates, outcome.unit)}"
     message += "" if kept is None else f"; t_lup = {kept}"
     return Trace(
         steps,
@@ -123,7 +128,10 @@ def _answered(model: Classifier, run: _Recording) -> tuple[Status, Outcome[Any]]
         status = answer.status if answer.status is Status.INSEPARABLE else Status.STEP_LIMIT
         ended = run.outcome is not None and run.outcome.status is not Status.STOPPED
         return (answer.status if ended else status), answer.outcome
-    recorder.close(answer.witness.a)
+    if recorder.machine:
+        recorder.close_machine(answer)
+    else:
+        recorder.close(answer.witness.a)
     return answer.status, answer.outcome
 
 
@@ -177,7 +185,7 @@ class _Recording(Run):
         self.observers = [*self.observers, recorder]
 
     def drive(self, solver: Any, state: Any, limits: Limits, certifier: Any = None) -> Outcome[Any]:
-        if not hasattr(solver, "current"):
+        if not (self.recorder.machine or hasattr(solver, "current")):
             raise CapabilityError(
                 f"this cannot be traced: {type(solver).__name__} moves many weights at once. "
                 "Perceptron, Kozinec and solver='gradient' can be."
@@ -195,20 +203,29 @@ class _Recorder(Observer):
     capacity = 1
 
     def __init__(
-        self, problem: Problem, names: list[str] | None, max_steps: int | None, visits: bool
+        self,
+        problem: Problem,
+        names: list[str] | None,
+        max_steps: int | None,
+        visits: bool,
+        model: Any,
     ) -> None:
-        self.problem, self.names, self.max_steps = problem, names, max_steps
-        self.visits = visits
-        self.stride = 1 if visits else 0
+        self.problem, self.names, self.max_steps, self.model = problem, names, max_steps, model
+        self.machine = hasattr(model, "_view")
+        self.visits = visits and not self.machine
+        self.stride = 1 if visits or self.machine else 0
         self.steps: list[Step] = []
         self.full = False
         self._values: NDArray[np.float64] = np.zeros(0)
         self._ahead: int | None = None
+        self._whose: Any = None
         self._looked = 0
 
     def moment(self, now: Moment[Any]) -> bool:
         """Record what happened since the last call: nothing, a look, or one update."""
         solver, state = now.solver, now.state
+        if self.machine:
+            return self._advanced(now)
         if not self.steps:
             self._start(solver, state)
         events = list(now.log.events())
@@ -222,6 +239,19 @@ class _Recorder(Observer):
         updates = self.steps[-1].update
         self.full = self.max_steps is not None and updates >= self.max_steps
         return self.full
+
+    def close_machine(self, answer: Answer) -> None:
+        """The machine that is kept, where it is not that of the last step."""
+        view = self.model._view_of(self.problem, answer)
+        last = self.steps[-1] if self.steps else None
+        same = last is not None and (
+            np.array_equal(view.coef, last.coef)
+            and np.array_equal(view.intercept, last.intercept)
+            and view.gap.relative_gap == last.extra["gap"]
+        )
+        if not same:
+            update, visit = (0, 0) if last is None else (last.update, last.visit)
+            self._add(view, update, visit, "kept", closing=True)
 
     def close(self, a: NDArray[np.float64]) -> None:
         """The weights that are kept, where these are not the last ones."""
@@ -242,6 +272,41 @@ class _Recorder(Observer):
         )  # fmt: skip
 
     # -- inside ---------------------------------------------------------------------------
+
+    def _advanced(self, now: Moment[Any]) -> bool:
+        """A machine after a step of its solver, which is a Newton step, a sweep, a working set."""
+        state, witness = now.state, now.solver.witness
+        taken = state.steps - (self._looked if self._whose is state else state.steps)
+        if not self.steps or taken > 0:
+            update = self.steps[-1].update + taken if self.steps else 0
+            words = f"{now.solver.unit} {update}" if update else "start"
+            visit = round(state.passes * self.problem.n)
+            view = self.model._view(self.problem, now.solver, witness(now.problem, state))
+            self._add(view, update, visit, words)
+        self._looked, self._whose = state.steps, state
+        self.full = self.max_steps is not None and self.steps[-1].update >= self.max_steps
+        return self.full
+
+    def _add(self, view: View, update: int, visit: int, head: str, closing: bool = False) -> None:
+        self._values, gap = view.values, view.gap
+        errors = self._errors()
+        words = f"{head}: objective {gap.objective:.6g}, {gap.bound_words()}"
+        if np.isfinite(gap.relative_gap):
+            words += f", within {percent(gap.relative_gap)} of the best"
+        elif np.isinf(gap.objective):
+            words = f"{head}: some row is inside the street, and {gap.bound_words()}"
+        words += f": {_plane(view.coef, view.intercept)}; {_wrong(errors)}"
+        extra = {
+            "objective": float(gap.objective),
+            "lower_bound": float(gap.lower_bound),
+            "gap": float(gap.relative_gap),
+        }
+        self.steps.append(
+            Step(
+                update, visit, None, None, view.coef, view.intercept, errors, words, extra=extra,
+                closing=closing,
+            )
+        )  # fmt: skip
 
     def _start(self, solver: Any, state: Any) -> None:
         coef, intercept, errors = self._measure(solver, state)

@@ -76,7 +76,7 @@ def test_steps_count_overshoot_and_undershoot(run):
 def test_only_estimators_of_linsep_can_be_traced():
     from sklearn.svm import LinearSVC
 
-    for model in (LinearSVC(), linsep.LinearSVM()):
+    for model in (LinearSVC(), linsep.AdditiveSVM()):
         with pytest.raises(CapabilityError, match="cannot be traced"):
             linsep.trace(model, [[0.0], [1.0]], [0, 1])
 
