@@ -20,6 +20,8 @@ HINGE_PASS = 4e-10
 """In a pass with hinge losses and the curvature of the rows near the corner."""
 LOGISTIC_PASS = 2e-9 / 3
 """In a pass with logistic losses: an exponential and a logarithm a row."""
+SOFTMAX_PASS = 1.5e-8
+"""Of scores, one a row and class: exponentials, sums and what is made of them."""
 SPARSE = 1e-9
 """Of a sparse row: its column is looked up."""
 SWEEPS = 1e-8 / 3

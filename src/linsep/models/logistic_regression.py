@@ -609,10 +609,12 @@ def _goal(problem: Problem, tol: float) -> float:
         return min(worth, _LAST_DIGITS)
     if problem.binary:
         return settled(worth, problem.total_weight, whole=read_densely(problem))
-    from linsep.solvers.logistic.softmax import kind_of, n_columns
+    from linsep.solvers.logistic.softmax import BEYOND, kind_of, n_columns
+    from linsep.solvers.logistic.softmax import is_small as has_all
 
     # with less than all second derivatives tol is as good as any default of others, and cheaper
     whole = kind_of(problem.n, n_columns(problem), problem.K) == "blocks"
+    worth = min(worth, BEYOND) if has_all(problem) else worth
     return settled(worth, problem.total_weight, problem.K) if whole else worth
 
 

@@ -6,9 +6,11 @@ Given     rows x_i of class y_i, weights s_i
 Update    intercepts are always best for the weights: K numbers, Newton's method on stored
           scores. W moves along -H^-1 gradient to the minimum along that line, which needs the
           scores of the direction only. H is the matrix of second derivatives where it is small;
-          else an approximation from some rows (see below) that L-BFGS corrects
+          else an approximation from some rows (see below) that L-BFGS corrects. Before that,
+          where such a matrix costs more than some passes, all weights and intercepts move by
+          L-BFGS alone, a pass a step, as long as their rate promises the end sooner
 Stop      (P - D) / P <= tol. With the best intercepts the probabilities are dual feasible and
-          P - D = |gradient|^2 / 2. Small problems go on to 1e-10
+          P - D = |gradient|^2 / 2
 Paper     Boehning 1992, Multinomial logistic regression algorithm; Liu and Nocedal 1989 for
           the corrections
 """
@@ -25,6 +27,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.costs import PRODUCT, SOFTMAX_PASS
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
@@ -43,8 +46,13 @@ from linsep.solvers.logistic.line import Penalty
 Array = NDArray[np.float64]
 
 _SAMPLE_STEPS = 10  # on the sample, at most
+_HALVINGS = 5  # of a step by pairs, at most
 _PATIENCE = 40  # steps of a small problem before it is approached from small costs
 _FIRST_STEPS = 8  # on all rows, before the classes get matrices of their own
+_PAIRS = 10  # of steps and gradients that are kept where no matrix is
+_WATCHED = 8  # passes over which their rate is measured
+_NEWTON = 7  # steps with a matrix that do the same,
+_EACH = 4.0  # each of which takes so many passes beside it
 
 
 @dataclass(frozen=True)
@@ -100,8 +108,12 @@ class NewtonSoftmax(Penalty):
             gradient=np.zeros((K, d)),
             steps_s=np.zeros((0, K, d)),
             steps_y=np.zeros((0, K, d)),
+            paired_s=np.zeros((0, K, d + 1)),
+            paired_y=np.zeros((0, K, d + 1)),
+            slope=np.zeros((K, d + 1)),
             n_rows=problem.n,
         )
+        state.paired = start is None and self.ridge > 0 and self._worth_pairs(problem)
         if start is not None:
             coef, intercept = start
             coef = np.asarray(coef, dtype=np.float64).reshape(K, problem.d)
@@ -159,8 +171,12 @@ class NewtonSoftmax(Penalty):
     # -- one step -----------------------------------------------------------------------------
 
     def _step(self, problem: Problem, state: SoftmaxState) -> None:
+        if state.paired:
+            self._by_pairs(problem, state)
+            return
         if state.level < 0:
-            self._enter(problem, state, 0 if sample_size(problem) else 1)
+            known = state.W.any()  # by pairs: a sample could tell no more
+            self._enter(problem, state, 0 if sample_size(problem) and not known else 1)
             return
         if state.level == 0 and self._enough(state):
             self._enter(problem, state, 1)
@@ -175,6 +191,98 @@ class NewtonSoftmax(Penalty):
         else:
             self._move(problem, state, rows, direction(state, self.reference))
         state.rung += 1
+
+    # -- steps by pairs -----------------------------------------------------------------------
+
+    def _by_pairs(self, problem: Problem, state: SoftmaxState) -> None:
+        """A step by L-BFGS in all weights and intercepts, which is one pass over the rows."""
+        rows = self._rows(problem, 1)
+        if not np.isfinite(state.primal):
+            self._begin_pairs(problem, state, rows)
+            return
+        pairs = list(zip(state.paired_s, state.paired_y))
+        inverse = 1.0 / self._diagonal(problem)
+        p = -solved_with_pairs(state.slope, pairs, lambda q: inverse * q, rescale=True)
+        slope, t = float(np.vdot(p, state.slope)), 1.0
+        for _ in range(_HALVINGS):
+            primal, G = self._passed(state, rows, state.W + t * p, problem.fit_intercept)
+            if primal <= state.primal + 1e-4 * t * slope:
+                break
+            # the parabola through both values and the slope, within reason
+            bend = primal - state.primal - t * slope
+            t *= float(np.clip(-0.5 * t * slope / bend if bend > 0 else 0.0, 0.1, 0.5))
+        else:
+            state.paired = False
+            return
+        s, y = t * p, G - state.slope
+        if float(np.vdot(s, y)) > 0:
+            pairs = [*pairs, (s, y)][-_PAIRS:]
+            state.paired_s = np.array([s for s, _ in pairs])
+            state.paired_y = np.array([y for _, y in pairs])
+        fell = state.primal - primal > 0.01 * primal
+        state.W, state.slope, state.primal = state.W + s, G, primal
+        state.n_updates += 1
+        self._watch_pairs(problem, state, rows, fell)
+
+    def _begin_pairs(self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows) -> None:
+        if problem.fit_intercept:  # those of the shares of the classes
+            mass = np.bincount(problem.label, problem.weight, problem.K)
+            logs = np.log(np.maximum(mass, 1e-300))
+            state.W[:, -1] = logs - (
+                logs.mean() if self.reference is None else logs[self.reference]
+            )
+        state.primal, state.slope = self._passed(state, rows, state.W, problem.fit_intercept)
+        state.paired = bool(np.isfinite(state.primal) and np.isfinite(state.slope).all())
+
+    def _passed(
+        self, state: SoftmaxState, rows: SoftmaxRows, W: Array, offset: bool
+    ) -> tuple[float, Array]:
+        """Objective and derivatives by weights and intercepts."""
+        now = rows.shares(rows.forward(W[:, :-1]) + W[:, -1:].astype(rows.dtype))
+        R = rows.residual(now)
+        state.rows_read += rows.n
+        G = np.empty_like(W)
+        G[:, :-1] = self.ridge * W[:, :-1] + rows.backward(R)
+        G[:, -1] = R.sum(axis=1, dtype=np.float64) if offset else 0.0
+        if self.reference is not None:
+            G[self.reference] = 0.0
+        half = 0.5 * self.ridge * float(np.vdot(W[:, :-1], W[:, :-1]))
+        return half + float(rows.cost @ now.losses), G
+
+    def _watch_pairs(
+        self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows, fell: bool
+    ) -> None:
+        """Whether the end is reached, or the matrix is the better way on."""
+        w = state.slope[:, :-1]
+        wrong = np.square(state.slope[:, -1]) / self._diagonal(problem)[:, -1]
+        gap = share_of(0.5 * float(np.vdot(w, w)) + 0.5 * float(wrong.sum()), state.primal)
+        if gap <= 0.8 * self.tol:
+            state.paired = False
+            self._enter(problem, state, 1)  # with the best intercepts
+            return
+        least = min(gap, float(state.trail.min(initial=np.inf)))
+        state.trail = np.append(state.trail, least)[-_WATCHED:]
+        if fell or len(state.trail) < _WATCHED:
+            return
+        first, late, last = state.trail[[0, -4, -1]].tolist()
+        rate = max(np.log(first / last) / (_WATCHED - 1), np.log(late / last) / 3)
+        left = _NEWTON * (_EACH + matrix_price(problem))
+        state.paired = bool(rate * left > np.log(last / self.tol))
+
+    def _diagonal(self, problem: Problem) -> Array:
+        """About the second derivatives by single weights: those at the shares of the classes."""
+        share = np.bincount(problem.label, problem.weight, problem.K) / problem.total_weight
+        bend = self.cost * np.maximum(share * (1.0 - share), 1e-3)
+        columns = np.append(survey(problem, self.threads).columns, problem.total_weight)
+        out = np.outer(bend, columns)
+        out[:, :-1] += self.ridge
+        return np.asarray(np.where(out > 0, out, 1.0))
+
+    def _worth_pairs(self, problem: Problem) -> bool:
+        """Whether a matrix costs more than some passes, or is not all that there is to know."""
+        whole = kind_of(problem.n, n_columns(problem), problem.K) == "blocks"
+        dear = not whole or _NEWTON * matrix_price(problem) > _WATCHED
+        return dear and not is_folded(problem)
 
     def _turned_back(self, problem: Problem, state: SoftmaxState) -> bool:
         """Whether to go on at another share of C.
@@ -257,9 +365,8 @@ class NewtonSoftmax(Penalty):
         state.status = Status.RUNNING
         if self.ridge:
             state.gap = share_of(0.5 * float(np.vdot(state.gradient, state.gradient)), state.primal)
-            small = is_small(problem)
             whole = state.level == 1 and state.share == 1.0
-            if whole and state.gap <= (min(self.tol, BEYOND) if small else self.tol):
+            if whole and state.gap <= self.tol:
                 state.status = Status.CERTIFIED
         return now
 
@@ -310,6 +417,9 @@ class SoftmaxState(State):
         "class_scales": Held(shape=("classes",)),
         "steps_s": Held(shape=("?", None, None)),
         "steps_y": Held(shape=("steps_s", None, None)),
+        "paired_s": Held(shape=("?", None, None)),
+        "paired_y": Held(shape=("paired_s", None, None)),
+        "trail": Held(shape=("?",), empty=True),
         "n_rows": FIXED,
     }
 
@@ -339,6 +449,16 @@ class SoftmaxState(State):
     """Changes of the gradient that went with them."""
     pairs: int = 0
     """How many there were; the last ones are kept."""
+    paired: bool = False
+    """Whether steps by pairs alone come first."""
+    paired_s: Array
+    """Of these the changes of weights and intercepts, the oldest first,"""
+    paired_y: Array
+    """and of the derivatives."""
+    slope: Array
+    """Derivatives by weights and intercepts."""
+    trail: Array = field(default_factory=lambda: np.zeros(0))
+    """The least gap so far, after each of the last steps by pairs."""
     idle: int = 0
     share: float = 1.0
     """Part of C in force: less than 1 on the way up from small costs."""
@@ -480,6 +600,20 @@ def kind_of(n: int, d: int, K: int) -> str:
     if K * (d + 1) <= _SMALL:
         return "blocks"
     return "product" if d <= _COLUMNS else "diagonal"
+
+
+def matrix_price(problem: Problem) -> float:
+    """What a matrix of second derivatives costs, in passes of steps by pairs."""
+    n, d, K = problem.n, n_columns(problem), problem.K
+    kind, width = kind_of(n, d, K), K * (d + 1)
+    if kind == "blocks":
+        products = 0.5 * K * (K - 1) * rows_for_blocks(n, d, K) * (d + 1) ** 2 + width**3 / 3
+    elif kind == "product":
+        products = min(n, max(4096, 6 * d)) * d**2 + 10.0 * d**3
+    else:
+        products = float(n * d)
+    share = problem.matrix.nnz / max(1, problem.n * problem.d) if problem.sparse else 1.0
+    return PRODUCT * products / (n * K * (SOFTMAX_PASS + 2 * PRODUCT * share * d))
 
 
 def rows_for_blocks(n: int, d: int, K: int) -> int:
