@@ -98,7 +98,7 @@ def test_predict_without_labels(grades, capsys, tmp_path):
 
 
 def test_columns_are_found_by_name(grades, capsys, tmp_path):
-    run(capsys, "fit", grades, "-o", "model.json", "-q")
+    run(capsys, "fit", grades, "-a", "perceptron", "-o", "model.json", "-q")
     (tmp_path / "swapped.csv").write_text("sleep,hours,grade\n7,9,A\n9,1,F\n8,3,F\n6,8,A\n")
     code, out, err = run(capsys, "predict", "model.json", "swapped.csv")
     assert out.split() == ["A", "F", "F", "A"]

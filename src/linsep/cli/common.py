@@ -54,19 +54,24 @@ def what_it_is(estimator: str) -> str:
 
 def table(args: Namespace, **options: Any) -> Table:
     """The data named on the command line: a file, or a bundled set."""
-    target = args.target
-    if target is not None and target.isdigit():
-        target = int(target)
+    target = number_or_name(args.target)
     if not Path(args.data).exists() and args.data in available():
         return load(args.data)
     if args.encode:
         options.setdefault("encode", "onehot")
     if args.drop_missing:
         options["missing"] = "drop"
+    options |= {"names": number_or_name(args.names), "header": False if args.no_header else None}
+    options |= {"delimiter": args.delimiter, "encoding": args.encoding}
     data = read(args.data, target=options.pop("target", target), **options)
     if data.notes:
         narrate(data.notes)
     return data
+
+
+def number_or_name(column: str | None) -> str | int | None:
+    """A column as the command line names it."""
+    return int(column) if column is not None and column.isdigit() else column
 
 
 def algorithm_name(asked: str) -> str:

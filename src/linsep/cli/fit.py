@@ -14,6 +14,8 @@ from typing import Any
 from linsep.cli.common import emit, estimator, framed, narrate, require_writable, table
 from linsep.cli.lifting import lifted, rule, with_lift
 from linsep.core.stopping import Interrupts, time_limit
+from linsep.data.lectures import available
+from linsep.data.table import Table
 from linsep.errors import CheckpointError, LinsepWarning, ModelError, SettingError
 
 
@@ -22,11 +24,16 @@ def run(args: Namespace) -> int:
     from linsep.core.checkpoint import Checkpointer
 
     require_writable(args.output, args.checkpoint, args.resume)
-    lift, data = lifted(args, table(args, positive=args.positive))
     if args.output:
         from linsep.formats import check_ending
 
         check_ending(args.output)
+    if _automatic(args):
+        from linsep.cli import automatic
+
+        return automatic.fit(args)
+    columns, data = _numbers_of(args)
+    lift, data = lifted(args, data)
     checkpoint = args.checkpoint or args.resume
     every = {} if args.checkpoint_every is None else {"every": args.checkpoint_every}
     if every and not checkpoint:
@@ -59,13 +66,14 @@ def run(args: Namespace) -> int:
         known = model.get_params(deep=False)
         model.set_params(**{key: v for key, v in of_a_run.items() if key in known})
         with Interrupts():  # work that is done is kept: the first signal does not end the writing
-            saved = _saved(with_lift(lift, model), args.output)
+            saved = saved_to(_whole(columns, lift, model), args.output)
     words = rule(lift, model)
     if args.json:
         more = {} if lift is None else {"lift": args.lift, "rule": words}
         emit(_report(model) | more, True)
     else:
-        emit(model.summary() + (f"\n  inputs      {words}" if words else ""), False)
+        whole = model if columns is None else _whole(columns, None, model)
+        emit(whole.summary() + (f"\n  inputs      {words}" if words else ""), False)
     if model.outcome_.interrupted:
         if checkpoint:
             narrate(f"interrupted; go on with: {_again(args.argv, checkpoint)}")
@@ -75,7 +83,43 @@ def run(args: Namespace) -> int:
     return 0 if saved else 1
 
 
-def _saved(model: Any, output: str) -> bool:
+def _automatic(args: Namespace) -> bool:
+    """Whether to choose the model: no algorithm is named, nor anything that only one run has."""
+    if args.algorithm is not None:
+        if args.cv or args.test or args.holdout:
+            raise SettingError(
+                "--cv, --test and --holdout go without -a, which they help to choose."
+            )
+        return False
+    of_a_run = [args.set, args.checkpoint, args.resume, args.lift, args.encode, args.drop_missing]
+    bundled = not Path(args.data).exists() and args.data in available()
+    if any(of_a_run) or bundled:
+        args.algorithm = "perceptron"
+        return False
+    return True
+
+
+def _numbers_of(args: Namespace) -> tuple[Any, Table]:
+    """The numbers to train on, and the columns that they come from, None if they are numbers."""
+    if not Path(args.data).exists():
+        return None, table(args, positive=args.positive)
+    from linsep.cli.columns import prepared
+
+    return prepared(args)
+
+
+def _whole(columns: Any, lift: Any, model: Any) -> Any:
+    """What to save: the model behind its lift or its columns."""
+    if columns is None:
+        return with_lift(lift, model)
+    from linsep.tables.tabular import Tabular
+
+    if lift is not None:
+        raise SettingError("--lift is for tables of numbers; this one has other columns.")
+    return Tabular.of(columns, with_lift(None, model))
+
+
+def saved_to(model: Any, output: str) -> bool:
     """Write the model; where that fails, to another place, so that the work is not lost."""
     from linsep.formats import save
 

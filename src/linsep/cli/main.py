@@ -117,7 +117,15 @@ def _parser() -> argparse.ArgumentParser:
 
     fit = commands.add_parser("fit", help="train a classifier and certify it")
     _data(fit)
-    _algorithm(fit)
+    _algorithm(
+        fit,
+        None,
+        "see linsep algorithms; without it logistic regression, its C chosen by cross-validation",
+    )
+    _columns(fit)
+    fit.add_argument("--cv", type=_folds, metavar="K", help="folds of cross-validation (5)")
+    fit.add_argument("--test", metavar="FILE", help="count the errors in this file")
+    fit.add_argument("--holdout", type=_share, metavar="P", help="or on this share of the rows")
     fit.add_argument("-o", "--output", metavar="MODEL", help="write the model (.json, .model)")
     fit.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
     fit.add_argument("--checkpoint", metavar="FILE", help="write the state there now and then")
@@ -130,6 +138,9 @@ def _parser() -> argparse.ArgumentParser:
     predict = commands.add_parser("predict", help="classes of the rows of a file, one a line")
     predict.add_argument("model", metavar="MODEL")
     _data(predict, labels=False)
+    predict.add_argument(
+        "--threshold", type=_share, metavar="P", help="probability from which a row is positive"
+    )
     predict.add_argument("--scores", action="store_true", help="scores beside the classes")
     predict.add_argument("--proba", action="store_true", help="probabilities beside the classes")
     predict.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
@@ -139,6 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("model", metavar="MODEL_OR_PROOF")
     _data(verify)
+    verify.add_argument("--weights", metavar="COLUMN", help="weights of rows, as fit was given")
     verify.add_argument(
         "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
     )
@@ -192,6 +204,10 @@ def _data(parser: argparse.ArgumentParser, labels: bool = True) -> None:
         "or the name of a bundled set such as students",
     )
     parser.add_argument("--target", metavar="COLUMN", help="name or number (from 0) of the labels")
+    parser.add_argument("--names", metavar="COLUMN", help="name or number of the names of rows")
+    parser.add_argument("--no-header", action="store_true", help="the first line holds no titles")
+    parser.add_argument("--delimiter", metavar="C", help="between the cells of a text table")
+    parser.add_argument("--encoding", metavar="NAME", help="of the text, such as latin-1")
     parser.add_argument("--encode", action="store_true", help="text columns become 0/1 columns")
     parser.add_argument("--drop-missing", action="store_true", help="leave out rows with gaps")
     parser.add_argument("--json", action="store_true", help="JSON on stdout")
@@ -203,10 +219,12 @@ def _data(parser: argparse.ArgumentParser, labels: bool = True) -> None:
         parser.add_argument("--no-intercept", action="store_true", help="planes through the origin")
 
 
-def _algorithm(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-a", "--algorithm", default="perceptron", help="see linsep algorithms (perceptron)"
-    )
+def _algorithm(
+    parser: argparse.ArgumentParser,
+    default: str | None = "perceptron",
+    words: str = "see linsep algorithms (perceptron)",
+) -> None:
+    parser.add_argument("-a", "--algorithm", default=default, help=words)
     parser.add_argument(
         "-s",
         "--set",
@@ -215,6 +233,39 @@ def _algorithm(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a setting of the algorithm; may be repeated",
     )
+
+
+def _columns(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--drop", action="append", metavar="COLUMNS", help="leave them out; commas between names"
+    )
+    parser.add_argument(
+        "--role",
+        action="append",
+        metavar="COLUMN=ROLE",
+        help="take it for a number, category, date, text, identifier; may be repeated",
+    )
+    parser.add_argument("--decimal", choices=(".", ","), help="decimal mark of numbers in text")
+    parser.add_argument("--weights", metavar="COLUMN", help="weights of the rows")
+    parser.add_argument(
+        "--scale",
+        action=argparse.BooleanOptionalAction,
+        help="numbers in standard deviations from their mean (with -a: only if asked)",
+    )
+
+
+def _folds(text: str) -> int:
+    value = int(text)
+    if value < 2:
+        raise argparse.ArgumentTypeError(f"{text} is no number of folds >= 2")
+    return value
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no share between 0 and 1")
+    return value
 
 
 def _seconds(text: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from argparse import Namespace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from linsep.cli.common import check_features, emit, fitted_to, framed, in_order, narrate, table
 from linsep.cli.lifting import is_pipeline, last_step, plain
 from linsep.core.files import atomic_write_bytes
-from linsep.errors import DataError, SettingError
+from linsep.errors import DataError, LinsepWarning, SettingError
 
 
 def run(args: Namespace) -> int:
@@ -19,16 +20,29 @@ def run(args: Namespace) -> int:
     from linsep.formats import load
 
     model = load(args.model)
-    data = in_order(model, read_for(args, model))
-    model = fitted_to(model, data)
-    check_features(model, data)
-    data = plain(data) if is_pipeline(model) else data
-    X = framed(data) if hasattr(model, "feature_names_in_") else data.X
-    classes = model.predict(X)
-    scores = np.atleast_1d(model.decision_function(X))
-    shown = _probabilities(model, X) if args.proba else scores
+    if hasattr(model, "columns_"):
+        from linsep.cli.columns import frame_for
+
+        frame = frame_for(args, model)
+        X, labels, names = frame.columns, frame.y, frame.row_names
+    else:
+        data = in_order(model, read_for(args, model))
+        model = fitted_to(model, data)
+        check_features(model, data)
+        data = plain(data) if is_pipeline(model) else data
+        X = framed(data) if hasattr(model, "feature_names_in_") else data.X
+        labels, names = data.y, data.row_names
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LinsepWarning)
+        classes = _decided(model, X, args.threshold)
+        scores = np.atleast_1d(model.decision_function(X))
+        shown = _probabilities(model, X) if args.proba else scores
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        narrate(f"warning: {message}")
     if args.json:
         result: dict[str, Any] = {"classes": classes.tolist(), "scores": scores.tolist()}
+        if names is not None:
+            result["rows"] = list(names)
         if args.proba:
             result["probabilities"] = shown.tolist()
         text = json.dumps(result)
@@ -40,10 +54,19 @@ def run(args: Namespace) -> int:
         narrate(f"{len(classes)} predictions written to {args.output}")
     else:
         emit(text, False)
-    if len(data.y):
-        right = int(np.sum(data.y.astype(str) == classes.astype(str)))
+    if len(labels):
+        right = int(np.sum(labels.astype(str) == classes.astype(str)))
         narrate(f"{right} of {len(classes)} agree with the labels in the file")
     return 0
+
+
+def _decided(model: Any, X: Any, threshold: float | None) -> Any:
+    """The classes; those of two from a probability on, if one is asked for."""
+    if threshold is None:
+        return model.predict(X)
+    if not hasattr(model, "predict_proba") or len(model.classes_) != 2:
+        raise SettingError("--threshold is for two classes and a model with probabilities.")
+    return model.classes_[(model.predict_proba(X)[:, 1] >= threshold).astype(int)]
 
 
 def _probabilities(model: Any, X: Any) -> Any:

@@ -75,9 +75,14 @@ def _model(args: Namespace, stored: Any) -> int:
     from linsep.formats import load
 
     model = load(args.model)
-    data = in_order(model, read_for(args, model))
-    check_features(model, data)
-    model, data = behind(model, plain(data) if is_pipeline(model) else data)
+    if hasattr(model, "columns_"):
+        from linsep.cli.columns import behind_columns
+
+        model, data = behind_columns(args, model)
+    else:
+        data = in_order(model, read_for(args, model))
+        check_features(model, data)
+        model, data = behind(model, plain(data) if is_pipeline(model) else data)
     labels = data.y
     known = set(model.classes_.tolist())
     strange = sorted(set(labels.tolist()) - known, key=str)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linsep.core.sources import boundary, fetch
 from linsep.core.words import count
 from linsep.data.assemble import Encode, Parts, assemble, plain_parts
-from linsep.data.files import check_text, plain_name
+from linsep.data.files import check_text, plain_name, utf8
 from linsep.data.layout import Choice
 from linsep.data.table import Table
 from linsep.errors import DataError, FormatError, LabelError
@@ -31,6 +31,8 @@ def read(
     header: bool | None = None,
     encode: Encode = None,
     missing: str = "error",
+    delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> Table:
     """Read a data file; what was found and chosen stands in the notes of the table.
 
@@ -61,6 +63,10 @@ def read(
     missing : {"error", "drop"}, default="error"
         What to do with a missing number or label. A missing text is one more value when
         encoded.
+    delimiter : str, optional
+        Between the cells of a text table; by default it is told by the content.
+    encoding : str, optional
+        Of a text table, such as "latin-1"; by default it is UTF-8.
 
     Returns
     -------
@@ -88,7 +94,7 @@ def read(
     data = fetch(path)
     source = os.fspath(path)
     name, ending = plain_name(path)
-    asked = Asked(target, names, header, encode, missing, n_features)
+    asked = Asked(target, names, header, encode, missing, n_features, delimiter, encoding)
     form = next(form for form in FORMATS if form.holds(data, ending))
     with boundary(source, FormatError, f"it cannot be read as {form.name}", _WAY):
         parts = form.read(source, data, ending, asked)
@@ -125,6 +131,8 @@ class Asked:
     encode: Encode
     missing: str
     n_features: int | None
+    delimiter: str | None
+    encoding: str | None
 
 
 def _npz(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
@@ -164,11 +172,16 @@ def _delimited(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
     from linsep.data.delimited import read_columns, read_numbers
     from linsep.data.layout import check_columns, check_features, find_layout
 
-    data, encode = check_text(source, data), asked.encode
+    encode, told = asked.encode, list[str]()
+    if asked.encoding is None:
+        data = check_text(source, data)
+    else:
+        data, told = utf8(source, data, asked.encoding)
     layout = find_layout(
         source, data, ending, header=asked.header, target=asked.target, names=asked.names,
-        features=_known_features(encode),
+        features=_known_features(encode), delimiter=asked.delimiter,
     )  # fmt: skip
+    layout.notes[:0] = told
     if encode is None or encode == "onehot":
         found = read_numbers(data, layout)
         if found is not None:

@@ -5,6 +5,7 @@ CV(C) = (1/n) sum_i [q_C^(-fold(i))(x_i) != k_i],  +- its standard error over th
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Sequence
@@ -52,8 +53,8 @@ class Path:
 
     @property
     def best(self) -> int:
-        """The first with the fewest errors."""
-        return int(np.argmin(self.risk))
+        """The one with the fewest errors; of several the one nearest to C = 1."""
+        return fewest(self.risk, self.costs)
 
     @property
     def cost(self) -> float | None:
@@ -70,6 +71,12 @@ class Path:
         """Of the risk at the best cost."""
         folds = self.errors[self.best]
         return float(folds.std(ddof=1) / np.sqrt(len(folds)))
+
+
+def fewest(risk: Array, costs: Sequence[float | None]) -> int:
+    """Where the risk is least, and of several places the one nearest to C = 1."""
+    far = [0.0 if cost is None else abs(math.log(cost)) for cost in costs]
+    return min(range(len(risk)), key=lambda k: (risk[k], far[k]))
 
 
 def folds_for(y: NDArray[Any], asked: int) -> int:
@@ -143,7 +150,7 @@ def cost_path(
     kept = [c for c, good in zip(costs, finished) if good]
     errors = wrong[finished]
     sizes = np.array([len(test) for _, test in splits])
-    best = int(np.argmin(errors @ sizes))
+    best = fewest(errors @ sizes / sizes.sum(), kept)
     seconds = time.monotonic() - begin
     return Path(tuple(kept), errors, told[finished][best], sizes, seconds)
 

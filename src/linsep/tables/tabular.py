@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from linsep.core.schema import listed, text
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, LabelError, ModelError
 from linsep.models.explain import Explanation, Term
@@ -119,6 +120,15 @@ class Tabular(ClassifierMixin, BaseEstimator):
         self.estimator_ = inner.fit(self.columns_.transform(frame), labels, **weights)
         self._take_over()
         return self
+
+    @classmethod
+    def of(cls, columns: Columns, estimator: Any) -> Tabular:
+        """A fitted estimator behind the fitted columns that made its numbers."""
+        settings = {name: getattr(columns, name) for name in ("roles", "drop", "scale", "decimal")}
+        made = cls(estimator, **settings)
+        made.columns_, made.estimator_, made.telling_ = columns, estimator, []
+        made._take_over()
+        return made
 
     def _take_over(self) -> None:
         self.classes_ = self.estimator_.classes_
@@ -277,10 +287,8 @@ class Tabular(ClassifierMixin, BaseEstimator):
         width = len(columns.get_feature_names_out())
         if getattr(inner, "n_features_in_", width) != width:
             raise ModelError(f"the columns make {width} numbers, the model takes another number")
-        made = cls(clone(inner, safe=False) if hasattr(inner, "get_params") else None)
-        made.columns_, made.estimator_ = columns, inner
-        made.telling_ = [str(name) for name in fields["telling"]]
-        made._take_over()
+        made = cls.of(columns, inner)
+        made.telling_ = listed(text)(fields["telling"], "telling")
         return made
 
 

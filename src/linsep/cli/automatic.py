@@ -1,0 +1,218 @@
+"""``linsep fit DATA`` without an algorithm: a certified model, its cost chosen by cross-validation.
+
+Beside the proof stands what a user asks first: how often it is wrong on rows that it has not seen,
+how often the commonest class alone is, and which classes are taken for which.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from argparse import Namespace
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.cli.columns import Given, frame_of, given
+from linsep.cli.common import emit, narrate, require_writable
+from linsep.cli.common import table as read_table
+from linsep.core.words import count
+from linsep.errors import DataError, LinsepWarning, SettingError
+from linsep.models.logistic_regression import LogisticRegression
+from linsep.tables.path import COSTS, Path, confusion, cost_path, folds_for
+from linsep.tables.tabular import Tabular
+
+_FEW = 30  # rows below which errors of folds tell nothing, unless folds are asked for
+_SHOWN = 8  # classes whose confusion is printed
+_SHARE = 0.6  # of a time limit, for choosing
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Errors on rows that the model has not seen."""
+
+    share: float
+    deviation: float
+    """Standard error of the share."""
+    how: str
+    y: NDArray[Any]
+    told: NDArray[Any]
+
+
+def fit(args: Namespace) -> int:
+    """Choose, fit, judge, print, write."""
+    from linsep.cli.fit import saved_to
+
+    begin = time.monotonic()
+    require_writable(args.output)
+    data = given(args, scale=args.scale is not False)
+    data, held = _held_out(args, data)
+    folds = folds_for(data.y, args.cv or 5) if args.cv or len(data.y) >= _FEW else 0
+    model: Any = LogisticRegression(fit_intercept=not args.no_intercept)
+    path = None
+    if folds >= 2:
+        limit = None if args.time_limit is None else _SHARE * args.time_limit
+        path = cost_path(
+            model, data.columns, data.X, data.y, folds=folds, weight=data.weight, time_limit=limit
+        )
+        model.set_params(C=path.cost)
+    if args.time_limit is not None:
+        model.set_params(time_limit=max(args.time_limit - (time.monotonic() - begin), 0.01))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LinsepWarning)
+        fitted = _fitted(model, data)
+    for warning in caught:
+        narrate(f"warning: {warning.message}")
+    if data.columns is not None and fitted.telling_:
+        named = ", ".join(map(repr, fitted.telling_))
+        narrate(f"{named} alone tells every label; if it is known only afterwards, --drop it")
+    judged = _judged(args, fitted, data, held, path)
+    good = saved_to(fitted, args.output) if args.output else True
+    lines = _lines(fitted, data, path, judged)
+    if args.json:
+        emit(_report(fitted, data, path, judged), True)
+    else:
+        head, *rest = fitted.summary().split("\n")
+        emit("\n".join([head, *lines, *rest]), False)
+    inside = getattr(fitted, "estimator_", fitted)
+    if inside.outcome_.interrupted:
+        return 130
+    return 0 if good else 1
+
+
+def _fitted(model: Any, data: Given) -> Any:
+    weights = {} if data.weight is None else {"sample_weight": data.weight}
+    if data.columns is None:
+        return model.fit(data.X, data.y, **weights)
+    settings = data.columns.get_params()
+    return Tabular(model, **settings).fit(data.X, data.y, **weights)
+
+
+def _held_out(args: Namespace, data: Given) -> tuple[Given, Given | None]:
+    """Rows to train on, and those of --test or --holdout."""
+    if args.test and args.holdout:
+        raise SettingError("--test and --holdout: give one of them.")
+    if args.test:
+        return data, _test_file(args, data)
+    if args.holdout is None:
+        return data, None
+    from sklearn.model_selection import train_test_split
+    from sklearn.utils import _safe_indexing
+
+    if folds_for(data.y, 2) < 2:
+        raise DataError("--holdout: a class has one row only; it cannot be on both sides.")
+    rows = np.arange(len(data.y))
+    train, test = train_test_split(rows, test_size=args.holdout, stratify=data.y, random_state=0)
+    parts = [
+        Given(
+            _safe_indexing(data.X, part), data.y[part], data.columns,
+            None if data.weight is None else data.weight[part], data.source,
+        )
+        for part in (train, test)
+    ]  # fmt: skip
+    return parts[0], parts[1]
+
+
+def _test_file(args: Namespace, data: Given) -> Given:
+    if data.columns is None:
+        other = Namespace(**{**vars(args), "data": args.test})
+        test = read_table(other, positive=args.positive, n_features=data.X.shape[1])
+        return Given(test.X, test.y, None, None, args.test)
+    known = list(data.X.columns)
+    frame = frame_of(args, args.test, positive=args.positive, features=known)
+    if not len(frame.y):
+        raise DataError(f"--test {args.test}: there are no labels in it.")
+    return Given(frame.columns, frame.y, None, None, args.test)
+
+
+def _judged(
+    args: Namespace, model: Any, data: Given, held: Given | None, path: Path | None
+) -> Judged | None:
+    if held is not None:
+        told = model.predict(held.X)
+        wrong = told.astype(str) != held.y.astype(str)
+        share = float(wrong.mean())
+        deviation = math.sqrt(share * (1 - share) / len(wrong))
+        where = f"in {args.test}" if args.test else "held out"
+        return Judged(share, deviation, f"{count(len(wrong), 'row')} {where}", held.y, told)
+    if path is None:
+        return None
+    share = float(path.risk[path.best])
+    how = f"cross-validation, {len(path.sizes)} folds"
+    return Judged(share, path.standard_error, how, data.y, path.predicted)
+
+
+def _lines(model: Any, data: Given, path: Path | None, judged: Judged | None) -> list[str]:
+    lines = []
+    if path is None:
+        lines.append(f"  chosen      C = 1, the default: {len(data.y)} rows are too few to choose")
+    else:
+        tried = f"{path.costs[0]:g} ... {path.costs[-1]:g}" if len(path.costs) > 1 else "one"
+        few = "" if len(path.costs) == len(COSTS) else "; there was no time for more"
+        by = f"by the errors of {len(path.sizes)} folds{few}"
+        lines.append(f"  chosen      C = {path.cost:g} of {tried}, {by}")
+    if judged is not None:
+        known = f"{100 * judged.share:.3g} % +- {100 * judged.deviation:.2g}"
+        lines.append(f"  error       {known}, {judged.how}")
+    classes, counts = np.unique(data.y, return_counts=True)
+    y = data.y if judged is None else judged.y
+    common = classes[np.argmax(counts)]
+    base = float(np.mean(y.astype(str) != str(common)))
+    lines.append(f"  baseline    {100 * base:.3g} % when {str(common)!r} is always answered")
+    if judged is not None and len(classes) <= _SHOWN:
+        lines += _table(judged, model.classes_.tolist())
+    return lines
+
+
+def _table(judged: Judged, classes: list[Any]) -> list[str]:
+    """The confusion: true classes down, answers across."""
+    counts = confusion(judged.y.astype(str), judged.told.astype(str), [str(c) for c in classes])
+    names = [str(c) if len(str(c)) <= 12 else str(c)[:11] + "~" for c in classes]
+    width = max(7, *(len(name) for name in names), len(str(counts.max())))
+    head = "  ".join(f"{name:>{width}}" for name in names)
+    lines = [f"  answers     {'':>{width}}  {head}"]
+    for name, row in zip(names, counts):
+        cells = "  ".join(f"{n:>{width}}" for n in row)
+        lines.append(f"  true        {name:>{width}}  {cells}")
+    return lines
+
+
+def _report(model: Any, data: Given, path: Path | None, judged: Judged | None) -> dict[str, Any]:
+    inside = getattr(model, "estimator_", model)
+    classes, counts = np.unique(data.y, return_counts=True)
+    report: dict[str, Any] = {
+        "algorithm": type(inside).__name__,
+        "solver_used": inside.solver_used_,
+        "status": inside.status_.name,
+        "sentence": inside.status_.value,
+        "C": inside.C,
+        "classes": model.classes_.tolist(),
+        "certificate": inside.certificate_.to_dict(),
+        "baseline": {
+            "class": classes[np.argmax(counts)].item(),
+            "error": 1 - counts.max() / counts.sum(),
+        },
+    }
+    if data.columns is not None:
+        report["columns"] = {
+            name: {"role": role.kind, "why": role.why}
+            for name, role in model.columns_.roles_.items()
+        }
+        report["telling"] = model.telling_
+    if path is not None:
+        report["path"] = {
+            "C": list(path.costs),
+            "error": path.risk.tolist(),
+            "seconds": path.seconds,
+        }
+    if judged is not None:
+        names = [str(c) for c in model.classes_.tolist()]
+        table = confusion(judged.y.astype(str), judged.told.astype(str), names)
+        report["error"] = {
+            "share": judged.share, "standard_error": judged.deviation, "how": judged.how,
+            "confusion": table.tolist(),
+        }  # fmt: skip
+    return report

@@ -1,0 +1,189 @@
+"""Tables with columns of any kind on the command line: reading them, and models that hold them."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.cli.common import narrate, number_or_name, table
+from linsep.core.words import count
+from linsep.data.lectures import available
+from linsep.data.table import Table
+from linsep.errors import DataError, FormatError, ModelError, SettingError
+from linsep.tables.columns import Columns
+from linsep.tables.read import Frame, holds_columns, read
+from linsep.tables.tabular import Tabular
+
+_ASKED = ("drop", "role", "decimal", "weights", "scale")
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The data of a command: a matrix, or columns that are to become one."""
+
+    X: Any
+    """A frame or a matrix."""
+    y: NDArray[Any]
+    columns: Columns | None
+    """Unfitted; None for a matrix."""
+    weight: NDArray[np.float64] | None
+    source: str
+
+
+def is_table(args: Namespace) -> bool:
+    """Whether DATA is a file of columns, and not a matrix or a bundled set."""
+    bundled = not Path(args.data).exists() and args.data in available()
+    return not bundled and holds_columns(args.data)
+
+
+def wants_columns(args: Namespace) -> bool:
+    """Whether an option was given that speaks of columns."""
+    return any(getattr(args, name, None) for name in _ASKED)
+
+
+def frame_of(args: Namespace, path: str | None = None, **options: Any) -> Frame:
+    """The file as a frame, told on the way."""
+    frame = read(
+        args.data if path is None else path,
+        target=options.pop("target", number_or_name(args.target)),
+        names=number_or_name(args.names),
+        header=False if args.no_header else None,
+        delimiter=args.delimiter,
+        encoding=args.encoding,
+        **options,
+    )
+    if frame.notes and path is None:
+        narrate("; ".join(frame.notes))
+    return frame
+
+
+def given(args: Namespace, *, scale: bool) -> Given:
+    """The data of ``fit`` as columns."""
+    if not is_table(args):
+        data = table(args, positive=args.positive)
+        return Given(data.X, data.y, None, None, data.source or data.name)
+    frame = frame_of(args, positive=args.positive)
+    X, weight = frame.columns, None
+    if args.weights is not None:
+        X, weight = _without_weights(frame, args.weights)
+    return Given(X, frame.y, asked_columns(args, X, scale), weight, frame.source)
+
+
+def asked_columns(args: Namespace, frame: Any, scale: bool) -> Columns:
+    """The columns as the options want them."""
+    roles = {}
+    for item in args.role or ():
+        name, sep, kind = item.rpartition("=")
+        if not sep:
+            raise SettingError(f"--role {item} has no '='; write --role COLUMN=category.")
+        roles[name] = kind
+    drop = [name for item in args.drop or () for name in _names(frame, item)]
+    return Columns(roles=roles or None, drop=drop, scale=scale, decimal=args.decimal)
+
+
+def _names(frame: Any, item: str) -> list[str]:
+    """One name, or several with commas between them."""
+    return [item] if item in frame.columns else item.split(",")
+
+
+def _without_weights(frame: Frame, name: str) -> tuple[Any, NDArray[np.float64]]:
+    if name not in frame.columns.columns:
+        known = ", ".join(repr(c) for c in frame.columns.columns[:12])
+        raise DataError(f"{frame.source} has no column {name!r} of weights; it has {known}.")
+    weight = frame.columns[name]
+    if weight.dtype.kind != "f" or weight.isna().any() or (weight < 0).any():
+        raise DataError(f"{frame.source}: column {name!r} has weights that are no numbers >= 0.")
+    return frame.columns.drop(columns=name), weight.to_numpy(dtype=np.float64)
+
+
+def prepared(args: Namespace) -> tuple[Columns | None, Table]:
+    """Numbers to train on, and the columns that they come from, None if they are numbers."""
+    if not wants_columns(args):
+        try:
+            data = table(args, positive=args.positive)
+        except FormatError:  # of text, of gaps; or of what columns have to say themselves
+            if args.encode or args.drop_missing or not is_table(args):
+                raise
+        else:
+            _tell_of_identifiers(data)
+            return None, data
+    found = given(args, scale=bool(args.scale))
+    if found.columns is None:
+        raise SettingError(
+            f"{args.data} is a matrix; --drop, --role, --scale and --weights are for columns."
+        )
+    columns = found.columns.fit(found.X)
+    return columns, _as_table(columns, Frame(found.X, found.y, source=found.source), found.weight)
+
+
+def _as_table(columns: Columns, frame: Frame, weight: Any = None) -> Table:
+    """The numbers that columns become."""
+    return Table(
+        X=columns.transform(frame.columns),
+        y=frame.y,
+        feature_names=tuple(map(str, columns.get_feature_names_out())),
+        row_names=frame.row_names,
+        classes=tuple(np.unique(frame.y).tolist()),
+        source=frame.source,
+        sample_weight=weight,
+    )
+
+
+def _tell_of_identifiers(data: Table) -> None:
+    """A column that numbers the rows is no measurement."""
+    if data.feature_names is None or not isinstance(data.X, np.ndarray) or len(data.X) < 20:
+        return
+    for j, name in enumerate(data.feature_names):
+        if (np.diff(data.X[:, j]) == 1).all():
+            narrate(f"column {name!r} numbers the rows; --drop {name} leaves it out")
+
+
+def behind_columns(args: Namespace, model: Tabular) -> tuple[Any, Table]:
+    """The classifier of a model of columns, and the data as it sees them."""
+    frame = frame_for(args, model)
+    weight = None
+    if getattr(args, "weights", None):
+        weight = _without_weights(frame, args.weights)[1]
+    return model.estimator_, _as_table(model.columns_, frame, weight)
+
+
+def frame_for(args: Namespace, model: Tabular) -> Frame:
+    """The table of a model: with labels if it has a column more, else without."""
+    known = [str(name) for name in model.feature_names_in_]
+    options: dict[str, Any] = {"features": known}
+    if getattr(args, "positive", None) is not None:
+        options["positive"] = args.positive
+    frame = None
+    if args.target is None:
+        frame = frame_of(args, args.data, target=False)
+        if len(set(frame.columns.columns) - set(known)):
+            frame = None
+    frame = frame_of(args, **options) if frame is None else frame
+    if all(re.fullmatch(r"x[0-9]+", name) for name in known):  # the table had no titles
+        return _by_position(frame, known)
+    needed = [str(encoder.name) for encoder in model.columns_.encoders_]
+    absent = [name for name in needed if name not in frame.columns.columns]
+    if absent:
+        has = ", ".join(repr(name) for name in frame.columns.columns[:8])
+        raise ModelError(
+            f"{frame.source} has no column {absent[0]!r}, which the model was trained on; it has "
+            f"{has}."
+        )
+    return frame
+
+
+def _by_position(frame: Frame, known: list[str]) -> Frame:
+    """Columns without titles are the first, the second and so on."""
+    width = len(frame.columns.columns)
+    if width != len(known):
+        raise ModelError(
+            f"{frame.source} has {count(width, 'feature')}; the model was trained on {len(known)}. "
+            "Give data with the same columns."
+        )
+    return replace(frame, columns=frame.columns.set_axis(known, axis=1))

@@ -1,0 +1,163 @@
+"""``linsep fit DATA`` without an algorithm, and models of columns in the other commands."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from linsep.cli.main import main
+
+N = 120
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """A table with an identifier, gaps, a category and decimal commas."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    spent, city = rng.gamma(3, 20, N), rng.choice(["Graz", "Wien", "Linz"], N)
+    frame = pd.DataFrame({
+        "id": np.arange(1, N + 1),
+        "spent": [f"{v:.2f}".replace(".", ",") for v in spent],
+        "city": np.where(rng.random(N) < 0.05, "", city),
+        "w": rng.integers(1, 4, N),
+        "back": np.where(spent + 30 * (city == "Wien") + rng.normal(0, 12, N) > 70, "yes", "no"),
+    })  # fmt: skip
+    frame.to_csv("shop.csv", sep=";", index=False)
+    frame[:40].drop(columns="back").to_csv("new.csv", sep=";", index=False)
+    return frame
+
+
+def run(capsys, *words):
+    code = main(list(words))
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_it_says_how_good_the_model_is(shop, capsys):
+    code, out, err = run(capsys, "fit", "shop.csv", "-o", "m.json")
+    assert code == 0
+    error = float(out.split("  error ")[1].split("%")[0])
+    assert 0 < error < 20
+    base = float(out.split("  baseline ")[1].split("%")[0])
+    counts = shop["back"].value_counts()
+    assert base == pytest.approx(100 * counts.min() / N, abs=0.06)
+    assert "cross-validation, 5 folds" in out
+    assert "id     identifier, left out" in out
+    assert "with decimal comma" in out
+    rows = [line.split()[2:] for line in out.split("\n") if line.startswith("  true")]
+    assert np.array(rows, dtype=int).sum() == N
+    assert "model written to m.json" in err
+
+
+def test_numbers_in_json_are_those_of_the_sentence(shop, capsys):
+    code, out, _ = run(capsys, "fit", "shop.csv", "--json", "--cv", "4", "--drop", "w")
+    report = json.loads(out)
+    assert code == 0
+    table = np.array(report["error"]["confusion"])
+    assert report["error"]["share"] == pytest.approx(1 - np.trace(table) / table.sum())
+    assert report["columns"]["w"]["role"] == "ignored"
+    assert report["C"] in report["path"]["C"]
+    assert min(report["path"]["error"]) == pytest.approx(report["error"]["share"])
+
+
+def test_predict_and_verify_take_the_columns_along(shop, capsys):
+    run(capsys, "fit", "shop.csv", "-o", "m.json")
+    code, out, _ = run(capsys, "predict", "m.json", "new.csv")
+    assert code == 0
+    assert len(out.split()) == 40  # one line a row, gaps or not
+    code, out, err = run(capsys, "predict", "m.json", "shop.csv")
+    assert f"of {N} agree" in err
+    assert run(capsys, "verify", "m.json", "shop.csv")[0] == 0
+    shop.assign(back=shop["back"][::-1].to_numpy()).to_csv("other.csv", sep=";", index=False)
+    assert run(capsys, "verify", "m.json", "other.csv")[0] == 1
+    new = pd.read_csv("new.csv", sep=";").assign(city="Paris")
+    new.to_csv("paris.csv", sep=";", index=False)
+    code, out, err = run(capsys, "predict", "m.json", "paris.csv")
+    assert (code, len(out.split())) == (0, 40)
+    assert "40 rows have values of 'city' that training had not ('Paris')" in err
+
+
+def test_a_threshold_moves_the_decision(shop, capsys):
+    run(capsys, "fit", "shop.csv", "-o", "m.json")
+    shares = [
+        run(capsys, "predict", "m.json", "new.csv", "--threshold", p)[1].split().count("yes")
+        for p in ("0.05", "0.5", "0.95")
+    ]
+    assert shares[0] > shares[1] > shares[2]
+
+
+def test_held_out_rows_and_test_files(shop, capsys):
+    code, out, _ = run(capsys, "fit", "shop.csv", "--holdout", "0.25")
+    assert code == 0
+    assert "30 rows held out" in out
+    shop[:50].to_csv("test.csv", sep=";", index=False)
+    code, out, _ = run(capsys, "fit", "shop.csv", "--test", "test.csv")
+    assert "50 rows in test.csv" in out
+    assert run(capsys, "fit", "shop.csv", "--test", "test.csv", "--holdout", "0.5")[0] == 2
+
+
+def test_an_algorithm_takes_tables_too(shop, capsys):
+    code, out, _ = run(capsys, "fit", "shop.csv", "-a", "linear-svm", "-q", "-o", "m.json")
+    assert code == 0
+    assert "LinearSVM" in out
+    assert "city" in out
+    assert run(capsys, "verify", "m.json", "shop.csv")[0] == 0
+    plain = [
+        "fit",
+        "shop.csv",
+        "-a",
+        "linear-svm",
+        "--weights",
+        "w",
+        "--scale",
+        "-q",
+        "-o",
+        "w.json",
+    ]
+    assert run(capsys, *plain)[0] == 0
+    assert run(capsys, "verify", "w.json", "shop.csv", "--weights", "w")[0] == 0
+    assert run(capsys, "verify", "w.json", "shop.csv")[0] == 1
+
+
+def test_few_rows_get_the_default_cost(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,p\n2,1,q\n3,4,p\n5,1,q\n")
+    code, out, _ = run(capsys, "fit", "t.csv")
+    assert code == 0
+    assert "C = 1, the default: 4 rows are too few to choose" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--role", "city"], "--role city has no '='"),
+        (["--role", "city=towns"], "'towns'; known: number"),
+        (["--drop", "ctiy"], "no column 'ctiy'"),
+        (["--weights", "city"], "weights that are no numbers"),
+        (["--delimiter", "::"], "one character"),
+        (["--encoding", "klingon"], "no encoding 'klingon'"),
+    ],
+)
+def test_wrong_options_are_named(shop, capsys, words, told):
+    code, _, err = run(capsys, "fit", "shop.csv", *words)
+    assert code in (1, 2)
+    assert told in err
+
+
+def test_matrices_choose_their_cost_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=90) > 0, 1, -1)
+    lines = [f"{k} " + " ".join(f"{j + 1}:{v:.6g}" for j, v in enumerate(r)) for k, r in zip(y, X)]
+    (tmp_path / "t.svm").write_text("\n".join(lines) + "\n")
+    code, out, _ = run(capsys, "fit", "t.svm", "-o", "m.json")
+    assert code == 0
+    assert "  error " in out
+    assert run(capsys, "predict", "m.json", "t.svm")[0] == 0
+    assert run(capsys, "verify", "m.json", "t.svm")[0] == 0
+    assert run(capsys, "fit", "t.svm", "-a", "linear-svm", "--drop", "x")[0] == 2
