@@ -49,7 +49,7 @@ def choose(
     estimator: Any,
     X: Any,
     y: Any,
-    parameter: str | None = None,
+    parameter: str | Sequence[str] | None = None,
     values: Any = None,
     *,
     cv: Any = 5,
@@ -71,12 +71,12 @@ def choose(
         simplest to the richest; then there is no parameter.
     X, y
         Data, as for fit.
-    parameter : str
-        "lift degree" puts all monomials up to that degree before the estimator. Else a
-        parameter of the estimator, such as "C" or "gamma"; in a pipeline also without the
-        name of its step, if that is clear.
+    parameter : str or sequence of str
+        Several, such as ["C", "gamma"], are tried in all combinations. "lift degree" puts all
+        monomials up to that degree before the estimator. Else a parameter of the estimator, such
+        as "C" or "gamma"; in a pipeline also without the name of its step, if that is clear.
     values : sequence
-        From the simplest model to the richest.
+        From the simplest model to the richest; for several parameters one sequence each.
     cv : int, splitter or iterable, default=5
         As in scikit-learn; all values see the same folds.
     loss : matrix or function, optional
@@ -128,7 +128,7 @@ def choose(
         splits = list(splitter.split(X, y, groups))
     except ValueError as error:
         raise DataError(f"cv={cv!r:.40} cannot split these rows: {error}") from error
-    name = parameter or "model"
+    name = parameter if isinstance(parameter, str) else ", ".join(parameter or ["model"])
     done = _Run(name, X, y, weight, splits, measure, n_jobs, verbose)
     interrupted = False
     for value, model in models:
@@ -284,8 +284,12 @@ def _notes(folds: Sequence[Sequence[Fold]]) -> list[str]:
 LIFT_DEGREE = ("lift degree", "degree")
 
 
-def candidates(estimator: Any, parameter: str | None, values: Any) -> list[tuple[Any, Any]]:
+def candidates(
+    estimator: Any, parameter: str | Sequence[str] | None, values: Any
+) -> list[tuple[Any, Any]]:
     """Pairs of value and unfitted estimator, in the order given."""
+    if parameter is not None and not isinstance(parameter, str):
+        return _grid(estimator, list(parameter), values)
     if isinstance(estimator, list | tuple) or parameter is None:
         return _models(estimator, parameter, values)
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
@@ -295,6 +299,24 @@ def candidates(estimator: Any, parameter: str | None, values: Any) -> list[tuple
         raise SettingError(f"values must be a sequence of at least one value. Got {values!r}.")
     chosen = [v.item() if isinstance(v, np.generic) else v for v in chosen]
     return [(value, _with(estimator, parameter, value)) for value in chosen]
+
+
+def _grid(estimator: Any, parameters: list[str], values: Any) -> list[tuple[Any, Any]]:
+    """All combinations of the values of several parameters, the last changing fastest."""
+    lists = list(values) if isinstance(values, Sequence) and not isinstance(values, str) else []
+    if not parameters or len(lists) != len(parameters):
+        raise SettingError(
+            f"there are {len(lists)} lists of values for {len(parameters)} parameters; give one "
+            "for each."
+        )
+    made: list[tuple[tuple[Any, ...], Any]] = [((), estimator)]
+    for name, some in zip(parameters, lists):
+        made = [
+            ((*before, value), richer)
+            for before, model in made
+            for value, richer in candidates(model, name, some)
+        ]
+    return made
 
 
 def name_of_parameter(estimator: Any, parameter: str) -> str:

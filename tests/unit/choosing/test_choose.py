@@ -292,3 +292,28 @@ def test_progress_on_stderr(data, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert lines[1].startswith("C 2: cross-validated")
+
+
+def test_a_grid_of_two_parameters_is_that_of_scikit_learn():
+    from sklearn.datasets import make_moons
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+    X, y = make_moons(90, noise=0.3, random_state=0)
+    costs, gammas = [0.1, 1.0, 10.0], [0.1, 1.0]
+    folds = StratifiedKFold(3)
+    choice = linsep.choose(linsep.KernelSVM(), X, y, ["C", "gamma"], [costs, gammas], cv=folds)
+    assert choice.values == [(c, g) for c in costs for g in gammas]
+    assert choice.parameter == "C, gamma"
+    theirs = GridSearchCV(linsep.KernelSVM(), {"C": costs, "gamma": gammas}, cv=folds).fit(X, y)
+    scores = theirs.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(1 - choice.cv_risk, scores, atol=1e-12)
+    best = choice.best_estimator_
+    assert (best.C, best.gamma) == choice.best
+    assert str(choice.best) in str(choice)
+
+
+@pytest.mark.parametrize("values", [[[1.0]], "ab", [[1.0], []], None])
+def test_a_grid_needs_values_for_every_parameter(values):
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 1, 0, 1]
+    with pytest.raises(linsep.errors.SettingError, match="values"):
+        linsep.choose(linsep.KernelSVM(), X, y, ["C", "gamma"], values)
