@@ -166,6 +166,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     convert.add_argument("--json", action="store_true", help="JSON on stdout")
 
+    scale = commands.add_parser("scale", help="columns moved into one range, as svm-scale does")
+    _data(scale, labels=False)
+    scale.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    scale.add_argument("-l", "--lower", type=float, metavar="X", help="lower end (-1)")
+    scale.add_argument("-u", "--upper", type=float, metavar="X", help="upper end (1)")
+    scale.add_argument("-s", "--save", metavar="FILE", help="write the ranges there")
+    scale.add_argument("-r", "--restore", metavar="FILE", help="take the ranges from there")
+
     trace = commands.add_parser("trace", help="every update of a training run")
     _data(trace)
     _algorithm(trace)

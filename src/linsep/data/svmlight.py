@@ -291,9 +291,22 @@ def write_svmlight(
     1 1:0.5
     -1 2:-3.0
     """
-    from scipy.sparse import csr_array
-
     from linsep.core.files import atomic_write_bytes
+
+    text = svmlight_text(X, y, zero_based=zero_based, sample_weight=sample_weight, groups=groups)
+    atomic_write_bytes(path, text.encode())
+
+
+def svmlight_text(
+    X: Any,
+    y: ArrayLike,
+    *,
+    zero_based: bool = False,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+) -> str:
+    """The rows as ``write_svmlight`` writes them."""
+    from scipy.sparse import csr_array
 
     matrix: Any = csr_array(X)
     matrix.sum_duplicates()
@@ -316,7 +329,7 @@ def write_svmlight(
         " ".join([head, *entries[start:end]])
         for head, start, end in zip(heads, ends[:-1], ends[1:])
     ]
-    atomic_write_bytes(path, ("\n".join(lines) + "\n").encode())
+    return "\n".join(lines) + "\n"
 
 
 def _heads(
