@@ -7,7 +7,7 @@ run it, has the result certified, and keeps the answer in scikit-learn's attribu
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -22,6 +22,7 @@ from linsep.core.drive import Limits, Moment, Outcome, drive
 from linsep.core.notes import warn
 from linsep.core.problem import Problem, product, rows_of
 from linsep.core.protocol import Solver, Witness
+from linsep.core.sources import boundary
 from linsep.core.status import Status
 from linsep.core.stopping import (
     TimeUpError,
@@ -32,7 +33,7 @@ from linsep.core.stopping import (
 )
 from linsep.core.words import count
 from linsep.criteria import Criterion
-from linsep.errors import DataError, NotSeparatedWarning, SettingError
+from linsep.errors import CheckpointError, DataError, NotSeparatedWarning, SettingError
 from linsep.models.calibration import Calibrated
 from linsep.models.callbacks import CallbackSupportMixin, with_callbacks
 from linsep.models.explain import Explanation, Ranking, explain_linear, ranking_of
@@ -152,7 +153,8 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
             run = Run(self, problem, X, y, checkpoint)
             # the certificate sees what has overflowed
             with np.errstate(all="ignore"), time_limit(time_left() * self._share()):
-                answer = self._in_time(run)
+                with nullcontext() if checkpoint is None else _net(checkpoint):
+                    answer = self._in_time(run)
                 if interrupts.requested:
                     answer = replace(answer, outcome=replace(answer.outcome, interrupted=True))
                 self._keep(problem, answer)
@@ -536,3 +538,9 @@ def settled(run: Run, answer: Answer, best: NDArray[np.float64] | None = None) -
         reason += f"; a plane of margin {proof.margin[0]:.6g} separates these rows"
         reason += ", which linsep.separability(X, y) gives"
     return separating(outcome, certificate, reason)
+
+
+def _net(checkpoint: str | Path) -> AbstractContextManager[None]:
+    """Numbers of a state that a schema lets pass may still be none that a run comes to."""
+    way = "it is damaged or forged: start without it"
+    return boundary(checkpoint, CheckpointError, "no run can go on from this", way)

@@ -176,3 +176,24 @@ def test_a_damaged_number_is_named(tmp_path, entry):
     np.savez(path, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
     with pytest.raises(CheckpointError, match="unit"):
         load_checkpoint(path, data, solver)
+
+
+def test_numbers_that_no_run_comes_to_are_an_error_of_the_file(tmp_path, monkeypatch):
+    """A schema bounds fields one by one; that a step divides by one of them it does not know."""
+    import linsep
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    path = tmp_path / "run.npz"
+    model = linsep.Perceptron(max_iter=50, callbacks=[Checkpointer(path, every=0)])
+    with pytest.warns(linsep.errors.NotSeparatedWarning):
+        model.fit(X, y)
+
+    def divide(*args, **more):
+        raise ZeroDivisionError("float division by zero")
+
+    monkeypatch.setattr(SingleSample, "advance", divide)
+    with pytest.raises(CheckpointError, match=r"run.npz: no run can go on from this .* forged"):
+        model.set_params(max_iter=500).resume(X, y, path)
+    with pytest.raises(ZeroDivisionError):
+        model.fit(X, y)
