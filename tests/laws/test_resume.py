@@ -95,7 +95,9 @@ def test_arrays_of_another_shape_type_or_range_are_refused(name):
 
 
 # rows that a search happens to hold; what it has not computed yet
-_LISTS = {"order", "rows", "active", "working", "far", "near", "proof_rows", "group", "steps_s"}
+_LISTS = {
+    "order", "rows", "active", "working", "far", "near", "proof_rows", "group", "steps_s", "trail",
+}  # fmt: skip
 _MAY_BE_EMPTY = {
     "block", "u", "v", "v_plus", "sums", "m", "center", "scores", "dual_z", "base", "S",
     "residual", "best",

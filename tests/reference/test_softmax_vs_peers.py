@@ -46,7 +46,7 @@ DATA = {
 def test_weights_agree_with_scikit_learn_as_far_as_both_gaps_allow(name, C):
     X, y = DATA[name]()
     problem = Problem(X, y)
-    out = drive(problem, NewtonSoftmax(C=C))
+    out = drive(problem, NewtonSoftmax(C=C, tol=1e-10))
     ours = softmax_gap(problem, out.witness.a, C)
     assert out.status is Status.CERTIFIED
     assert ours.relative_gap < 1e-8
@@ -77,7 +77,7 @@ def test_no_optimum_found_by_scipy_lies_below_our_bound(seed):
         lambda a: plain_objective(X, y, a, C, K), np.zeros(K * (d + 1)), method="BFGS",
         options={"maxiter": 60},
     )  # fmt: skip
-    out = drive(problem, NewtonSoftmax(C=C))
+    out = drive(problem, NewtonSoftmax(C=C, tol=1e-10))
     proof = softmax_gap(problem, out.witness.a, C)
     assert proof.lower_bound <= found.fun * (1 + 1e-12)
     rough = softmax_gap(problem, found.x, C)
@@ -102,6 +102,6 @@ def test_without_a_penalty_the_likelihood_is_that_of_scikit_learn():
 def test_sample_weights_agree_with_scikit_learn():
     rng = np.random.default_rng(5)
     X, y, s = rng.normal(size=(90, 3)), rng.integers(0, 3, 90), rng.uniform(0.1, 5, 90)
-    out = drive(Problem(X, y, sample_weight=s), NewtonSoftmax())
+    out = drive(Problem(X, y, sample_weight=s), NewtonSoftmax(tol=1e-10))
     peer = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(X, y, sample_weight=s)
     np.testing.assert_allclose(out.witness.a.reshape(3, -1)[:, :-1], peer.coef_, atol=1e-6)

@@ -113,6 +113,9 @@ def _groups(problem: Problem, pairs: Any) -> list[tuple[NDArray[Any], NDArray[An
     ]
 
 
+_AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
+
+
 def stretched(
     pairs: Duels, alphas: list[Array], offsets: Array, C: float
 ) -> tuple[list[Array], Array]:
@@ -122,6 +125,23 @@ def stretched(
         for pair, alpha, b in zip(pairs.pairs, alphas, offsets)
     ]
     return [t * alpha for t, alpha in zip(by, alphas)], np.asarray(offsets) * np.array(by)
+
+
+def canonical(pairs: Duels, alphas: list[Array], offsets: Array) -> tuple[list[Array], Array]:
+    """Hard margins at the scale at which the nearest row has y f(x) = 1."""
+    by = [
+        _to_one(pairs, pair, alpha, float(b))
+        for pair, alpha, b in zip(pairs.pairs, alphas, offsets)
+    ]
+    return [t * alpha for t, alpha in zip(by, alphas)], np.asarray(offsets) * np.array(by)
+
+
+def _to_one(pairs: Duels, pair: Any, alpha: Array, b: float) -> float:
+    some = np.flatnonzero(alpha)
+    sums = pairs.values.combine(pair.ids[some], (alpha * pair.y)[some], pair.ids)
+    least = float((pair.y * (sums + b)).min(initial=np.inf))
+    away = 0 < least < np.inf and abs(least - 1) > _AT_ONE
+    return 1 / least if away else 1.0
 
 
 def _vote_errors(

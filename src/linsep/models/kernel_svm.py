@@ -44,6 +44,7 @@ from linsep.models.kernel_base import (
     sure_sums,
 )
 from linsep.models.kernel_proof import (
+    canonical,
     certify_pairs,
     cost_words,
     pair_columns,
@@ -387,6 +388,8 @@ class KernelSVM(KernelClassifier):
         pairs, known = duels_of(problem, solver.kernel), self._known
         assert known is not None
         alphas, offsets = pairs.shares(outcome.witness), outcome.witness.a
+        if np.isinf(solver.C):
+            alphas, offsets = canonical(pairs, alphas, offsets)
         nu = None if self.nu is None else float(self.nu)
         words = words_of(solver.C, self._kernel, problem.fit_intercept, known, nu)
         gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words, nu)

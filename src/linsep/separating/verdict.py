@@ -106,7 +106,7 @@ def separability(
     not separable: these four rows prove it (0, 1, 2 and 3)
     >>> print(linsep.separability([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1],
     ...                           kernel=linsep.kernels.Polynomial(2)))
-    separable in the feature space of Polynomial(degree=2), margin between 0.3162 and 0.3163
+    separable in the feature space of Polynomial(degree=2), margin between 0.3061 and 0.3062
     """
     begin = clock()
     if time_limit is not None and not time_limit >= 0:

@@ -372,3 +372,30 @@ def test_a_proof_says_what_it_takes_for_granted():
     assert "Precomputed() + " in str(given.certificate_) and given.certificate_.proved
     known = linsep.KernelSVM(gamma=1.0).fit(X, y)
     assert "taken as" not in str(known.certificate_)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_nearest_row_of_a_hard_margin_has_the_value_one(classes, seed):
+    """The dual variables are those of the optimum, and not a multiple of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 2))
+    y = np.arange(12) % classes
+    model = linsep.KernelSVM(C=np.inf, kernel="rbf", gamma=1.0).fit(X, y)
+    if classes == 2:
+        values = np.where(y == 1, 1, -1) * model.decision_function(X)
+        assert values.min() == pytest.approx(1.0, abs=1e-6)
+        K = linsep.kernels.RBF(gamma=1.0).gram(X)
+        a = np.zeros(12)
+        a[model.support_] = model.dual_coef_.ravel()
+        assert a @ K @ a / 2 == pytest.approx(model.certificate_.objective, rel=1e-6)
+    assert model.status_ is linsep.Status.CERTIFIED
+
+
+def test_exclusive_or_in_01_coordinates_has_its_exact_multipliers():
+    X, y = [[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]
+    kernel = linsep.kernels.Polynomial(2)
+    model = linsep.KernelSVM(C=np.inf, kernel=kernel, tol=1e-10).fit(X, y)
+    a = np.zeros(4)
+    a[model.support_] = model.dual_coef_.ravel()
+    np.testing.assert_allclose(a, [-10 / 3, -2, 8 / 3, 8 / 3], atol=1e-5)

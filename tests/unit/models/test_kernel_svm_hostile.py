@@ -340,10 +340,12 @@ def test_a_scikit_learn_callback_may_stop():
     assert model.status_.name == "STOPPED"
 
 
-def test_a_trace_of_working_sets_is_refused():
+def test_a_trace_of_working_sets_ends_where_the_fit_does():
     X, y = overlapping()
-    with pytest.raises(linsep.errors.CapabilityError, match="cannot be traced"):
-        linsep.trace(linsep.KernelSVM(), X, y)
+    run = linsep.trace(linsep.KernelSVM(), X, y)
+    model = linsep.KernelSVM().fit(X, y)
+    assert run.outcome.status is model.status_
+    assert run[-1].gap <= run[1].gap
 
 
 # -- the perceptron again ----------------------------------------------------------------------

@@ -79,7 +79,7 @@ class NewtonSoftmax(Penalty):
     >>> from linsep.core import Problem, drive
     >>> from linsep.solvers.logistic.softmax import NewtonSoftmax
     >>> problem = Problem([[0.0], [1.0], [2.0]], ["a", "b", "c"])
-    >>> out = drive(problem, NewtonSoftmax())
+    >>> out = drive(problem, NewtonSoftmax(tol=1e-9))
     >>> out.status.name, (out.witness.a.reshape(3, 2)[:, 0].round(4) + 0.0).tolist()
     ('CERTIFIED', [-0.6234, 0.0, 0.6234])
     """
