@@ -385,6 +385,19 @@ def test_a_command_tells_of_files_that_are_not_there(name, capsys):
     assert "nothing-here.csv" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", commands())
+def test_the_help_of_a_command_has_two_examples_that_run(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        cli.main([name, "--help"])
+    told = capsys.readouterr().out.partition("examples:\n")[2]
+    lines = [line.split()[1:] for line in told.splitlines() if line.startswith("  linsep ")]
+    assert len(lines) == 2
+    assert name in {line[0] for line in lines}
+    for line in lines:
+        assert cli.main(line) == 0, line
+
+
 def test_every_command_module_is_a_command():
     folder = Path(cli.__file__).parent
     with_run = {

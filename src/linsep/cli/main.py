@@ -24,6 +24,20 @@ exit codes:
 """
 
 
+# One after the other, in an empty folder, they run.
+_FIT = "fit mse-1 -a linear-svm -o model.json"
+_EXAMPLES = {
+    "check": ["check students --save proof.json", "check xor --kernel poly -s degree=2"],
+    "fit": [_FIT, "fit five-points -a perceptron -s keep=pocket"],
+    "predict": [_FIT, "predict model.json mse-1 --scores"],
+    "verify": [_FIT, "verify model.json mse-1"],
+    "convert": [_FIT, "convert model.json mse.model"],
+    "scale": ["scale mse-1 -s mse.range", "scale mse-1 -r mse.range -o scaled.svm"],
+    "trace": ["trace students --visits", "trace students -a kozinec --html run.html"],
+    "algorithms": ["algorithms", "algorithms linear-svm"],
+}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; gives back the exit code."""
     begin = clock()
@@ -192,8 +206,10 @@ def _parser() -> argparse.ArgumentParser:
     algorithms = commands.add_parser("algorithms", help="the algorithms and their settings")
     algorithms.add_argument("name", nargs="?", help="show the settings of this one")
     algorithms.add_argument("--json", action="store_true", help="JSON on stdout")
-    for command in commands.choices.values():
+    for name, command in commands.choices.items():
         command.set_defaults(own=command)  # whose usage an error shows
+        command.epilog = "examples:\n" + "".join(f"  linsep {line}\n" for line in _EXAMPLES[name])
+        command.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser
 
 
