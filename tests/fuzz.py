@@ -87,6 +87,45 @@ def models() -> list[bytes]:
     return [_saved(model, ".json") for model in made]
 
 
+def _frame() -> Any:
+    """A column of every role."""
+    import pandas
+
+    X, y = _data()
+    return pandas.DataFrame({
+        "a": np.where(X[:, 0] > 1, np.nan, X[:, 0]),
+        "rent": [f"{abs(v):.2f}".replace(".", ",") for v in X[:, 1]],
+        "city": np.array(["Graz", "Wien", "Linz"])[np.arange(len(y)) % 3],
+        "when": [f"2024-{1 + k % 12:02d}-03" for k in range(len(y))],
+        "note": [f"the {'red' if k % 2 else 'big'} one came on day {k}" for k in range(len(y))],
+        "y": np.array(["no", "yes"])[y],
+    })  # fmt: skip
+
+
+def column_models() -> list[bytes]:
+    """Models that hold their columns."""
+    import linsep
+    from linsep.tables import Tabular
+
+    frame = _frame()
+    return [
+        _saved(Tabular(roles={"note": "text"}).fit(frame, "y"), ".json"),
+        _saved(Tabular(linsep.LogisticRegression(), drop=["note"]).fit(frame, "y"), ".json"),
+    ]
+
+
+def tables() -> list[bytes]:
+    """CSV with columns of every role."""
+    frame = _frame()
+    texts = [frame.to_csv(index=False, sep=sep) for sep in ";|\t"]
+    return [text.encode() for text in texts] + [texts[0].encode("utf-16")]
+
+
+def ranges() -> list[bytes]:
+    """Range files of svm-scale."""
+    return [b"x\n-1 1\n1 0.5 7.25\n3 -2 2\n", b"x\n0 1\n", b"y\n0 1\n2 3\nx\n0 1\n1 2 3\n"]
+
+
 def text_models() -> list[bytes]:
     """Files of LIBLINEAR and LIBSVM."""
     import linsep
@@ -319,6 +358,34 @@ def use_table(path: Path) -> None:
     linsep.data.read(path)
 
 
+def use_columns(path: Path) -> None:
+    """Load a model of columns and ask it what people ask."""
+    import linsep
+
+    model, frame = linsep.load(path), _frame()
+    model.predict(frame)
+    str(model.summary())
+    if hasattr(model, "explain"):
+        model.explain(frame.iloc[[0]])
+    linsep.save(model, path.with_suffix(".again" + path.suffix))
+
+
+def use_frame(path: Path) -> None:
+    """Read a table of columns, and make numbers of it."""
+    from linsep.tables import Columns, read
+
+    Columns().fit_transform(read(path).columns)
+
+
+def use_ranges(path: Path) -> None:
+    """Read ranges and move a row into them."""
+    from linsep.data import Ranges
+
+    found = Ranges.read(path)
+    if found.n_features_in_ < 100:
+        found.transform(np.ones((1, found.n_features_in_)))
+
+
 FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]] = {
     "model": (".json", models, use_model),
     "text-model": (".model", text_models, use_model),
@@ -329,6 +396,9 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]
     "svmlight": (".svm", svmlight, use_table),
     "npz": (".npz", npz, use_table),
     "arrow": (".arrow", arrow, use_table),
+    "column-model": (".json", column_models, use_columns),
+    "columns": (".csv", tables, use_frame),
+    "ranges": (".range", ranges, use_ranges),
 }
 
 # -- mutations ------------------------------------------------------------------------------------
@@ -349,11 +419,11 @@ HOSTILE: list[Any] = [
 def mutated(rng: random.Random, kind: str, data: bytes) -> bytes:
     """One damaged or forged file."""
     structured: list[Callable[[random.Random, bytes], bytes]] = []
-    if kind in ("model", "trace", "proof"):
+    if kind in ("model", "trace", "proof", "column-model"):
         structured = [change_json] * 4 + [nest]
     if kind in ("checkpoint", "npz"):
         structured = [change_members] * 4 + [bomb]
-    if kind in ("csv", "svmlight", "text-model"):
+    if kind in ("csv", "svmlight", "text-model", "columns", "ranges"):
         structured = [change_words] * 4
     if rng.random() < 0.03:
         return packed(rng, data)
@@ -543,7 +613,7 @@ WORDS = [
 
 def change_words(rng: random.Random, data: bytes) -> bytes:
     """Words of a text are others, lines are missing or stand twice."""
-    lines = data.decode().split("\n")
+    lines = data.decode("utf-8", "replace").split("\n")
     for _ in range(rng.choice([1, 1, 2, 6])):
         at = rng.randrange(len(lines))
         mark = rng.choice([" ", ",", ";", ":"])
