@@ -73,10 +73,16 @@ def _sparse(path: str, arrays: dict[str, Any]) -> Any:
 
 
 def read_arrow(
-    path: str, data: bytes, *, target: Choice, names: Choice, features: Collection[str] = ()
+    path: str,
+    data: bytes,
+    *,
+    target: Choice,
+    names: Choice,
+    features: Collection[str] = (),
+    dates: bool = False,
 ) -> tuple[list[Column], Layout, Source]:
-    """Read Parquet, Feather or an Arrow file or stream into columns."""
-    table = _arrow_table(path, data)
+    """Read Parquet, Feather or an Arrow file or stream into columns; dates as text, if at all."""
+    table = _arrow_table(path, data, dates)
     if table.num_rows == 0:
         raise DataError(f"{path}: the table has no rows.")
     columns = [_column(path, title, table.column(j)) for j, title in enumerate(table.column_names)]
@@ -91,7 +97,7 @@ def read_arrow(
     return columns, layout, Source(path)
 
 
-def _arrow_table(path: str, data: bytes) -> Any:
+def _arrow_table(path: str, data: bytes, dates: bool) -> Any:
     """The table of a file, of types that are known and with every offset and index in range.
 
     A damaged file may point anywhere: nothing is computed with it before it is validated.
@@ -99,22 +105,22 @@ def _arrow_table(path: str, data: bytes) -> Any:
     pa = require("pyarrow", extra="arrow", what=f"{path} is a Parquet or Arrow file, which")
     with boundary(path, FormatError, "the file cannot be read", "write the file again"):
         if data.startswith(b"PAR1"):
-            table = _parquet(path, data)
+            table = _parquet(path, data, dates)
         elif data.startswith(b"ARROW1"):
-            table = _ipc(path, data[8:])  # a file is a stream with a beginning and an end
+            table = _ipc(path, data[8:], dates)  # a file is a stream with a beginning and an end
         elif data.startswith(b"FEA1"):
             import pyarrow.feather
 
             table = pyarrow.feather.read_table(pa.BufferReader(data))
-            _check_types(path, table.schema)
+            _check_types(path, table.schema, dates)
         else:
-            table = _ipc(path, data)
+            table = _ipc(path, data, dates)
         table.validate(full=True)
         _check_repeated(path, table, len(data))
     return table
 
 
-def _parquet(path: str, data: bytes) -> Any:
+def _parquet(path: str, data: bytes, dates: bool) -> Any:
     """The table, if what its pages and its rows become is within the budget."""
     import pyarrow as pa
     import pyarrow.parquet
@@ -132,13 +138,13 @@ def _parquet(path: str, data: bytes) -> Any:
     if max(pages, values, 8 * sum(rows), 8 * head.num_rows) > budget(len(data)) or least < 0:
         raise FormatError(too_large(path, len(data), budget(len(data))))
     schema = head.schema.to_arrow_schema()
-    _check_types(path, schema)
-    texts = [field.name for field in schema if not _is_number(field.type)]
+    _check_types(path, schema, dates)
+    texts = [f.name for f in schema if not (_is_number(f.type) or _is_date(f.type))]
     file = pyarrow.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
     return file.read()
 
 
-def _ipc(path: str, data: bytes) -> Any:
+def _ipc(path: str, data: bytes, dates: bool) -> Any:
     """All batches of a stream, if what its buffers become is within the budget."""
     import pyarrow as pa
 
@@ -146,7 +152,7 @@ def _ipc(path: str, data: bytes) -> Any:
     if sum(buffer_sizes(data)) > most:
         raise FormatError(too_large(path, len(data), most))
     reader = pa.ipc.open_stream(pa.BufferReader(data))
-    _check_types(path, reader.schema)
+    _check_types(path, reader.schema, dates)
     batches, total = [], 0
     for batch in reader:
         batch.validate(full=True)
@@ -173,14 +179,15 @@ def _check_repeated(path: str, table: Any, size: int) -> None:
                 raise FormatError(too_large(path, size, budget(size)))
 
 
-def _check_types(path: str, schema: Any) -> None:
+def _check_types(path: str, schema: Any, dates: bool) -> None:
     """Refuse a column of a type that is neither number nor text before it is read."""
     import pyarrow as pa
 
     for field in schema:
         kind = field.type
         inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not (_is_number(inner) or pa.types.is_string(inner) or pa.types.is_large_string(inner)):
+        text = pa.types.is_string(inner) or pa.types.is_large_string(inner)
+        if not (_is_number(inner) or text or (dates and _is_date(kind))):
             raise DataError(
                 f"{path}: column {field.name!r} holds {kind}, which is neither number nor text; "
                 "convert or remove it."
@@ -193,8 +200,26 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
+def _is_date(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_date(kind) or types.is_timestamp(kind))
+
+
 def _as_text(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+def _iso(chunked: Any) -> Any:
+    """Dates as texts of one form, in UTC."""
+    import pyarrow as pa
+
+    stamps = chunked.to_pandas() if pa.types.is_timestamp(chunked.type) else None
+    if stamps is None:
+        return pa.array([None if d is None else d.isoformat() for d in chunked.to_pylist()])
+    if stamps.dt.tz is not None:
+        stamps = stamps.dt.tz_convert("UTC").dt.tz_localize(None)
+    return pa.array(stamps.dt.strftime("%Y-%m-%d %H:%M:%S"), type=pa.string(), from_pandas=True)
 
 
 def _column(path: str, name: str, chunked: Any) -> Column:
@@ -203,6 +228,9 @@ def _column(path: str, name: str, chunked: Any) -> Column:
     kind = chunked.type
     if pa.types.is_dictionary(kind):
         chunked = chunked.cast(kind.value_type)
+        kind = chunked.type
+    if _is_date(kind):
+        chunked = pa.chunked_array([_iso(chunked)])
         kind = chunked.type
     number = _is_number(kind)
     if number and chunked.null_count == 0:

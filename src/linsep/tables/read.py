@@ -110,7 +110,7 @@ def read(
             from linsep.data.binary import read_arrow
 
             columns, layout, place = read_arrow(
-                source, data, target=target, names=names, features=features
+                source, data, target=target, names=names, features=features, dates=True
             )
         elif form == "CSV":
             from linsep.data.delimited import read_columns

@@ -80,3 +80,23 @@ def test_matrices_are_left_to_their_reader(tmp_path):
     path.write_text("1 1:0.5 2:1\n-1 1:2\n")
     with pytest.raises(DataError, match=r"linsep.data.read"):
         linsep.tables.read(path)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Vienna"])
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_dates_of_parquet_are_dates(tmp_path, ending, zone):
+    when = pd.Series(pd.date_range("2024-01-01 05:30", periods=30, freq="37h", tz=zone))
+    when[4] = pd.NaT
+    day = pd.Series([d.date() if d == d else None for d in when])
+    frame = pd.DataFrame({"when": when, "day": day, "y": ["p", "q"] * 15})
+    path = tmp_path / f"t.{ending}"
+    getattr(frame, f"to_{ending}")(path)
+    found = read(path)
+    columns = Columns().fit(found.columns)
+    assert {name: role.kind for name, role in columns.roles_.items()} == {
+        "when": "date", "day": "date",
+    }  # fmt: skip
+    made, expected = (Columns().fit_transform(f[["when"]]) for f in (found.columns, frame))
+    np.testing.assert_allclose(made, expected, atol=1e-9)
+    with pytest.raises(DataError, match="neither number nor text"):
+        linsep.data.read(path)
