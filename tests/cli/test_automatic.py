@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -161,3 +166,114 @@ def test_matrices_choose_their_cost_too(tmp_path, monkeypatch, capsys):
     assert run(capsys, "predict", "m.json", "t.svm")[0] == 0
     assert run(capsys, "verify", "m.json", "t.svm")[0] == 0
     assert run(capsys, "fit", "t.svm", "-a", "linear-svm", "--drop", "x")[0] == 2
+
+
+def test_costs_of_rows_are_used_and_verified(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)).round(3)
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1, -1)
+    rows = [f"{k} cost:{1 + 9 * (k > 0)} 1:{a} 2:{b}" for k, (a, b) in zip(y, X)]
+    (tmp_path / "t.svm").write_text("\n".join(rows) + "\n")
+    assert run(capsys, "fit", "t.svm", "-o", "m.json")[0] == 0
+    assert run(capsys, "verify", "m.json", "t.svm")[0] == 0
+    told = run(capsys, "predict", "m.json", "t.svm")[1].split()
+    assert told.count("1") > (y == 1).sum()  # they cost ten times as much
+
+
+def test_rows_in_another_order_are_other_data(shop, capsys):
+    run(capsys, "fit", "shop.csv", "-o", "m.json")
+    shop[::-1].to_csv("other.csv", sep=";", index=False)
+    code, out, _ = run(capsys, "verify", "m.json", "other.csv")
+    assert code == 1
+    assert "they are not those of the fit" in out
+
+
+def test_titles_such_as_x1_are_names(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(50, 2)).round(3), columns=["x1", "x2"])
+    frame["y"] = np.where(frame["x1"] > 0, "p", "q")
+    frame.to_csv("t.csv", index=False)
+    frame[["x2", "y", "x1"]].to_csv("swapped.csv", index=False)
+    frame.to_csv("bare.csv", index=False, header=False)
+    run(capsys, "fit", "t.csv", "-o", "m.json")
+    told = [run(capsys, "predict", "m.json", name)[1] for name in ("t.csv", "swapped.csv")]
+    assert told[0] == told[1]
+    run(capsys, "fit", "bare.csv", "-o", "bare.json")
+    assert run(capsys, "predict", "bare.json", "bare.csv")[1] == told[0]
+
+
+def test_numbers_need_no_pandas(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "a,b,y\n" + "".join(f"{k % 7},{k},{k % 2}\n" for k in range(40))
+    )
+    (tmp_path / "u.csv").write_text(
+        "a,b,y\n" + "".join(f"r{k % 3},{k},{k % 2}\n" for k in range(40))
+    )
+    code = """
+import sys
+from importlib.machinery import PathFinder
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        gone = name.split(".")[0] in ("pandas", "skrub")
+        return None if gone else super().find_spec(name, path, target)
+sys.meta_path[:] = [f for f in sys.meta_path if f is not PathFinder] + [Without]
+from linsep.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+    done = [
+        subprocess.run(
+            [sys.executable, "-c", code, "fit", name], cwd=tmp_path, capture_output=True, text=True
+        )
+        for name in ("t.csv", "u.csv")
+    ]
+    assert done[0].returncode == 0, done[0].stderr
+    assert "  error " in done[0].stdout
+    assert "linsep[study]" in done[0].stderr
+    assert done[1].returncode == 1
+    assert "linsep[study]" in done[1].stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_one_interrupt_ends_the_search(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 60))
+    y = np.where(X @ rng.normal(size=60) + 5 * rng.normal(size=40_000) > 0, "p", "q")
+    pd.DataFrame(X.round(4)).add_prefix("c").assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    command = [sys.executable, "-m", "linsep", "fit", "t.csv", "--cv", "50", "-o", "m.json"]
+    child = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    child.stderr.readline()  # the labels are found
+    time.sleep(1.5)
+    os.kill(child.pid, signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode in (130, -signal.SIGINT), err  # in a fit, or between two
+    assert not out
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_a_class_of_one_row_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{k % 7}.5,{k},{'odd' if k % 2 else 'even'}\n" for k in range(40))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows + "1.5,2,alone\n")
+    code, out, _ = run(capsys, "fit", "t.csv")
+    assert code == 0
+    assert "C = 1, the default: 'alone' has one row, which cannot be left out" in out
+
+
+def test_rows_without_a_label_can_be_left_out(shop, capsys):
+    shop.loc[[3, 9], "back"] = ""
+    shop.to_csv("gaps.csv", sep=";", index=False)
+    code, _, err = run(capsys, "fit", "gaps.csv")
+    assert code == 1
+    assert "gaps.csv:5:5: no label" in err
+    assert "--drop-missing" in err
+    code, out, err = run(capsys, "fit", "gaps.csv", "--drop-missing")
+    left = int((shop["city"] == "").sum()) + 2
+    assert code == 0
+    assert "LogisticRegression" in out
+    assert f"{left} of {N} rows left out" in err

@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "multiclass": {"core", "rows", "proofs", "formats", "models"},
     "lift": {"core", "models", "risk", "separating", "display"},
     "choosing": {"core", "lift", "risk", "display"},
-    "tables": {"core", "data", "models"},
+    "tables": {"core", "data", "models", "choosing"},
     "display": {
         "core", "criteria", "proofs", "data", "models", "kernels", "losses", "multiclass", "risk",
         "separating",

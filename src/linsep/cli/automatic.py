@@ -7,7 +7,6 @@ how often the commonest class alone is, and which classes are taken for which.
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from argparse import Namespace
 from dataclasses import dataclass
@@ -17,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.cli.columns import Given, frame_of, given
-from linsep.cli.common import emit, narrate, require_writable
+from linsep.cli.common import emit, narrate
 from linsep.cli.common import table as read_table
+from linsep.core.problem import Problem
+from linsep.core.stopping import Interrupts, time_left, time_limit
 from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, SettingError
 from linsep.models.logistic_regression import LogisticRegression
@@ -46,23 +47,21 @@ def fit(args: Namespace) -> int:
     """Choose, fit, judge, print, write."""
     from linsep.cli.fit import saved_to
 
-    begin = time.monotonic()
-    require_writable(args.output)
-    data = given(args, scale=args.scale is not False)
-    data, held = _held_out(args, data)
+    data, held = _held_out(args, given(args, scale=args.scale is not False))
     folds = folds_for(data.y, args.cv or 5) if args.cv or len(data.y) >= _FEW else 0
     model: Any = LogisticRegression(fit_intercept=not args.no_intercept)
     path = None
-    if folds >= 2:
-        limit = None if args.time_limit is None else _SHARE * args.time_limit
-        path = cost_path(
-            model, data.columns, data.X, data.y, folds=folds, weight=data.weight, time_limit=limit
-        )
-        model.set_params(C=path.cost)
-    if args.time_limit is not None:
-        model.set_params(time_limit=max(args.time_limit - (time.monotonic() - begin), 0.01))
-    with warnings.catch_warnings(record=True) as caught:
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        time_limit(args.time_limit, begin=args.begin),
+    ):
         warnings.simplefilter("always", LinsepWarning)
+        if folds >= 2:
+            path = cost_path(
+                model, data.columns, data.X, data.y, folds=folds, weight=data.weight,
+                time_limit=_SHARE * time_left(),
+            )  # fmt: skip
+            model.set_params(C=path.cost)
         fitted = _fitted(model, data)
     for warning in caught:
         narrate(f"warning: {warning.message}")
@@ -70,7 +69,10 @@ def fit(args: Namespace) -> int:
         named = ", ".join(map(repr, fitted.telling_))
         narrate(f"{named} alone tells every label; if it is known only afterwards, --drop it")
     judged = _judged(args, fitted, data, held, path)
-    good = saved_to(fitted, args.output) if args.output else True
+    good = True
+    if args.output:
+        with Interrupts():  # work that is done is kept: the first signal does not end the writing
+            good = saved_to(fitted, args.output)
     lines = _lines(fitted, data, path, judged)
     if args.json:
         emit(_report(fitted, data, path, judged), True)
@@ -86,9 +88,13 @@ def fit(args: Namespace) -> int:
 def _fitted(model: Any, data: Given) -> Any:
     weights = {} if data.weight is None else {"sample_weight": data.weight}
     if data.columns is None:
-        return model.fit(data.X, data.y, **weights)
-    settings = data.columns.get_params()
-    return Tabular(model, **settings).fit(data.X, data.y, **weights)
+        fitted, matrix = model.fit(data.X, data.y, **weights), data.X
+        inside = fitted
+    else:
+        fitted = Tabular(model, **data.columns.get_params()).fit(data.X, data.y, **weights)
+        inside, matrix = fitted.estimator_, fitted.columns_.transform(data.X)
+    inside.fingerprint_ = Problem(matrix, data.y).fingerprint  # ``linsep verify`` asks for it
+    return fitted
 
 
 def _held_out(args: Namespace, data: Given) -> tuple[Given, Given | None]:
@@ -147,8 +153,12 @@ def _judged(
 
 def _lines(model: Any, data: Given, path: Path | None, judged: Judged | None) -> list[str]:
     lines = []
+    classes, counts = np.unique(data.y, return_counts=True)
     if path is None:
-        lines.append(f"  chosen      C = 1, the default: {len(data.y)} rows are too few to choose")
+        why = f"{count(len(data.y), 'row')} are too few to choose"
+        if len(data.y) >= _FEW:
+            why = f"{str(classes[np.argmin(counts)])!r} has one row, which cannot be left out"
+        lines.append(f"  chosen      C = 1, the default: {why}")
     else:
         tried = f"{path.costs[0]:g} ... {path.costs[-1]:g}" if len(path.costs) > 1 else "one"
         few = "" if len(path.costs) == len(COSTS) else "; there was no time for more"
@@ -157,7 +167,6 @@ def _lines(model: Any, data: Given, path: Path | None, judged: Judged | None) ->
     if judged is not None:
         known = f"{100 * judged.share:.3g} % +- {100 * judged.deviation:.2g}"
         lines.append(f"  error       {known}, {judged.how}")
-    classes, counts = np.unique(data.y, return_counts=True)
     y = data.y if judged is None else judged.y
     common = classes[np.argmax(counts)]
     base = float(np.mean(y.astype(str) != str(common)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from argparse import Namespace
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from linsep.data.table import Table
 from linsep.errors import DataError, FormatError, ModelError, SettingError
 from linsep.tables.columns import Columns
 from linsep.tables.read import Frame, holds_columns, read
+from linsep.tables.roles import numbers_the_rows
 from linsep.tables.tabular import Tabular
 
 _ASKED = ("drop", "role", "decimal", "weights", "scale")
@@ -37,9 +39,14 @@ class Given:
 
 
 def is_table(args: Namespace) -> bool:
-    """Whether DATA is a file of columns, and not a matrix or a bundled set."""
+    """Whether DATA is a file of columns that can be looked at, not a matrix or a bundled set."""
     bundled = not Path(args.data).exists() and args.data in available()
-    return not bundled and holds_columns(args.data)
+    if bundled or not holds_columns(args.data):
+        return False
+    if find_spec("pandas") is None and not wants_columns(args):
+        narrate("columns are taken for numbers; with pip install 'linsep[study]' for what they are")
+        return False
+    return True
 
 
 def wants_columns(args: Namespace) -> bool:
@@ -67,8 +74,9 @@ def given(args: Namespace, *, scale: bool) -> Given:
     """The data of ``fit`` as columns."""
     if not is_table(args):
         data = table(args, positive=args.positive)
-        return Given(data.X, data.y, None, None, data.source or data.name)
-    frame = frame_of(args, positive=args.positive)
+        return Given(data.X, data.y, None, data.sample_weight, data.source or data.name)
+    missing = "drop" if args.drop_missing else "keep"
+    frame = frame_of(args, positive=args.positive, missing=missing)
     X, weight = frame.columns, None
     if args.weights is not None:
         X, weight = _without_weights(frame, args.weights)
@@ -137,10 +145,10 @@ def _as_table(columns: Columns, frame: Frame, weight: Any = None) -> Table:
 
 def _tell_of_identifiers(data: Table) -> None:
     """A column that numbers the rows is no measurement."""
-    if data.feature_names is None or not isinstance(data.X, np.ndarray) or len(data.X) < 20:
+    if data.feature_names is None or not isinstance(data.X, np.ndarray):
         return
     for j, name in enumerate(data.feature_names):
-        if (np.diff(data.X[:, j]) == 1).all():
+        if numbers_the_rows(name, data.X[:, j]):
             narrate(f"column {name!r} numbers the rows; --drop {name} leaves it out")
 
 
@@ -165,10 +173,10 @@ def frame_for(args: Namespace, model: Tabular) -> Frame:
         if len(set(frame.columns.columns) - set(known)):
             frame = None
     frame = frame_of(args, **options) if frame is None else frame
-    if all(re.fullmatch(r"x[0-9]+", name) for name in known):  # the table had no titles
-        return _by_position(frame, known)
     needed = [str(encoder.name) for encoder in model.columns_.encoders_]
     absent = [name for name in needed if name not in frame.columns.columns]
+    if absent and all(re.fullmatch(r"x[0-9]+", name) for name in known):  # it had no titles
+        return _by_position(frame, known)
     if absent:
         has = ", ".join(repr(name) for name in frame.columns.columns[:8])
         raise ModelError(

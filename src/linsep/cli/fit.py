@@ -91,7 +91,7 @@ def _automatic(args: Namespace) -> bool:
                 "--cv, --test and --holdout go without -a, which they help to choose."
             )
         return False
-    of_a_run = [args.set, args.checkpoint, args.resume, args.lift, args.encode, args.drop_missing]
+    of_a_run = [args.set, args.checkpoint, args.resume, args.lift, args.encode]
     bundled = not Path(args.data).exists() and args.data in available()
     if any(of_a_run) or bundled:
         args.algorithm = "perceptron"

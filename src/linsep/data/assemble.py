@@ -212,6 +212,13 @@ def _without_gaps(
     watched = [at for at, _, _ in recipe]
     if layout.target is not None:
         watched.append(layout.target)
+    return whole_rows(columns, watched, source, notes)
+
+
+def whole_rows(
+    columns: list[Column], watched: Sequence[int], source: Source, notes: list[str]
+) -> list[Column]:
+    """The rows without a gap in the columns watched; how many that leaves out is noted."""
     keep = np.ones(len(columns[0]), dtype=bool)
     for at in watched:
         keep &= ~columns[at].missing

@@ -193,8 +193,10 @@ def _looks_like_header(first: list[str], rest: list[list[str]]) -> bool:
     rest = [row for row in rest if len(row) == len(first)]
     if not rest:
         return all(text)
-    if len(first) > 2 and first == [str(j) for j in range(len(first))]:
-        return any(not cell.isdigit() for cell in rest[0])  # pandas numbers columns 0, 1, 2, ...
+    numbered = [cell == str(j) for j, cell in enumerate(first)]
+    if sum(numbered) > 2 and all(n or t for n, t in zip(numbered, text)):
+        # pandas numbers columns 0, 1, 2, ...; some may have got a name
+        return any(not cell.isdigit() for cell, n in zip(rest[0], numbered) if n)
     below = list(zip(*rest))
     numeric = [sum(map(_numeric, column)) * 2 > len(column) for column in below]
     if any(numeric):

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.schema import anything, listed, text, word
+from linsep.core.schema import anything, listed, text, truth, word
 from linsep.core.words import count
 from linsep.errors import DataError, ModelError, require
 from linsep.tables.encoders import ENCODERS, Encoder
@@ -180,7 +180,7 @@ class Columns(TransformerMixin, BaseEstimator):
         if set(roles) != set(columns) or len(set(columns)) < len(columns):
             raise ModelError("columns are not those of the encoders and those left out")
         made.roles_ = {name: roles[name] for name in columns}
-        made.sparse_ = bool(fields["sparse"])
+        made.sparse_ = truth(fields["sparse"], "sparse")
         made.feature_names_in_ = np.array(columns, dtype=object)
         made.n_features_in_ = len(columns)
         return made

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
-from linsep.core.words import count
+from linsep.choosing.choose import was_interrupted
 from linsep.errors import LinsepWarning
 from linsep.tables.columns import Columns
 
@@ -35,7 +35,7 @@ class Path:
     Attributes
     ----------
     costs : tuple of float
-        Those that were finished; empty where there is nothing to choose.
+        Those that were finished.
     errors : array of shape (costs, folds)
         Share of wrong rows.
     predicted : array of shape (n,)
@@ -139,6 +139,8 @@ def cost_path(
             if cost is not None:
                 model.set_params(C=cost)
             _quiet(model.fit, rows, y[train], **given)
+            if was_interrupted(model):  # one Ctrl-C ends all of it: half a fold chooses nothing
+                raise KeyboardInterrupt("interrupted before a cost was chosen")
             told[c, test] = model.predict(others)
             wrong[c, k] = np.mean(told[c, test] != y[test])
             spent = time.monotonic() - begin
@@ -167,8 +169,3 @@ def confusion(y: NDArray[Any], told: NDArray[Any], classes: Sequence[Any]) -> ND
     from sklearn.metrics import confusion_matrix
 
     return np.asarray(confusion_matrix(y, told, labels=list(classes)))
-
-
-def error_words(share: float, deviation: float, n: int, how: str) -> str:
-    """An error in percent with what is known about it."""
-    return f"{100 * share:.3g} % +- {100 * deviation:.2g} of {count(n, 'row')} wrong, {how}"

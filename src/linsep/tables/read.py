@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.sources import boundary, fetch
+from linsep.data.assemble import whole_rows
 from linsep.data.columns import Column, as_labels, is_missing
 from linsep.data.files import plain_name, utf8
 from linsep.data.layout import Choice, find_layout
@@ -48,8 +49,12 @@ class Frame:
 
 def holds_columns(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a table of columns: CSV, Parquet or Arrow, and not a matrix."""
-    data, (_, ending) = fetch(path), plain_name(path)
-    return next(form for form in FORMATS if form.holds(data, ending)).name in ("CSV", "Parquet")
+    ending = plain_name(path)[1]
+    named = [form.name for form in FORMATS if ending in form.endings]
+    if not named:  # the bytes tell
+        data = fetch(path)
+        named = [next(form for form in FORMATS if form.holds(data, ending)).name]
+    return named[0] in ("CSV", "Parquet")
 
 
 def read(
@@ -62,6 +67,7 @@ def read(
     encoding: str | None = None,
     positive: Any = None,
     features: Any = (),
+    missing: str = "keep",
 ) -> Frame:
     """Read a CSV, Parquet or Arrow file as it stands, numbers, texts and gaps alike.
 
@@ -81,6 +87,8 @@ def read(
         The class that becomes +1; every other class becomes -1.
     features : collection of str, default=()
         Columns that are no labels, because a model was trained on them.
+    missing : {"keep", "drop"}, default="keep"
+        Whether rows with a gap are left out; a row without a label is an error else.
 
     Returns
     -------
@@ -125,6 +133,8 @@ def read(
         else:
             raise DataError(f"{source} is {form}, a matrix; linsep.data.read reads it.")
     y, notes = np.empty(0), list(layout.notes)
+    if missing == "drop":
+        columns = whole_rows(columns, range(len(columns)), place, notes)
     if layout.target is not None:
         y, _ = recode(
             source, as_labels(columns[layout.target], layout.target, place), positive, notes

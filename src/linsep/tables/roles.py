@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linsep.core.words import count
 from linsep.data.columns import is_missing
@@ -102,12 +103,18 @@ def _find(column: Any, decimal: str | None) -> Role:
 def _number(column: Any, present: Any) -> Role:
     if present.nunique() == 1:
         return Role("ignored", f"always {present.iloc[0]:g}")
-    values = present.to_numpy(dtype=np.float64)
-    if len(present) == len(column) >= _ROWS and (values == np.rint(values)).all():
-        steps = np.diff(values)
-        if (steps == 1).all() or (_ID.fullmatch(str(column.name)) and present.is_unique):
-            return Role("identifier", "a number of its own for every row")
+    whole = len(present) == len(column)
+    if whole and numbers_the_rows(str(column.name), present.to_numpy(dtype=np.float64)):
+        return Role("identifier", "a number of its own for every row")
     return Role("number", "numbers")
+
+
+def numbers_the_rows(name: str, values: NDArray[np.float64]) -> bool:
+    """Whether a column of numbers names its rows: 1, 2, 3, ..., or each its own under "id"."""
+    if len(values) < _ROWS or not (values == np.rint(values)).all():
+        return False
+    named = _ID.fullmatch(name) is not None and len(np.unique(values)) == len(values)
+    return named or bool((np.diff(values) == 1).all())
 
 
 def _find_text(column: Any, decimal: str | None) -> Role:

@@ -509,3 +509,15 @@ def test_a_decimal_comma_is_named(put: Any, monkeypatch: Any, reader: str) -> No
     assert message == (
         "t.csv:2:1: '1,80' in column 'height' has a decimal comma; write decimal points, here 1.80."
     )
+
+
+@pytest.mark.parametrize("titles", ["0,1,2,3", "0,1,2,y", "0,1,2,3,label"])
+def test_columns_that_pandas_has_numbered_are_titles(tmp_path, titles):
+    """Also where one of them has got a name."""
+    names = titles.split(",")
+    cells = [[*["0.5", "1.5", "7", "2.5"][: len(names) - 1], label] for label in "pqpq"]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([titles, *(",".join(row) for row in cells)]) + "\n")
+    table = read(path)
+    assert table.feature_names == tuple(names[:-1])
+    assert table.y.tolist() == list("pqpq")

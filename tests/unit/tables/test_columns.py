@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -290,3 +292,29 @@ def test_costs_without_time_are_left_out(frame):
     assert len(path.costs) == 1
     assert folds_for(np.array([0, 0, 0, 1]), 5) == 0
     assert folds_for(np.array([0, 0, 0, 1, 1, 1]), 5) == 3
+
+
+INTERRUPTED = """
+import os, signal, numpy as np, linsep
+from linsep.tables import cost_path
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(60, 4)), np.arange(60) % 2
+class Interrupt(linsep.core.Observer):
+    pressed = 0
+    def moment(self, now):
+        if now.state.steps > 1000 and not Interrupt.pressed:
+            Interrupt.pressed += 1
+            os.kill(os.getpid(), signal.SIGINT)
+model = linsep.Perceptron(max_iter=10**9, order="shuffle", keep="pocket", callbacks=[Interrupt()])
+try:
+    cost_path(model, None, X, y, costs=[None], folds=4)
+except KeyboardInterrupt as end:
+    print(end)
+"""
+
+
+def test_one_interrupt_ends_the_path():
+    """A fit survives Ctrl-C with what it has; a choice by half-trained folds would be none."""
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+    assert done.stdout.strip() == "interrupted before a cost was chosen", done.stderr
