@@ -22,8 +22,7 @@ from linsep.kernels.additive import Levels
 from linsep.kernels.blocks import KernelValues
 from linsep.rows.hinge import RowSet
 from linsep.rows.logistic import all_rows
-from linsep.rows.planes import combination
-from linsep.rows.survey import survey
+from linsep.rows.reader import combination, survey
 
 N, D = 40_000, 20
 

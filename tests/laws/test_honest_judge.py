@@ -138,7 +138,7 @@ def wrong_survey(patch: pytest.MonkeyPatch) -> None:
 
         return survey
 
-    replaced(patch, "linsep.rows.survey", "survey", wrong)
+    replaced(patch, "linsep.rows.reader", "survey", wrong)
 
 
 def wrong_labels(patch: pytest.MonkeyPatch) -> None:

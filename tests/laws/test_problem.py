@@ -18,7 +18,7 @@ from linsep.kernels.additive import levels_of
 from linsep.rows.levels import sample
 from linsep.rows.normal import aims, gram, right_side
 from linsep.rows.packed import packed
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 
 def problem(kind: str = "dense", K: int = 3, n: int = 40) -> Problem:

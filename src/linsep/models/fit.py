@@ -48,7 +48,7 @@ from linsep.losses.base import Loss
 from linsep.losses.table import LOSSES
 from linsep.models.callbacks import FitCallback
 from linsep.proofs.gap import Gap
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 # -- Settings: one table for each estimator, one sentence for errors ------------------------------
 

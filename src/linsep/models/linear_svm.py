@@ -71,7 +71,7 @@ from linsep.proofs.hinge import Objective, feasible
 from linsep.proofs.rivals import svm_gap
 from linsep.proofs.separable import Proof
 from linsep.rows.packed import lend_without_zeros
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 from linsep.solvers.first import first_model
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.interior import InteriorHinge

@@ -50,7 +50,7 @@ from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
 from linsep.proofs.separable import Proof
 from linsep.rows.levels import read_densely, sample_sizes
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 from linsep.separating.verdict import decide
 from linsep.solvers.first import first_model
 from linsep.solvers.logistic.conjugate import LogisticCG

@@ -24,7 +24,7 @@ from linsep.models.base import LinearClassifier, first_planes
 from linsep.models.fit import speaking_for_all
 from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, is_ours, is_pairwise, untrained
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 

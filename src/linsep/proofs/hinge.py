@@ -24,7 +24,7 @@ from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.margins import margin_above, margin_below
 from linsep.proofs.sharp import sharp_sums
-from linsep.rows.planes import Totals, one_pass
+from linsep.rows.reader import Totals, one_pass
 
 Array = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible, losses_above
 from linsep.proofs.logistic import entropy_below, loss_above
-from linsep.rows.planes import one_pass
+from linsep.rows.reader import one_pass
 
 Array = NDArray[np.float64]
 

@@ -41,8 +41,7 @@ from linsep.proofs.sharp import sharp_sums
 from linsep.rows.exact import dependent_columns
 from linsep.rows.levels import sample_matrix, sample_sizes
 from linsep.rows.logistic import LogisticReading, LogisticRows, all_rows, read_all
-from linsep.rows.planes import one_pass
-from linsep.rows.survey import survey
+from linsep.rows.reader import one_pass, survey
 
 Array = NDArray[np.float64]
 

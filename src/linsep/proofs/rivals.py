@@ -26,7 +26,7 @@ from linsep.losses.rivals import balanced_shares
 from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 

@@ -33,7 +33,7 @@ from linsep.numerics.sums import LARGEST, TINY, split_product, sum_of_pairs
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import centred
 from linsep.rows.exact import dependent_columns
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 

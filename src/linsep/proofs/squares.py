@@ -41,7 +41,7 @@ from linsep.rows.normal import (
     weighted_lengths,
     weighted_squares,
 )
-from linsep.rows.planes import one_pass
+from linsep.rows.reader import one_pass
 
 Array = NDArray[np.float64]
 

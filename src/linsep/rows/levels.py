@@ -21,7 +21,7 @@ from linsep.core.lanes import run_all, sum_of_pieces
 from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.rows.packed import NARROW
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from linsep.core.problem import Problem, reads
 from linsep.numerics.rounding import U
 from linsep.rows import loops
 from linsep.rows.loops import scatter
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from linsep.core.lanes import run_all
 from linsep.core.layouts import CSR, Marks, Matrix
 from linsep.core.problem import Problem, reads
 from linsep.rows.loops import matrix_of
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 NARROW = 1e-4  # relative gaps down to which float32 is as good
 _LEAST, _MOST = 100_000, 16_000_000  # entries of a matrix that is worth a copy, and small enough

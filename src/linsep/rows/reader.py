@@ -1,25 +1,41 @@
-"""What every pass over rows for a loss shares: lanes, machine code or numpy, sums in fixed order.
+"""Passes over the rows: lanes, machine code or numpy, sums in fixed order.
 
-A pass reads each block of rows while it sits in the cache: scores, slopes of the loss, their
-combination with the rows, and what the curvature needs. Small sets of rows go block by block
-through numpy, so that nothing is compiled for them; large ones in one compiled call a lane. The
-loops differ from loss to loss, the frame does not.
+Reader      the frame of a pass for a loss. It reads each block of rows while it sits in the cache:
+            scores, slopes of the loss, their combination with the rows, and what the curvature
+            needs; the loops differ from loss to loss (rows/hinge.py, rows/logistic.py)
+survey      lengths of rows and columns, and whether every number can be worked with
+one_pass    values of a plane and a combination of rows, for a proof
+
+Small sets of rows go block by block through numpy, so that nothing is compiled for them; large
+ones in one compiled call a lane. The lanes are added in their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.costs import COMPILED
-from linsep.core.lanes import Lanes
+from linsep.core.compile import inner, routine
+from linsep.core.costs import COMPILED, PLANE, SQUARES, second_thread
+from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.layouts import CSR
+from linsep.core.problem import Problem, reads
+from linsep.rows import loops
 from linsep.rows.loops import scatter
 
 Array = NDArray[np.float64]
+
+_SURVEYED = 4_000_000  # entries from which compiled code is worth loading for a survey
+_SURVEY_THREADS = second_thread(SQUARES)
+_HUGE = 1e200  # squared lengths from which products of two numbers may overflow
+_PLANE = second_thread(PLANE)  # entries from which a lane of a plane's pass is one compiled call
+_SPARSE_LANE = 1 << 14  # rows of a sparse matrix in one lane of it, at least
 
 
 class Reader:
@@ -82,3 +98,218 @@ def in_order(values: Array) -> float:
     (1.0, 0.0)
     """
     return float(np.add.accumulate(values)[-1]) if len(values) else 0.0
+
+
+# -- The survey ------------------------------------------------------------------------------------
+#
+# A sum of squares is finite only if its terms are, so the pass that solvers and certificates
+# need anyway also finds NaN, infinity and numbers whose squares overflow.
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Squared lengths of the rows and the columns of X, off by a factor of 1 + slack at most."""
+
+    rows: Array
+    columns: Array
+    slack: float
+
+    @property
+    def usable(self) -> bool:
+        """False if a number is NaN, infinite, or so large that its square may overflow."""
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(self.rows.sum()) or np.isfinite(self.rows).all()
+        return bool(finite and (self.columns < _HUGE).all())
+
+    def row_lengths(self) -> Array:
+        """At least the lengths of the rows; squares of float32 underflow early."""
+        lost = 1e-150 if self.slack < 1e-6 else 1e-18
+        longest: Array = np.sqrt(self.rows * (1 + self.slack)) * (1 + 1e-9) + lost
+        return longest
+
+    def column_lengths(self) -> Array:
+        """At least the lengths of the columns."""
+        longest: Array = np.sqrt(self.columns) * (1 + self.slack) + 1e-150
+        return longest
+
+
+def survey(problem: Problem, threads: int | None = None) -> Survey:
+    """The survey of a problem, made once and kept with it."""
+    return problem.once(_survey, threads=threads)
+
+
+@reads("matrix")
+def _survey(problem: Problem, threads: int | None) -> Survey:
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return _sparse(problem, threads) if problem.sparse else _dense(problem, threads)
+
+
+def _dense(problem: Problem, threads: int | None) -> Survey:
+    """Large tables by compiled code in float64; else in the type of the matrix, block by block,
+    in float64 once squares leave float32."""
+    if problem.n * problem.d >= _SURVEYED and problem.matrix.flags.c_contiguous:
+        return _compiled(problem, threads)
+    narrow = problem.matrix.dtype != np.float64
+    found = _blocks(problem, Lanes(problem.matrix), threads, 1e-3 if narrow else 1e-9)
+    small = narrow and bool((found.columns < 1e-20).any())
+    if narrow and (small or not found.usable):
+        return _blocks(problem, Lanes(problem.matrix, wide=True), threads, 1e-9)
+    return found
+
+
+def _compiled(problem: Problem, threads: int | None) -> Survey:
+    lanes = Lanes(problem.matrix, most=32)
+    rows, size = np.empty(problem.n), problem.n * problem.d
+
+    def lane_sums(lane: int) -> Array:
+        total = np.zeros(problem.d)
+        lo, hi = lanes.spans[lane]
+        loops.dense_squares(problem.matrix, lo, hi, 32, rows, total, size=size, work=size)
+        return total
+
+    columns = np.sum(lanes.each(lane_sums, threads), axis=0)
+    return Survey(rows, columns, 1e-9)
+
+
+def _blocks(problem: Problem, lanes: Lanes, threads: int | None, slack: float) -> Survey:
+    rows = np.empty(problem.n)
+    step = max(1, lanes.rows // 2)  # a block and its squares share the cache
+
+    def lane_sums(lane: int) -> tuple[Array]:
+        total = np.zeros(problem.d)
+        ones = np.ones(max(problem.d, step), lanes.dtype)
+        squares = np.empty((step, problem.d), lanes.dtype)
+        for lo, hi, block in lanes.blocks(lane):
+            for at in range(0, hi - lo, step):
+                piece = block[at : at + step]
+                k = len(piece)
+                np.multiply(piece, piece, out=squares[:k])
+                rows[lo + at : lo + at + k] = squares[:k] @ ones[: problem.d]
+                total += ones[:k] @ squares[:k]
+        return (total,)
+
+    with one_blas_thread():
+        parts = lanes.each(lane_sums, threads)
+    (columns,) = added(parts)
+    return Survey(rows, columns, slack)
+
+
+def _sparse(problem: Problem, threads: int | None) -> Survey:
+    M = problem.matrix
+    X, n, size = CSR(M.data, M.indices, M.indptr), problem.n, int(M.nnz)
+    lanes = 1 if size < _SURVEY_THREADS or problem.d > size // 8 else 2
+    edges = [int(np.searchsorted(M.indptr, size * k // lanes)) for k in range(lanes)] + [n]
+    rows, columns = np.empty(n), np.zeros((lanes, problem.d))
+    jobs = [
+        partial(loops.squares, X, lo, hi, rows, own, size=size, work=2 * size)
+        for (lo, hi), own in zip(pairwise(edges), columns)
+    ]
+    run_all(jobs, threads)
+    return Survey(rows, columns.sum(axis=0), 1e-9)
+
+
+# -- A plane: float64 throughout, with what is needed to bound the rounding errors -----------------
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums of one pass.
+
+    values are y (w.x + b); v is the sum of alpha_i y_i x_i, each entry of which was rounded
+    at most ``terms`` times in a row; columns are at least the lengths of the columns of X.
+    """
+
+    values: Array
+    v: Array
+    terms: int
+    columns: Array
+
+
+def one_pass(problem: Problem, a: Array, alpha: Array) -> Totals:
+    """Values of the plane a and the combination of rows with alpha."""
+    c = alpha * problem.sign
+    values = np.empty(problem.n)
+    v, terms = (_sparse_pass if problem.sparse else _dense_pass)(problem, a[:-1], c, values)
+    values += a[-1]
+    values *= problem.sign
+    return Totals(values, v, terms, survey(problem).column_lengths())
+
+
+def combination(problem: Problem, alpha: Array) -> Array:
+    """sum of alpha_i y_i x_i."""
+    return one_pass(problem, np.zeros(problem.d + 1), alpha).v
+
+
+def _dense_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int]:
+    lanes = Lanes(problem.matrix, wide=True)
+    size = problem.n * problem.d
+    w = np.ascontiguousarray(w)
+    compiled = size >= _PLANE and problem.matrix.flags.c_contiguous
+
+    def lane_sums(lane: int) -> tuple[Array]:
+        v = np.zeros(problem.d)
+        if compiled:
+            lo, hi = lanes.spans[lane]
+            run = plane_lane if problem.matrix.dtype == np.float64 else widened_lane
+            run(problem.matrix, w, c, lo, hi, lanes.rows, out, v, size=size, work=size)
+            return (v,)
+        for lo, hi, block in lanes.blocks(lane):
+            np.matmul(block, w, out=out[lo:hi])
+            v += c[lo:hi] @ block
+        return (v,)
+
+    with one_blas_thread():
+        parts = lanes.each(lane_sums)
+    (v,) = added(parts)
+    return v, min(problem.n, lanes.rows) + -(-problem.n // lanes.rows) + len(parts) + 4
+
+
+def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int]:
+    M = problem.matrix
+    X = CSR(M.data, M.indices, M.indptr)
+    n, size = problem.n, int(M.nnz)
+    count = max(1, min(4, n // _SPARSE_LANE))
+    edges = [n * k // count for k in range(count + 1)]
+
+    def lane_sums(k: int) -> tuple[Array]:
+        lo, hi = edges[k], edges[k + 1]
+        v = np.zeros(problem.d)
+        work = int(M.indptr[hi] - M.indptr[lo])
+        loops.scores(X, w, lo, hi, out, size=size, work=work)
+        loops.combine(X, c, lo, hi, v, size=size, work=work)
+        return (v,)
+
+    parts = run_all([partial(lane_sums, k) for k in range(count)])
+    (v,) = added(parts)
+    return v, n + count + 4
+
+
+# -- Values of a plane and a combination of rows, a lane of a large dense table in one call -------
+
+
+@inner
+def plane_block(block, w, c, out, v):
+    """out = block w and v += c block."""
+    out[:] = np.dot(block, w)
+    part = np.dot(c, block)
+    for j in range(v.shape[0]):
+        v[j] += part[j]
+
+
+@routine
+def plane_lane(X, w, c, lo, hi, rows, out, v):
+    """out = X w and v += c X over the rows lo..hi of a table in float64, block by block."""
+    for start in range(lo, hi, rows):
+        stop = min(hi, start + rows)
+        plane_block(X[start:stop], w, c[start:stop], out[start:stop], v)
+
+
+@routine
+def widened_lane(X, w, c, lo, hi, rows, out, v):
+    """The same for float32, in float64."""
+    wide = np.empty((rows, v.shape[0]))
+    for start in range(lo, hi, rows):
+        stop = min(hi, start + rows)
+        block = wide[: stop - start]
+        block[:] = X[start:stop]
+        plane_block(block, w, c[start:stop], out[start:stop], v)

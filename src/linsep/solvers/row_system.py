@@ -23,7 +23,7 @@ from linsep.numerics.cholesky import Factor, growing
 from linsep.rows import loops
 from linsep.rows.loops import sample_add, sample_add_products, sample_add_squares, sample_dot
 from linsep.rows.packed import packed
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 

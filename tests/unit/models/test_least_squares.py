@@ -28,7 +28,7 @@ from linsep.errors import (
 )
 from linsep.proofs.squares import Squares, measure_squares, rational_squares
 from linsep.rows.normal import aims, columns_of, gram, totals
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 from linsep.solvers.squares.conjugate import ConjugateSquares
 from linsep.solvers.squares.normal import ExactSquares
 from linsep.solvers.squares.pseudo_inverse import pseudo_inverse

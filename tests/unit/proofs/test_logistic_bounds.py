@@ -13,7 +13,7 @@ from linsep.core.problem import Problem
 from linsep.numerics.cholesky import solved
 from linsep.proofs.logistic import large_bounds, logistic_gap
 from linsep.rows.levels import sample, sample_matrix, sample_sizes
-from linsep.rows.survey import _compiled
+from linsep.rows.reader import _compiled
 
 
 def table(n=30_000, seed=0):

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from linsep.core.problem import Problem
 from linsep.rows.loops import dense_squares
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 KINDS = {
     "C": np.ascontiguousarray,

@@ -16,7 +16,7 @@ from linsep.core.problem import Problem
 from linsep.losses.hinge import HINGE, QuadraticLoss, best_stretch
 from linsep.rows import loops
 from linsep.rows.loops import matrix_of
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 

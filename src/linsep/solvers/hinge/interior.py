@@ -31,7 +31,7 @@ from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor
 from linsep.numerics.interior import Point, Solve, predict_and_correct
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 

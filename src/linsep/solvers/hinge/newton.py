@@ -40,7 +40,7 @@ from linsep.rows.hinge import Reading, RowSet
 from linsep.rows.levels import Latest, forget_samples, gather, ladder, sample, want_double
 from linsep.rows.loops import matrix_of, scatter
 from linsep.rows.packed import fits_float32, may_round
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 from linsep.solvers.hinge.dual_point import dual_value
 
 Array = NDArray[np.float64]

@@ -45,7 +45,7 @@ from linsep.rows.levels import Latest, sample_matrix, want_double
 from linsep.rows.logistic import LogisticRows, all_rows, exponential
 from linsep.rows.loops import sample_add, sample_dot, sample_fetch, sample_locate
 from linsep.rows.packed import packed
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 from linsep.solvers.hinge.dual_point import row_scores, row_sum
 from linsep.solvers.logistic.line import Penalty, dual_witness, minimum_along
 from linsep.solvers.row_system import RowSystem

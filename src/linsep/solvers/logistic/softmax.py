@@ -39,8 +39,8 @@ from linsep.numerics.cholesky import Factor, growing, triangle
 from linsep.numerics.lbfgs import solved_with_pairs
 from linsep.numerics.line import Bracket
 from linsep.rows.levels import Latest, ladder, want_double
+from linsep.rows.reader import survey
 from linsep.rows.softmax import SoftmaxRows
-from linsep.rows.survey import survey
 from linsep.solvers.logistic.line import Penalty
 
 Array = NDArray[np.float64]
