@@ -67,8 +67,7 @@ from linsep.models.svm_choice import (
     scaled_witness,
 )
 from linsep.proofs.gap import Gap
-from linsep.proofs.hinge import Objective, feasible
-from linsep.proofs.rivals import svm_gap
+from linsep.proofs.hinge import Objective, feasible, svm_gap
 from linsep.proofs.separable import Proof
 from linsep.rows.packed import lend_without_zeros
 from linsep.rows.reader import survey

@@ -17,8 +17,7 @@ from linsep.core.words import percent
 from linsep.errors import SettingError
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.proofs.gap import Gap
-from linsep.proofs.hinge import Objective, hinge_gap
-from linsep.proofs.rivals import svm_gap
+from linsep.proofs.hinge import Objective, hinge_gap, svm_gap
 from linsep.proofs.separable import Proof
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD

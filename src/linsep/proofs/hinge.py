@@ -13,23 +13,27 @@ vanishes. All rounding errors are bounded and taken off, so the bound holds for 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.problem import Problem
+from linsep.core.lanes import run_all
+from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import Witness
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.margins import margin_above, margin_below
+from linsep.proofs.rivals import gap_of_witness
 from linsep.proofs.sharp import sharp_sums
-from linsep.rows.reader import Totals, one_pass
+from linsep.rows.reader import Totals, one_pass, survey
 
 Array = NDArray[np.float64]
 
 _BLURRED = 0.1  # share of a gap owed to rounding from which sums are taken more exactly,
 _CLEAR = 1e-8  # if this share of the objective is owed
+_SMALL = 300_000  # entries below which threads cost more than they bring
 _TIGHT = 1e-9  # relative gap of a hard margin below which floats have told enough
 
 
@@ -218,3 +222,28 @@ def sharp_dual(problem: Problem, alpha: Array, *, free: bool) -> float | None:
     if found is None:
         return None
     return found.total * (1 - 8 * U) - 0.5 * found.squared - 8 * U * float(alpha.sum())
+
+
+def svm_gap(problem: Problem, witness: Witness, objective: Objective, kind: str) -> Gap:
+    """The gap of a binary machine, or of K of them, one class against the rest."""
+    if problem.binary:
+        return hinge_gap(problem, witness, objective)
+    if kind == "crammer-singer":
+        return gap_of_witness(problem, witness, objective.C)
+    blocks = witness.a.reshape(problem.K, -1)
+    part_of, row = np.divmod(witness.rows, problem.n)
+    survey(problem)  # made once, for all parts
+
+    def part(k: int) -> Gap:
+        own = part_of == k
+        found = Witness(a=blocks[k], rows=row[own], multipliers=witness.multipliers[own])
+        return hinge_gap(against_rest(problem, k), found, objective)
+
+    size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
+    parts = run_all([partial(part, k) for k in range(problem.K)], 1 if size < _SMALL else None)
+    scores = problem.scores(witness.a)
+    own_scores = scores[np.arange(problem.n), problem.label]
+    scores[np.arange(problem.n), problem.label] = -np.inf
+    best_rival = scores.max(axis=1)
+    errors = int((own_scores <= best_rival).sum())
+    return Gap.together(parts, errors, "one class against the rest")

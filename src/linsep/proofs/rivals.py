@@ -14,21 +14,24 @@ than sum |R_m| times a bound on how far the best intercepts can lie from each ot
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.lanes import run_all
-from linsep.core.problem import Problem, against_rest
+from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.losses.rivals import balanced_shares
 from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap
-from linsep.proofs.hinge import Objective, hinge_gap
-from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
+
+
+def gap_of_witness(problem: Problem, witness: Witness, C: float) -> Gap:
+    """Bounds for a witness: minus the dual variables of rivals, plus that of the own class."""
+    part, row = np.divmod(witness.rows, problem.n)
+    alpha = np.zeros((problem.n, problem.K))
+    alpha[row, part] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers
+    return rivals_gap(problem, witness.a, alpha, C)
 
 
 def rivals_gap(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
@@ -111,42 +114,3 @@ def _remainder(problem: Problem, alpha: Array, cost: Array) -> float:
     longest = float(np.sqrt(problem.squared_lengths.max()))
     reach = most / float(cost.min()) + 1.0 + 2.0 * np.sqrt(2.0 * most) * longest
     return float(rest.sum() * reach) * (1 + 1e-9)
-
-
-# -- Duality gaps of machines of more than two classes: one for each binary problem ---------------
-
-
-_SMALL = 300_000  # entries below which threads cost more than they bring
-
-
-def svm_gap(problem: Problem, witness: Witness, objective: Objective, kind: str) -> Gap:
-    """The gap of a binary machine, or of K of them, one class against the rest."""
-    if problem.binary:
-        return hinge_gap(problem, witness, objective)
-    if kind == "crammer-singer":
-        return _machine(problem, witness, objective)
-    blocks = witness.a.reshape(problem.K, -1)
-    part_of, row = np.divmod(witness.rows, problem.n)
-    survey(problem)  # made once, for all parts
-
-    def part(k: int) -> Gap:
-        own = part_of == k
-        found = Witness(a=blocks[k], rows=row[own], multipliers=witness.multipliers[own])
-        return hinge_gap(against_rest(problem, k), found, objective)
-
-    size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
-    parts = run_all([partial(part, k) for k in range(problem.K)], 1 if size < _SMALL else None)
-    scores = problem.scores(witness.a)
-    own_scores = scores[np.arange(problem.n), problem.label]
-    scores[np.arange(problem.n), problem.label] = -np.inf
-    best_rival = scores.max(axis=1)
-    errors = int((own_scores <= best_rival).sum())
-    return Gap.together(parts, errors, "one class against the rest")
-
-
-def _machine(problem: Problem, witness: Witness, objective: Objective) -> Gap:
-    """Crammer and Singer: minus the dual variables of rivals, plus that of the own class."""
-    part, row = np.divmod(witness.rows, problem.n)
-    alpha = np.zeros((problem.n, problem.K))
-    alpha[row, part] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers
-    return rivals_gap(problem, witness.a, alpha, objective.C)

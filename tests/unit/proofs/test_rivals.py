@@ -11,8 +11,8 @@ from tests.unit.proofs.truth import assert_close, assert_true, examples, many_di
 from linsep.core.problem import against_rest
 from linsep.core.protocol import Witness
 from linsep.losses.hinge import HINGE
-from linsep.proofs.hinge import Objective
-from linsep.proofs.rivals import rivals_gap, svm_gap
+from linsep.proofs.hinge import Objective, svm_gap
+from linsep.proofs.rivals import rivals_gap
 
 __all__ = ["many_digits"]
 
