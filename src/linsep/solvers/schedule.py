@@ -1,13 +1,19 @@
-"""Learning rates: a constant, eta / k, or any function of the update number k = 1, 2, ..."""
+"""Where a rule of steps begins, and how long its steps are.
+
+Learning rates are a constant, eta / k, or any function of the update number k = 1, 2, ...
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.order import generator
+from linsep.core.problem import Problem
 from linsep.errors import SettingError
 
 _AHEAD = 256  # rates computed together
@@ -53,3 +59,24 @@ class Schedule:
 
 CONSTANT = Schedule()
 """eta = 1 for every update."""
+
+
+def start_weights(problem: Problem, start: Any, seed: int) -> NDArray[np.float64]:
+    """Zeros for None, small random numbers for "random", or the given (coef, intercept)."""
+    if start is None:
+        return np.zeros(problem.dim)
+    if isinstance(start, str):
+        if start != "random":
+            raise SettingError(f"start is {start!r}; use None, 'random' or (coef, intercept).")
+        a = generator(seed, 2**63).standard_normal(problem.dim)
+        if not problem.fit_intercept:
+            a.reshape(-1, problem.d + 1)[:, -1] = 0.0
+        return a
+    coef, intercept = start if isinstance(start, tuple) else (start, 0.0)
+    size, need = np.size(coef), problem.dim // (problem.d + 1) * problem.d
+    if size != need:
+        raise SettingError(
+            f"start has {size} coefficients; this problem needs {need} "
+            f"({problem.d} features, {problem.K} classes)."
+        )
+    return problem.join(coef, intercept)

@@ -29,8 +29,7 @@ from linsep.core.protocol import FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.losses.logistic import loss, probability
 from linsep.solvers.logistic.line import Penalty, dual_witness
-from linsep.solvers.perceptron.mistakes import start_weights
-from linsep.solvers.schedule import Schedule
+from linsep.solvers.schedule import Schedule, start_weights
 
 Array = NDArray[np.float64]
 

@@ -25,8 +25,8 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import ENDLESS, FIXED, Held, State
 from linsep.core.status import Status
 from linsep.solvers.perceptron import single as loops
-from linsep.solvers.perceptron.mistakes import MistakeDriven, start_weights
-from linsep.solvers.schedule import CONSTANT, Schedule
+from linsep.solvers.perceptron.single import MistakeDriven
+from linsep.solvers.schedule import CONSTANT, Schedule, start_weights
 
 
 @dataclass(kw_only=True)

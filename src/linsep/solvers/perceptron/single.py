@@ -13,6 +13,7 @@ the classes cannot be separated. The same holds for a row that is zero.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -22,14 +23,13 @@ from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
 from linsep.core.costs import LONG
-from linsep.core.log import NO_LOG, Log, new_log
+from linsep.core.log import NO_LOG, Event, Log, new_log
 from linsep.core.order import in_turn, permutation, with_replacement
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.rows.loops import add, dot, norm2, weight
-from linsep.solvers.perceptron.mistakes import MistakeDriven, start_weights
-from linsep.solvers.schedule import CONSTANT, Schedule
+from linsep.solvers.schedule import CONSTANT, Schedule, start_weights
 
 _NEVER = 2**62
 _TRIED_ROWS = 100  # the same where no pocket was asked for
@@ -90,6 +90,64 @@ class PerceptronState(State):
     def average(self) -> NDArray[np.float64]:
         """Mean of the weights over all visits."""
         return self.a - self.total / max(1, self.n_visits)
+
+
+class MistakeDriven:
+    """What the rules that learn from mistakes share: what is kept and what is told.
+
+    States have a, best, average, proof_rows and proof_counts.
+    """
+
+    keep: str | None
+    strict: bool
+
+    def status(self, state: Any) -> Status:
+        """Why the run stands where it stands."""
+        status: Status = state.status
+        return status
+
+    def witness(self, problem: Problem, state: Any) -> Witness:
+        """The weights that are kept, and the rows that prove non-separability if there are."""
+        return Witness(
+            a=self.kept(problem, state),
+            rows=state.proof_rows,
+            multipliers=state.proof_counts,
+            claim="origin" if state.proof_rows.size else "",
+        )
+
+    def kept(self, problem: Problem, state: Any) -> NDArray[np.float64]:
+        """The weights asked for by ``keep``; a separator is kept in any case."""
+        if state.status is Status.SEPARATED or self.keep == "last":
+            return np.array(state.a)
+        if self.keep == "average":
+            return np.array(state.average)
+        values = problem.values(state.a)  # of the last ones, which no pocket may have looked at
+        wrong = ~(values >= 0) if self.strict else ~(values > 0)
+        last = float(problem.row_weights[wrong].sum())
+        return np.array(state.a if last < float(np.min(state.best_cost)) else state.best)
+
+    def current(self, problem: Problem, state: Any) -> NDArray[np.float64]:
+        """The weights as they are now, whatever is kept."""
+        return np.asarray(state.a)
+
+    def extra(self, problem: Problem, state: Any, event: Event | None) -> dict[str, float]:
+        """What a trace tells beside the weights."""
+        return {"norm2": float(state.a @ state.a), **({"eta": event.step} if event else {})}
+
+    def repeats(self, problem: Problem, event: Event) -> int | None:
+        """Updates with this row in a row that would set it right: each adds step |z|^2."""
+        row = event.row if problem.binary else event.row // (problem.K - 1)
+        size = float(problem.squared_lengths[row]) + problem.fit_intercept
+        gain = event.step * float(problem.row_weights[event.row]) * size
+        gain *= 1 if problem.binary else 2
+        if not gain > 0:
+            return None
+        exact = -event.value / gain
+        return math.ceil(exact) if self.strict else math.floor(exact) + 1
+
+    def rule_words(self, event: Event) -> str:
+        """The update in the lecture's letters."""
+        return f"a <- a + {event.step:.6g} z"
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ from linsep.rows.normal import (
     small_slope,
     totals,
 )
-from linsep.solvers.perceptron.mistakes import start_weights
-from linsep.solvers.schedule import CONSTANT, Schedule
+from linsep.solvers.schedule import CONSTANT, Schedule, start_weights
 
 Array = NDArray[np.float64]
 

@@ -28,8 +28,7 @@ from linsep.core.protocol import FIXED, Held, State, Witness
 from linsep.core.status import Status
 from linsep.rows.loops import sample_scores, sample_spread
 from linsep.rows.normal import aims, columns_of, small_slope, totals
-from linsep.solvers.perceptron.mistakes import start_weights
-from linsep.solvers.schedule import CONSTANT, Schedule
+from linsep.solvers.schedule import CONSTANT, Schedule, start_weights
 from linsep.solvers.squares.gradient import spectrum
 
 Array = NDArray[np.float64]
