@@ -63,7 +63,7 @@ LONG = 500
 COMPILED = 100_000
 """Entries of a problem from which loops are written for machine code, not for numpy."""
 
-# What accuracy is worth, see core/accuracy.py.
+# What accuracy is worth, see models/logistic_regression.py.
 SETTLED = 0.01
 """Of its standard error: a weight that is off by less needs no further step."""
 SUMMED = 1e-9

@@ -152,7 +152,9 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
             self._guard(problem)
             run = Run(self, problem, X, y, checkpoint)
             # the certificate sees what has overflowed
-            with np.errstate(all="ignore"), time_limit(time_left() * self._share()):
+            calibrated = getattr(self, "calibrate", None) is not None
+            mine = time_left() * self._share() if calibrated else None
+            with np.errstate(all="ignore"), time_limit(mine):
                 with nullcontext() if checkpoint is None else _net(checkpoint):
                     answer = self._in_time(run)
                 if interrupts.requested:
@@ -163,7 +165,7 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
             alone = interrupts.outermost or not interrupts.requested
             if alone and not (spoken_for() and answer.status in CUT_SHORT):
                 self._warn(problem, answer)
-            if getattr(self, "calibrate", None) is not None:
+            if calibrated:
                 self._calibrate(X, y, sample_weight)
         return self
 

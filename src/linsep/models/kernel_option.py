@@ -23,8 +23,7 @@ from linsep.errors import CapabilityError, DataError
 from linsep.models.base import LinearClassifier, refuse_overflow
 from linsep.models.explain import Explanation, Ranking
 from linsep.models.fit import Answer, Run
-from linsep.models.kernel_base import KernelClassifier, kernel_table
-from linsep.models.kernel_proof import places_of, problem_for
+from linsep.models.kernel_base import KernelClassifier, kernel_table, places_of, problem_for
 from linsep.models.model_file import Table, certificate_of, n_planes
 from linsep.models.summary import Line
 from linsep.proofs.feature_space import Sums

@@ -17,8 +17,7 @@ from linsep.core.words import count, misplaced
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.kernels.blocks import KernelValues
 from linsep.models.fit import Answer, Check, Run, number, one_of, way_on
-from linsep.models.kernel_base import KernelClassifier, kernel_table
-from linsep.models.kernel_proof import places_of, problem_for
+from linsep.models.kernel_base import KernelClassifier, kernel_table, places_of, problem_for
 from linsep.models.model_file import Table
 from linsep.models.summary import Line
 from linsep.proofs.kernel import KernelGap, criterion

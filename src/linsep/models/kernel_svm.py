@@ -40,16 +40,14 @@ from linsep.models.fit import (
 )
 from linsep.models.kernel_base import (
     KernelClassifier,
-    kernel_table,
-    sure_sums,
-)
-from linsep.models.kernel_proof import (
     canonical,
     certify_pairs,
     cost_words,
+    kernel_table,
     pair_columns,
     recheck,
     stretched,
+    sure_sums,
     votes_and_sums,
     words_of,
 )

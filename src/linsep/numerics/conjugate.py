@@ -29,13 +29,6 @@ class Correction(Protocol):
         """p += M^-1 r - D^-1 r, for the r that was looked at last."""
 
 
-class Scaling(Correction, Protocol):
-    """A scaling that brings its diagonal along."""
-
-    inverse: Array
-    """Of the diagonal."""
-
-
 class System(Protocol):
     """A positive definite matrix, as its products and its scaling."""
 
@@ -56,15 +49,15 @@ def conjugate_gradients(
     forcing: float,
     most: int = 200,
     enough: float = 0.0,
-    scaling: Scaling | None = None,
+    scaling: tuple[Array, Correction | None] | None = None,
 ) -> tuple[Array, float]:
     """x with system x = r to a relative accuracy, and the work in passes; columns without any
     entry are left at 0.
 
     enough is a squared length of what is left of r that is small enough; it is gone for when it
-    is near. scaling takes the place of the system's own.
+    is near. scaling, a diagonal and what goes with it, takes the place of the system's own.
     """
-    inverse, beside = system.scaling() if scaling is None else (scaling.inverse, scaling)
+    inverse, beside = system.scaling() if scaling is None else scaling
     r, x, p, q = r.copy(), np.zeros_like(r), np.zeros_like(r), np.empty_like(r)
     rz = _length(beside, inverse, r)
     goal, beta, work = forcing**2 * rz, 0.0, 0.0

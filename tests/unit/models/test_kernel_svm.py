@@ -261,7 +261,7 @@ def test_warm_start_and_resume(tmp_path):
 
 
 def test_what_it_costs_is_said_before(capsys):
-    from linsep.models.kernel_proof import cost_words
+    from linsep.models.kernel_base import cost_words
 
     class Many:
         n, d = 100_000, 7

@@ -44,7 +44,7 @@ def test_machines_that_share_a_table_are_those_fitted_alone(scheme, inner, spars
 
 def test_rows_are_looked_at_once_for_all_classes(monkeypatch):
     from linsep.models import base
-    from linsep.rows import survey as home
+    from linsep.rows import reader as home
 
     looks, read = [], home._sparse
     monkeypatch.setattr(home, "_sparse", lambda *a: looks.append(1) or read(*a))

@@ -12,8 +12,7 @@ from linsep import KernelSVM
 from linsep.core.problem import Problem
 from linsep.kernels import RBF, Linear
 from linsep.kernels.blocks import KernelValues
-from linsep.models.kernel_base import sure_sums
-from linsep.models.kernel_proof import sure_winners, votes_and_sums
+from linsep.models.kernel_base import sure_sums, sure_winners, votes_and_sums
 from linsep.proofs.kernel import WORTH, kernel_gap, rough_sums, sums_of
 
 N = 2500

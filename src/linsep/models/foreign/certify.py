@@ -41,7 +41,7 @@ from linsep.models.foreign.objectives import (
     has_objective,
     located,
 )
-from linsep.models.kernel_proof import certify_svc
+from linsep.models.kernel_base import certify_svc
 from linsep.models.least_squares import LeastSquares
 from linsep.models.linear import Linear
 from linsep.models.logistic_regression import choose_logistic

@@ -49,10 +49,10 @@ from linsep.solvers.kernel.gram import (
     source_of,
     whole_of,
 )
-from linsep.solvers.kernel.rescue import best_interior
 from linsep.solvers.kernel.working_set import (
     LANES,
     Optimality,
+    best_interior,
     best_offset,
     offset_of,
     optimality,

@@ -245,7 +245,8 @@ class LogisticCG(Penalty):
         free = np.flatnonzero(bend > _DROP * float(bend.max()))
         system = RowSystem(problem, bend, free, self.threads, self.ridge)
         enough = 2.0 * _SPARE * self.tol * state.primal if self.ridge else 0.0
-        scaling = self._sampled(problem, state)
+        sampled = self._sampled(problem, state)
+        scaling = None if sampled is None else (sampled.inverse, sampled)
         p, work = conjugate_gradients(
             system, -state.gradient, state.forcing, enough=enough, scaling=scaling
         )
