@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
+import copy
 import faulthandler
 import io
 import json
@@ -505,7 +506,7 @@ def change_json(rng: random.Random, data: bytes) -> bytes:
         elif choice < 0.5 and isinstance(holder[key], str):
             holder[key] = rng.choice([base64.b64encode(b"1234").decode(), holder[key][:-1], "\x00"])
         else:
-            holder[key] = rng.choice(HOSTILE)
+            holder[key] = copy.deepcopy(rng.choice(HOSTILE))  # or one would hold itself
     sys.set_int_max_str_digits(0)
     text = json.dumps(value)
     if rng.random() < 0.05:

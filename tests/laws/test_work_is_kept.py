@@ -356,3 +356,85 @@ def test_a_clock_that_jumps_neither_ends_nor_holds_up_a_fit(tmp_path, monkeypatc
     model = linsep.LinearSVM(time_limit=600.0, callbacks=[watch]).fit(X, y)
     assert model.coef_.tobytes() == whole.coef_.tobytes()
     assert linsep.LinearSVM().resume(X, y, path).coef_.tobytes() == whole.coef_.tobytes()
+
+
+# -- results of all commands, not of fit alone ----------------------------------------------------
+
+RESULTS = {
+    "check": ["check", "noise.csv", "--save", "out.json"],
+    "trace": ["trace", "students", "--html", "out.html", "--save", "out.json"],
+    "predict": ["predict", "m.json", "noise.csv", "-o", "out.txt"],
+    "scale": ["scale", "noise.csv", "-o", "out.svm", "-s", "out.range"],
+    "fit": ["fit", "noise.csv", "-o", "out.json"],
+}
+
+
+@pytest.fixture
+def modelled(noise):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    linsep.save(linsep.LinearSVM().fit(X, np.arange(40) % 2), noise / "m.json")
+    return noise
+
+
+@pytest.mark.parametrize("command", RESULTS)
+def test_a_result_that_cannot_be_written_is_printed(modelled, command, monkeypatch, capsys):
+    """Nowhere, not even among temporary files, of which there is no folder then."""
+    import tempfile
+
+    from linsep.cli.main import main
+    from linsep.core import files
+
+    def full(*args, **options):
+        raise OSError(28, "No space left on device")
+
+    def none():
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.chdir(modelled)
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    monkeypatch.setattr(files.os, "fsync", full)
+    before = sorted(modelled.iterdir())
+    assert main(RESULTS[command]) == 1
+    shown = capsys.readouterr()
+    assert "cannot be written: No space left on device." in shown.err
+    assert "no other place was found" in shown.err
+    assert len(shown.out.splitlines()) >= 4
+    assert sorted(modelled.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", RESULTS)
+def test_outputs_of_all_commands_are_tried_before_the_work(modelled, command, monkeypatch, capsys):
+    from linsep.cli.main import main
+
+    monkeypatch.chdir(modelled)
+    (modelled / "out").mkdir()
+    *words, option, _ = RESULTS[command]
+    for place in ("out", "nowhere/x.json", "noise.csv/x.json"):
+        assert main([*words, option, place]) == 1
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert f"{place} cannot be written" in shown.err
+
+
+def test_an_output_is_no_input(modelled, monkeypatch, capsys):
+    """A slip of the keyboard must not put a result in place of the data."""
+    from linsep.cli.main import main
+
+    monkeypatch.chdir(modelled)
+    (modelled / "same.csv").symlink_to("noise.csv")
+    before = {path.name: path.read_bytes() for path in modelled.iterdir()}
+    for words in (
+        "check noise.csv --save noise.csv",
+        "check noise.csv --save same.csv",
+        "scale same.csv -o noise.csv",
+        "predict m.json noise.csv -o m.json",
+        "convert m.json ./m.json",
+        "fit noise.csv -s max_iter=2 --checkpoint noise.csv",
+        "fit students -s max_iter=2 --checkpoint noise.csv",
+    ):
+        assert main(words.split()) == 1, words
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert "is read by this command" in shown.err or "is no checkpoint" in shown.err
+    assert {path.name: path.read_bytes() for path in modelled.iterdir()} == before

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.cli.columns import Given, frame_of, given
-from linsep.cli.common import emit, narrate
+from linsep.cli.common import emit, kept, narrate
 from linsep.cli.common import table as read_table
 from linsep.core.problem import Problem
-from linsep.core.stopping import Interrupts, time_left, time_limit
+from linsep.core.stopping import time_left, time_limit
 from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, SettingError
 from linsep.models.logistic_regression import LogisticRegression
@@ -45,8 +45,6 @@ class Judged:
 
 def fit(args: Namespace) -> int:
     """Choose, fit, judge, print, write."""
-    from linsep.cli.fit import saved_to
-
     data, held = _held_out(args, given(args, scale=args.scale is not False))
     folds = folds_for(data.y, args.cv or 5) if args.cv or len(data.y) >= _FEW else 0
     model: Any = LogisticRegression(fit_intercept=not args.no_intercept)
@@ -71,8 +69,9 @@ def fit(args: Namespace) -> int:
     judged = _judged(args, fitted, data, held, path)
     good = True
     if args.output:
-        with Interrupts():  # work that is done is kept: the first signal does not end the writing
-            good = saved_to(fitted, args.output)
+        from linsep.formats import save
+
+        good = kept(args.output, lambda path: save(fitted, path), "model")
     lines = _lines(fitted, data, path, judged)
     if args.json:
         emit(_report(fitted, data, path, judged), True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linsep.cli.common import emit, kernel_parameters, narrate, require_writable, table
+from linsep.cli.common import emit, kept, kernel_parameters, narrate, require_writable, table
 from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
 from linsep.core.words import count
@@ -28,7 +28,7 @@ def run(args: Namespace) -> int:
     from linsep.core.problem import Problem
     from linsep.separating.verdict import decide, decide_with
 
-    require_writable(args.save)
+    require_writable(args.save, read=[args.data])
     _, data = lifted(args, table(args, positive=args.positive))
     if args.plane is not None:
         return _given(args, data)
@@ -43,12 +43,16 @@ def run(args: Namespace) -> int:
     else:
         proof = decide_with(problem, args.kernel, given, **how)
     seconds = time.perf_counter() - begin
+    good = True
     if args.save:
-        atomic_write_bytes(args.save, proof.to_json().encode() + b"\n")
         choice = ["--positive", args.positive] if args.positive else []
         choice += ["--lift", args.lift] if args.lift is not None else []
         command = shlex.join(["linsep", "verify", args.save, args.data, *choice])
-        narrate(f"proof written to {args.save}; check it with: {command}")
+        text = proof.to_json().encode() + b"\n"
+        good = kept(
+            args.save, lambda path: atomic_write_bytes(path, text), "proof",
+            f"; check it with: {command}",
+        )  # fmt: skip
     far = _how_far(problem, args.time_limit) if linear and proof.separable is False else {}
     if args.json:
         emit(proof.to_dict() | far | {"sentence": str(proof), "seconds": seconds}, True)
@@ -56,7 +60,7 @@ def run(args: Namespace) -> int:
         emit("\n".join([proof.explain(), *_far_words(far)]), False)
         rows, features = data.X.shape
         narrate(f"{count(rows, 'row')}, {count(features, 'feature')}, {seconds:.3g} s")
-    return {True: 0, False: 3, None: 4}[proof.separable]
+    return {True: 0, False: 3, None: 4}[proof.separable] if good else 1
 
 
 def _how_far(problem: Problem, limit: float | None) -> dict[str, Any]:

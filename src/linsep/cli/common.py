@@ -10,8 +10,11 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import textwrap
 from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,6 +25,7 @@ import linsep
 from linsep import PUBLIC
 from linsep.core.files import check_writable
 from linsep.core.protocol import Predictor
+from linsep.core.stopping import Interrupts
 from linsep.core.words import count
 from linsep.data.lectures import available, load
 from linsep.data.read import read
@@ -165,19 +169,70 @@ def _value(text: str) -> Any:
         return text
 
 
-def require_writable(*paths: str | None) -> None:
-    """Before the work begins: refuse outputs that could not be written at its end."""
+def require_writable(*paths: str | None, read: Sequence[str | None] = ()) -> None:
+    """Before the work begins: refuse outputs that could not be written at its end.
+
+    And those that are read, too: a slip of the keyboard must not put a proof in place of the data.
+    """
     for path in paths:
         if not path:
             continue
-        if not Path(os.path.realpath(Path(path).expanduser())).parent.is_dir():
-            raise DataError(f"{path} cannot be written: there is no such folder; create it first.")
+        if any(other and _same_file(path, other) for other in read):
+            raise DataError(f"{path} is read by this command; write to another file.")
         try:
             check_writable(path)
-        except OSError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise DataError(
-                f"{path} cannot be written: {error.strerror or error}; choose another place."
+                f"{path} cannot be written: there is no such folder; create it first."
             ) from error
+        except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+            raise DataError(
+                f"{path} cannot be written: {_why(error)}; choose another place."
+            ) from error
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.isfile(one) and os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return False
+
+
+def kept(path: str, write: Callable[[str], None], what: str, then: str = "") -> bool:
+    """Write a result; where that fails, to another place, so that the work is not lost.
+
+    What is written is named on stderr, then what to do next. False if it is not where it was
+    wanted.
+    """
+    with Interrupts():  # work that is done is kept: the first signal does not end the writing
+        try:
+            write(path)
+            narrate(f"{what} written to {path}{then}")
+            return True
+        except (OSError, ModelError) as error:
+            if isinstance(error, ModelError) and not isinstance(error.__cause__, OSError):
+                raise  # no place would help
+            narrate(f"linsep: {path} cannot be written: {_why(error)}.")
+        for folder in _other_places():
+            other = os.path.join(folder, f"linsep-{os.getpid()}-{Path(path).name}")
+            with suppress(OSError, ModelError):
+                write(other)
+                narrate(f"{what} written to {other} instead")
+                return False
+    narrate(f"no other place was found for the {what} either; what is printed is all there is")
+    return False
+
+
+def _other_places() -> Iterator[str]:
+    """Folders of temporary files, then the home of the user: those that there are."""
+    for place in (tempfile.gettempdir, Path.home):
+        with suppress(OSError, RuntimeError):  # none can be written; nobody's home
+            yield str(place())
+
+
+def _why(error: Exception) -> str:
+    cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+    return str(getattr(cause, "strerror", None) or cause)
 
 
 def names(data: Table) -> list[str] | None:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import tempfile
 import warnings
 from argparse import Namespace
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from linsep.cli.common import emit, estimator, framed, narrate, require_writable, table
+from linsep.cli.common import emit, estimator, framed, kept, narrate, require_writable, table
 from linsep.cli.lifting import lifted, rule, with_lift
-from linsep.core.stopping import Interrupts, time_limit
+from linsep.core.stopping import time_limit
 from linsep.data.lectures import available
 from linsep.data.table import Table
-from linsep.errors import CheckpointError, LinsepWarning, ModelError, SettingError
+from linsep.errors import CheckpointError, LinsepWarning, SettingError
 
 
 def run(args: Namespace) -> int:
     """Fit, print the summary, write the model."""
-    from linsep.core.checkpoint import Checkpointer
+    from linsep.core.checkpoint import Checkpointer, require_no_other
 
-    require_writable(args.output, args.checkpoint, args.resume)
+    require_writable(args.output, args.checkpoint, args.resume, read=(args.data, args.test))
+    if args.checkpoint:
+        require_no_other(args.checkpoint)
     if args.output:
         from linsep.formats import check_ending
 
@@ -65,8 +64,10 @@ def run(args: Namespace) -> int:
         of_a_run = {"callbacks": None, "verbose": 0}
         known = model.get_params(deep=False)
         model.set_params(**{key: v for key, v in of_a_run.items() if key in known})
-        with Interrupts():  # work that is done is kept: the first signal does not end the writing
-            saved = saved_to(_whole(columns, lift, model), args.output)
+        from linsep.formats import save
+
+        made = _whole(columns, lift, model)
+        saved = kept(args.output, lambda path: save(made, path), "model")
     words = rule(lift, model)
     if args.json:
         more = {} if lift is None else {"lift": args.lift, "rule": words}
@@ -76,7 +77,8 @@ def run(args: Namespace) -> int:
         emit(whole.summary() + (f"\n  inputs      {words}" if words else ""), False)
     if model.outcome_.interrupted:
         if checkpoint:
-            narrate(f"interrupted; go on with: {_again(args.argv, checkpoint)}")
+            written = str(observers[0].path)  # another one, where two runs had the same
+            narrate(f"interrupted; go on with: {_again(args.argv, written)}")
         else:
             narrate("interrupted; with --checkpoint FILE it could be resumed")
         return 130
@@ -119,38 +121,15 @@ def _whole(columns: Any, lift: Any, model: Any) -> Any:
     return Tabular.of(columns, with_lift(None, model))
 
 
-def saved_to(model: Any, output: str) -> bool:
-    """Write the model; where that fails, to another place, so that the work is not lost."""
-    from linsep.formats import save
-
-    try:
-        save(model, output)
-        narrate(f"model written to {output}")
-        return True
-    except (OSError, ModelError) as error:
-        if isinstance(error, ModelError) and not isinstance(error.__cause__, OSError):
-            raise  # no place would help
-        words = str(error) if str(error).startswith(output) else f"{output}: {error}"
-        narrate(f"linsep: {words}")
-    for folder in (Path(tempfile.gettempdir()), Path.home()):
-        other = folder / f"linsep-{os.getpid()}-{Path(output).name}"
-        with suppress(OSError, ModelError):
-            save(model, other)
-            narrate(f"model written to {other} instead")
-            return False
-    narrate("no other place was found for the model either; the result below is all there is")
-    return False
-
-
 def _again(argv: list[str], checkpoint: str) -> str:
     """The same command, from the checkpoint."""
-    kept, skip = [], False
+    words, skip = [], False
     for word in argv:
         if skip or word in ("--checkpoint", "--resume"):
             skip = not skip
         elif not word.startswith(("--checkpoint=", "--resume=")):
-            kept.append(word)
-    return shlex.join(["linsep", *kept, "--resume", checkpoint])
+            words.append(word)
+    return shlex.join(["linsep", *words, "--resume", checkpoint])
 
 
 def _report(model: Any) -> dict[str, Any]:

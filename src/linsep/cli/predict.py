@@ -9,9 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli.common import check_features, emit, fitted_to, framed, in_order, narrate, table
+from linsep.cli.common import (
+    check_features,
+    emit,
+    fitted_to,
+    framed,
+    in_order,
+    kept,
+    narrate,
+    require_writable,
+    table,
+)
 from linsep.cli.lifting import is_pipeline, last_step, plain
 from linsep.core.files import atomic_write_bytes
+from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, SettingError
 
 
@@ -19,6 +30,7 @@ def run(args: Namespace) -> int:
     """Print one line for each row."""
     from linsep.formats import load
 
+    require_writable(args.output, read=[args.data, args.model])
     model = load(args.model)
     if hasattr(model, "columns_"):
         from linsep.cli.columns import frame_for
@@ -49,15 +61,17 @@ def run(args: Namespace) -> int:
     else:
         more = args.scores or args.proba
         text = "\n".join(_line(c, s, more) for c, s in zip(classes.tolist(), shown))
+    good = True
     if args.output:
-        atomic_write_bytes(args.output, text.encode() + b"\n")
-        narrate(f"{len(classes)} predictions written to {args.output}")
-    else:
+        lines = text.encode("utf-8", "surrogatepass") + b"\n"
+        what = count(len(classes), "prediction")
+        good = kept(args.output, lambda path: atomic_write_bytes(path, lines), what)
+    if not args.output or not good:
         emit(text, False)
     if len(labels):
         right = int(np.sum(labels.astype(str) == classes.astype(str)))
         narrate(f"{right} of {len(classes)} agree with the labels in the file")
-    return 0
+    return 0 if good else 1
 
 
 def _decided(model: Any, X: Any, threshold: float | None) -> Any:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import io
+import itertools
 import json
 import os
+import stat
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -169,6 +171,22 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, arrays
 
 
+def require_no_other(path: str | Path) -> None:
+    """Refuse a place where something else lies, such as data, which a checkpoint would replace."""
+    try:
+        if not Path(path).expanduser().is_file() or not fetch(path):
+            return
+        _read(path)
+    except CheckpointError as error:
+        if f"is a {_FORMAT}" not in str(error):  # of another version it is one
+            raise CheckpointError(
+                f"{path} is no checkpoint, and would be replaced by one; choose another place, or "
+                "remove it first."
+            ) from error
+    except DataError:
+        return  # empty, or not to be read: told when it is written
+
+
 def _digest(numbers: dict[str, Any], arrays: dict[str, Any]) -> str:
     """A mark of all that a state holds: damage that looks like a state is noticed."""
     out = hashlib.sha256(json.dumps(numbers, sort_keys=True).encode())
@@ -183,7 +201,9 @@ class Checkpointer(Observer):
     """Writes the state after a second, then every so many seconds, and at the end.
 
     A file that cannot be written is no reason to end a fit: a warning names it, and the next
-    one is tried when its time comes. The old file stays whole.
+    one is tried when its time comes. The old file stays whole. Where another run writes the same
+    file meanwhile, neither loses its work: this one goes on beside it, in a file that a warning
+    names.
 
     Parameters
     ----------
@@ -198,6 +218,7 @@ class Checkpointer(Observer):
         self._next = clock() + min(every, _FIRST)
         self._now: Moment[Any] | None = None
         self._warned = False
+        self._left: tuple[int, int, int] | None = None  # marks of the file as we left it
 
     def moment(self, now: Moment[Any]) -> None:
         """Write when it is time."""
@@ -211,8 +232,11 @@ class Checkpointer(Observer):
             self._write(dataclasses.replace(self._now, state=outcome.state))
 
     def _write(self, now: Moment[Any]) -> None:
+        if self._left is not None and _marks(self.path) not in (None, self._left):
+            self._step_aside()
         try:
             save_checkpoint(self.path, now.problem, now.solver, now.state)
+            self._left = _marks(self.path)
         except OSError as error:
             if not self._warned:
                 warn(
@@ -222,3 +246,24 @@ class Checkpointer(Observer):
                 )
             self._warned = True
         self._next = clock() + self.every
+
+    def _step_aside(self) -> None:
+        """Leave the file to the other run that has written it, and take one of our own."""
+        shared = self.path
+        tries = (f"{shared.stem}-{os.getpid()}-{k}{shared.suffix}" for k in itertools.count(1))
+        self.path = next(p for name in tries if not os.path.lexists(p := shared.with_name(name)))
+        self._left = None
+        warn(
+            f"another run writes the checkpoint {shared}, too; this one goes on to write "
+            f"{self.path}. Give each run a file of its own.",
+            LinsepWarning,
+        )
+
+
+def _marks(path: Path) -> tuple[int, int, int] | None:
+    """What tells a file from another of its name; None if there is none, or it is no file."""
+    try:
+        found = os.stat(path.expanduser())
+    except OSError:
+        return None
+    return (found.st_ino, found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None

@@ -12,6 +12,7 @@ import numpy as np
 from linsep.core.log import NO_LOG, Log, new_log
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State, Witness
+from linsep.core.sources import code_of_the_caller
 from linsep.core.status import Status
 from linsep.core.stopping import Interrupts, TimeUpError, clock, given_up_after, time_left
 
@@ -128,7 +129,8 @@ def _drive(
             status = solver.status(state)
             seconds = clock() - begin
             now = Moment(problem, solver, state, status, seconds, limits, log)
-            asked = [observer.moment(now) for observer in observers]
+            with code_of_the_caller():
+                asked = [observer.moment(now) for observer in observers]
             log.used[:] = 0
             if status.done:
                 break
@@ -167,8 +169,9 @@ def _drive(
         seconds=clock() - begin,
         interrupted=interrupts.requested,
     )
-    for observer in observers:
-        observer.finish(outcome)
+    with code_of_the_caller():
+        for observer in observers:
+            observer.finish(outcome)
     return replace(outcome, seconds=clock() - begin)
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import glob
+import hashlib
 import os
 import platform
 import stat
 import tempfile
 from pathlib import Path
+
+_LONGEST = 150  # bytes of a name up to which temporary files are called after it
 
 
 def atomic_write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
@@ -18,7 +21,8 @@ def atomic_write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     Parameters
     ----------
     path : str or path
-        The file. After a crash or a full disk it holds what it held before.
+        The file. After a crash or a full disk it holds what it held before. A pipe or a device,
+        such as /dev/stdout, is written into as it stands, and never replaced by a file.
     data : bytes
         What it shall hold.
 
@@ -30,6 +34,9 @@ def atomic_write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     >>> file.read_bytes()
     b'done'
     """
+    if _is_special(path):
+        _pour(path, data)
+        return
     place, handle, name = _begin(path)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -47,6 +54,10 @@ def atomic_write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise OSError now if a file could not be written there after hours of work."""
+    if _is_special(path):
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return
     place, handle, name = _begin(path)
     os.close(handle)
     os.unlink(name)
@@ -54,18 +65,42 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
 
 
+def _is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether something is there that is neither a file nor a folder: a pipe, a device."""
+    try:
+        mode = os.stat(Path(path).expanduser()).st_mode
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise
+        return False  # nothing yet; or what is wrong there is found on the way
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _pour(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write into what is there; nobody waits for a pipe that no one reads."""
+    try:
+        handle = os.open(Path(path).expanduser(), os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        words = "nobody reads this pipe" if error.errno == errno.ENXIO else error.strerror
+        raise OSError(error.errno, words, str(path)) from None
+    with os.fdopen(handle, "wb") as file:
+        os.set_blocking(handle, True)
+        file.write(data)
+
+
 def _begin(path: str | os.PathLike[str]) -> tuple[Path, int, str]:
     """The place behind a path, and a new temporary file beside it; old ones are swept away."""
     place = Path(os.path.realpath(Path(path).expanduser()))  # a link stays a link
     ours = f"{_node()}-{os.getpid()}"
+    stem = place.name
+    if len(os.fsencode(stem)) > _LONGEST:  # there is room for the name, but not for more than it
+        stem = hashlib.sha256(os.fsencode(stem)).hexdigest()[:32]
     try:
-        handle, name = tempfile.mkstemp(
-            dir=place.parent, prefix=f".{place.name}.{ours}-", suffix=".part"
-        )
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{stem}.{ours}-", suffix=".part")
     except OSError as error:  # name the file that was asked for, not the temporary one
         raise OSError(error.errno, error.strerror, str(path)) from None
     with contextlib.suppress(OSError):
-        for other in place.parent.glob(f".{glob.escape(place.name)}.{_node()}-*-*.part"):
+        for other in place.parent.glob(f".{glob.escape(stem)}.{_node()}-*-*.part"):
             if not _lives(other.name.removesuffix(".part").split("-")[-2]):
                 other.unlink()
     return place, handle, name

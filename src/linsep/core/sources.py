@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from linsep.core.memory import total_memory
 from linsep.errors import DataError, FormatError, LinsepError, SettingError
 
 _PACKED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "lzma"))
@@ -26,6 +27,7 @@ _CHUNK = 1 << 20  # bytes unpacked at a time
 # numbers shrinks to a third or a tenth; a file that is all zeros to a thousandth.
 _LEAST_BUDGET, _RATIO = 1 << 28, 100
 _PIPE_BUDGET = 1 << 30  # bytes of a pipe, whose size nobody knows
+_BINARY = getattr(os, "O_BINARY", 0)  # of Windows
 _PATIENCE = 2000  # milliseconds for the first byte of a pipe
 BUDGET_VARIABLE = "LINSEP_UNPACK_MB"
 
@@ -41,14 +43,30 @@ def boundary(
     """
     try:
         yield
-    except LinsepError:
+    except (LinsepError, Warning):  # a warning that was made an error is no news of the file
         raise
     except MemoryError as cause:
         raise error(f"{path}: it takes more memory than there is; {way}.") from cause
     except RecursionError as cause:
         raise error(f"{path}: values are nested too deeply; {way}.") from cause
     except Exception as cause:
+        if getattr(cause, _MARK, False):
+            raise
         raise error(f"{path}: {what} ({_told(cause)}); {way}.") from cause
+
+
+_MARK = "_raised_by_the_caller"
+
+
+@contextlib.contextmanager
+def code_of_the_caller() -> Iterator[None]:
+    """What a callback or a kernel of the caller's raises is theirs: no boundary renames it."""
+    try:
+        yield
+    except Exception as error:
+        with contextlib.suppress(AttributeError):
+            setattr(error, _MARK, True)
+        raise
 
 
 def _told(cause: BaseException) -> str:
@@ -113,11 +131,17 @@ def first_bytes(path: str | os.PathLike[str], count: int) -> bytes:
 
 def _bytes_of(place: Path) -> bytes:
     """All bytes of a file or a pipe; nobody waits for a pipe into which nothing is written."""
-    mode = place.stat().st_mode
+    found = place.stat()
+    mode = found.st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError
     if stat.S_ISREG(mode):
-        return place.read_bytes()
+        if found.st_size > total_memory():
+            raise MemoryError  # before all of it is filled
+        # a file of the system may have no end, and wait for what comes
+        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+        with open(handle, "rb", buffering=0) as file:
+            return (file.read() or b"") if found.st_size else _within_budget(place, file)
     if not stat.S_ISFIFO(mode):
         raise OSError("it is neither a file nor a pipe; give the name of a file")
     handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -127,13 +151,18 @@ def _bytes_of(place: Path) -> bytes:
         if not waiting.poll(_PATIENCE):
             raise OSError("nothing is written into this pipe; give the name of a file")
         os.set_blocking(handle, True)
-        most = budget(_PIPE_BUDGET // _RATIO)
-        parts, size = [], 0
-        while part := pipe.read(_CHUNK):
-            parts.append(part)
-            size += len(part)
-            if size > most:
-                raise DataError(too_large(place, size, most))
+        return _within_budget(place, pipe)
+
+
+def _within_budget(place: Path, file: io.RawIOBase) -> bytes:
+    """All bytes of what does not tell its size."""
+    most = budget(_PIPE_BUDGET // _RATIO)
+    parts, size = [], 0
+    while part := file.read(_CHUNK):
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            raise DataError(too_large(place, size, most))
     return b"".join(parts)
 
 

@@ -7,7 +7,8 @@ run it, has the result certified, and keeps the answer in scikit-learn's attribu
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -542,7 +543,15 @@ def settled(run: Run, answer: Answer, best: NDArray[np.float64] | None = None) -
     return separating(outcome, certificate, reason)
 
 
-def _net(checkpoint: str | Path) -> AbstractContextManager[None]:
+@contextmanager
+def _net(checkpoint: str | Path) -> Iterator[None]:
     """Numbers of a state that a schema lets pass may still be none that a run comes to."""
     way = "it is damaged or forged: start without it"
-    return boundary(checkpoint, CheckpointError, "no run can go on from this", way)
+    lack: MemoryError | None = None
+    with boundary(checkpoint, CheckpointError, "no run can go on from this", way):
+        try:
+            yield
+        except MemoryError as error:  # a run takes memory, whatever it began with
+            lack = error
+    if lack is not None:
+        raise lack

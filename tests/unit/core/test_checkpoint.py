@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
 
+import linsep
 from linsep.core import drive
 from linsep.core.checkpoint import Checkpointer, load_checkpoint, save_checkpoint
-from linsep.core.drive import Limits
+from linsep.core.drive import Limits, Observer
 from linsep.core.problem import Problem
 from linsep.errors import CheckpointError
 from linsep.solvers.hulls.exact import ExactHulls
@@ -180,8 +182,6 @@ def test_a_damaged_number_is_named(tmp_path, entry):
 
 def test_numbers_that_no_run_comes_to_are_an_error_of_the_file(tmp_path, monkeypatch):
     """A schema bounds fields one by one; that a step divides by one of them it does not know."""
-    import linsep
-
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
     path = tmp_path / "run.npz"
@@ -197,3 +197,99 @@ def test_numbers_that_no_run_comes_to_are_an_error_of_the_file(tmp_path, monkeyp
         model.set_params(max_iter=500).resume(X, y, path)
     with pytest.raises(ZeroDivisionError):
         model.fit(X, y)
+
+
+def _resumable(path, model):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    with pytest.warns(linsep.errors.LinsepWarning):
+        model.set_params(callbacks=[Checkpointer(path, every=0)], max_iter=3).fit(X, y)
+    return X, y
+
+
+class Raises(Observer):
+    """Its own error, in the middle or at the end."""
+
+    def __init__(self, where):
+        self.where = where
+
+    def moment(self, now):
+        if self.where == "moment":
+            raise KeyError("mine")
+
+    def finish(self, outcome):
+        if self.where == "finish":
+            raise KeyError("mine")
+
+
+@pytest.mark.parametrize("where", ["moment", "finish"])
+def test_what_a_callback_raises_in_a_resumed_fit_is_its_own(tmp_path, where):
+    path, model = tmp_path / "run.npz", linsep.Perceptron(order="shuffle")
+    X, y = _resumable(path, model)
+    with pytest.raises(KeyError, match="mine"):
+        model.set_params(callbacks=[Raises(where)]).resume(X, y, path)
+
+
+def test_what_a_kernel_raises_in_a_resumed_fit_is_its_own(tmp_path):
+    path, broken = tmp_path / "run.npz", []
+
+    def product(A, B):
+        if broken:
+            raise KeyError("mine")
+        return A @ B.T
+
+    kernel = linsep.kernels.Function(product, of="matrices")
+    model = linsep.KernelPerceptron(kernel=kernel)
+    X, y = _resumable(path, model)
+    broken.append(True)
+    with pytest.raises(KeyError, match="mine"):
+        model.set_params(callbacks=None).resume(X, y, path)
+
+
+def test_memory_that_runs_out_in_a_resumed_fit_is_no_fault_of_the_file(tmp_path, monkeypatch):
+    path, model = tmp_path / "run.npz", linsep.Perceptron(order="shuffle")
+    X, y = _resumable(path, model)
+
+    def lack(*args, **more):
+        raise MemoryError
+
+    monkeypatch.setattr(SingleSample, "advance", lack)
+    with pytest.raises(linsep.errors.OutOfMemoryError, match="ran out of memory"):
+        model.set_params(callbacks=None, max_iter=9).resume(X, y, path)
+
+
+def test_two_runs_on_one_checkpoint_lose_nothing(tmp_path):
+    """The second takes the file over; the first notices, and goes on beside it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    path = tmp_path / "run.npz"
+
+    class Other(Observer):
+        left = 3
+
+        def moment(self, now):
+            self.left -= 1
+            if self.left == 0:
+                with pytest.warns(linsep.errors.NotSeparatedWarning):
+                    second.fit(X, y)
+
+    def perceptron(seed, *more):
+        watch = Checkpointer(path, every=0)
+        return linsep.Perceptron(
+            order="shuffle", random_state=seed, max_iter=50, callbacks=[watch, *more]
+        )
+
+    second = perceptron(2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        first = perceptron(1, Other()).fit(X, y)
+    (told,) = [str(one.message) for one in caught if "another run" in str(one.message)]
+    own = first.callbacks[0].path
+    assert own != path
+    assert f"{path}, too" in told and str(own) in told
+    for model, file in ((first, own), (second, path)):
+        whole = model.coef_.tobytes()
+        with pytest.warns(linsep.errors.NotSeparatedWarning):
+            again = model.set_params(callbacks=None).resume(X, y, file)
+        assert again.coef_.tobytes() == whole
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([path.name, own.name])
