@@ -48,7 +48,7 @@ from linsep.risk.linear_rules import (
     gaussian_weights,
     rule_of_scores,
 )
-from linsep.rows.moments import class_rows, moments_about
+from linsep.rows.moments import class_rows, mean_about, moments_about, reach_about
 
 Array = NDArray[np.float64]
 
@@ -505,6 +505,7 @@ class _Done(State):
 
 FLOOR = 1e-6  # of the variance of a column; added where a covariance is singular
 _RANK_TOL = 1e-12  # share of a column's variance that must be left after those before it
+_LEAST = 1e-250  # variance of a column that needs no look at its largest entries, nor 1 / it
 _WIDEST = 20_000  # columns up to which a matrix of their covariances is held
 
 
@@ -532,10 +533,10 @@ def estimate(problem: Problem, structure: str, regularization: float | None) -> 
             f"covariance={structure!r} needs a {problem.d} x {problem.d} matrix; choose "
             "covariance='shared-diagonal' or 'diagonal', or fewer columns."
         )
-    weight, means, scatter, reach = _moments(problem, diagonal)
+    weight, means, scatter = _moments(problem, diagonal)
     share = weight / weight.sum()
     spread = _total_variance(share, means, scatter, diagonal)
-    _refuse_range(problem, spread, np.maximum(reach, np.ptp(means, axis=0)))
+    _refuse_range(problem, spread, means)
     used = spread > 0
     covariance = np.tensordot(share, scatter, axes=1) if shared else scatter
     words = _singular(problem, covariance, used, shared, diagonal)
@@ -556,10 +557,10 @@ _WAYS = (
 )
 
 
-def _moments(problem: Problem, diagonal: bool) -> tuple[Array, Array, Array, Array]:
-    """Weight, mean and second moments of every class; how far columns reach from a mean."""
+def _moments(problem: Problem, diagonal: bool) -> tuple[Array, Array, Array]:
+    """Weight, mean and second moments of every class."""
     K, d = problem.K, problem.d
-    weight, means, reach = np.zeros(K), np.zeros((K, d)), np.zeros(d)
+    weight, means = np.zeros(K), np.zeros((K, d))
     scatter = np.zeros((K, d) if diagonal else (K, d, d))
     for k in range(K):
         rows = class_rows(problem, k)
@@ -571,18 +572,23 @@ def _moments(problem: Problem, diagonal: bool) -> tuple[Array, Array, Array, Arr
         first = problem.matrix[rows[:1]]
         first = np.asarray(first.toarray() if problem.sparse else first, np.float64)[0]
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = first + moments_about(problem, k, first, products=False).first
+            mean = first + mean_about(problem, k, first)
             about = moments_about(problem, k, mean, products=not diagonal)
             means[k] = mean + about.first
             drift = about.first**2 if diagonal else np.outer(about.first, about.first)
             scatter[k] = about.second - drift
         weight[k] = about.weight
-        reach = np.fmax(reach, about.reach)
-    return weight, means, scatter, reach
+    return weight, means, scatter
 
 
-def _refuse_range(problem: Problem, variance: Array, reach: Array) -> None:
+def _refuse_range(problem: Problem, variance: Array, means: Array) -> None:
     """Variances that float64 cannot hold: columns of 1e200 or of 1e-200."""
+    if bool((np.isfinite(variance) & (variance > _LEAST) & (variance < 1.0 / _LEAST)).all()):
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = np.ptp(means, axis=0)
+        for k, mean in enumerate(means):
+            reach = np.fmax(reach, reach_about(problem, k, mean))
     bad = ~np.isfinite(variance) | ((reach > 0) & (reach < 1e-140)) | (reach > 1e140)
     if bad.any():
         j = int(np.flatnonzero(bad)[0])

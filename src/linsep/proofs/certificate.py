@@ -29,6 +29,8 @@ from linsep.proofs.separable import Proof, combination
 from linsep.rows.exact import dependency, reflected, vanishes
 from linsep.rows.signs import row_signs
 
+_NAMED = 1000  # rows on the wrong side that a certificate names
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -140,11 +142,10 @@ def judge(
     computed already are not computed again."""
     a = witness.a
     values = problem.values(a) if values is None else values
-    wrong = np.flatnonzero(~(values > 0).reshape(problem.n, -1).all(axis=1))
+    wrong = _wrong(problem, values)
     separable: bool | None = None
     if not wrong.size:  # a claim to separate is decided without rounding
-        signs = row_signs(problem, *_plane(problem, a))
-        wrong = np.flatnonzero(~(signs > 0).reshape(problem.n, -1).all(axis=1))
+        wrong = _wrong(problem, row_signs(problem, *_plane(problem, a)))
         separable = True if not wrong.size else None
     margin, margin_aug = _margins(problem, a, values, bool(separable))
     high, high_aug = np.inf, np.inf
@@ -163,7 +164,7 @@ def judge(
     return Certificate(
         separable=separable,
         errors=len(wrong),
-        wrong_rows=tuple(problem.sample_of_index(int(i)) for i in wrong[:1000]),
+        wrong_rows=_named(problem, wrong),
         margin=margin,
         margin_low=max(margin, 0.0),
         margin_high=high,
@@ -205,7 +206,7 @@ def judge_sums(problem: Problem, kernel: Kernel, sums: Sums) -> Certificate:
     return Certificate(
         separable=None if wrong.size else True,
         errors=len(wrong),
-        wrong_rows=tuple(problem.sample_of_index(int(i)) for i in wrong[:1000]),
+        wrong_rows=_named(problem, wrong),
         margin=margin,
         margin_low=max(margin, 0.0) if not wrong.size else 0.0,
         margin_high=high,
@@ -242,6 +243,20 @@ def _sums_above(problem: Problem, space: FeatureSpace, sums: Sums) -> tuple[floa
     slack *= 1.0 + float(np.sqrt(space.values.diagonal(sums.support).max(initial=0.0)))
     point = float(np.sqrt(space.lengths(sums) + float(tilt @ tilt)))
     return high, (point + slack) / total * (1 + (len(label) + 16) * U)
+
+
+def _wrong(problem: Problem, values: NDArray[Any]) -> NDArray[np.int64]:
+    """Samples with a value that is not above 0."""
+    right = values > 0
+    if not problem.binary:
+        right = right.reshape(problem.n, -1).all(axis=1)
+    return np.flatnonzero(~right)
+
+
+def _named(problem: Problem, wrong: NDArray[np.int64]) -> tuple[int, ...]:
+    """The first of these samples by their places in the caller's X."""
+    first, index = wrong[:_NAMED], problem.row_index
+    return tuple((first if index is None else index[first]).tolist())
 
 
 def _criterion(values: NDArray[np.float64]) -> float:

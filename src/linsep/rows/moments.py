@@ -6,6 +6,7 @@ of a column that is constant there are exactly zero; about the mean, nothing can
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +19,12 @@ _CHUNK = 1 << 16  # elements looked at together: they stay in the cache
 
 
 class Moments(NamedTuple):
-    """Weighted means of x - c and of its products, and the largest |x - c| of each column."""
+    """Weighted means of x - c and of its products."""
 
     weight: float
     first: Array
     second: Array
     """(d, d) products, or (d,) squares where only these were asked for."""
-    reach: Array
     terms: int
     """How often in a row a sum was rounded: entry (u, v) of second is off by no more than
     ``terms`` 2^-53 size_u size_v, entry u of first by ``terms`` 2^-53 size_u."""
@@ -37,24 +37,43 @@ def class_rows(problem: Problem, k: int) -> NDArray[np.intp]:
     return np.flatnonzero(problem.label == k)
 
 
+def mean_about(problem: Problem, k: int, centre: Array) -> Array:
+    """The weighted mean of x - c over the rows of class k."""
+    if problem.sparse:
+        return moments_about(problem, k, centre, products=False).first
+    first = np.zeros(problem.d)
+    for block, weight in _blocks(problem, k, centre, _step(problem)):
+        first += weight @ block
+    return np.asarray(first / float(problem.weight[class_rows(problem, k)].sum()))
+
+
+def reach_about(problem: Problem, k: int, centre: Array) -> Array:
+    """The largest |x - c| of each column over the rows of class k."""
+    reach = np.zeros(problem.d)
+    if problem.sparse:  # entries that are not stored are all equal to -centre
+        rows = problem.matrix[class_rows(problem, k)]
+        full = np.bincount(rows.indices, minlength=problem.d) == rows.shape[0]
+        reach = np.where(full, 0.0, np.abs(centre))
+        residual = rows.data.astype(np.float64) - centre[rows.indices]
+        np.maximum.at(reach, rows.indices, np.abs(residual))
+        return reach
+    for block, _ in _blocks(problem, k, centre, _step(problem)):
+        np.maximum(reach, np.maximum(block.max(axis=0), -block.min(axis=0)), out=reach)
+    return reach
+
+
 def moments_about(problem: Problem, k: int, centre: Array, *, products: bool) -> Moments:
     """Moments of class k about a centre: of squares, or of all products of columns."""
     rows = class_rows(problem, k)
     if problem.sparse and not products:
         return _sparse_squares(problem.matrix[rows], problem.weight[rows], centre)
     d = problem.d
-    first, reach = np.zeros(d), np.zeros(d)
+    first = np.zeros(d)
     second = np.zeros((d, d) if products else d)
-    step = max(1, _CHUNK // d, d if products else 1)  # a product as cheap as its operands
     plain = bool((problem.weight[rows] == 1.0).all())
-    for at in range(0, len(rows), step):
-        part = rows[at : at + step]
-        block = problem.matrix[part]
-        block = np.asarray(block.toarray() if problem.sparse else block, dtype=np.float64)
-        block -= centre  # a copy already: rows of one class, or of a chunk made dense
-        weight = problem.weight[part]
+    step = max(_step(problem), d if products else 1)  # a product as cheap as its operands
+    for block, weight in _blocks(problem, k, centre, step):
         first += weight @ block
-        np.maximum(reach, np.maximum(block.max(axis=0), -block.min(axis=0)), out=reach)
         if products:
             if not plain:
                 block *= np.sqrt(weight)[:, None]
@@ -65,7 +84,23 @@ def moments_about(problem: Problem, k: int, centre: Array, *, products: bool) ->
     terms = min(step, len(rows)) + -(-len(rows) // step) + 16
     second /= total
     size = np.sqrt(np.diag(second) if products else second) * (1 + 1e-9)
-    return Moments(total, first / total, second, reach, terms, size)
+    return Moments(total, first / total, second, terms, size)
+
+
+def _step(problem: Problem) -> int:
+    """Rows that are looked at together."""
+    return max(1, _CHUNK // problem.d)
+
+
+def _blocks(problem: Problem, k: int, centre: Array, step: int) -> Iterator[tuple[Array, Array]]:
+    """Pieces of x - c of class k, of so many rows, and their weights."""
+    rows = class_rows(problem, k)
+    for at in range(0, len(rows), step):
+        part = rows[at : at + step]
+        block = problem.matrix[part]
+        block = np.asarray(block.toarray() if problem.sparse else block, dtype=np.float64)
+        block -= centre  # a copy already: rows of one class, or of a chunk made dense
+        yield block, problem.weight[part]
 
 
 def _sparse_squares(matrix: Any, weight: Array, centre: Array) -> Moments:
@@ -78,9 +113,7 @@ def _sparse_squares(matrix: Any, weight: Array, centre: Array) -> Moments:
     empty = np.where(full, 0.0, total - np.bincount(column, per_entry, minlength=d))
     first = np.bincount(column, per_entry * residual, minlength=d) - empty * centre
     second = np.bincount(column, per_entry * residual**2, minlength=d) + empty * centre**2
-    reach = np.where(full, 0.0, np.abs(centre))
-    np.maximum.at(reach, column, np.abs(residual))
     second /= total
     # the weight of the entries that are not stored is a difference, off by a share of the total
     size = np.where(full, np.sqrt(second), np.sqrt(np.maximum(second, 0.0)) + np.abs(centre))
-    return Moments(total, first / total, second, reach, n + 16, size * (1 + 1e-9))
+    return Moments(total, first / total, second, n + 16, size * (1 + 1e-9))
