@@ -51,6 +51,7 @@ from linsep.core.lanes import at_most
 
 GOAL = 1e-3
 JUMP = 2.0
+WARM = 12
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 ITERATIONS = (3, 5, 8, 12, 18, 27, 40, 60, 90, 150, 250, 500, 1000, 3000, 10_000)
 STEPS = (1, 2, 3, 4, 6, 8, 12, 20, 50)
@@ -425,8 +426,10 @@ def measure(row: Row, clock: Callable[[], float], runs: int, limit: float) -> Fo
     """Both sides in turn, after the settings of the peers are found."""
     X, y = row.make()
     sides = row.family(X, y, **row.settings)
-    for _ in range(3):  # what is compiled is compiled now, at once or when it comes again
-        if took(sides.ours, clock)[0] > limit:
+    warmed = 0.0
+    for _ in range(WARM):  # what is compiled is compiled now, at once or when it has come often
+        warmed += took(sides.ours, clock)[0]
+        if warmed > limit:
             break
     candidates = []
     for name, settings in sides.peers.items():

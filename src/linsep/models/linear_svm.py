@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import AGREED
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
@@ -86,6 +87,7 @@ Array = NDArray[np.float64]
 _UNFINISHED = (*CUT_SHORT, Status.STEP_LIMIT, Status.DIVERGED)
 _FAILED = (Status.DIVERGED, Status.STALLED)
 _METHODS = ("init", "advance", "status", "witness")  # of a solver
+_SOLVED = 1e-7  # gap to which a small table is solved before it is polished
 _FEW_PASSES = 1000  # of coordinate descent, after which another solver is better
 _ROUNDING = 1e-9  # a slack below this is rounding
 _FEW_WEIGHTS = 300  # of a machine of many classes, whose system is solved in a blink
@@ -306,10 +308,16 @@ class LinearSVM(LinearClassifier):
                 return found
         answer = super()._answer(run)
         for rescue in rescues:
-            if not rescue.before and answer.status in _FAILED and time_left() > 0:
+            short = answer.status in _FAILED or self._falls_short(run.problem, answer)
+            if not rescue.before and short and time_left() > 0:
                 with suppress(TimeUpError):  # what is there counts
                     answer = rescue.better(self, run, answer) or answer
         return answer
+
+    def _falls_short(self, problem: Problem, answer: Answer) -> bool:
+        """Whether a small table was not solved to the digits that the solver was asked for."""
+        done = answer.status not in _UNFINISHED and not self._is_machine(problem)
+        return done and self._to_last_digits(problem) and _gap(answer) > _SOLVED
 
     def _choose(self, problem: Problem, instead: str = "") -> tuple[Solver[Any], str]:
         return self._chosen(problem, self._cost, instead)
@@ -329,7 +337,7 @@ class LinearSVM(LinearClassifier):
             )
         tol = float(self.tol) if tol is None else tol
         if self._to_last_digits(problem) and not (machine and self.solver == "dual-cd"):
-            tol = min(tol, 1e-6 if machine else 1e-7)
+            tol = min(tol, 1e-6 if machine else _SOLVED)
         brief = effort() is Effort.FEW_PASSES and self.solver == "auto" and is_small(problem)
         return choose_solver(
             problem,
@@ -554,7 +562,9 @@ class LinearSVM(LinearClassifier):
         return self.multi_class == "crammer-singer" and not problem.binary
 
     def _to_last_digits(self, problem: Problem) -> bool:
-        return is_small(problem) and effort() is Effort.LAST_DIGITS
+        """A small table is solved to the end, unless a larger gap is asked for than the default."""
+        small = is_small(problem) and effort() is Effort.LAST_DIGITS
+        return small and float(self.tol) <= AGREED
 
     def _objective(self) -> Objective:
         intercept = "free" if self.fit_intercept else "none"
@@ -759,7 +769,9 @@ class Rescue:
 
 
 def _sees_rounding(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
-    """Whether the solver ends by itself where rounding stops it, and need not be exact."""
+    """Whether the solver ends by itself where rounding stops it, or has steps without rounding."""
+    if _largest_cost(run.problem, model._objective()) <= _HUGE:
+        return True
     sees = _is(solver, WideHinge) or solver.unit == "Newton step"
     return sees and not model._to_last_digits(run.problem)
 
@@ -948,11 +960,15 @@ _NARROWER = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 Choice = Callable[[Problem, float], tuple[Solver[Any], str]]
 
 
+def _largest_cost(problem: Problem, objective: Objective) -> float:
+    """Of a row, in units of the longest row's squared length."""
+    return objective.C * float(problem.weight.max()) * float(survey(problem).rows.max())
+
+
 def gap_wanted(problem: Problem, objective: Objective, tol: float, small: bool) -> float:
     """Gap from which on capped costs are the better way; 0: never."""
-    size = float(survey(problem).rows.max())
-    most = objective.C * float(problem.weight.max()) * size
-    if problem.n * problem.d > _LARGEST or not size > 0 or most <= _LARGE:
+    most = _largest_cost(problem, objective)
+    if problem.n * problem.d > _LARGEST or not most > _LARGE:
         return 0.0
     return tol if not most <= _HUGE else min(tol, _DIGITS) if small else 0.0
 
