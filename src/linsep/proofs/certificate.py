@@ -247,9 +247,9 @@ def _sums_above(problem: Problem, space: FeatureSpace, sums: Sums) -> tuple[floa
 
 def _wrong(problem: Problem, values: NDArray[Any]) -> NDArray[np.int64]:
     """Samples with a value that is not above 0."""
-    right = values > 0
+    right: NDArray[Any] = values > 0
     if not problem.binary:
-        right = right.reshape(problem.n, -1).all(axis=1)
+        right = np.all(right.reshape(problem.n, -1), axis=1)
     return np.flatnonzero(~right)
 
 
