@@ -69,7 +69,10 @@ SETTLED = 0.01
 SUMMED = 1e-9
 """Relative gap below which nothing is gained however many the rows: sums of them are rounded."""
 AGREED = 1e-6
-"""Relative gap from which on all but a few predictions are those of the optimum."""
+"""Relative gap from which on all but a few predictions are those of the optimum: a default. A
+larger one that is asked for ends a fit, also where more would cost next to nothing."""
+AGREED_KERNEL = 1e-5
+"""The same of machines with kernels, which pay more for it."""
 
 
 def second_thread(entry: float) -> int:

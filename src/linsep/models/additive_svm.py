@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.core.costs import LEVEL_PROOF, PROOF
+from linsep.core.costs import AGREED_KERNEL, LEVEL_PROOF, PROOF
 from linsep.core.drive import Moment, Outcome
 from linsep.core.notes import warn
 from linsep.core.problem import Problem, each_against_rest
@@ -329,11 +329,12 @@ class AdditiveSVM(Classifier):
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         power = power_of(self.kernel)
         tol = 0.99 * float(self.tol)
+        small = problem.n <= _SMALL and self.tol <= AGREED_KERNEL
         solver = SMO(
             kernel=PowerMean(power),
             C=self._cost,
             tol=tol,
-            fine=min(tol, _FINE) if problem.n <= _SMALL else tol,
+            fine=min(tol, _FINE) if small else tol,
             q=int(np.clip(problem.n // 4, *_SETS)),
             single=self.tol >= _COARSE and roomy(levels_of(problem, power)),
             by_features=True,

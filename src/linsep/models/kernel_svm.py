@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import AGREED_KERNEL
 from linsep.core.drive import Outcome
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
@@ -59,8 +60,7 @@ from linsep.rows.exact import equal_rows as first_equal
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import SMO
 
-_SMALL = 1000  # rows up to which more digits than the default cost nothing worth mentioning,
-_ASKED = 1e-5  # unless a larger gap than the default is asked for
+_SMALL = 1000  # rows up to which more digits than the default cost nothing worth mentioning
 _DOUBLE = 3000  # rows up to which the Gram matrix is float64,
 _SINGLE = 5e-4  # and relative gap from which on float32 will do
 
@@ -353,7 +353,7 @@ class KernelSVM(KernelClassifier):
                 "rows; choose a finite C."
             )
         single = problem.n > _DOUBLE and self.tol >= _SINGLE
-        small = problem.n <= _SMALL and self.tol <= _ASKED
+        small = problem.n <= _SMALL and self.tol <= AGREED_KERNEL
         tol = (0.9 if single else 0.999) * float(self.tol)
         solver = SMO(
             kernel=kernel,

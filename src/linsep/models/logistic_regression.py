@@ -345,7 +345,8 @@ class LogisticRegression(LinearClassifier):
             from linsep.proofs.softmax import softmax_gap
 
             reference, part = self._reference(problem), witness is None
-            gap = softmax_gap(problem, a, C, reference=reference, part=part)
+            goal = 0.95 * self.tol
+            gap = softmax_gap(problem, a, C, reference=reference, part=part, goal=goal)
             return gap, bool(np.isfinite(C)) or gap.lower_bound > 0
         if np.isinf(C):
             return likelihood_bounds(problem, a, part=witness is None)

@@ -49,6 +49,7 @@ def softmax_gap(
     alpha: Array | None = None,
     *,
     part: bool = True,
+    goal: float = _POOR,
 ) -> Gap:
     """Bounds for the weights a, K blocks of d + 1 numbers (two blocks for two classes).
 
@@ -67,7 +68,10 @@ def softmax_gap(
     part : bool, default=True
         Without a penalty, where there is no bound of all losses: try those of some rivals alone.
         A bound of all proves as well that a maximum of the likelihood exists.
+    goal : float
+        Relative gap for which no better bound is looked for, if it is larger than 1e-6.
     """
+    goal = max(goal, _POOR)
     blocks = np.array(a, dtype=np.float64).reshape(problem.K, problem.d + 1)
     if reference is not None:
         blocks -= blocks[reference]
@@ -85,13 +89,16 @@ def softmax_gap(
             if np.isinf(C):
                 return high - doubt - likelihood_bound(rows, S, cost, reference, off, problem)
             moved = rows is not problem
-            return dual_bound(rows, S, W, offsets, off, cost, high, reference, alpha, moved=moved)
+            enough = (1.0 - goal) * high
+            return dual_bound(
+                rows, S, W, offsets, off, cost, high, reference, alpha, moved=moved, enough=enough
+            )
 
         low = below(problem, b)
-        if not high - low <= _POOR * high and _far_away(problem):
+        if not high - low <= goal * high and _far_away(problem):
             twin, means = centred(problem)
             low = float(np.fmax(low, below(twin, b + W @ means)))
-        if np.isfinite(C) and not high - low <= _POOR * high:
+        if np.isfinite(C) and not high - low <= goal * high:
             low = float(np.fmax(low, _without_penalty(problem, blocks, C, reference)))
         if np.isinf(C) and part and not low > 0:
             low = face_bound(problem, blocks, S, cost, reference)
@@ -183,8 +190,10 @@ def dual_bound(
     alpha: Array | None,
     *,
     moved: bool,
+    enough: float,
 ) -> float:
-    """A lower bound of the least P. Scores S are right to ``off``; moved: the rows were rounded."""
+    """A lower bound of the least P. Scores S are right to ``off``; moved: the rows were rounded;
+    enough: a bound beside which no better one is looked for."""
     q = _shares(problem, S, cost, reference, alpha)
     Q = q.sum(axis=0)
     gain, slack = _entropy(problem, q, Q, cost)
@@ -208,7 +217,7 @@ def dual_bound(
         return _with_rest(problem, S, b, off, cost, high, gain, square, rest)
 
     low = value(gain - slack, square, float(rest.sum()))
-    if high - low <= _POOR * high:
+    if low >= enough:
         return low
     clear = size - error
     blur = value(gain, float(np.vdot(clear, clear)), float(left.sum())) - low

@@ -462,7 +462,7 @@ def test_what_a_solver_of_the_caller_does_not_get():
         LinearSVM(solver=object()).fit(X, y)
 
 
-@pytest.mark.parametrize("model", [linsep.LinearSVM(), linsep.KernelSVM()])
+@pytest.mark.parametrize("model", [linsep.LinearSVM(), linsep.KernelSVM(), linsep.AdditiveSVM()])
 def test_a_gap_that_is_asked_for_ends_a_small_fit(model):
     X, y = load_iris(return_X_y=True)
     fine = clone(model).fit(X, y)

@@ -8,6 +8,7 @@ import flint
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.datasets import load_iris
 
 import linsep
 from linsep.core.problem import Problem
@@ -141,3 +142,17 @@ def objective(X, y, a, C):
         ]
         total += flint.arb(C) * sum(((s - scores[k]).exp() for s in scores), flint.arb(0)).log()
     return total
+
+
+def test_no_better_bound_is_looked_for_than_is_asked_for(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    rough = linsep.LogisticRegression(tol=1e-3).fit(X, y)
+    problem = Problem(X, y)
+    a = problem.join(rough.coef_, rough.intercept_)
+    sharp = softmax_gap(problem, a, 1.0)
+    monkeypatch.setattr("linsep.proofs.softmax._sharp", lambda *_, **__: 1 / 0)
+    plain = softmax_gap(problem, a, 1.0, goal=1e-3)
+    assert plain.lower_bound <= sharp.lower_bound <= sharp.objective == plain.objective
+    assert plain.relative_gap <= 1e-3
+    with pytest.raises(ZeroDivisionError):
+        softmax_gap(problem, a, 1.0)

@@ -73,7 +73,6 @@ _HALVING = 4000  # rounds in which the gap must fall to a half; where rescue cam
 _NEAR_GAP = 50.0  # times the gap wanted, from which a better offset may be all that is missing
 _FLAT = 1e-13  # squared distance of the hulls over the largest K_ii: nothing between them
 POLISH = 1000  # rows up to which the last digits come from linear equations, if they are wanted
-_ALWAYS = 200  # rows up to which they always do
 RESCUE = 2000  # rows up to which an interior point method helps out
 _PATIENCE = 100  # steps a row after which it does
 
@@ -646,7 +645,7 @@ class SMO:
 
     def _exactly(self, part: PairState) -> bool:
         """Whether the last digits are wanted."""
-        return self._small(part, POLISH if self.fine < 0.5 * self.tol else _ALWAYS)
+        return self.fine < 0.5 * self.tol and self._small(part, POLISH)
 
     def _creeps(self, part: PairState) -> bool:
         """Whether it takes so long that another method is worth its price."""
