@@ -9,6 +9,7 @@
     ├── CheckpointError (ValueError)    a checkpoint of other data, other settings, or a broken file
     ├── ProofError (ValueError)         a stored proof that does not prove what it says
     ├── CapabilityError (TypeError)     a solver asked for something the problem does not offer
+    ├── ClusterError (RuntimeError)     workers that are gone, or have another version
     ├── OutOfMemoryError (MemoryError)  what was wanted, and what there is
     └── MissingExtraError (ImportError) an optional package is not installed
 
@@ -114,6 +115,10 @@ class ProofError(LinsepError, ValueError):
 
 class CapabilityError(LinsepError, TypeError):
     """A solver needs something that the problem does not offer."""
+
+
+class ClusterError(LinsepError, RuntimeError):
+    """The workers of a cluster are gone, or have another version of linsep."""
 
 
 class OutOfMemoryError(LinsepError, MemoryError):

@@ -110,7 +110,7 @@ def test_where_no_thread_can_be_started_the_bits_are_those_of_one(monkeypatch):
     y = X[:, 0] + rng.normal(size=len(X)) > 0
     whole = linsep.LogisticRegression().fit(X, y)
     monkeypatch.setattr(lanes, "_pools", {})
-    monkeypatch.setattr(lanes, "_cores", lambda: 4)
+    monkeypatch.setattr(lanes, "cores", lambda: 4)
     asked = []
 
     def refused(self):

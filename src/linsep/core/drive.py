@@ -144,7 +144,8 @@ def _drive(
             if limits.steps is not None:
                 chunk = min(chunk, limits.steps - state.steps)
             took = clock()
-            if limits.seconds is None and step < _LONG_STEP:
+            long = step >= _LONG_STEP or getattr(solver, "long_steps", False)
+            if limits.seconds is None and not long:
                 solver.advance(problem, state, chunk, log)
             else:
                 kept = state.copy()

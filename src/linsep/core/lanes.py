@@ -116,13 +116,13 @@ def run_all(jobs: Sequence[Callable[[], T]], threads: int | None = None) -> list
     all that run within it.
     """
     limit: int | None = getattr(_inside, "limit", None)
-    threads = (limit or _cores()) if threads is None else max(1, threads)
+    threads = (limit or cores()) if threads is None else max(1, threads)
     threads = min(threads, len(jobs))
     if threads <= 1 or getattr(_inside, "worker", False):
         return [_in_time(job) for job in jobs]
     pool = _pools.get(threads)
     if pool is None:
-        pool = _pools[threads] = ThreadPoolExecutor(threads - 1, "linsep", _enter_worker)
+        pool = _pools[threads] = ThreadPoolExecutor(threads - 1, "linsep", enter_worker)
     return _share_out(jobs, pool, threads - 1)
 
 
@@ -187,12 +187,14 @@ def sum_of_pieces(
     return np.asarray(np.sum(run_all(jobs), axis=0))
 
 
-def _enter_worker() -> None:
+def enter_worker() -> None:
+    """Jobs of this thread run alone from now on: it is one of several that share the cores."""
     _inside.worker = True
 
 
 @lru_cache(maxsize=1)
-def _cores() -> int:
+def cores() -> int:
+    """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -199,6 +199,25 @@ class Problem(Once):
             f"a Problem never changes: {name!r} cannot be set. changed() gives a copy."
         )
 
+    @classmethod
+    def part(
+        cls,
+        matrix: Any,
+        label: NDArray[np.int64],
+        weight: NDArray[np.float64],
+        classes: NDArray[Any],
+        *,
+        fit_intercept: bool,
+        feature_names: list[str] | None = None,
+    ) -> Problem:
+        """Some rows of a table that is not here whole; they may be all of one class."""
+        twin = object.__new__(cls)
+        twin._fill(
+            matrix=matrix, classes=classes, label=label, weight=weight, targets=None,
+            fit_intercept=fit_intercept, feature_names=feature_names, row_index=None,
+        )  # fmt: skip
+        return twin
+
     # -- copies -------------------------------------------------------------------------------
 
     def changed(self, **parts: Any) -> Problem:

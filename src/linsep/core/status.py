@@ -47,6 +47,7 @@ class Status(Enum):
     STEP_LIMIT = "the limit on steps was reached before an answer"
     TIME_LIMIT = "the time limit was reached before an answer"
     STOPPED = "stopped on request before an answer"
+    CLUSTER_LOST = "the workers of the cluster were gone before an answer"
 
     @property
     def ok(self) -> bool:

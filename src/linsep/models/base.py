@@ -18,9 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.core.cluster import as_stream, is_dask
 from linsep.core.costs import PROOF
 from linsep.core.drive import Limits, Moment, Outcome, drive
 from linsep.core.notes import warn
+from linsep.core.parts import Stream
 from linsep.core.problem import Problem, product, rows_of
 from linsep.core.protocol import Solver, Witness
 from linsep.core.sources import boundary
@@ -59,6 +61,7 @@ from linsep.models.fit import (
 )
 from linsep.models.linear import ZERO, decided
 from linsep.models.model_file import LINEAR, Table
+from linsep.models.parts import counted, mapped, no_stream
 from linsep.models.summary import Line, rule, sides, written
 from linsep.proofs.certificate import Certificate, judge
 from linsep.separating.verdict import decide
@@ -106,15 +109,17 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
     # -- fit --------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train on X and y.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            float32 and float64 are used as they are.
+            float32 and float64 are used as they are. Or a stream, see ``linsep.data.stream``.
         y : array of shape (n_samples,)
-            Any labels, two classes or more.
+            Any labels, two classes or more; a stream has them in it.
         sample_weight : array of shape (n_samples,), optional
             Non-negative; a row of weight zero takes no part.
 
@@ -126,7 +131,11 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     @with_callbacks
     def resume(
-        self, X: Any, y: ArrayLike, checkpoint: str | Path, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None,
+        checkpoint: str | Path,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Go on with a fit that was stopped, from the file its checkpoints were written to.
 
@@ -145,6 +154,10 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         given: Problem | None = None,
     ) -> Self:
         """The way of every fit: problem, guard, choose, drive, prove, keep, warn."""
+        stream = as_stream(X, y, sample_weight) if given is None else None
+        if stream is not None:
+            self._fit_stream(stream, checkpoint)
+            return self
         threads = own_threads(self) if self._own_threads else nullcontext()
         with stoppable(self) as interrupts, threads:
             problem = self._problem(X, y, sample_weight) if given is None else given
@@ -169,6 +182,10 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
             if calibrated:
                 self._calibrate(X, y, sample_weight)
         return self
+
+    def _fit_stream(self, stream: Stream, checkpoint: str | Path | None) -> None:
+        """The same for rows that are read part by part."""
+        raise no_stream(self)
 
     def _in_time(self, run: Run) -> Answer:
         """The answer; where time or Ctrl-C have cut it short, of some use all the same."""
@@ -301,11 +318,22 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of the rows; ``zero`` says what a score of exactly 0 is."""
+        if isinstance(X, Stream) or is_dask(X):
+            answers: NDArray[Any] = mapped(self.predict, X, self.classes_[:0])
+            return answers
         zero = getattr(self, "zero", "positive")  # a subclass of the caller's may not have it
         scores = self._quick_scores(X) if zero == "positive" else self._scores(X)
         if scores.ndim == 1:
             return decided(scores, self.classes_, zero)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows whose class is predicted; of a stream, which has its labels in it."""
+        stream = as_stream(X, y, sample_weight)
+        if stream is None:
+            return float(super().score(X, y, sample_weight))
+        found = counted(self, stream)
+        return 1.0 - found.wrong_weight / found.weight
 
     def _quick_scores(self, X: Any) -> NDArray[np.float64]:
         """Scores that are good enough to predict: the classes are those of ``_scores``."""

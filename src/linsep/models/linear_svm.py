@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from linsep.core.costs import AGREED
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.notes import warn
+from linsep.core.parts import Stream
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
@@ -31,6 +33,7 @@ from linsep.errors import (
     NotSeparatedWarning,
     SettingError,
 )
+from linsep.losses.base import Loss
 from linsep.losses.hinge import QuadraticLoss
 from linsep.losses.table import machine_loss
 from linsep.models.base import LinearClassifier
@@ -57,6 +60,7 @@ from linsep.models.fit import (
     way_on,
 )
 from linsep.models.model_file import LINEAR, Table, stored
+from linsep.models.parts import fit_stream, no_stream
 from linsep.models.summary import Line, bounds, known_rule, radius, street, work
 from linsep.models.svm_choice import (
     SOLVERS,
@@ -281,6 +285,18 @@ class LinearSVM(LinearClassifier):
     def _fit_given(self, problem: Problem, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_settings()  # C is looked at before the fit
         return super()._fit_given(self._weighed(problem), X, y, sample_weight)
+
+    def _streamed(self) -> tuple[Loss, float]:
+        return machine_loss(self.loss), self._cost
+
+    def _fit_stream(self, stream: Stream, checkpoint: str | Path | None) -> None:
+        if self.multi_class == "crammer-singer":
+            raise no_stream(self)
+        fit_stream(self, stream, checkpoint)
+
+    def _keep_stream(self, mass: Array) -> None:
+        width = 2.0 / np.linalg.norm(self.coef_, axis=1)
+        self.margin_width_ = float(width[0]) if len(width) == 1 else width
 
     def _criterion(self) -> Criterion:
         kind = HingeCriterion if self.loss == "hinge" else SquaredHingeCriterion
@@ -723,7 +739,7 @@ class LinearSVM(LinearClassifier):
             street(gap),
             ("street", self._width()),
         ]
-        if outcome is not None and len(self.support_):
+        if outcome is not None and len(getattr(self, "support_", ())):
             vectors, bound = count(len(self.support_), "vector"), self.leave_one_out_bound_
             lines.append(("support", f"{vectors}; leave-one-out error at most {bound:.3g}"))
         within = radius(gap) if self.status_ is not Status.INSEPARABLE else 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from linsep.core.costs import AGREED, LOGISTIC_PASS, PRODUCT, SETTLED, SUMMED
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
 from linsep.core.notes import warn
+from linsep.core.parts import Stream
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
@@ -21,7 +23,8 @@ from linsep.core.words import count, misplaced, percent
 from linsep.criteria import Criterion
 from linsep.criteria import Logistic as LogisticCriterion
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
-from linsep.losses.logistic import loss, posteriors
+from linsep.losses.base import Loss
+from linsep.losses.logistic import LOGISTIC, loss, posteriors
 from linsep.losses.softmax import shares
 from linsep.models.base import LinearClassifier, refuse_overflow
 from linsep.models.fit import (
@@ -44,6 +47,7 @@ from linsep.models.logistic_limit import (
     separating_words,
     separator_proof,
 )
+from linsep.models.parts import fit_stream
 from linsep.models.summary import Line, bounds, known_rule, radius, work
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
@@ -232,6 +236,21 @@ class LogisticRegression(LinearClassifier):
 
     def _criterion(self) -> Criterion:
         return LogisticCriterion(self._cost if np.isfinite(self._cost) else None)
+
+    def _streamed(self) -> tuple[Loss, float]:
+        return LOGISTIC, self._cost
+
+    def _fit_stream(self, stream: Stream, checkpoint: str | Path | None) -> None:
+        fit_stream(self, stream, checkpoint)
+
+    def _keep_stream(self, mass: Array) -> None:
+        """What is known of the likelihood after a fit of a stream; mass of the two classes."""
+        half = 0.5 * float((self.coef_**2).sum())
+        self.log_likelihood_ = (half - self.certificate_.objective) / self._cost
+        share = mass / mass.sum() if self.fit_intercept else np.full(len(mass), 1 / len(mass))
+        self.null_log_likelihood_ = float(xlogy(mass, share).sum())
+        self.proof_: Proof | None = None
+        self.separation_: str | None = None
 
     @property
     def _cost(self) -> float:

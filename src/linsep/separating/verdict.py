@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.cluster import as_stream
 from linsep.core.costs import PLANE, second_thread
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread, run_all
@@ -50,6 +51,7 @@ from linsep.rows.signs import row_signs
 from linsep.separating.clock import Clock
 from linsep.separating.faces import find_face
 from linsep.separating.feature_space import KernelJudge
+from linsep.separating.parts import decide_stream
 from linsep.separating.planes import Plane, Scores, exact_plane, rational_planes, scored_plane
 from linsep.solvers.hulls.cloud import by_products, cloud_of, one_unit
 from linsep.solvers.hulls.exact import ExactHulls, ExactState
@@ -65,19 +67,19 @@ _SMALL = 4_000_000  # entries up to which equal rows are looked for though a pro
 @enough_memory("the verdict")
 def separability(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     fit_intercept: bool = True,
     kernel: Any = None,
     exact: bool = True,
     time_limit: float | None = None,
-) -> Proof:
+) -> Any:
     """Decide whether a hyperplane separates the classes, and prove it.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix of shape (n, d)
-        The samples.
+        The samples. Or a stream, see ``linsep.data.stream``, which has the labels in it.
     y : array of shape (n,)
         Labels of any kind, two classes or more. More than two are separated by a linear
         machine: one weight vector a class, and the own class has the largest score.
@@ -95,7 +97,8 @@ def separability(
     Returns
     -------
     proof : Proof
-        The verdict with its numbers. ``print(proof)`` says it in a sentence.
+        The verdict with its numbers. ``print(proof)`` says it in a sentence. That of a stream is
+        a ``StreamProof``: the same, and ``proof.check(stream)`` proves it again.
 
     Examples
     --------
@@ -111,6 +114,11 @@ def separability(
     begin = clock()
     if time_limit is not None and not time_limit >= 0:
         raise SettingError(f"time_limit is {time_limit!r}; give seconds >= 0, or None.")
+    stream = as_stream(X, y)
+    if stream is not None:
+        if kernel is not None:
+            raise SettingError("a stream is asked about planes of X; with a kernel take a sample.")
+        return decide_stream(stream, decide, fit_intercept=fit_intercept, time_limit=time_limit)
     problem = Problem(
         X,
         y,

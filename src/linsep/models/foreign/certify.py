@@ -17,8 +17,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils import compute_class_weight
 
+from linsep.core.cluster import as_stream
 from linsep.core.drive import Limits, drive
 from linsep.core.memory import enough_memory
+from linsep.core.parts import Stream
 from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import PlaneModel, Witness
 from linsep.core.words import count
@@ -45,11 +47,13 @@ from linsep.models.kernel_base import certify_svc
 from linsep.models.least_squares import LeastSquares
 from linsep.models.linear import Linear
 from linsep.models.logistic_regression import choose_logistic
+from linsep.models.parts import certify_plane_in_parts
 from linsep.models.svm_choice import choose_solver, hard_machine, is_small
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.l1 import l1_gap
 from linsep.proofs.logistic import logistic_gap
+from linsep.proofs.parts import StreamGap
 from linsep.proofs.rivals import rivals_gap
 from linsep.proofs.squares import ridge_gap
 
@@ -60,7 +64,7 @@ Array = NDArray[np.float64]
 def certify(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     sample_weight: Any = None,
     C: float | None = None,
@@ -80,7 +84,7 @@ def certify(
         pipeline the last step is certified, on the rows that it sees, and of a search its best
         estimator.
     X, y : array or sparse matrix, and labels
-        The rows it was trained on.
+        The rows it was trained on. Or a stream in place of both, for planes of two classes.
     sample_weight : array, optional
         The weights it was trained with.
     C : float, optional
@@ -109,6 +113,9 @@ def certify(
     >>> report.relative_gap < 0.01, report.words.split("; ")[1]
     (True, 'the intercept is penalised as the weight of a constant feature 1')
     """
+    stream = as_stream(X, y, sample_weight)
+    if stream is not None:
+        return _of_stream(model, stream, tol, time_limit)
     model, X = _unwrapped(model, X)
     text = isinstance(model, LiblinearModel | LibsvmModel)
     if not text and (C is not None or class_weight is not None):
@@ -137,6 +144,36 @@ def certify(
         claim = claim_of(model, len(y))
     report = _certified(model, claim, X, y, sample_weight, tol, time_limit)
     return replace(report, words=f"{report.words}; {claim.note}") if claim.note else report
+
+
+def _of_stream(model: Any, stream: Stream, tol: float, limit: float | None) -> Gap:
+    """The same for the rows of a stream: planes of two classes, whose intercept is free."""
+    if isinstance(model, str | os.PathLike):
+        model = load(model)
+    known = getattr(model, "certificate_", None)
+    if isinstance(known, StreamGap) and not known.parts:
+        loss, C, generator = LOSSES[known.loss], known.C, np.array(known.generator)
+        class_weight = model.class_weight
+    else:
+        claim = claim_of(model, 0)
+        loss, C, generator = claim.objective.loss, claim.objective.C, None
+        if claim.kind == "logistic":
+            loss = LOGISTIC
+        class_weight = claim.class_weight
+        planes = claim.kind in ("svm", "logistic") and claim.objective.intercept != "penalised"
+        if not planes or claim.objective.scale != 1.0 or np.isinf(C):
+            raise ModelError(
+                f"{type(model).__name__} is certified on tables only; on a stream that is done for "
+                "a hinge, its square or the logistic loss, a finite C and an intercept that is "
+                "not penalised: linsep.Linear(coef, intercept, loss='hinge', C=1.0)."
+            )
+    if len(model.classes_) != 2:
+        raise ModelError("on a stream a model of two classes is certified; this one has more.")
+    a = np.append(np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]))
+    offset = bool(getattr(model, "fit_intercept", True))
+    return certify_plane_in_parts(
+        stream, a, loss, C, offset, class_weight, generator, tol=tol, seconds=limit
+    )
 
 
 def _squares(plane: Linear, y: Any) -> LeastSquares:

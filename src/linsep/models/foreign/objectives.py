@@ -104,9 +104,11 @@ def _ours(model: Any, n: int) -> Claim:
     together = model.multi_class == "crammer-singer" and len(model.classes_) > 2
     objective = Objective(machine_loss(model.loss), cost_of_slack(model), _free(model))
     # signs tell the own class from rivals where one loss holds for all of them
-    alpha = model.dual_coef_ if together else np.abs(model.dual_coef_)
+    dual = getattr(model, "dual_coef_", None)  # a model of a stream has none
+    alpha = dual if together or dual is None else np.abs(dual)
     return Claim(
-        "machine" if together else "svm", objective, model.class_weight, model.support_, alpha,
+        "machine" if together else "svm", objective, model.class_weight,
+        getattr(model, "support_", None), alpha,
         balanced_by_weight=True,
     )  # fmt: skip
 

@@ -1,0 +1,221 @@
+"""Parts read by the workers of a Dask cluster, and Dask's collections as parts.
+
+A part is one pure task: whoever runs it, and however often, it comes to the same sums. They are
+added here, in the order of the parts. Nothing is kept on the workers, so one that dies costs the
+part that it was reading.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from linsep._version import __version__
+from linsep.core.lanes import enter_worker, one_blas_thread
+from linsep.core.parts import Block, Found, Part, Stream, T, Task, Threads, run_part
+from linsep.core.stopping import clock, tick
+from linsep.core.words import count
+from linsep.errors import ClusterError, DataError, SettingError, require
+
+PATIENCE = 60.0
+"""Seconds without any worker after which a cluster counts as lost."""
+
+_ASK = 0.5  # seconds between two looks at the workers
+_TRIES = 3  # of a part before it counts as one that cannot be read
+
+
+def active_client() -> Any:
+    """The Dask client of this process, or None; nobody has one who has not loaded it."""
+    distributed: Any = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.Client.current()
+    except ValueError:
+        return None
+
+
+class Cluster:
+    """Workers of a Dask client."""
+
+    def __init__(self, client: Any, *, patience: float = PATIENCE) -> None:
+        self.client, self.patience = client, patience
+        self.words = f"a Dask cluster, {count(len(self._workers()), 'worker')}"
+        self._same_version()
+
+    def _workers(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        return found
+
+    def _same_version(self) -> None:
+        """Refuse workers with another linsep: their sums could differ."""
+        for worker, version in self.client.run(_version).items():
+            if version != __version__:
+                raise ClusterError(
+                    f"the worker {worker} has linsep {version} where this process has "
+                    f"{__version__}; install the same everywhere."
+                )
+
+    def each(self, parts: Sequence[Part], task: Task[T]) -> Iterator[Found[T]]:
+        """In the order of the parts, with a few more under way than there are threads."""
+        waiting: deque[tuple[Part, Any]] = deque()
+        rest = iter(parts)
+        ahead = 2 * max(1, sum(int(one["nthreads"]) for one in self._workers().values()))
+        try:
+            while True:
+                while len(waiting) < ahead and (part := next(rest, None)) is not None:
+                    waiting.append((part, self._submit(part, task)))
+                if not waiting:
+                    return
+                part, future = waiting.popleft()
+                yield self._result(part, future)
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+    def _submit(self, part: Part, task: Task[T]) -> Any:
+        if isinstance(part, Chunk):  # its rows are a graph of the caller's, run where they are
+            from dask.delayed import delayed
+
+            work = delayed(_on_chunk, pure=False)(part.X, part.y, part.weight, part.bare(), task)
+            return self.client.compute(work, retries=_TRIES)
+        return self.client.submit(_on_worker, part, task, pure=False, retries=_TRIES)
+
+    def _result(self, part: Part, future: Any) -> Any:
+        """What a part comes to; ClusterError when there is nobody left to read it."""
+        from distributed import KilledWorker
+
+        alone: float | None = None
+        while True:
+            tick()
+            try:
+                return future.result(timeout=_ASK)
+            except TimeoutError:
+                pass
+            except KilledWorker as error:
+                raise DataError(
+                    f"{part.name}: every worker that read it has died ({error}); it may take more "
+                    "memory than a worker has. Give a smaller memory=."
+                ) from error
+            if self._workers():
+                alone = None
+            elif alone is None:
+                alone = clock()
+            elif clock() - alone > self.patience:
+                raise ClusterError(
+                    f"the cluster has had no worker for {self.patience:.0f} s; start some and fit "
+                    "again, or go on from the checkpoint with resume."
+                )
+
+
+def _version() -> str:
+    return __version__
+
+
+def _on_worker(part: Part, task: Task[T]) -> Found[T]:
+    """A part on a worker, by one thread."""
+    enter_worker()
+    with one_blas_thread():
+        return run_part(part, task)
+
+
+def _on_chunk(X: Any, y: Any, weight: Any, part: Chunk, task: Task[T]) -> Found[T]:
+    """A chunk of a collection, whose rows are here by now."""
+    return _on_worker(_Here(part, Block(_plain(X), _plain(y), _plain(weight))), task)
+
+
+# -- collections ----------------------------------------------------------------------------------
+
+
+class Chunk(Part):
+    """A chunk of rows of a Dask collection."""
+
+    def __init__(self, name: str, X: Any, y: Any, weight: Any) -> None:
+        self.name, self.X, self.y, self.weight = name, X, y, weight
+
+    def bare(self) -> Chunk:
+        """Its name alone, to be sent with its rows."""
+        out = Chunk(self.name, None, None, None)
+        out.number = self.number
+        return out
+
+    def blocks(self) -> Iterator[Block]:
+        """Its rows, computed here."""
+        compute: Any = require("dask", extra="scale").compute
+        found = compute(self.X, self.y, self.weight, scheduler="synchronous")
+        yield Block(*map(_plain, found))
+
+
+class _Here(Part):
+    """A chunk whose rows are in memory."""
+
+    def __init__(self, part: Chunk, block: Block) -> None:
+        self.name, self.number, self.block = part.name, part.number, block
+
+    def blocks(self) -> Iterator[Block]:
+        yield self.block
+
+
+def _plain(values: Any) -> Any:
+    """Arrays of frames and series; anything else as it is."""
+    return values.to_numpy() if hasattr(values, "to_numpy") else values
+
+
+def is_dask(X: Any) -> bool:
+    """Whether it is a collection of Dask; nothing is loaded to find out."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def as_stream(X: Any, y: Any, weight: Any = None) -> Stream | None:
+    """The stream that a caller gives in place of a table, or None."""
+    if isinstance(X, Stream):
+        if y is not None or weight is not None:
+            raise SettingError(
+                "a stream has its labels and weights in it: give fit(stream) alone, and name their "
+                "columns with linsep.data.stream(..., target=, weight=)."
+            )
+        return X
+    if is_dask(X):
+        return of_collections(X, y, weight)
+    return None
+
+
+def of_collections(X: Any, y: Any, weight: Any = None) -> Stream:
+    """Dask arrays or frames of rows, labels and weights as a stream, chunk by chunk."""
+    require("dask", extra="scale", what="a Dask collection")
+    many = [_chunks(one) for one in (X, y, weight)]
+    rows, labels, weights = many
+    for name, one in (("y", labels), ("sample_weight", weights)):
+        if one is not None and rows is not None and len(one) != len(rows):
+            raise DataError(
+                f"X has {count(len(rows), 'chunk')} of rows and {name} {len(one)}; rechunk them "
+                "alike."
+            )
+    assert rows is not None
+    none = [None] * len(rows)
+    parts = [
+        Chunk(f"chunk {k}", *three)
+        for k, three in enumerate(zip(rows, labels or none, weights or none))
+    ]
+    names = getattr(X, "columns", None)
+    client = active_client()
+    return Stream(
+        parts,
+        name=f"a Dask {type(X).__name__}",
+        feature_names=None if names is None else [str(name) for name in names],
+        runner=Threads() if client is None else Cluster(client),
+        labelled=y is not None,
+    )
+
+
+def _chunks(X: Any) -> list[Any] | None:
+    """Delayed chunks of rows; columns in one piece each."""
+    if X is None:
+        return None
+    if hasattr(X, "rechunk"):
+        if X.ndim == 2 and X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        return list(X.to_delayed().ravel())
+    return list(X.to_delayed())

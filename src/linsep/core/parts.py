@@ -1,0 +1,286 @@
+"""A table in parts that need not fit into memory: it is read anew for each pass.
+
+A pass gives every block of rows to a task and adds what comes back: within a part in the order
+of its blocks, then part by part. So a sum has the same bits for any number of threads or
+workers, and after a worker has died and its part was read by another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import zlib
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.lanes import cores, enter_worker, one_blas_thread
+from linsep.core.stopping import tick
+from linsep.core.validate import as_matrix, as_weights, plain_labels, require_finite
+from linsep.core.words import count
+from linsep.errors import DataError, LabelError
+
+MEMORY = 256_000_000
+"""Bytes that the rows of a stream may take at a time where nothing else is said."""
+
+_ASK = 0.1  # seconds between two looks at limits and signals while a part is read
+
+
+class Block(NamedTuple):
+    """Some rows as they are read; y is None where there are no labels, weight for ones."""
+
+    X: Any
+    y: Any = None
+    weight: Any = None
+
+
+class Part(ABC):
+    """A piece of a table that can be read again: a row group, a range of bytes, a chunk."""
+
+    name: str
+    """As messages call it."""
+    number: int = 0
+    """Its place among the parts of a stream."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """Its rows from the first to the last, some at a time."""
+
+    def stamp(self) -> object:
+        """What tells without reading it that it is another one than before."""
+        return None
+
+
+class Place(NamedTuple):
+    """Where a block stands: the name and number of its part, and of its first row there."""
+
+    part: str
+    number: int
+    first: int
+
+
+class Summed(Protocol):
+    """What a pass adds up."""
+
+    def plus(self, other: Self, /) -> Self: ...
+
+
+T = TypeVar("T", bound=Summed)
+Task = Callable[[Block, Place], T]
+
+
+class Found(NamedTuple, Generic[T]):
+    """What a part has come to; no total where it has no rows."""
+
+    total: T | None
+    rows: int
+    mark: int
+    """Of the bytes that were read: they must be the same in every pass."""
+
+
+class Runner(Protocol):
+    """Who reads the parts."""
+
+    words: str
+
+    def each(self, parts: Sequence[Part], task: Task[T]) -> Iterator[Found[T]]:
+        """What each part comes to, in their order."""
+
+
+def run_part(part: Part, task: Task[T], given_up: Callable[[], bool] = lambda: False) -> Found[T]:
+    """One part, from its first block to its last, or to where the pass is given up."""
+    total: T | None = None
+    rows, mark = 0, 0
+    for raw in part.blocks():
+        block = checked(raw, Place(part.name, part.number, rows))
+        n = block.X.shape[0]
+        if not n:
+            continue
+        mark = _marked(block, mark)
+        with np.errstate(all="ignore"):
+            found = task(block, Place(part.name, part.number, rows))
+        total = found if total is None else total.plus(found)
+        rows += n
+        if given_up():
+            break
+    return Found(total, rows, mark)
+
+
+def checked(block: Block, place: Place) -> Block:
+    """Rows of numbers, labels and weights of their length; what is wrong is told by its place."""
+    X = block.X
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) == 2 and shape[0] == 0:
+        return Block(np.zeros((0, shape[1])))
+    try:
+        X = as_matrix(X)
+        n = X.shape[0]
+        y = None if block.y is None else np.asarray(plain_labels(block.y))
+        if y is not None and y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y is not None and y.shape != (n,):
+            raise LabelError(f"y has shape {y.shape} but X has {count(n, 'row')}")
+        weight = None if block.weight is None else as_weights(block.weight, n)
+    except (DataError, LabelError) as error:
+        where = f"{place.part}, from row {place.first}"
+        raise type(error)(f"{where}: {str(error).rstrip('.')}.") from None
+    return Block(X, y, weight)
+
+
+def refuse_not_finite(block: Block, place: Place, names: Sequence[str] | None) -> None:
+    """The first NaN or infinity of a block, by part, row and column."""
+    try:
+        require_finite(block.X, None if names is None else list(names))
+    except DataError as error:
+        told = str(error)
+        raise DataError(f"{place.part}, rows counted from {place.first}: {told}") from None
+
+
+def _marked(block: Block, mark: int) -> int:
+    """The mark of all bytes so far."""
+    X = block.X
+    arrays = (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr)
+    for array in (*arrays, block.weight):
+        if array is not None:
+            mark = zlib.adler32(np.ascontiguousarray(array).data.cast("B"), mark)
+    if block.y is not None:
+        y = block.y
+        data = repr(y.tolist()).encode() if y.dtype == object else np.ascontiguousarray(y).tobytes()
+        mark = zlib.adler32(data, mark)
+    return mark
+
+
+class Threads:
+    """Parts read by threads of this process, a few ahead of the sum."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = cores() if workers is None else max(1, workers)
+        self.words = f"this machine, {count(self.workers, 'thread')}"
+
+    def each(self, parts: Sequence[Part], task: Task[T]) -> Iterator[Found[T]]:
+        """In the order of the parts; those ahead are given up with the pass."""
+        waiting: deque[Future[Found[T]]] = deque()
+        rest, end = iter(parts), threading.Event()
+        pool = ThreadPoolExecutor(self.workers, "linsep-part", enter_worker)
+        try:
+            with one_blas_thread():  # a part is the work of one thread
+                while True:
+                    while len(waiting) <= self.workers and (part := next(rest, None)) is not None:
+                        waiting.append(pool.submit(run_part, part, task, end.is_set))
+                    if not waiting:
+                        return
+                    while not wait([waiting[0]], _ASK).done:
+                        tick()
+                    yield waiting.popleft().result()
+        finally:
+            end.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Stream:
+    """A table in parts, which every pass reads from the first to the last.
+
+    Made by ``linsep.data.stream``. What takes a table and can do without having it whole takes a
+    stream in its place: ``fit``, ``predict``, ``score``, ``linsep.certify``,
+    ``linsep.separability``.
+    """
+
+    feature_names: tuple[str, ...] | None
+    _known: ClassVar[str] = "linsep.data.stream"
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        *,
+        name: str,
+        feature_names: Sequence[str] | None = None,
+        rows: int | None = None,
+        runner: Runner | None = None,
+        memory: int = MEMORY,
+        labelled: bool = True,
+    ) -> None:
+        self.parts, self.name, self.memory = tuple(parts), name, memory
+        self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
+        self.rows, self.labelled = rows, labelled
+        self.runner: Runner = Threads() if runner is None else runner
+        self.passes = 0
+        self._seen: list[tuple[int, int]] | None = None
+        self._stamps = [part.stamp() for part in self.parts]
+        for number, part in enumerate(self.parts):
+            part.number = number
+
+    def total(self, task: Task[T]) -> T | None:
+        """A pass: the sum of what the task makes of every block; None of no rows at all."""
+        seen: list[tuple[int, int]] = []
+        total: T | None = None
+        for k, found in enumerate(self.runner.each(self.parts, task)):
+            tick()
+            self._same(k, found)
+            seen.append((found.rows, found.mark))
+            if found.total is not None:
+                total = found.total if total is None else total.plus(found.total)
+        self._seen = seen
+        self.rows = sum(rows for rows, _ in seen)
+        self.passes += 1
+        return total
+
+    def _same(self, k: int, found: Found[Any]) -> None:
+        """Refuse a part that is another one than in the pass before."""
+        part = self.parts[k]
+        changed = part.stamp() != self._stamps[k]
+        if self._seen is not None:
+            changed |= self._seen[k] != (found.rows, found.mark)
+        if changed:
+            raise DataError(
+                f"{part.name} has changed since it was first read; fit again, and let nobody "
+                "write to the data meanwhile."
+            )
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that was read: the same for the same parts, wherever they are read."""
+        if self._seen is None:
+            raise DataError(f"{self.name} was not read yet.")
+        head = f"linsep stream 1 {self.feature_names}"
+        return hashlib.sha256(f"{head} {self._seen}".encode()).hexdigest()
+
+    @property
+    def marks(self) -> tuple[tuple[str, int, int], ...]:
+        """Name, rows and mark of the bytes of each part, once it was read."""
+        seen = self._seen or []
+        return tuple((part.name, rows, mark) for part, (rows, mark) in zip(self.parts, seen))
+
+    def blocks(self) -> Iterator[tuple[Place, Block]]:
+        """All rows in order, block by block, by this thread."""
+        for part in self.parts:
+            first = 0
+            for raw in part.blocks():
+                block = checked(raw, Place(part.name, part.number, first))
+                if block.X.shape[0]:
+                    yield Place(part.name, part.number, first), block
+                first += block.X.shape[0]
+
+    def __repr__(self) -> str:
+        size = "" if self.rows is None else f", {count(self.rows, 'row')}"
+        return f"Stream({self.name!r}, {count(len(self.parts), 'part')}{size})"
+
+
+def labels_of(block: Block, classes: NDArray[Any], place: Place) -> NDArray[np.int64]:
+    """The number of each row's class among the sorted classes."""
+    if block.y is None:
+        raise LabelError(f"{place.part} has no labels; name their column with target=.")
+    at = np.searchsorted(classes, block.y)
+    at = np.minimum(at, len(classes) - 1)
+    strange = np.flatnonzero(classes[at] != block.y)
+    if strange.size:
+        row = int(strange[0])
+        known = ", ".join(map(repr, classes.tolist()[:6]))
+        raise LabelError(
+            f"{place.part}, row {place.first + row}: the label {block.y[row]!r} is none of {known}."
+        )
+    return np.asarray(at, dtype=np.int64)

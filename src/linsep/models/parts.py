@@ -1,0 +1,351 @@
+"""Models of streams: rows that are read part by part, in a few passes, with the same proof.
+
+The way of a fit is that of a table: look, choose, drive, prove, keep, warn. A stream that fits into
+the memory it may take is read whole and is a table. Else a model of a sample is where Newton's
+method begins, every step of which is a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import compute_class_weight
+
+from linsep.core.checkpoint import load_checkpoint
+from linsep.core.drive import Limits, Outcome, drive
+from linsep.core.notes import warn
+from linsep.core.parts import Block, Place, Stream, Threads
+from linsep.core.problem import Problem
+from linsep.core.protocol import Solver
+from linsep.core.status import Status
+from linsep.core.stopping import time_left
+from linsep.core.words import count, percent
+from linsep.errors import CapabilityError, DataError, GapWarning, SettingError
+from linsep.losses.base import Loss
+from linsep.losses.hinge import QuadraticLoss
+from linsep.models.fit import observers_of, own_threads, seed_of, stoppable, way_on
+from linsep.proofs.parts import StreamGap, stream_gap
+from linsep.rows.parts import PartsProblem, looked_at
+from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts, first_width
+
+Array = NDArray[np.float64]
+
+_ROUGH = 2e-4  # relative gap to which a sample is worth being solved
+_AHEAD = 0.9  # of tol, that the solver aims at: the proof takes its own rounding off
+
+
+class Streamed(Protocol):
+    """What is asked of an estimator whose objective is a sum over rows."""
+
+    fit_intercept: bool
+    tol: float
+    max_iter: int
+    class_weight: Any
+    random_state: Any
+    status_: Status
+
+    def _streamed(self) -> tuple[Loss, float]:
+        """The loss, and its cost."""
+
+    def _keep_stream(self, mass: Array) -> None:
+        """What the estimator alone knows of, from the weights of the classes."""
+
+    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]: ...
+
+    def _check_settings(self) -> None: ...
+
+
+def fit_stream(model: Any, stream: Stream, checkpoint: str | Path | None = None) -> None:
+    """Train a model of planes on a stream."""
+    loss, C = model._streamed()
+    with stoppable(model) as interrupts, own_threads(model):
+        model._check_settings()
+        problem = looked_at(
+            stream,
+            fit_intercept=model.fit_intercept,
+            class_weight=partial(_factors, model.class_weight),
+            seed=seed_of(model.random_state),
+        )
+        if problem.look.size <= stream.memory // 2:
+            X, y, weight = gathered(stream)
+            _names(model, problem)
+            model._fit(X, y, weight, checkpoint=checkpoint)
+            return
+        if np.isinf(C):
+            raise SettingError(
+                "C=inf needs all rows at once; on a stream choose a finite C, or ask "
+                "linsep.separability(stream)."
+            )
+        if not problem.binary and not isinstance(loss, QuadraticLoss):
+            raise CapabilityError(
+                f"{type(model).__name__} of {problem.K} classes is fitted to tables; streams of "
+                "more than two classes are fitted by LinearSVM, one class against the rest."
+            )
+        machines = [problem] if problem.binary else [problem.against(k) for k in range(problem.K)]
+        if checkpoint is not None and len(machines) > 1:
+            raise SettingError("checkpoints of streams are those of two classes.")
+        answers = [_machine(model, one, loss, C, checkpoint) for one in machines]
+        _keep(model, problem, answers)
+    if interrupts.outermost or not interrupts.requested:
+        _warn(model, answers)
+
+
+def gathered(stream: Stream) -> tuple[Any, Any, Any]:
+    """All rows of a stream, as X, y and weights."""
+    import scipy.sparse
+
+    blocks = [block for _, block in stream.blocks()]
+    y = np.concatenate([block.y for block in blocks])
+    weights = [
+        np.ones(block.X.shape[0]) if block.weight is None else block.weight for block in blocks
+    ]
+    weight = None if all(block.weight is None for block in blocks) else np.concatenate(weights)
+    if all(isinstance(block.X, np.ndarray) for block in blocks):
+        return np.concatenate([block.X for block in blocks]), y, weight
+    d = max(block.X.shape[1] for block in blocks)
+    wide = []
+    for block in blocks:
+        rows = scipy.sparse.csr_array(block.X)
+        parts = (rows.data, rows.indices, rows.indptr)
+        wide.append(scipy.sparse.csr_array(parts, shape=(rows.shape[0], d)))
+    return scipy.sparse.vstack(wide, format="csr"), y, weight
+
+
+def _factors(class_weight: Any, classes: NDArray[Any], mass: Array) -> Array:
+    """Factors of the classes; "balanced" counts a row of weight s as s rows."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if class_weight == "balanced":
+        return np.asarray(mass.sum() / (len(classes) * np.maximum(mass, 1e-300)))
+    return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes))
+
+
+@dataclass(frozen=True)
+class StreamAnswer:
+    """What a machine of a stream has come to."""
+
+    outcome: Outcome[Any]
+    gap: StreamGap
+    status: Status
+    reason: str
+
+
+def _machine(
+    model: Any, problem: PartsProblem, loss: Loss, C: float, checkpoint: str | Path | None
+) -> StreamAnswer:
+    """Two classes: a model of the sample, passes from there, and the proof."""
+    parts: Any = problem  # what solvers and the driver ask of a problem it has
+    sample = problem.sample()
+    start, h = None, 0.25
+    limits = Limits(steps=model.max_iter, seconds=time_left() if time_left() < np.inf else None)
+    if len(np.unique(sample.label)) == 2:
+        solver, _ = model._choose(sample)
+        if hasattr(solver, "tol"):
+            solver = replace(solver, tol=max(solver.tol, _ROUGH))
+        a = drive(sample, solver, limits=replace(limits, steps=1000)).witness.a
+        start = problem.split(a)
+        if isinstance(loss, QuadraticLoss) and loss.kinked:
+            h = first_width(loss, sample, a, C, model.tol)
+    form: Any = HingeForm(loss, C) if isinstance(loss, QuadraticLoss) else LogisticForm(C)
+    newton: Any = NewtonParts(form, tol=_AHEAD * float(model.tol), h=h)
+    state = newton.init(problem, start=start)
+    if checkpoint is not None:
+        state = load_checkpoint(checkpoint, parts, newton)
+    outcome = drive(parts, newton, state, limits=limits, observers=observers_of(model))
+    if outcome.status is Status.CLUSTER_LOST:
+        problem.stream.runner = Threads()
+    witness = outcome.witness
+    gap = stream_gap(problem, witness.a, witness.multipliers, loss, C)
+    reason = (
+        f"Newton's method, a pass a step, from a sample of {count(sample.n, 'row')} "
+        f"({count(problem.n, 'row')} in {count(len(problem.stream.parts), 'part')}, read by "
+        f"{problem.stream.runner.words})"
+    )
+    return StreamAnswer(outcome, gap, gap.settle(outcome.status, float(model.tol)), reason)
+
+
+def certify_plane_in_parts(
+    stream: Stream,
+    a: Array,
+    loss: Loss,
+    C: float,
+    fit_intercept: bool,
+    class_weight: Any,
+    generator: Array | None,
+    *,
+    tol: float,
+    seconds: float | None,
+) -> StreamGap:
+    """Bounds for a given plane; where its own dual variables prove too little, better ones are
+    looked for within the time."""
+    problem = looked_at(
+        stream, fit_intercept=fit_intercept, class_weight=partial(_factors, class_weight)
+    )
+    if problem.d != len(a) - 1:
+        raise DataError(f"{stream.name} has {count(problem.d, 'column')}, the model {len(a) - 1}.")
+    h = 0.0
+    if isinstance(loss, QuadraticLoss) and loss.kinked:
+        h = first_width(loss, problem.sample(), a, C, tol)
+    if generator is None or len(generator) != len(a) + 1:
+        generator = np.append(a, h)
+    found = stream_gap(problem, a, generator, loss, C)
+    if found.relative_gap <= tol:
+        return found
+    form: Any = HingeForm(loss, C) if isinstance(loss, QuadraticLoss) else LogisticForm(C)
+    newton: Any = NewtonParts(form, tol=0.5 * tol, h=h)
+    parts: Any = problem
+    state = newton.init(problem, start=problem.split(a))
+    witness = drive(parts, newton, state, limits=Limits(seconds=seconds)).witness
+    better = stream_gap(problem, a, witness.multipliers, loss, C)
+    return better if better.lower_bound > found.lower_bound else found
+
+
+def _names(model: Any, problem: PartsProblem) -> None:
+    model.n_features_in_ = problem.d
+    model.__dict__.pop("feature_names_in_", None)
+    if problem.feature_names is not None:
+        model.feature_names_in_ = np.array(problem.feature_names, dtype=object)
+
+
+def _keep(model: Any, problem: PartsProblem, answers: list[StreamAnswer]) -> None:
+    """The attributes of a fitted model, but for what belongs to single rows."""
+    for name in (*model._forgotten, "support_", "dual_coef_", "leave_one_out_bound_"):
+        model.__dict__.pop(name, None)
+    _names(model, problem)
+    model.classes_ = problem.classes
+    weights = np.stack([answer.outcome.witness.a for answer in answers])
+    model.coef_, model.intercept_ = weights[:, :-1].copy(), weights[:, -1].copy()
+    worst = max(answers, key=lambda answer: answer.gap.relative_gap)
+    errors = answers[0].gap.errors
+    if len(answers) > 1:
+        errors = errors_of(model, problem.stream)
+    gaps = [answer.gap for answer in answers]
+    model.certificate_ = StreamGap.together(gaps, errors, "one against the rest")
+    model.status_ = worst.status
+    model.outcome_, model.solver_used_ = worst.outcome, answers[0].reason
+    model.n_iter_ = max(1, problem.stream.passes)
+    model.n_updates_ = sum(answer.outcome.state.n_updates for answer in answers)
+    with np.errstate(divide="ignore"):
+        model._keep_stream(problem.mass)
+
+
+def _warn(model: Any, answers: list[StreamAnswer]) -> None:
+    status, gap = model.status_, model.certificate_
+    if status.ok:
+        return
+    worst = max(answers, key=lambda answer: answer.gap.relative_gap)
+    warn(
+        f"{status.value} ({status.name}, {count(model.n_iter_, 'pass')}). The objective "
+        f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the best "
+        f"possible one; tol asks for {percent(model.tol, 3)}. "
+        f"{way_on(worst.outcome, 'Raise max_iter or time_limit, lower C, or scale the columns.')}",
+        GapWarning,
+    )
+
+
+# -- what a model says of a stream ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Count:
+    """Rows, and those of them that are wrong, with their weights."""
+
+    rows: int
+    wrong: int
+    weight: float
+    wrong_weight: float
+
+    def plus(self, other: Self) -> Self:
+        """Both."""
+        return replace(
+            self,
+            rows=self.rows + other.rows,
+            wrong=self.wrong + other.wrong,
+            weight=self.weight + other.weight,
+            wrong_weight=self.wrong_weight + other.wrong_weight,
+        )
+
+
+def _counted(block: Block, place: Place, *, predict: Callable[[Any], NDArray[Any]]) -> Count:
+    if block.y is None:
+        raise DataError(f"{place.part} has no labels to compare with.")
+    wrong = predict(block.X) != block.y
+    weight = np.ones(len(wrong)) if block.weight is None else block.weight
+    return Count(len(wrong), int(wrong.sum()), float(weight.sum()), float(weight[wrong].sum()))
+
+
+def counted(model: Any, stream: Stream) -> Count:
+    """How many rows of a stream a model gets wrong: one pass."""
+    found = stream.total(partial(_counted, predict=_Plain(model)))
+    if found is None:
+        raise DataError(f"{stream.name} has no rows.")
+    return found
+
+
+def errors_of(model: Any, stream: Stream) -> int:
+    """Rows of a stream whose class the model does not predict."""
+    return counted(model, stream).wrong
+
+
+class _Plain:
+    """Classes by the planes of a model; small enough to be sent to workers."""
+
+    def __init__(self, model: Any) -> None:
+        self.W, self.b = model.coef_.T.copy(), model.intercept_.copy()
+        self.classes = model.classes_
+
+    def __call__(self, X: Any) -> NDArray[Any]:
+        rows = X
+        if not isinstance(X, np.ndarray) and X.shape[1] < len(self.W):
+            import scipy.sparse
+
+            parts = (X.data, X.indices, X.indptr)
+            rows = scipy.sparse.csr_array(parts, shape=(X.shape[0], len(self.W)))
+        scores = np.asarray(rows @ self.W + self.b)
+        if len(self.classes) == 2:
+            return np.asarray(self.classes[(scores[:, 0] >= 0).astype(int)])
+        return np.asarray(self.classes[scores.argmax(axis=1)])
+
+
+class Predicted:
+    """The answers of a model for a stream, made block by block while they are read.
+
+    Iterate over it, or take ``np.concatenate(list(predicted))`` where that fits into memory.
+    """
+
+    def __init__(self, function: Callable[[Any], NDArray[Any]], stream: Stream) -> None:
+        self.function, self.stream = function, stream
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        for _, block in self.stream.blocks():
+            yield self.function(block.X)
+
+    def __repr__(self) -> str:
+        return f"Predicted({self.stream!r})"
+
+
+def mapped(function: Callable[[Any], NDArray[Any]], X: Any, none: NDArray[Any]) -> Any:
+    """A function of rows for a stream or a Dask collection: lazily, part by part.
+
+    none is what it gives for no rows.
+    """
+    if isinstance(X, Stream):
+        return Predicted(function, X)
+    if hasattr(X, "map_partitions"):
+        return X.map_partitions(function, meta=none)
+    return X.rechunk({1: -1}).map_blocks(function, drop_axis=1, dtype=none.dtype, meta=none)
+
+
+def no_stream(model: Any) -> CapabilityError:
+    """Why a model takes no stream, and what does."""
+    return CapabilityError(
+        f"{type(model).__name__} needs all rows at once. LinearSVM and LogisticRegression take "
+        "streams and Dask collections; for a curved boundary map the rows first, for instance with "
+        "sklearn.kernel_approximation.Nystroem, or take a sample."
+    )

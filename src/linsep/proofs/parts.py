@@ -1,0 +1,254 @@
+"""What is proved about a model of rows that are read part by part: one pass, O(d) numbers.
+
+The dual variables of a machine of n rows are n numbers, but those that a proof needs are a
+function of a point (w', b', h): alpha_i = C s_i L'(u_i) at it, the corner of a hinge rounded off
+over |u| < h. That point is the generator. Whoever has the rows makes alpha again, any way he
+likes: it need not agree with anybody's to the last bit, since whatever alpha is made is made
+feasible and gives a true bound, with all errors of its own sums taken off.
+
+    P(w, b) = |w|^2 / 2 + sum c_i L(u_i)  >=  P*  >=  D(alpha),    c = C s
+
+Each block adds the sums of its two classes apart, so that the heavier one can be scaled down at
+the end, once both are known: D is linear in that factor but for |v|^2, and H(t q) >= t H(q) for
+the entropies of the logistic loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.parts import Stream
+from linsep.core.problem import Problem
+from linsep.core.schema import facts
+from linsep.errors import ProofError
+from linsep.losses.base import Loss
+from linsep.losses.hinge import QuadraticLoss
+from linsep.losses.logistic import probability
+from linsep.losses.table import LOSSES
+from linsep.numerics.rounding import SUM, U
+from linsep.proofs.gap import Gap, intercept_words
+from linsep.proofs.hinge import losses_above
+from linsep.proofs.logistic import entropy_below, loss_above
+from linsep.rows.parts import PartsProblem
+from linsep.rows.planes import one_pass
+
+Array = NDArray[np.float64]
+
+_AGREES = 1e-9  # relative: how far the bounds of another pass may be off by its own rounding
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Sums over some rows, those of the two classes apart where that matters: (minus, plus)."""
+
+    losses: float
+    """At least the losses of the model."""
+    mass: Array
+    """Sums of alpha."""
+    gain: Array
+    """At most what the classes add to the lower bound: alpha, or entropies."""
+    curved: Array
+    """At least the conjugates of quadratic losses."""
+    v: Array
+    """Sums of alpha y x, one row a class."""
+    error: Array
+    """How far an entry of v may be off."""
+    reach: Array
+    """At least the sums of alpha |x|."""
+    blocks: int
+    rows: int
+    right: int
+    outside: int
+    least: float
+
+    def plus(self, other: Self) -> Self:
+        """Both."""
+        more: dict[str, Any] = {
+            field.name: getattr(self, field.name) + getattr(other, field.name)
+            for field in fields(self)
+        }
+        more["error"] += U * (np.abs(self.v) + np.abs(other.v))
+        return replace(self, **{**more, "least": min(self.least, other.least)})
+
+
+def _sides(problem: Problem, *, a: Array, generator: Array, loss: Loss, C: float) -> Sides:
+    """The sums of a block."""
+    cost, sign = C * problem.weight, problem.sign
+    at = generator[:-1]
+    u = loss.corner - problem.values(at)
+    alpha = cost * _slopes(loss, u, float(generator[-1]))
+    top = loss.cap(cost) if isinstance(loss, QuadraticLoss) else cost * (1 - 4 * U)
+    alpha = np.clip(np.nan_to_num(alpha, nan=0.0, posinf=0.0, neginf=0.0), 0.0, top)
+    zero = np.zeros_like(a)
+    totals = [
+        one_pass(problem, where, np.where(own, alpha, 0.0))
+        for where, own in ((zero, sign < 0), (a, sign > 0))
+    ]
+    lengths = [float(np.linalg.norm(alpha[own])) * 1.001 for own in (sign < 0, sign > 0)]
+    reach = np.outer(lengths, totals[0].columns)
+    values = totals[1].values
+    gain, curved = np.zeros(2), np.zeros(2)
+    for k, own in enumerate((sign < 0, sign > 0)):
+        if isinstance(loss, QuadraticLoss):
+            gain[k] = float(alpha[own].sum()) * (1 - SUM)
+            curved[k] = loss.dual_cost(alpha[own], cost[own]) * (1 + SUM + 8 * U)
+        else:
+            gain[k] = entropy_below(alpha[own], cost[own], 0.0)
+    if isinstance(loss, QuadraticLoss):
+        losses = losses_above(loss, cost, a, totals[1])
+    else:
+        losses = loss_above(values, cost, a, totals[1].columns)
+    return Sides(
+        losses,
+        np.array([alpha[sign < 0].sum(), alpha[sign > 0].sum()]),
+        gain,
+        curved,
+        np.stack([totals[0].v, totals[1].v]),
+        np.stack([total.terms * U * row for total, row in zip(totals, reach)]),
+        reach,
+        1,
+        problem.n,
+        int(np.count_nonzero(values > 0)),
+        int(np.count_nonzero(values >= 1.0 - 1e-9)),
+        float(values.min()),
+    )
+
+
+def _slopes(loss: Loss, u: Array, h: float) -> Array:
+    """L' at u; a hinge rounded off over |u| < h."""
+    if isinstance(loss, QuadraticLoss):
+        return loss.rounded_slope(u, h)
+    return probability(-u)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A part that a proof is about: its name, its rows, and a mark of its bytes."""
+
+    name: str
+    rows: int
+    mark: int
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """What ``dataclasses.asdict`` has written."""
+        return cls(**facts(cls)(data))
+
+
+@dataclass(frozen=True)
+class StreamGap(Gap):
+    """What is proved about a model of a stream, with all that a proof of it needs.
+
+    ``check(stream)`` proves it again, in one pass and without any solver.
+    """
+
+    weights: tuple[float, ...] = ()
+    """w and b of the model."""
+    generator: tuple[float, ...] = ()
+    """w', b' and h: the point that the dual variables are made at."""
+    loss: str = "hinge"
+    C: float = 1.0
+    fit_intercept: bool = True
+    classes: tuple[Any, ...] = ()
+    factors: tuple[float, ...] = ()
+    """Of the weights of the rows of each class."""
+    sources: tuple[Source, ...] = ()
+    """The parts that were read."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All facts as plain numbers and strings."""
+        return {**super().to_dict(), "sources": [asdict(one) for one in self.sources]}
+
+    def check(self, stream: Stream) -> bool:
+        """Prove it again from the rows of a stream; True, or ProofError says what is not so."""
+        classes = np.array(self.classes)
+        problem = PartsProblem(
+            stream, classes, np.array(self.factors), len(self.weights) - 1,
+            fit_intercept=self.fit_intercept,
+        )  # fmt: skip
+        found = stream_gap(
+            problem, np.array(self.weights), np.array(self.generator), LOSSES[self.loss], self.C
+        )
+        mine = [(one.rows, one.mark) for one in self.sources]
+        if mine and mine != [(rows, mark) for _, rows, mark in stream.marks]:
+            raise ProofError(
+                "these are not the rows that the proof is about: their parts, numbers of rows or "
+                "bytes differ."
+            )
+        if found.objective > self.objective * (1 + _AGREES):
+            raise ProofError(
+                f"the objective is {found.objective:.9g}, more than the {self.objective:.9g} "
+                "that the certificate states."
+            )
+        if found.lower_bound < self.lower_bound - _AGREES * abs(self.lower_bound):
+            raise ProofError(
+                f"only {found.lower_bound:.9g} is a lower bound, less than the "
+                f"{self.lower_bound:.9g} that the certificate states."
+            )
+        return True
+
+
+def stream_gap(
+    problem: PartsProblem, a: Array, generator: Array, loss: Loss, C: float
+) -> StreamGap:
+    """Bounds for the weights a, from one pass; any generator will do, a poor one proves little."""
+    a = np.asarray(a, dtype=np.float64)
+    work: Callable[[Problem], Sides] = partial(_sides, a=a, generator=generator, loss=loss, C=C)
+    with np.errstate(all="ignore"):  # what overflows proves nothing
+        found = problem.total(work)
+        d = problem.d
+        many = SUM + found.blocks * U
+        half = 0.5 * float(a[:-1] @ a[:-1]) * (1 + (d + 8) * U)
+        high = (half + found.losses * (1 + found.blocks * U)) * (1 + 8 * U)
+        low = _below(found, many, free=problem.fit_intercept)
+    high = high if high == high else np.inf
+    low = low if np.isfinite(low) else 0.0
+    length, offset = float(np.linalg.norm(a[:-1])), float(a[-1])
+    size = float(np.hypot(length, offset))
+    intercept = intercept_words("free" if problem.fit_intercept else "none")
+    return StreamGap(
+        objective=high,
+        lower_bound=min(max(low, 0.0), high),
+        errors=found.rows - found.right,
+        margin=found.least / length if length > 0 else -np.inf,
+        width=2.0 / length if length > 0 else np.inf,
+        inside=found.rows - found.outside,
+        words=f"|w|^2 / 2 + {C:.6g} x sum of {loss.words} losses; {intercept}",
+        functional_margin=found.least,
+        margin_aug=found.least / size if size > 0 else -np.inf,
+        weights=tuple(a.tolist()),
+        generator=tuple(np.asarray(generator, dtype=np.float64).tolist()),
+        loss=loss.name,
+        C=C,
+        fit_intercept=problem.fit_intercept,
+        classes=tuple(problem.classes.tolist()),
+        factors=tuple(problem.factors.tolist()),
+        sources=tuple(Source(*one) for one in problem.stream.marks),
+    )
+
+
+def _below(found: Sides, many: float, *, free: bool) -> float:
+    """The lower bound, the heavier class scaled down where the offset is free."""
+    factor, slack = np.ones(2), 0.0
+    if free:
+        if not found.mass.min() > 0:
+            return 0.0
+        factor = np.minimum(1.0, found.mass.min() / found.mass)
+        slack = 2 * many + 4 * U  # of the factor, beside the one that balances exactly
+    v = factor @ found.v
+    error = factor @ (found.error + slack * found.reach) + 4 * U * (factor @ np.abs(found.v))
+    size = np.abs(v) + error
+    pull = float(size @ size) * (1 + (len(v) + 8) * U)
+    gain = float(factor @ found.gain) * (1 - slack - many - 8 * U)
+    curved = float(factor**2 @ found.curved) * (1 + 2 * slack + many + 8 * U)
+    # t alpha is feasible for every t in [0, 1] as well: the best of them
+    bent = pull + 2 * curved
+    t = min(1.0, gain / bent) if bent > 0 else 1.0
+    low = t * gain - 0.5 * t * t * bent * (1 + 8 * U)
+    return low - 8 * U * (abs(low) + abs(t * gain))

@@ -1,0 +1,326 @@
+"""Whether a plane separates the rows of a stream: a few of them often tell, else the worst ones do.
+
+Rows that no plane separates prove the same of all, so the first rows are asked first. A plane that
+separates some rows is held against all others in one pass; those that it gets wrong, or that are
+nearest to it, join the rows that are asked next. The margin of some rows is never less than that
+of all, and the least distance of all rows from a plane is never more: both bounds meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.parts import Block, Place, Stream, labels_of
+from linsep.core.problem import Problem
+from linsep.core.stopping import clock
+from linsep.core.words import count
+from linsep.errors import CapabilityError, DataError, ProofError, printable
+from linsep.numerics.rounding import U
+from linsep.proofs.separable import Proof
+from linsep.rows.parts import PartsProblem, looked_at
+
+Array = NDArray[np.float64]
+
+_FIRST = (2_000, 20_000)  # rows that are asked before anything else is read
+_WORST = 2_000  # rows that a pass brings back
+_ROUNDS = 12  # passes, at most
+_CLOSE = 1e-3  # relative width of the bounds of the margin
+
+
+@dataclass(frozen=True)
+class StreamProof:
+    """Whether the classes of a stream are separable by a plane, and why.
+
+    ``proof`` is about ``table``, the few rows that matter, in rational arithmetic; what it says of
+    all rows follows from one pass. ``check(stream)`` proves both again.
+    """
+
+    separable: bool | None
+    margin: tuple[float, float]
+    """The best margin of all rows lies between the two."""
+    coef: NDArray[Any] | None
+    intercept: Any
+    rows: NDArray[np.int64]
+    """Numbers of the rows of ``table``, counted through all parts."""
+    places: tuple[str, ...]
+    """The same rows by part and number."""
+    table: Block
+    proof: Proof
+    classes: NDArray[Any]
+    fit_intercept: bool
+    n_read: int
+    """Rows that were read for it."""
+    quasi: bool | None = None
+    exact: bool = True
+    seconds: float = 0.0
+
+    @property
+    def multipliers(self) -> tuple[Fraction, ...]:
+        """Of the rows that prove that nothing separates."""
+        return self.proof.multipliers
+
+    def __str__(self) -> str:
+        if self.separable is None:
+            return f"undecided after {count(self.n_read, 'row')}"
+        if self.separable:
+            low, high = self.margin
+            return f"separable, margin between {low:.6g} and {high:.6g}"
+        named = ", ".join(self.places[:4])
+        more = "" if len(self.places) <= 4 else f" and {len(self.places) - 4} more"
+        return printable(f"not separable: these rows prove it: {named}{more}")
+
+    def check(self, stream: Stream) -> bool:
+        """Prove it again from the rows of the stream; True, or ProofError."""
+        self.proof.check(self.table.X, self.table.y)
+        wanted = dict(zip(self.rows.tolist(), range(len(self.rows))))
+        seen = 0
+        for first, block in _numbered(stream):
+            for at in [n for n in wanted if first <= n < first + block.X.shape[0]]:
+                k = wanted.pop(at)
+                same = np.array_equal(_dense(block.X[[at - first]]), self.table.X[[k]])
+                if not same or block.y[at - first] != self.table.y[k]:
+                    raise ProofError(f"row {at} of the stream is not the row that is in the proof.")
+            seen = first + block.X.shape[0]
+            if not wanted:
+                break
+        if wanted:
+            raise ProofError(f"the stream has {count(seen, 'row')}, and the proof names others.")
+        if self.separable:
+            if not self.proof.margin[1] * (1 + 1e-12) >= self.margin[1]:
+                raise ProofError("the upper bound of the margin is not that of the rows given.")
+            assert self.coef is not None
+            a = np.append(np.asarray(self.coef, dtype=np.float64), float(self.intercept))
+            worst = _pass(stream, a, self.classes)
+            if not _below(worst, a) >= self.margin[0] * (1 - 1e-12) > 0:
+                raise ProofError("some row is nearer to the plane than the proof says.")
+        return True
+
+
+def decide_stream(
+    stream: Stream,
+    decide: Callable[..., Proof],
+    *,
+    fit_intercept: bool,
+    time_limit: float | None,
+) -> StreamProof:
+    """The verdict on a stream of two classes; ``decide`` is that on a table."""
+    begin = clock()
+
+    def left() -> float | None:
+        return None if time_limit is None else max(time_limit - (clock() - begin), 0.0)
+
+    def verdict(block: Block) -> Proof:
+        problem = Problem(
+            block.X, block.y, fit_intercept=fit_intercept,
+            feature_names=stream.feature_names,
+        )  # fmt: skip
+        return decide(problem, time_limit=left())
+
+    head, numbers, read = _head(stream, _FIRST[-1])
+    for size in _FIRST:
+        some = Block(head.X[:size], head.y[:size])
+        if len(np.unique(some.y)) != 2 or not _finite(some):
+            continue
+        found = verdict(some)
+        if found.separable is False:
+            proof = _refuted(stream, some, numbers, found, fit_intercept, verdict, read)
+            return replace(proof, seconds=clock() - begin)
+    problem = looked_at(stream, fit_intercept=fit_intercept)
+    if not problem.binary:
+        raise CapabilityError(
+            f"the stream has {problem.K} classes; ask about two of them, or take a sample."
+        )
+    work = _sampled(problem)
+    known: StreamProof | None = None
+    for _ in range(_ROUNDS):
+        found = verdict(work.block)
+        places = _counted(stream, work.ids)
+        if found.separable is False:
+            out = _refuted(stream, work.block, places, found, fit_intercept, verdict, problem.n)
+            return replace(out, seconds=clock() - begin)
+        if found.separable is None or found.coef is None:
+            break
+        a = np.append(np.asarray(found.coef, dtype=np.float64), float(found.intercept))
+        worst = _pass(stream, a, problem.classes)
+        low, high = _below(worst, a), float(found.margin[1])
+        if low > 0:
+            hull = np.unique(found.hull_rows)
+            few = Block(_dense(work.block.X[hull]), work.block.y[hull])
+            upper = verdict(few)
+            high = min(high, float(upper.margin[1])) if upper.separable else high
+            if known is None or low > known.margin[0]:
+                known = StreamProof(
+                    True, (low, high), found.coef, found.intercept, places[hull],
+                    _names(stream, places[hull]), few, upper, problem.classes, fit_intercept,
+                    problem.n,
+                )  # fmt: skip
+            best = replace(known, margin=(known.margin[0], min(known.margin[1], high)))
+            if best.margin[0] >= (1 - _CLOSE) * best.margin[1]:
+                return replace(best, seconds=clock() - begin)
+            known = best
+        if left() == 0.0:
+            break
+        work = work.with_rows(worst)
+    if known is not None:
+        return replace(known, seconds=clock() - begin)
+    nothing = verdict(Block(_dense(work.block.X[:2]), work.block.y[:2]))
+    return StreamProof(
+        None, (0.0, np.inf), None, None, np.zeros(0, np.int64), (),
+        Block(_dense(work.block.X[:2]), work.block.y[:2]), nothing, problem.classes, fit_intercept,
+        problem.n, seconds=clock() - begin,
+    )  # fmt: skip
+
+
+def _refuted(
+    stream: Stream, block: Block, numbers: NDArray[np.int64], found: Proof, fit_intercept: bool,
+    verdict: Any, read: int,
+) -> StreamProof:  # fmt: skip
+    """The rows that prove it, alone."""
+    rows = np.unique(found.rows)
+    few = Block(_dense(block.X[rows]), block.y[rows])
+    proof = verdict(few)
+    kept = numbers[rows]
+    return StreamProof(
+        False, (0.0, 0.0), None, None, kept, _names(stream, kept), few, proof, found.classes,
+        fit_intercept, read, quasi=False if proof.quasi is False else None,
+    )  # fmt: skip
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    return np.asarray(X if isinstance(X, np.ndarray) else X.toarray())
+
+
+def _finite(block: Block) -> bool:
+    return bool(np.isfinite(block.X if isinstance(block.X, np.ndarray) else block.X.data).all())
+
+
+def _numbered(stream: Stream) -> Iterator[tuple[int, Block]]:
+    """Blocks with the numbers of their first rows."""
+    first = 0
+    for _, block in stream.blocks():
+        yield first, block
+        first += block.X.shape[0]
+
+
+def _head(stream: Stream, most: int) -> tuple[Block, NDArray[np.int64], int]:
+    """The first rows, as far as one look into the first part reaches."""
+    for first, block in _numbered(stream):
+        if block.y is None:
+            raise DataError(f"{stream.name} has no labels; name their column with target=.")
+        if first == 0:
+            n = min(most, block.X.shape[0])
+            return Block(block.X[:n], block.y[:n]), np.arange(n), block.X.shape[0]
+    raise DataError(f"{stream.name} has no rows.")
+
+
+# -- rows that are worked with, by part and number ------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Rows that are asked, and where they stand: (part << 40) + row."""
+
+    block: Block
+    ids: NDArray[np.int64]
+
+    def with_rows(self, worst: Worst) -> _Work:
+        """And the worst ones of a pass."""
+        new = ~np.isin(worst.ids, self.ids)
+        X, rows = self.block.X, worst.X[new]
+        if not isinstance(X, np.ndarray):
+            X = _dense(X)
+        return _Work(
+            Block(np.concatenate([X, rows]), np.concatenate([self.block.y, worst.y[new]])),
+            np.concatenate([self.ids, worst.ids[new]]),
+        )
+
+
+def _sampled(problem: PartsProblem) -> _Work:
+    look = problem.look
+    rows = look.rows
+    if not isinstance(rows, np.ndarray):
+        rows = problem.sample().matrix
+    keep = np.arange(min(len(look.ids), _FIRST[-1]))
+    if len(np.unique(look.labels[keep])) < 2:
+        keep = np.arange(len(look.ids))
+    return _Work(Block(_dense(rows[keep]), look.labels[keep]), look.ids[keep])
+
+
+def _counted(stream: Stream, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers of rows, counted through all parts."""
+    sizes = [rows for _, rows, _ in stream.marks]
+    begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return np.asarray(begins[ids >> 40] + (ids & ((1 << 40) - 1)))
+
+
+def _names(stream: Stream, numbers: NDArray[np.int64]) -> tuple[str, ...]:
+    """Rows by part and number; by number alone as long as not all parts were read."""
+    sizes = [rows for _, rows, _ in stream.marks]
+    if len(stream.parts) == 1 or not sizes:
+        return tuple(f"row {n} of {stream.parts[0].name}" for n in numbers.tolist())
+    begins = np.concatenate([[0], np.cumsum(sizes)])
+    out = []
+    for n in numbers.tolist():
+        k = int(np.searchsorted(begins, n, side="right")) - 1
+        out.append(f"row {n - int(begins[k])} of {stream.parts[k].name}")
+    return tuple(out)
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The rows of least value y (w.x + b), and the least that any value can be."""
+
+    least: float
+    values: Array
+    X: NDArray[Any]
+    y: NDArray[Any]
+    ids: NDArray[np.int64]
+
+    def plus(self, other: Self) -> Self:
+        """Both."""
+        values = np.concatenate([self.values, other.values])
+        kept = np.sort(np.argsort(values, kind="stable")[:_WORST])
+        return replace(
+            self,
+            least=min(self.least, other.least),
+            values=values[kept],
+            X=np.concatenate([self.X, other.X])[kept],
+            y=np.concatenate([self.y, other.y])[kept],
+            ids=np.concatenate([self.ids, other.ids])[kept],
+        )
+
+
+def _pass(stream: Stream, a: Array, classes: NDArray[Any]) -> Worst:
+    found = stream.total(partial(_worst, a=a, classes=classes))
+    assert found is not None
+    return found
+
+
+def _worst(block: Block, place: Place, *, a: Array, classes: NDArray[Any]) -> Worst:
+    sign = 2.0 * labels_of(block, classes, place) - 1.0
+    X = block.X.astype(np.float64, copy=False)
+    w, b = a[:-1], float(a[-1])
+    if X.shape[1] < len(w):
+        w = w[: X.shape[1]]
+    values = sign * (np.asarray(X @ w) + b)
+    off = (len(a) + 4) * U * (np.asarray(abs(X) @ np.abs(w)) + abs(b))
+    least = float((values - off).min())
+    kept = np.sort(np.argpartition(values, min(_WORST, len(values)) - 1)[:_WORST])
+    rows = _dense(block.X[kept])
+    if rows.shape[1] < len(a) - 1:
+        rows = np.pad(rows, ((0, 0), (0, len(a) - 1 - rows.shape[1])))
+    ids = (np.int64(place.number) << 40) + place.first + kept
+    return Worst(least, values[kept], rows, block.y[kept], ids.astype(np.int64))
+
+
+def _below(worst: Worst, a: Array) -> float:
+    """At most the least distance of all rows from the plane a."""
+    length = float(np.linalg.norm(a[:-1])) * (1 + (len(a) + 8) * U)
+    return worst.least / length * (1 - 4 * U) if length > 0 else -np.inf

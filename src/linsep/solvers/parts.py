@@ -1,0 +1,447 @@
+"""Newton's method over rows that are read part by part: every step is one pass.
+
+Problem   minimise P(w, b) = |w|^2 / 2 + C sum_i s_i L(y_i, w.x_i + b), b unpenalised; L a
+          hinge, its square or the logistic loss
+Given     rows in parts, of which one pass at (w, b) gives sums: values, gradient, curvature. A
+          hinge is rounded off over |u| < h as in solvers/hinge/newton.py
+Update    a <- a + p, p from (H + kappa diag(g)) p = -gradient; where P would go up, the minimum
+          along p of the cubic through both values and slopes: nothing of a row is kept, so there
+          is no exact one. h shrinks to what the gap that it leaves allows, which each pass tells
+          for some smaller ones
+Stop      (P - D) / P <= tol, D the dual value of alpha_i = C s_i L'(u_i). These are a function of
+          the weights (and h), so the point (w, b, h) of the best D stands for all of them
+Paper     Chapelle 2007 for the hinge; Minka 2003 for logistic regression
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import Held, State, Witness
+from linsep.core.status import Status
+from linsep.errors import ClusterError
+from linsep.losses.hinge import QuadraticLoss
+from linsep.numerics.cholesky import Factor
+from linsep.rows.hinge import (
+    LEFTOVER,
+    LOSS,
+    MINUS,
+    PLUS,
+    ROUNDED,
+    SQUARE_MINUS,
+    SQUARE_PLUS,
+    RowSet,
+)
+from linsep.rows.logistic import LogisticRows
+from linsep.rows.parts import PartsProblem
+
+Array = NDArray[np.float64]
+
+NARROWER = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12)  # times h: what each pass tells the gap of
+_SHARE = 0.45  # of the gap asked for, that rounding the corner off may leave
+_IDLE = 6  # passes without gain after which it ends
+_SMALLEST = 1e-9  # width below which rounding rules
+_HOPELESS = 1e100
+_LOWEST, _HIGHEST = 0.05, 0.8  # of a step that was too long
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a pass adds up: whatever it is, arrays."""
+
+    v: Array
+    v_plus: Array
+    sums: Array
+    curvature: Array
+    excess: Array
+
+    def plus(self, other: Self) -> Self:
+        """Both, entry by entry."""
+        return replace(
+            self,
+            v=self.v + other.v,
+            v_plus=self.v_plus + other.v_plus,
+            sums=self.sums + other.sums,
+            curvature=self.curvature + other.curvature,
+            excess=self.excess + other.excess,
+        )
+
+
+@dataclass(frozen=True)
+class Point:
+    """An evaluated point."""
+
+    primal: float
+    rounded: float
+    """The same with the corner of the loss rounded off."""
+    dual: float
+    gradient: Array
+    """Of the rounded objective."""
+    curvature: Array
+    """Of it, without the penalty."""
+    leftover: float
+    """Part of the gap that rounding off leaves."""
+    excess: Array
+    """The same for the widths NARROWER times h."""
+
+
+class Form(Protocol):
+    """An objective whose passes over parts give points."""
+
+    C: float
+
+    @property
+    def kinked(self) -> bool: ...
+
+    def point(self, problem: PartsProblem, a: Array, h: float) -> Point:
+        """One pass."""
+
+
+@dataclass(frozen=True)
+class HingeForm:
+    """Losses whose conjugate is quadratic."""
+
+    loss: QuadraticLoss
+    C: float
+
+    @property
+    def kinked(self) -> bool:
+        """Whether there is a corner to be rounded off."""
+        return self.loss.kinked
+
+    def point(self, problem: PartsProblem, a: Array, h: float) -> Point:
+        """One pass at a, the corner rounded off over |u| < h."""
+        C, offset = self.C, problem.fit_intercept
+        found = problem.total(partial(_hinge_sums, loss=self.loss, a=a, h=h, offset=offset))
+        half, sums = 0.5 * float(a[:-1] @ a[:-1]), found.sums
+        gradient = np.append(a[:-1] - C * found.v, 0.0)
+        if offset:
+            gradient[-1] = -C * float(sums[PLUS] - sums[MINUS])
+        bend = C * (0.5 / (h if h > 0 else self.loss.q))
+        return Point(
+            half + C * float(sums[LOSS]),
+            half + C * float(sums[ROUNDED]),
+            self._dual(found, offset),
+            gradient,
+            bend * found.curvature,
+            C * float(sums[LEFTOVER]),
+            C * found.excess,
+        )
+
+    def _dual(self, found: Sums, offset: bool) -> float:
+        """Of alpha = C s z, the heavier class scaled down."""
+        C, sums = self.C, found.sums
+        plus, minus = float(sums[PLUS]), float(sums[MINUS])
+        up, down = balance(plus, minus) if offset else (1.0, 1.0)
+        v = C * (up * found.v_plus - down * (found.v_plus - found.v))
+        value = C * (up * plus + down * minus) - 0.5 * float(v @ v)
+        if not self.loss.kinked:
+            squares = up**2 * sums[SQUARE_PLUS] + down**2 * sums[SQUARE_MINUS]
+            value -= C * float(squares) * self.loss.q
+        return value
+
+
+def balance(plus: float, minus: float) -> tuple[float, float]:
+    """Factors of the two classes after which their sums are the same, and none grows."""
+    if min(plus, minus) <= 0.0:
+        return 0.0, 0.0
+    return min(1.0, minus / plus), min(1.0, plus / minus)
+
+
+_NO_CENTRE = np.zeros(0)
+
+
+def _hinge_sums(problem: Problem, *, loss: QuadraticLoss, a: Array, h: float, offset: bool) -> Sums:
+    rows = RowSet(problem.matrix, problem.sign, problem.weight, loss)
+    reading = rows.read(a, h, _NO_CENTRE, offset=offset, threads=1)
+    excess = np.zeros(len(NARROWER))
+    if h > 0:
+        near = np.flatnonzero(np.abs(reading.u) < h)
+        u, cost = reading.u[near], problem.weight[near]
+        for k, share in enumerate(NARROWER):
+            excess[k] = loss.rounded_excess(share * h, u, cost)[0]
+    v_plus = reading.v_plus if offset else np.zeros_like(reading.v)
+    return Sums(reading.v, v_plus, reading.sums, reading.curvature, excess)
+
+
+@dataclass(frozen=True)
+class LogisticForm:
+    """The logistic loss; C = inf leaves the penalty out."""
+
+    C: float
+
+    @property
+    def kinked(self) -> bool:
+        """It has no corner."""
+        return False
+
+    @property
+    def cost(self) -> float:
+        """Of a loss."""
+        return 1.0 if np.isinf(self.C) else self.C
+
+    @property
+    def ridge(self) -> float:
+        """Of |w|^2 / 2."""
+        return 0.0 if np.isinf(self.C) else 1.0
+
+    def point(self, problem: PartsProblem, a: Array, h: float) -> Point:
+        """One pass at a."""
+        offset = problem.fit_intercept
+        found = problem.total(partial(_logistic_sums, a=a, offset=offset))
+        total, cost = found.sums, self.cost
+        gradient = self.ridge * a - cost * found.v
+        gradient[-1] = -cost * float(found.v[-1])
+        primal = 0.5 * self.ridge * float(a[:-1] @ a[:-1]) + cost * float(total[0])
+        bend = cost * found.curvature
+        return Point(
+            primal, primal, primal - self._gap(problem, gradient, bend), gradient, bend, 0.0,
+            np.zeros(len(NARROWER)),
+        )  # fmt: skip
+
+    def _gap(self, problem: PartsProblem, g: Array, bend: Array) -> float:
+        """About the duality gap, the offset at its best; without a penalty the decrement."""
+        if not self.ridge:
+            width = problem.width
+            scale = _scale(bend.diagonal()[:width])
+            factor = Factor.of(bend[:width, :width].copy(), scale, (1e-14,))
+            return np.inf if factor is None else float(g[:width] @ factor.solve(g[:width]))
+        w, b, own = g[:-1], float(g[-1]), float(bend[-1, -1])
+        rest = 0.0
+        if problem.fit_intercept and own > 0:
+            w, rest = w - bend[:-1, -1] * (b / own), 0.5 * b * (b / own)
+        return 0.5 * float(w @ w) + rest
+
+
+def _logistic_sums(problem: Problem, *, a: Array, offset: bool) -> Sums:
+    rows = LogisticRows(problem.matrix, problem.sign, problem.weight, wide=True)
+    reading = rows.read(a, offset=offset, bent=True, threads=1)
+    assert reading.curvature is not None
+    none = np.zeros(0)
+    return Sums(reading.v, none, np.array([reading.loss]), reading.curvature, none)
+
+
+def _scale(diagonal: Array) -> Array:
+    return np.asarray(1.0 / np.sqrt(np.maximum(diagonal, 1e-300)))
+
+
+# -- the method -----------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class PartsState(State):
+    """An evaluated point, the step from it, and the best bounds."""
+
+    held: ClassVar[Mapping[str, Held]] = {}
+
+    a: Array
+    h: float = 0.0
+    known: bool = False
+    """Whether the numbers below are those of a."""
+    step: Array
+    """Where the next pass reads, from a; zero before the first one."""
+    gradient: Array
+    curvature: Array
+    rounded: float = np.inf
+    primal: float = np.inf
+    dual: float = -np.inf
+    leftover: float = 0.0
+    excess: Array
+    kappa: float = 1e-6
+    best: Array
+    best_primal: float = np.inf
+    dual_a: Array
+    dual_h: float = 0.0
+    best_dual: float = -np.inf
+    idle: int = 0
+    rows_read: int = 0
+
+    @property
+    def passes(self) -> float:
+        """Passes over all parts."""
+        return float(self.rows_read)
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap of the best points."""
+        if not np.isfinite(self.best_primal) or not np.isfinite(self.best_dual):
+            return np.inf
+        return max(self.best_primal - self.best_dual, 0.0) / self.best_primal
+
+
+@dataclass(frozen=True)
+class NewtonParts:
+    """Newton's method on sums of parts.
+
+    Parameters
+    ----------
+    form : HingeForm or LogisticForm
+        The objective.
+    tol : float, default=1e-3
+        Relative duality gap.
+    h : float, default=0.25
+        Width over which a hinge is rounded off at first.
+    """
+
+    form: Form
+    tol: float = 1e-3
+    h: float = 0.25
+
+    unit: ClassVar[str] = "pass"
+    long_steps: ClassVar[bool] = True
+
+    def init(self, problem: PartsProblem, *, start: Any = None) -> PartsState:
+        """Zero weights, or (coef, intercept) of a sample; no pass yet."""
+        width = problem.d + 1
+        a = np.zeros(width) if start is None else problem.join(*start)
+        return PartsState(
+            a=a,
+            h=self.h if self.form.kinked else 0.0,
+            step=np.zeros(width),
+            gradient=np.zeros(width),
+            curvature=np.zeros((width, width)),
+            excess=np.zeros(len(NARROWER)),
+            best=a.copy(),
+            dual_a=a.copy(),
+            dual_h=self.h if self.form.kinked else 0.0,
+        )
+
+    def advance(
+        self, problem: PartsProblem, state: PartsState, steps: int, log: Log = NO_LOG
+    ) -> int:
+        """Passes; each ends with an evaluated point."""
+        taken = 0
+        while taken < steps and not state.status.done:
+            self._pass(problem, state)
+            state.steps += 1
+            taken += 1
+        return taken
+
+    def status(self, state: PartsState) -> Status:
+        """CERTIFIED when the gap is closed; STALLED when it cannot be."""
+        return state.status
+
+    def witness(self, problem: PartsProblem, state: PartsState) -> Witness:
+        """The best weights; multipliers are the generator (w, b, h) of the dual variables."""
+        generator = np.append(state.dual_a, state.dual_h)
+        return Witness(a=state.best.copy(), multipliers=generator, claim="generator")
+
+    # -- one pass -----------------------------------------------------------------------------
+
+    def _pass(self, problem: PartsProblem, state: PartsState) -> None:
+        a = state.a + state.step
+        try:
+            point = self.form.point(problem, a, state.h)
+        except ClusterError:
+            if not state.known:
+                raise
+            state.status = Status.CLUSTER_LOST
+            return
+        state.rows_read += 1
+        state.status = Status.RUNNING
+        if not (np.isfinite(point.primal) and np.isfinite(point.gradient).all()):
+            if not state.known:
+                state.status = Status.DIVERGED
+                return
+            state.step *= 0.25
+            state.idle += 1
+        else:
+            gained = self._note(state, a, point)
+            if not state.known or point.rounded <= state.rounded + 1e-12 * abs(state.rounded):
+                self._take(problem, state, a, point)
+            else:
+                self._shorten(state, point)
+            state.idle = 0 if gained else state.idle + 1
+        if state.gap <= self.tol:
+            state.status = Status.CERTIFIED
+        elif state.idle > _IDLE or not (state.step.any() or not state.known):
+            state.status = Status.STALLED
+
+    def _note(self, state: PartsState, a: Array, point: Point) -> bool:
+        """Keep the best of both sides; whether one of them is new."""
+        gained = False
+        if point.primal < state.best_primal:
+            state.best_primal, state.best, gained = point.primal, a.copy(), True
+        if point.dual > state.best_dual:
+            state.best_dual, state.dual_a, state.dual_h = point.dual, a.copy(), state.h
+            gained = True
+        return gained
+
+    def _take(self, problem: PartsProblem, state: PartsState, a: Array, point: Point) -> None:
+        """Move to the point, and say where to go from there."""
+        if state.known:
+            predicted = -0.5 * float(state.gradient @ state.step)
+            ratio = (state.rounded - point.rounded) / predicted if predicted > 0 else 1.0
+            state.kappa *= 0.1 if ratio > 0.6 else 1.0 if ratio > 0.3 else 10.0
+        state.a, state.known = a, True
+        state.n_updates += 1
+        state.gradient, state.curvature = point.gradient, point.curvature
+        state.rounded, state.primal, state.dual = point.rounded, point.primal, point.dual
+        state.leftover, state.excess = point.leftover, point.excess
+        state.step = self._direction(problem, state)
+        if self.form.kinked:
+            self._narrow(state)
+
+    def _narrow(self, state: PartsState) -> None:
+        """A smaller width, once the step at this one is a small part of the gap."""
+        allowed = _SHARE * self.tol * state.primal
+        if state.leftover <= allowed or state.h < _SMALLEST:
+            return
+        predicted = -0.5 * float(state.gradient @ state.step)
+        if predicted > 2.0 * state.leftover:
+            return
+        fits = [share for share, left in zip(NARROWER, state.excess) if left <= allowed]
+        state.h *= fits[0] if fits else NARROWER[-1]
+        state.rounded = np.inf  # of another function from now on
+        state.kappa = max(state.kappa, 1e-8)
+
+    def _shorten(self, state: PartsState, point: Point) -> None:
+        """The step was too long: to the minimum of the cubic through both ends."""
+        p = state.step
+        first, last = float(state.gradient @ p), float(point.gradient @ p)
+        rise = point.rounded - state.rounded
+        t = 0.5
+        bend = first + last - 3.0 * rise
+        root = bend * bend - first * last
+        if root >= 0.0 and last - first + 2.0 * np.sqrt(root) > 0:
+            t = 1.0 - (last + np.sqrt(root) - bend) / (last - first + 2.0 * np.sqrt(root))
+        state.step = min(max(t, _LOWEST), _HIGHEST) * p
+        state.kappa = min(max(10.0 * state.kappa, 1e-4), 10.0)
+
+    def _direction(self, problem: PartsProblem, state: PartsState) -> Array:
+        """The Newton step."""
+        width, g = problem.width, state.gradient
+        ridge = np.zeros(len(state.a))
+        ridge[:-1] = 0.0 if np.isinf(self.form.C) else 1.0
+        while True:
+            H = state.curvature[:width, :width].copy()
+            diagonal = H.diagonal() * (1.0 + state.kappa) + ridge[:width]
+            H.flat[:: width + 1] = diagonal
+            factor = Factor.of(H, _scale(diagonal), (1e-14,))
+            if factor is not None:
+                break
+            state.kappa = max(10 * state.kappa, 1e-12)
+            if not state.kappa < _HOPELESS:
+                return np.zeros_like(g)
+        p = np.zeros_like(g)
+        p[:width] = -factor.solve(g[:width])
+        return p
+
+
+def first_width(loss: QuadraticLoss, sample: Problem, a: Array, C: float, tol: float) -> float:
+    """A width over which a hinge may be rounded off, as far as a sample tells."""
+    u = 1.0 - sample.values(a)
+    cost = C * sample.weight
+    allowed = _SHARE * tol * (0.5 * float(a[:-1] @ a[:-1]) + float(cost @ loss.value(u)))
+    h = 1.0
+    while h > 1e-6 and float(loss.rounded_excess(h, u, cost)[0]) > allowed:
+        h *= 0.8
+    return h

@@ -1,0 +1,558 @@
+"""Models of rows that are read part by part: the same answers as tables, with their proofs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import linsep
+from linsep.core.checkpoint import Checkpointer
+from linsep.core.drive import Observer
+from linsep.core.parts import Threads
+from linsep.errors import CapabilityError, DataError, LabelError, ProofError, SettingError
+from linsep.losses.table import LOSSES
+from linsep.proofs.parts import stream_gap
+from linsep.rows.parts import looked_at
+
+W = np.array([1.0, -0.5, 0.25, 0.0])
+
+
+def chunk(seed, n=4000, d=4, dtype=np.float64, noise=1.0):
+    """Rows that no plane separates, and their labels."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d)).astype(dtype)
+    return X, (X @ W[:d] + 0.3 + noise * random.logistic(size=n) > 0).astype(int)
+
+
+def rows(count=20, **how):
+    """A function that gives them anew each time it is called."""
+
+    def made():
+        return (chunk(seed, **how) for seed in range(count))
+
+    return made
+
+
+def stream(source=None, **how):
+    """One whose rows do not fit into the memory it may take."""
+    return linsep.data.stream(source or rows(), **{"memory": "8MB", **how})
+
+
+def table(source):
+    """All rows at once."""
+    parts = list(source())
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+BIG = rows(40)  # 40 x 4000 x 4 x 8 bytes: more than half of 8 MB
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        linsep.LinearSVM(tol=1e-3),
+        linsep.LinearSVM(C=0.01, tol=1e-5),
+        linsep.LinearSVM(loss="squared_hinge", tol=1e-4),
+        linsep.LinearSVM(fit_intercept=False, tol=1e-3),
+        linsep.LinearSVM(class_weight="balanced", tol=1e-3),
+        linsep.LogisticRegression(tol=1e-3),
+        linsep.LogisticRegression(C=100.0),
+        linsep.LogisticRegression(fit_intercept=False, class_weight={0: 1.0, 1: 3.0}),
+    ],
+    ids=str,
+)
+def test_a_stream_has_the_model_of_the_table(model):
+    data = stream(BIG)
+    streamed = model.fit(data)
+    assert streamed.status_.name == "CERTIFIED"
+    gap = streamed.certificate_
+    assert gap.relative_gap <= model.tol and gap.check(data)
+    assert data.passes - 1 <= 8
+    X, y = table(BIG)
+    whole = type(model)(**model.get_params()).fit(X, y)
+    assert gap.lower_bound <= whole.certificate_.objective * (1 + 1e-12)
+    assert whole.certificate_.lower_bound <= gap.objective * (1 + 1e-12)
+    # strong convexity: both are within the root of twice the gaps of the best weights
+    reach = sum(np.sqrt(2 * one.gap) for one in (gap, whole.certificate_))
+    assert np.linalg.norm(streamed.coef_ - whole.coef_) <= reach + 1e-9
+    assert gap.errors == np.count_nonzero(streamed.predict(X) != y)
+    assert streamed.score(data) == pytest.approx(streamed.score(X, y), abs=1e-12)
+    assert "parts" in streamed.summary() or "part" in streamed.summary()
+
+
+def test_what_fits_into_memory_is_a_table_bit_for_bit():
+    small = rows(3)
+    streamed = linsep.LinearSVM().fit(linsep.data.stream(small))
+    whole = linsep.LinearSVM().fit(*table(small))
+    assert np.array_equal(streamed.coef_, whole.coef_)
+    assert streamed.certificate_ == whole.certificate_
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("free", [True, False])
+def test_bounds_hold_in_fractions(loss, free):
+    """P of the model and D of its generator, recomputed without rounding where that can be."""
+    import flint
+
+    few = rows(5, n=30)
+    data = stream(few)
+    problem = looked_at(data, fit_intercept=free)
+    X, y = table(few)
+    sign = 2 * y - 1
+    random = np.random.default_rng(3)
+    for C in (0.1, 10.0):
+        a = np.append(W, 0.3 if free else 0.0) + 0.1 * random.normal(size=5) * [1, 1, 1, 1, free]
+        h = 0.3 if loss == "hinge" else 0.0
+        found = stream_gap(problem, a, np.append(a, h), LOSSES[loss], C)
+        flint.ctx.prec = 200
+        ball = flint.arb
+        u = [
+            ball(0 if loss == "logistic" else 1)
+            - int(s) * (sum((ball(p) * ball(q) for p, q in zip(x, a)), ball(0)) + ball(a[-1]))
+            for x, s in zip(X.tolist(), sign)
+        ]
+        if loss == "logistic":
+            losses = [(1 + v.exp()).log() for v in u]
+            slopes = [1 / (1 + (-v).exp()) for v in u]
+        elif loss == "hinge":
+            losses = [max(v, ball(0)) for v in u]
+            slopes = [min(max(v / (2 * ball(h)) + ball(0.5), ball(0)), ball(1)) for v in u]
+        else:
+            losses = [max(v, ball(0)) ** 2 for v in u]
+            slopes = [2 * max(v, ball(0)) for v in u]
+        half = sum((ball(v) ** 2 for v in a[:-1]), ball(0)) / 2
+        primal = half + C * sum(losses, ball(0))
+        assert primal <= ball(found.objective)
+        assert found.objective <= float(primal) * (1 + 1e-9)
+        plus = sum((z for z, s in zip(slopes, sign) if s > 0), ball(0))
+        minus = sum((z for z, s in zip(slopes, sign) if s < 0), ball(0))
+        up, down = (min(ball(1), minus / plus), min(ball(1), plus / minus)) if free else (1, 1)
+        alpha = [C * z * (up if s > 0 else down) for z, s in zip(slopes, sign)]
+        v = [
+            sum((alpha[i] * int(sign[i]) * ball(X[i, j]) for i in range(len(X))), ball(0))
+            for j in range(4)
+        ]
+        pull = sum((one**2 for one in v), ball(0)) / 2
+        if loss == "logistic":
+            shares = [one / C for one in alpha]
+            gain = -C * sum((q * q.log() + (1 - q) * (1 - q).log() for q in shares), ball(0))
+        else:
+            gain = sum(alpha, ball(0))
+            if loss == "squared_hinge":
+                gain -= sum((one**2 for one in alpha), ball(0)) / (4 * C)
+        dual = gain - pull
+        assert ball(found.lower_bound) <= max(primal, dual)
+        if float(dual) > 0.5 * float(gain) > 0 and loss != "logistic":
+            assert found.lower_bound >= float(dual) * (1 - 1e-9)  # and it is no poorer than that
+
+
+def test_a_wrong_generator_proves_little_and_never_too_much():
+    data = stream(BIG)
+    model = linsep.LinearSVM(tol=1e-3).fit(data)
+    best = model.certificate_.objective
+    problem = looked_at(data, fit_intercept=True)
+    random = np.random.default_rng(0)
+    for _ in range(5):
+        a = random.normal(size=5) * 10.0 ** random.uniform(-3, 3)
+        found = stream_gap(problem, a, np.append(a, 0.1), LOSSES["hinge"], 1.0)
+        assert 0 <= found.lower_bound <= best
+        assert found.objective >= model.certificate_.lower_bound
+
+
+def test_a_certificate_of_other_rows_or_numbers_is_refused():
+    from dataclasses import replace
+
+    data = stream(BIG)
+    gap = linsep.LogisticRegression(tol=1e-3).fit(data).certificate_
+    with pytest.raises(ProofError, match="not the rows"):
+        gap.check(stream(rows(41)))
+    with pytest.raises(ProofError, match="lower bound"):
+        replace(gap, lower_bound=gap.objective).check(data)
+    with pytest.raises(ProofError, match="objective"):
+        replace(gap, objective=0.9 * gap.objective).check(data)
+
+
+def test_threads_and_blocks_do_not_change_a_bit(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", rows(20, n=10_000, dtype=np.float32))
+    found = []
+    for workers in (1, 2, 3):
+        data = stream(path, workers=workers)
+        assert len(data.parts) > 2
+        found.append(linsep.LinearSVM(tol=1e-3).fit(data))
+    assert len({model.coef_.tobytes() for model in found}) == 1
+    assert len({json.dumps(model.certificate_.to_dict()) for model in found}) == 1
+
+
+def test_one_against_the_rest_in_parts():
+    def made():
+        for seed in range(40):
+            random = np.random.default_rng(seed)
+            X = random.normal(size=(4000, 4))
+            y = np.array(["a", "b", "c"])[
+                (X[:, :3] + 0.5 * random.normal(size=(4000, 3))).argmax(1)
+            ]
+            yield X, y
+
+    data = stream(made)
+    model = linsep.LinearSVM(tol=1e-3).fit(data)
+    X, y = table(made)
+    whole = linsep.LinearSVM(tol=1e-3).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-3
+    assert model.certificate_.errors == np.count_nonzero(model.predict(X) != y)
+    assert np.mean(model.predict(X) == whole.predict(X)) > 0.99
+    with pytest.raises(CapabilityError, match="3 classes"):
+        linsep.LogisticRegression().fit(stream(made))
+
+
+def test_weights_count_as_rows():
+    def heavy():
+        for seed in range(40):
+            X, y = chunk(seed)
+            yield X, y, np.random.default_rng(seed).integers(0, 3, len(y)).astype(float)
+
+    def repeated():
+        for X, y, weight in heavy():
+            again = np.repeat(np.arange(len(y)), weight.astype(int))
+            yield X[again], y[again]
+
+    one = linsep.LogisticRegression().fit(stream(heavy))
+    other = linsep.LogisticRegression().fit(stream(repeated))
+    assert one.coef_ == pytest.approx(other.coef_, rel=1e-5)
+
+
+def test_sparse_rows_of_different_widths(tmp_path):
+    lines = []
+    random = np.random.default_rng(0)
+    for i in range(3000):
+        at = np.sort(random.choice(30 if i > 2500 else 20, 5, replace=False))
+        values = random.normal(size=5).round(3)
+        label = 1 if values[0] + random.normal() > 0 else -1
+        lines.append(f"{label} " + " ".join(f"{j + 1}:{v}" for j, v in zip(at, values)))
+    text = "\n".join(lines).encode() + b"\n"
+    plain, packed = tmp_path / "a.svm", tmp_path / "b.svm.gz"
+    plain.write_bytes(text)
+    packed.write_bytes(gzip.compress(text))
+    whole = linsep.data.read(plain)
+    expected = linsep.LinearSVM(tol=1e-4).fit(whole.X, whole.y)
+    for path in (plain, packed):
+        data = linsep.data.stream(path, memory="8MB")
+        data.memory = 1  # not a table
+        model = linsep.LinearSVM(tol=1e-4).fit(data)
+        assert model.coef_.shape == (1, 30)
+        assert model.certificate_.objective == pytest.approx(
+            expected.certificate_.objective, rel=2e-4
+        )
+    assert scipy.sparse.issparse(next(data.blocks())[1].X)
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def write_parquet(path, source, group=7000):
+    """A file with titles x0, x1, ... and y."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    X, y = table(source)
+    columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
+    pq.write_table(pa.table({**columns, "y": y}), path, row_group_size=group)
+    return path
+
+
+def test_files_of_all_kinds_hold_the_same_rows(tmp_path):
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.feather
+
+    few = rows(3)
+    X, y = table(few)
+    parquet = write_parquet(tmp_path / "a.parquet", few)
+    frame = pa.table({**{f"x{j}": X[:, j] for j in range(4)}, "y": y})
+    pyarrow.feather.write_feather(frame, tmp_path / "b.arrow", compression="uncompressed")
+    pyarrow.csv.write_csv(frame, tmp_path / "c.csv")
+    np.save(tmp_path / "d.npy", np.column_stack([X, y]))
+    np.savez(tmp_path / "e.npz", X=X, y=y)
+    for path in (parquet, *(tmp_path / name for name in ("b.arrow", "c.csv", "d.npy", "e.npz"))):
+        blocks = [block for _, block in linsep.data.stream(path).blocks()]
+        assert np.array_equal(np.concatenate([block.X for block in blocks]), X), path
+        assert np.array_equal(np.concatenate([block.y for block in blocks]), y), path
+    both = linsep.data.stream(str(tmp_path / "*.parquet"))
+    assert both.rows == len(y) and both.feature_names == ("x0", "x1", "x2", "x3")
+    chosen = linsep.data.stream(parquet, target="x1", columns=["x0", "y"])
+    assert chosen.feature_names == ("x0", "y")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda p: linsep.data.stream(p / "none.parquet"), "no such file"),
+        (lambda p: linsep.data.stream(str(p / "*.none")), "no file is called"),
+        (lambda p: linsep.data.stream(p / "a.parquet", target="z"), "no column 'z'"),
+        (lambda p: linsep.data.stream(p / "text.parquet"), "column 'name' holds"),
+        (lambda p: linsep.data.stream([p / "a.parquet", p / "text.parquet"], columns=["x0"]), ""),
+        (lambda p: linsep.data.stream(p / "a.parquet", memory="1KB"), "8 MB"),
+        (lambda p: linsep.data.stream(p / "a.parquet", memory="much"), "no size"),
+        (lambda p: linsep.data.stream(3.0), "iterable|neither"),
+    ],
+)
+def test_what_cannot_be_a_stream_is_told_at_once(tmp_path, call, words):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    write_parquet(tmp_path / "a.parquet", rows(1))
+    names = pa.table({"name": ["p", "q"], "x0": [1.0, 2.0], "y": [0, 1]})
+    pq.write_table(names, tmp_path / "text.parquet")
+    if not words:
+        call(tmp_path)
+        return
+    with pytest.raises((DataError, SettingError, TypeError), match=words):
+        call(tmp_path)
+
+
+def test_a_file_that_changes_between_passes_is_an_error(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", rows(40))
+    data = stream(path)
+    problem = looked_at(data, fit_intercept=True)
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(DataError, match="has changed"):
+        stream_gap(problem, np.ones(5), np.ones(6), LOSSES["hinge"], 1.0)
+    path.unlink()
+    with pytest.raises(DataError, match=r"cannot be read|not there|changed"):
+        looked_at(data, fit_intercept=True)
+
+
+def test_rows_that_differ_from_pass_to_pass_are_an_error():
+    calls = iter(range(10**6))
+
+    def made():
+        yield from ((X + next(calls), y) for X, y in BIG())
+
+    with pytest.raises(DataError, match="has changed"):
+        linsep.LinearSVM().fit(stream(made))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda X, y: (np.where(X > 3, np.nan, X), y), "NaN at row"),
+        (lambda X, y: (X * 1e200, y), "overflow"),
+        (lambda X, y: (X[:, :3], y), "columns"),
+        (lambda X, y: (X, y[:-1]), "shape"),
+        (lambda X, y: (X, np.where(y > 0, np.nan, 0.0)), "no label"),
+        (lambda X, y: (np.full(X.shape, "tall"), y), "not numbers"),
+        (lambda X, y: (X, y, -np.ones(len(y))), "sample_weight"),
+        (lambda X, y: X, "give .X, y."),
+    ],
+)
+def test_bad_rows_of_a_late_part_are_told_by_their_place(spoil, words):
+    def made():
+        yield chunk(0)
+        yield spoil(*chunk(1))
+
+    with pytest.raises((DataError, LabelError), match=words):
+        linsep.LinearSVM().fit(linsep.data.stream(made))
+
+
+def test_parts_of_one_class_and_of_no_rows():
+    def made():
+        yield np.zeros((0, 4)), np.zeros(0, int)
+        for seed in range(40):
+            X, y = chunk(seed)
+            order = np.argsort(y, kind="stable")
+            yield X[order][:2000], y[order][:2000]
+            yield X[order][2000:], y[order][2000:]
+
+    model = linsep.LinearSVM(tol=1e-3).fit(stream(made))
+    assert model.status_.name == "CERTIFIED"
+    with pytest.raises(LabelError, match="one class"):
+        linsep.LinearSVM().fit(linsep.data.stream(lambda: iter([(np.ones((3, 2)), [1, 1, 1])])))
+
+
+def test_others_say_what_takes_a_stream():
+    for model in (linsep.KernelSVM(), linsep.AdditiveSVM(), linsep.Kozinec()):
+        with pytest.raises(CapabilityError, match="Nystroem"):
+            model.fit(stream())
+    with pytest.raises(SettingError, match="has its labels"):
+        linsep.LinearSVM().fit(stream(), [1, 2])
+    with pytest.raises(SettingError, match="C=inf"):
+        linsep.LogisticRegression(C=np.inf).fit(stream(BIG))
+
+
+def test_limits_and_checkpoints(tmp_path):
+    data = stream(BIG)
+    with pytest.warns(linsep.errors.GapWarning, match="tol asks for"):
+        short = linsep.LinearSVM(tol=1e-9, max_iter=2).fit(data)
+    assert short.status_.name == "STEP_LIMIT" and short.certificate_.check(data)
+    file = tmp_path / "run.npz"
+    keep = Checkpointer(file, every=0.0)
+    with pytest.warns(linsep.errors.GapWarning):
+        linsep.LinearSVM(tol=1e-6, max_iter=2, callbacks=[keep]).fit(data)
+    straight = linsep.LinearSVM(tol=1e-6).fit(stream(BIG))
+    resumed = linsep.LinearSVM(tol=1e-6).resume(stream(BIG), None, file)
+    assert resumed.coef_.tobytes() == straight.coef_.tobytes()
+    assert resumed.certificate_ == straight.certificate_
+
+
+def test_a_signal_ends_a_pass(tmp_path):
+    def made():
+        for k, part in enumerate(BIG()):
+            if k == 5 and linsep_passes() == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+            yield part
+
+    passes = []
+
+    def linsep_passes():
+        passes.append(1)
+        return len(passes)
+
+    with pytest.warns(linsep.errors.GapWarning, match="interrupted"):
+        model = linsep.LinearSVM(tol=1e-6).fit(stream(made))
+    assert model.status_.name == "STOPPED"
+    best = linsep.LinearSVM(tol=1e-3).fit(stream(BIG)).certificate_.objective
+    assert model.certificate_.objective < 1.01 * best  # that of the sample, at least
+    assert model.certificate_.lower_bound <= best
+
+
+def test_model_files_hold_the_generator(tmp_path):
+    data = stream(BIG)
+    model = linsep.LinearSVM(tol=1e-3).fit(data)
+    linsep.save(model, tmp_path / "m.json")
+    again = linsep.load(tmp_path / "m.json")
+    assert again.certificate_ == model.certificate_ and again.certificate_.check(data)
+    assert (tmp_path / "m.json").stat().st_size < 20_000
+
+
+def test_certify_models_on_streams():
+    data = stream(BIG)
+    model = linsep.LogisticRegression(tol=1e-4).fit(data)
+    assert linsep.certify(model, data).relative_gap <= 1e-4
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = table(BIG)
+    other = LogisticRegression().fit(X, y)
+    report = linsep.certify(other, data)
+    assert report.relative_gap <= 1e-3
+    assert report.lower_bound <= model.certificate_.objective
+    poor = linsep.Linear(W, 5.0, classes=(0, 1), loss="hinge", C=1.0)
+    found = linsep.certify(poor, data)
+    assert found.objective > 1.2 * found.lower_bound > 0
+    assert found.lower_bound <= linsep.LinearSVM(tol=1e-3).fit(data).certificate_.objective
+
+
+def test_predictions_come_part_by_part():
+    data = stream(BIG)
+    model = linsep.LinearSVM(tol=1e-3).fit(data)
+    X, _ = table(BIG)
+    assert np.array_equal(np.concatenate(list(model.predict(data))), model.predict(X))
+
+
+# -- separability ---------------------------------------------------------------------------------
+
+
+def test_noise_is_refuted_by_the_first_rows():
+    data = stream(BIG)
+    proof = linsep.separability(data)
+    assert proof.separable is False and data.passes == 0
+    assert proof.n_read == 4000 and len(proof.rows) <= 6
+    X, y = table(BIG)
+    sums = [
+        sum(
+            (m * Fraction(int(2 * y[i] - 1)) * Fraction(x) for i, m, x in zip(
+                proof.rows[proof.proof.rows], proof.multipliers,
+                [*X[proof.rows[proof.proof.rows], j]],
+            )),
+            Fraction(0),
+        )
+        for j in range(4)
+    ]  # fmt: skip
+    assert not any(sums)
+    assert proof.check(data)
+
+
+def separable(flip=None, gap=0.1):
+    def made():
+        for seed in range(20):
+            X = np.random.default_rng(seed).normal(size=(4000, 4))
+            value = X @ W
+            kept = np.abs(value) > gap
+            y = value[kept] > 0
+            if seed == flip:
+                y[7] = not y[7]
+            yield X[kept], np.where(y, "up", "down")
+
+    return made
+
+
+def test_a_separable_stream_has_its_margin():
+    data = stream(separable())
+    proof = linsep.separability(data)
+    low, high = proof.margin
+    assert proof.separable and 0 < low <= high <= low * 1.001
+    whole = linsep.separability(*table(separable()))
+    assert low <= whole.margin[1] and whole.margin[0] <= high
+    assert data.passes <= 6
+    assert proof.check(data) and "separable, margin" in str(proof)
+    with pytest.raises(ProofError):
+        proof.check(stream(separable(gap=0.05)))
+
+
+def test_one_wrong_row_in_the_last_part_is_found():
+    data = stream(separable(flip=19))
+    proof = linsep.separability(data)
+    assert proof.separable is False
+    assert proof.check(data)
+    with pytest.raises(ProofError):
+        proof.check(stream(separable()))
+
+
+# -- Dask -----------------------------------------------------------------------------------------
+
+
+def test_dask_collections_and_a_worker_that_dies(tmp_path):
+    pytest.importorskip("distributed")
+    import dask.array as da
+    from distributed import Client, LocalCluster
+
+    path = write_parquet(tmp_path / "a.parquet", rows(40, n=8000))
+    alone = linsep.LinearSVM(tol=1e-3).fit(stream(path, workers=1))
+    with (
+        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        data = stream(path)
+        assert "Dask" in data.runner.words
+        together = linsep.LinearSVM(tol=1e-3).fit(data)
+        assert together.coef_.tobytes() == alone.coef_.tobytes()
+        assert together.certificate_ == alone.certificate_
+
+        killed = []
+
+        class Kill(Observer):
+            def moment(self, now):
+                if now.state.steps == 1 and not killed:
+                    killed.append(next(iter(client.run(os.getpid).values())))
+                    os.kill(killed[0], signal.SIGKILL)
+
+        survived = linsep.LinearSVM(tol=1e-3, callbacks=[Kill()]).fit(stream(path))
+        assert killed and survived.coef_.tobytes() == alone.coef_.tobytes()
+
+        X, y = table(rows(10))
+        model = linsep.LogisticRegression()
+        model.fit(da.from_array(X, chunks=(9000, 2)), da.from_array(y, chunks=9000))
+        whole = linsep.LogisticRegression().fit(X, y)
+        assert np.array_equal(model.coef_, whole.coef_)
+        predicted = model.predict(da.from_array(X, chunks=(9000, 2)))
+        assert np.array_equal(predicted.compute(), whole.predict(X))
+
+
+def test_a_stream_says_who_reads_it():
+    assert "2 threads" in Threads(2).words
+    assert repr(linsep.data.stream(BIG)) == "Stream('made', 1 part)"
