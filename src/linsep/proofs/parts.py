@@ -36,7 +36,7 @@ from linsep.proofs.gap import Gap, intercept_words
 from linsep.proofs.hinge import losses_above
 from linsep.proofs.logistic import entropy_below, loss_above
 from linsep.rows.parts import PartsProblem
-from linsep.rows.planes import one_pass
+from linsep.rows.reader import one_pass
 
 Array = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from linsep.core.parts import Block, Place, Stream, Summed, labels_of, refuse_no
 from linsep.core.problem import Problem
 from linsep.core.words import count
 from linsep.errors import DataError, LabelError
-from linsep.rows.survey import survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 T = TypeVar("T", bound=Summed)
