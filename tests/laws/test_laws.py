@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.tables import CASES, LAYOUTS, MORE, PLANES, PROBLEMS, Case
+from tests.tables import CASES, LAYOUTS, LOGISTIC, MORE, PLANES, PROBLEMS, Case
 
 import linsep.solvers
 from linsep.core import drive
@@ -292,7 +292,7 @@ def test_starting_from_dual_variables_takes_no_step(name):
     assert drive(data, loose, loose.init(data, start=alpha)).steps == 0
 
 
-@pytest.mark.parametrize("name", ["logistic newton", "logistic cg", "logistic gradient"])
+@pytest.mark.parametrize("name", [name for name in LOGISTIC if "no penalty" not in name])
 def test_starting_from_logistic_weights_takes_no_step(name):
     case = CASES[f"{name} on very noisy"]
     data = case.data()
