@@ -7,6 +7,7 @@ the fit must then be the one that a judge without the bug gives for the same wei
 from __future__ import annotations
 
 import copy
+import dataclasses
 import importlib
 import sys
 import warnings
@@ -141,6 +142,98 @@ def wrong_survey(patch: pytest.MonkeyPatch) -> None:
     replaced(patch, "linsep.rows.reader", "survey", wrong)
 
 
+def rolled(value: Any) -> Any:
+    """An array, or the first one of a tuple, in which every row is where its neighbour belongs."""
+    if isinstance(value, tuple):
+        return (*value[:-1], rolled(value[-1]))
+    return np.roll(value, 1, axis=0)
+
+
+def wrong_logistic_pass(patch: pytest.MonkeyPatch) -> None:
+    """Sums of the lanes, losses included, that are all a little too large."""
+    from linsep.rows.logistic import LogisticRows
+
+    read = LogisticRows.read
+
+    def wrong(self: Any, *args: Any, **options: Any) -> Any:
+        found = read(self, *args, **options)
+        return dataclasses.replace(
+            found, v=1.05 * found.v, loss=1.05 * found.loss, dual_sum=1.05 * found.dual_sum
+        )
+
+    patch.setattr(LogisticRows, "read", wrong)
+
+
+def wrong_logistic_rows(patch: pytest.MonkeyPatch) -> None:
+    """The rows as machine code sees them: off by one."""
+    from linsep.rows.reader import Reader
+
+    right = Reader._for_machine_code
+    patch.setattr(Reader, "_for_machine_code", lambda self, *args: rolled(right(self, *args)))
+
+
+def wrong_sample(patch: pytest.MonkeyPatch) -> None:
+    """Samples whose matrix holds other rows than it says, for solvers and for the proof."""
+    from linsep.rows import levels
+
+    right = levels.sample_matrix
+    wrong = lambda *args: rolled(right(*args))  # noqa: E731
+    for name, home in list(sys.modules.items()):
+        if name.startswith("linsep.") and vars(home).get("sample_matrix") is right:
+            patch.setattr(home, "sample_matrix", wrong)
+
+
+def wrong_softmax_rows(patch: pytest.MonkeyPatch) -> None:
+    from linsep.rows.softmax import SoftmaxRows
+
+    backward = SoftmaxRows.backward
+    patch.setattr(SoftmaxRows, "backward", lambda self, R: 0.9 * backward(self, R))
+
+
+def wrong_newton_system(patch: pytest.MonkeyPatch) -> None:
+    """A gradient of conjugate gradients in which the last column never counts."""
+    from linsep.solvers.logistic import conjugate
+
+    right = conjugate.LogisticCG._evaluate
+
+    def wrong(self: Any, problem: Problem, state: Any) -> None:
+        right(self, problem, state)
+        state.gradient[:100] = 0.0
+
+    patch.setattr(conjugate.LogisticCG, "_evaluate", wrong)
+
+
+def stale_scores(patch: pytest.MonkeyPatch) -> None:
+    """Products of dual coordinate descent that are those of the first call."""
+    replaced(patch, "linsep.solvers.hinge.dual_point", "row_scores", stale)
+
+
+def stale(right: Any) -> Any:
+    """A function that goes on to give what it gave at first."""
+    kept: list[Any] = []
+
+    def first(*args: Any, **options: Any) -> Any:
+        kept[:] = kept or [right(*args, **options)]
+        return kept[0].copy()
+
+    return first
+
+
+def wrong_weights(patch: pytest.MonkeyPatch) -> None:
+    """The weights of the rows, as the solver sees them, in another order."""
+    lent = Problem.lent.fget
+    assert lent is not None
+
+    def seen(self: Problem) -> Problem:
+        found: Problem = lent(self)
+        if found is not self and not found.__dict__.get("spoiled"):
+            found.__dict__["weight"] = np.roll(found.weight, 1)
+            found.__dict__["spoiled"] = True
+        return found
+
+    patch.setattr(Problem, "lent", property(seen))
+
+
 def wrong_labels(patch: pytest.MonkeyPatch) -> None:
     """The labels of every ninth row, as the solver sees them."""
     lent = Problem.lent.fget
@@ -175,6 +268,8 @@ def text() -> tuple[Any, Any]:
     return X, (X @ rng.normal(size=2000) + 0.05 * rng.normal(size=800) > 0).astype(int)
 
 
+WEIGHTS = np.random.default_rng(5).uniform(0.1, 3.0, 400)
+
 CASES: dict[str, tuple[Any, Callable[[], Any], Bug]] = {
     "kernel rows": (linsep.KernelSVM(), lambda: overlapping(300, 4), wrong_kernel_rows),
     "kernel rows, many": (linsep.KernelSVM(), lambda: overlapping(2600, 5), wrong_kernel_rows),
@@ -194,6 +289,25 @@ CASES: dict[str, tuple[Any, Callable[[], Any], Bug]] = {
         wrong_additive_blocks,
     ),
     "levels": (linsep.AdditiveSVM(), lambda: overlapping(300, 5, counts=True), wrong_levels),
+    "pass, logistic": (
+        linsep.LogisticRegression(),
+        lambda: overlapping(30000, 6),
+        wrong_logistic_pass,
+    ),
+    "rows, logistic": (
+        linsep.LogisticRegression(),
+        lambda: overlapping(30000, 40),
+        wrong_logistic_rows,
+    ),
+    "sample, logistic": (linsep.LogisticRegression(), lambda: overlapping(30000, 6), wrong_sample),
+    "softmax rows": (
+        linsep.LogisticRegression(),
+        lambda: overlapping(400, 5, 3),
+        wrong_softmax_rows,
+    ),
+    "gradient, text": (linsep.LogisticRegression(), text, wrong_newton_system),
+    "stale scores": (linsep.LinearSVM(solver="dual-cd"), text, stale_scores),
+    "weights": (linsep.LinearSVM(), lambda: (*overlapping(400, 5), WEIGHTS), wrong_weights),
     "labels, svm": (linsep.LinearSVM(), lambda: overlapping(400, 5), wrong_labels),
     "labels, logistic": (linsep.LogisticRegression(), lambda: overlapping(400, 5), wrong_labels),
     "labels, large": (linsep.LogisticRegression(), lambda: overlapping(30000, 6), wrong_labels),
@@ -204,14 +318,15 @@ CASES: dict[str, tuple[Any, Callable[[], Any], Bug]] = {
 def test_a_bug_of_a_solver_is_no_lie_of_the_judge(name):
     model, data, bug = CASES[name]
     model = copy.deepcopy(model).set_params(time_limit=3.0)
-    X, y = data()
+    X, y, *weight = data()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.MonkeyPatch.context() as patch:
             bug(patch)
-            model.fit(X, y)
-        true = linsep.certify(model, X, y)
-        clean = copy.deepcopy(model).fit(X, y)
+            model.fit(X, y, *weight)
+        told = {"sample_weight": weight[0]} if weight else {}
+        true = linsep.certify(model, X, y, **told)
+        clean = copy.deepcopy(model).fit(X, y, *weight)
     claimed, best = model.certificate_, clean.certificate_
     assert claimed.objective != best.objective, "the bug has made no difference"
     assert claimed.objective == pytest.approx(true.objective, rel=1e-6)

@@ -80,18 +80,25 @@ class Lanes:
         self._scratch: dict[int, NDArray[Any]] = {}
 
     def blocks(self, lane: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
-        """First row, row after the last, and a dense array, for each block of a lane."""
+        """First row, row after the last, and a dense array, for each block of a lane.
+
+        The array may be used again for the next block.
+        """
         start, stop = self.spans[lane]
-        if self.sparse and lane not in self._scratch:  # fresh memory is slow at first touch
+        written = self.sparse or self.dtype != self.matrix.dtype
+        if written and lane not in self._scratch:  # fresh memory is slow at first touch
             self._scratch[lane] = np.empty((self.rows, self.d), self.dtype)
         for lo in range(start, stop, self.rows):
             hi = min(stop, lo + self.rows)
+            if not written:
+                yield lo, hi, self.matrix[lo:hi]
+                continue
+            block = self._scratch[lane][: hi - lo]
             if self.sparse:
-                block = self._scratch[lane][: hi - lo]
                 self.scatter(self.matrix, lo, hi, block)
-                yield lo, hi, block
             else:
-                yield lo, hi, self.matrix[lo:hi].astype(self.dtype, copy=False)
+                block[:] = self.matrix[lo:hi]
+            yield lo, hi, block
 
     def each(self, function: Callable[[int], T], threads: int | None = None) -> list[T]:
         """``function(lane)`` for every lane; results in the order of the lanes."""

@@ -17,13 +17,14 @@ numpy trusted to 8 ulp.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.costs import LOGISTIC_PASS, second_thread
 from linsep.core.lanes import Lanes, one_blas_thread, sum_of_pieces
 from linsep.core.problem import Problem, columns_of, moved, rows_of
 from linsep.losses.logistic import (
@@ -40,8 +41,9 @@ from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.sharp import sharp_sums
 from linsep.rows.exact import dependent_columns
 from linsep.rows.levels import sample_matrix, sample_sizes
-from linsep.rows.logistic import LogisticReading, LogisticRows, all_rows, read_all
-from linsep.rows.reader import one_pass, survey
+from linsep.rows.logistic import LogisticRows
+from linsep.rows.loops import scatter
+from linsep.rows.reader import added, one_pass, survey
 
 Array = NDArray[np.float64]
 
@@ -179,6 +181,7 @@ def _without_penalty(problem: Problem, values: Array, C: float) -> float:
 # taken off the sample's rows of the heavier class.
 
 
+_SERIAL = second_thread(LOGISTIC_PASS)
 _FAR = 0.02  # relative gap from which alpha as it is will not do
 _AIM = 0.9  # of the goal, as far as it can be estimated
 _STEEP = 30.0  # beyond this margin on the wrong side the entropy counts as 0
@@ -190,7 +193,7 @@ def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) 
     goal is a relative gap that is small enough: then no larger sample is tried.
     """
     with one_blas_thread(), np.errstate(all="ignore"):
-        read = _scaled(read_all(problem, all_rows(problem, wide=True), a, None), C)
+        read = _read(problem, a, C)
         high = _above(problem, a, read, C)
         g = np.append(a[:-1] - read.v[:-1], -read.v[-1])
         low, tries = -np.inf, sample_sizes(problem)
@@ -205,20 +208,61 @@ def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) 
     return Bounds(high, low, read.m)
 
 
-def _scaled(read: LogisticReading, C: float) -> LogisticReading:
-    """The same pass with losses C times as large: one rounding more in each sum."""
-    return replace(
-        read,
-        v=C * read.v,
-        loss=C * read.loss,
-        dual_sum=C * read.dual_sum,
-        dual_product=C * read.dual_product,
-        dual_length=C * read.dual_length,
-        terms=read.terms + 1,
+@dataclass(frozen=True)
+class Reading:
+    """What one pass found at (w, b), the losses being C times as large as the weights say."""
+
+    m: Array
+    """Margins y f(x)."""
+    v: Array
+    """sum of alpha y [x, 1], alpha = cost sigma(-m)."""
+    loss: float
+    dual_sum: float
+    """sum of alpha."""
+    dual_product: float
+    """sum of alpha m."""
+    dual_length: float
+    """Length of alpha."""
+    terms: int
+    """Most roundings in a row of any of these sums."""
+
+
+def _read(problem: Problem, a: Array, C: float) -> Reading:
+    """The pass in float64, and by no reader of a solver: what is wrong there is not wrong here."""
+    lanes = Lanes(problem.matrix, wide=True, scatter=scatter, serial=_SERIAL)
+    w, b, m = np.ascontiguousarray(a[:-1]), float(a[-1]), np.empty(problem.n)
+
+    def lane_sums(lane: int) -> tuple[Array, Array]:
+        v, sums = np.zeros(problem.d), np.zeros(5)
+        for lo, hi, block in lanes.blocks(lane):
+            sign, weight = problem.sign[lo:hi], problem.weight[lo:hi]
+            values = m[lo:hi]
+            np.matmul(block, w, out=values)
+            values += b
+            values *= sign
+            e = np.exp(-np.abs(values))
+            alpha = weight * np.where(values > 0, e, 1.0) / (1.0 + e)
+            own = np.log1p(e) + np.maximum(-values, 0.0)
+            pull = alpha * sign
+            sums += weight @ own, alpha.sum(), pull.sum(), alpha @ values, alpha @ alpha
+            v += pull @ block
+        return v, sums
+
+    parts = lanes.each(lane_sums)
+    v, sums = added(parts)
+    losses, mass, balance, product, squares = sums.tolist()
+    return Reading(
+        m,
+        np.append(C * v, C * balance if problem.fit_intercept else 0.0),
+        C * losses,
+        C * mass,
+        C * product,
+        C * math.sqrt(squares),
+        min(problem.n, lanes.rows) + -(-problem.n // lanes.rows) + len(parts) + 5,
     )
 
 
-def _above(problem: Problem, a: Array, read: LogisticReading, C: float) -> float:
+def _above(problem: Problem, a: Array, read: Reading, C: float) -> float:
     """Upper bound of the objective."""
     columns = survey(problem).column_lengths()
     off = margin_errors(a, columns, read.dual_sum, read.dual_length, problem.weight, C)
@@ -228,7 +272,7 @@ def _above(problem: Problem, a: Array, read: LogisticReading, C: float) -> float
 
 
 def _below(
-    problem: Problem, a: Array, read: LogisticReading, C: float, g: Array, size: int, goal: float
+    problem: Problem, a: Array, read: Reading, C: float, g: Array, size: int, goal: float
 ) -> float:
     """Lower bound with alpha moved on a sample of the size; 0 leaves alpha as it is."""
     v, length, slack = read.v[:-1], read.dual_length, 0.0
@@ -242,7 +286,8 @@ def _below(
             if not slack < 1e-6:
                 return -np.inf
         new = np.minimum(new, c * (1 - 4 * U))
-        v = v + rows.combine(new - old, False, None)[:-1]
+        own_rows = problem.matrix[rows.index]  # not the copy that the correction has worked on
+        v = v + np.asarray(own_rows.T @ ((new - old) * sign), dtype=np.float64)
         length += float(np.linalg.norm(new)) + float(np.linalg.norm(old))
         error += rows.n + 8
         own = c * loss(m) + old * m
@@ -256,7 +301,7 @@ def _below(
     return low if np.isfinite(low) else -np.inf
 
 
-def _entropies(read: LogisticReading, weight: Array, C: float) -> tuple[float, float]:
+def _entropies(read: Reading, weight: Array, C: float) -> tuple[float, float]:
     """Sum of c H(alpha / c) for the alpha of the pass, and how wrong it may be.
 
     Fenchel's equality holds for sigma(-m) itself. An alpha off by a relative 16 u loses at most
@@ -271,9 +316,7 @@ def _entropies(read: LogisticReading, weight: Array, C: float) -> tuple[float, f
     return read.loss + read.dual_product, wrong
 
 
-def _balanced_rows(
-    read: LogisticReading, sign: Array, old: Array, new: Array
-) -> tuple[Array, float]:
+def _balanced_rows(read: Reading, sign: Array, old: Array, new: Array) -> tuple[Array, float]:
     """The sample's rows of the heavier class scaled until sum alpha_i y_i = 0; the relative
     error of that."""
     balance = float(read.v[-1]) + float((sign * (new - old)).sum())
