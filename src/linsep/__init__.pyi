@@ -42,6 +42,7 @@ from linsep.separating.separators import separators as separators
 from linsep.models.foreign.certify import certify as certify
 from linsep.tracing.record import trace as trace
 from linsep.choosing.choose import choose as choose
+from linsep.study.run import study as study
 from linsep.multiclass.regions import regions as regions
 from linsep.models.svm_path import svm_path as svm_path
 from linsep.models.kernel_large import approximate as approximate
@@ -60,6 +61,7 @@ from linsep.core.problem import Problem as Problem
 from linsep.proofs.separable import Proof as Proof
 from linsep.multiclass.regions import Regions as Regions
 from linsep.core.status import Status as Status
+from linsep.study.result import Study as Study
 from linsep.tracing.trace import Trace as Trace
 
 # Modules: with public names of their own

@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "lift": {"core", "models", "risk", "separating", "display"},
     "choosing": {"core", "lift", "risk", "display"},
     "tables": {"core", "data", "models", "choosing"},
+    "study": {"core", "data", "models", "separating", "lift", "choosing", "tables"},
     "display": {
         "core", "criteria", "proofs", "data", "models", "kernels", "losses", "multiclass", "risk",
         "separating",
@@ -40,7 +41,7 @@ MAY_IMPORT = {
     "tracing": {"core", "proofs", "models", "display"},
     "cli": {
         "core", "rows", "proofs", "data", "formats", "separating", "risk", "models", "display",
-        "lift", "tracing", "multiclass", "tables", "choosing",
+        "lift", "tracing", "multiclass", "tables", "choosing", "study",
     },
 }  # fmt: skip
 FREE = {"errors", "_version", "_public"}

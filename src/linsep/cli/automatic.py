@@ -1,4 +1,7 @@
-"""``linsep fit DATA`` without an algorithm: a certified model, its cost chosen by cross-validation.
+"""``linsep fit DATA``: a certified model, chosen or at least judged by cross-validation.
+
+Without an algorithm it is a logistic regression whose cost is chosen. With ``-a NAME`` it is that
+algorithm, among the settings of ``--search`` if there are any.
 
 Beside the proof stands what a user asks first: how often it is wrong on rows that it has not seen,
 how often the commonest class alone is, and which classes are taken for which.
@@ -9,21 +12,23 @@ from __future__ import annotations
 import math
 import warnings
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.cli.columns import Given, frame_of, given
-from linsep.cli.common import emit, kept, narrate
+from linsep.cli.common import emit, estimator, kept, literal, narrate
 from linsep.cli.common import table as read_table
 from linsep.core.problem import Problem
 from linsep.core.stopping import time_left, time_limit
 from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, SettingError
 from linsep.models.logistic_regression import LogisticRegression
-from linsep.tables.path import COSTS, Path, confusion, cost_path, folds_for
+from linsep.tables.path import COSTS, Path, Setting, confusion, cost_path, folds_for
 from linsep.tables.tabular import Tabular
 
 _FEW = 30  # rows below which errors of folds tell nothing, unless folds are asked for
@@ -45,9 +50,21 @@ class Judged:
 
 def fit(args: Namespace) -> int:
     """Choose, fit, judge, print, write."""
-    data, held = _held_out(args, given(args, scale=args.scale is not False))
-    folds = folds_for(data.y, args.cv or 5) if args.cv or len(data.y) >= _FEW else 0
+    named = args.algorithm is not None
+    scale = bool(args.scale) if named else args.scale is not False
+    data, held = _held_out(args, given(args, scale=scale))
+    wanted = bool(args.cv or args.search)
+    alone = named and not wanted  # a test file or rows held out judge it
+    folds = 0 if alone else folds_for(data.y, args.cv or 5)
+    folds = folds if wanted or len(data.y) >= _FEW else 0
     model: Any = LogisticRegression(fit_intercept=not args.no_intercept)
+    settings: list[Setting] = list(COSTS)
+    if named:
+        model, settings = estimator(args), [None]
+        if wanted and folds < 2:
+            raise DataError("--cv and --search: a class has one row, which cannot be left out.")
+    if args.search:
+        settings = list(searched(args.search, model))
     path = None
     with (
         warnings.catch_warnings(record=True) as caught,
@@ -56,23 +73,23 @@ def fit(args: Namespace) -> int:
         warnings.simplefilter("always", LinsepWarning)
         if folds >= 2:
             path = cost_path(
-                model, data.columns, data.X, data.y, folds=folds, weight=data.weight,
-                time_limit=_SHARE * time_left(),
+                model, data.columns, data.X, data.y, costs=settings, folds=folds,
+                weight=data.weight, time_limit=_SHARE * time_left(),
             )  # fmt: skip
-            model.set_params(C=path.cost)
+            _set(model, path.cost)
         fitted = _fitted(model, data)
     for warning in caught:
         narrate(f"warning: {warning.message}")
     if data.columns is not None and fitted.telling_:
-        named = ", ".join(map(repr, fitted.telling_))
-        narrate(f"{named} alone tells every label; if it is known only afterwards, --drop it")
+        suspects = ", ".join(map(repr, fitted.telling_))
+        narrate(f"{suspects} alone tells every label; if it is known only afterwards, --drop it")
     judged = _judged(args, fitted, data, held, path)
     good = True
     if args.output:
         from linsep.formats import save
 
         good = kept(args.output, lambda path: save(fitted, path), "model")
-    lines = _lines(fitted, data, path, judged)
+    lines = _lines(fitted, data, path, judged, settings)
     if args.json:
         emit(_report(fitted, data, path, judged), True)
     else:
@@ -150,19 +167,80 @@ def _judged(
     return Judged(share, path.standard_error, how, data.y, path.predicted)
 
 
-def _lines(model: Any, data: Given, path: Path | None, judged: Judged | None) -> list[str]:
+def _set(model: Any, setting: Setting) -> None:
+    if setting is not None:
+        model.set_params(**(setting if isinstance(setting, Mapping) else {"C": setting}))
+
+
+def searched(text: str, model: Any) -> list[dict[str, Any]]:
+    """All combinations of a grid such as C=1e-3..1e3,gamma=0.1/1.
+
+    a..b are powers of ten from a on; slashes stand between values.
+
+    >>> from linsep.models.linear_svm import LinearSVM
+    >>> searched("C=1..100,loss=hinge/squared_hinge", LinearSVM())[1:4:2]
+    [{'C': 1.0, 'loss': 'squared_hinge'}, {'C': 10.0, 'loss': 'squared_hinge'}]
+    """
+    known = model.get_params()
+    grid: dict[str, list[Any]] = {}
+    for item in text.split(","):
+        name, sep, values = item.partition("=")
+        if not sep or not values or name not in known:
+            what = f"{name!r} is no setting of {type(model).__name__}" if sep else "there is no '='"
+            raise SettingError(
+                f"--search {item}: {what}; write such as C=1e-3..1e3,gamma=0.1/1. "
+                f"Known: {', '.join(sorted(known))}."
+            )
+        grid[name] = _values(item, values)
+    return [dict(zip(grid, chosen)) for chosen in product(*grid.values())]
+
+
+def _values(item: str, text: str) -> list[Any]:
+    low, dots, high = text.partition("..")
+    if not dots:
+        return [literal(value) for value in text.split("/")]
+    try:
+        first, last = float(low), float(high)
+    except ValueError:
+        first = last = math.nan
+    if not 0 < first <= last < math.inf:
+        raise SettingError(f"--search {item}: write a..b with 0 < a <= b, such as 1e-3..1e3.")
+    steps = math.floor(math.log10(last / first) + 1e-9)
+    return [float(f"{first * 10.0**k:.12g}") for k in range(steps + 1)]
+
+
+def _told(setting: Setting) -> str:
+    given = setting if isinstance(setting, Mapping) else {"C": setting}
+    return ", ".join(
+        f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in given.items()
+    )
+
+
+def _lines(
+    model: Any,
+    data: Given,
+    path: Path | None,
+    judged: Judged | None,
+    settings: list[Setting],
+) -> list[str]:
     lines = []
     classes, counts = np.unique(data.y, return_counts=True)
-    if path is None:
+    if settings == [None]:
+        pass  # nothing was chosen
+    elif path is None:
         why = f"{count(len(data.y), 'row')} are too few to choose"
         if len(data.y) >= _FEW:
             why = f"{str(classes[np.argmin(counts)])!r} has one row, which cannot be left out"
         lines.append(f"  chosen      C = 1, the default: {why}")
     else:
-        tried = f"{path.costs[0]:g} ... {path.costs[-1]:g}" if len(path.costs) > 1 else "one"
-        few = "" if len(path.costs) == len(COSTS) else "; there was no time for more"
+        if isinstance(path.cost, Mapping):
+            tried = count(len(path.costs), "setting")
+        else:
+            tried = f"{path.costs[0]:g} ... {path.costs[-1]:g}" if len(path.costs) > 1 else "one"
+        few = "" if len(path.costs) == len(settings) else "; there was no time for more"
         by = f"by the errors of {len(path.sizes)} folds{few}"
-        lines.append(f"  chosen      C = {path.cost:g} of {tried}, {by}")
+        lines.append(f"  chosen      {_told(path.cost)} of {tried}, {by}")
     if judged is not None:
         known = f"{100 * judged.share:.3g} % +- {100 * judged.deviation:.2g}"
         lines.append(f"  error       {known}, {judged.how}")
@@ -188,6 +266,12 @@ def _table(judged: Judged, classes: list[Any]) -> list[str]:
     return lines
 
 
+def _cost(setting: Setting, model: Any) -> Any:
+    if isinstance(setting, Mapping):
+        return setting.get("C")
+    return getattr(model, "C", None) if setting is None else setting
+
+
 def _report(model: Any, data: Given, path: Path | None, judged: Judged | None) -> dict[str, Any]:
     inside = getattr(model, "estimator_", model)
     classes, counts = np.unique(data.y, return_counts=True)
@@ -196,7 +280,7 @@ def _report(model: Any, data: Given, path: Path | None, judged: Judged | None) -
         "solver_used": inside.solver_used_,
         "status": inside.status_.name,
         "sentence": inside.status_.value,
-        "C": inside.C,
+        "C": getattr(inside, "C", None),
         "classes": model.classes_.tolist(),
         "certificate": inside.certificate_.to_dict(),
         "baseline": {
@@ -212,7 +296,8 @@ def _report(model: Any, data: Given, path: Path | None, judged: Judged | None) -
         report["telling"] = model.telling_
     if path is not None:
         report["path"] = {
-            "C": list(path.costs),
+            "C": [_cost(one, inside) for one in path.costs],
+            "settings": [dict(one) if isinstance(one, Mapping) else None for one in path.costs],
             "error": path.risk.tolist(),
             "seconds": path.seconds,
         }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linsep.cli.common import emit, kept, kernel_parameters, narrate, require_writable, table
+from linsep.cli.common import emit, kept, kernel_parameters, narrate, numbers_of, require_writable
 from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
 from linsep.core.words import count
@@ -29,7 +29,7 @@ def run(args: Namespace) -> int:
     from linsep.separating.verdict import decide, decide_with
 
     require_writable(args.save, read=[args.data])
-    _, data = lifted(args, table(args, positive=args.positive))
+    _, data = lifted(args, numbers_of(args)[1])
     if args.plane is not None:
         return _given(args, data)
     begin = time.perf_counter()

@@ -17,7 +17,7 @@ from linsep.core.words import count
 from linsep.data.lectures import available
 from linsep.data.table import Table
 from linsep.errors import DataError, FormatError, ModelError, SettingError
-from linsep.tables.columns import Columns
+from linsep.tables.columns import Columns, telling, telling_numbers
 from linsep.tables.read import Frame, holds_columns, read
 from linsep.tables.roles import numbers_the_rows
 from linsep.tables.tabular import Tabular
@@ -78,21 +78,27 @@ def given(args: Namespace, *, scale: bool) -> Given:
     missing = "drop" if args.drop_missing else "keep"
     frame = frame_of(args, positive=args.positive, missing=missing)
     X, weight = frame.columns, None
-    if args.weights is not None:
+    if getattr(args, "weights", None) is not None:
         X, weight = _without_weights(frame, args.weights)
     return Given(X, frame.y, asked_columns(args, X, scale), weight, frame.source)
 
 
 def asked_columns(args: Namespace, frame: Any, scale: bool) -> Columns:
     """The columns as the options want them."""
+    roles = asked_roles(args)
+    drop = [name for item in args.drop or () for name in _names(frame, item)]
+    return Columns(roles=roles or None, drop=drop, scale=scale, decimal=args.decimal)
+
+
+def asked_roles(args: Namespace) -> dict[str, str]:
+    """The roles that --role gives to columns."""
     roles = {}
     for item in args.role or ():
         name, sep, kind = item.rpartition("=")
         if not sep:
             raise SettingError(f"--role {item} has no '='; write --role COLUMN=category.")
         roles[name] = kind
-    drop = [name for item in args.drop or () for name in _names(frame, item)]
-    return Columns(roles=roles or None, drop=drop, scale=scale, decimal=args.decimal)
+    return roles
 
 
 def _names(frame: Any, item: str) -> list[str]:
@@ -120,13 +126,17 @@ def prepared(args: Namespace) -> tuple[Columns | None, Table]:
                 raise
         else:
             _tell_of_identifiers(data)
+            _tell_of_leaks(telling_numbers(data.X, data.y, data.feature_names))
             return None, data
-    found = given(args, scale=bool(args.scale))
+    found = given(args, scale=bool(getattr(args, "scale", False)))
     if found.columns is None:
         raise SettingError(
-            f"{args.data} is a matrix; --drop, --role, --scale and --weights are for columns."
+            f"{args.data} is a matrix; --drop, --role, --decimal, --scale and --weights are for "
+            "columns."
         )
     columns = found.columns.fit(found.X)
+    _tell_of_columns(columns)
+    _tell_of_leaks(telling(found.X, columns, found.y))
     return columns, _as_table(columns, Frame(found.X, found.y, source=found.source), found.weight)
 
 
@@ -141,6 +151,23 @@ def _as_table(columns: Columns, frame: Frame, weight: Any = None) -> Table:
         source=frame.source,
         sample_weight=weight,
     )
+
+
+def _tell_of_columns(columns: Columns) -> None:
+    """What becomes of columns that are no plain numbers."""
+    made = {str(encoder.name): encoder.words() for encoder in columns.encoders_}
+    for name, role in columns.roles_.items():
+        words = made.get(str(name), f"{role.kind}, left out: {role.why}")
+        if words != "a number":
+            narrate(f"column {str(name)!r}: {words}")
+
+
+def _tell_of_leaks(names: list[str]) -> None:
+    """A column that tells every label may be one that is known too late."""
+    for name in names:
+        narrate(
+            f"column {name!r} alone tells every label; if it is known only afterwards, --drop it"
+        )
 
 
 def _tell_of_identifiers(data: Table) -> None:

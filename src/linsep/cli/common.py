@@ -25,6 +25,7 @@ import linsep
 from linsep import PUBLIC
 from linsep.core.files import check_writable
 from linsep.core.protocol import Predictor
+from linsep.core.sources import STDIN
 from linsep.core.stopping import Interrupts
 from linsep.core.words import count
 from linsep.data.lectures import available, load
@@ -73,6 +74,15 @@ def table(args: Namespace, **options: Any) -> Table:
     return data
 
 
+def numbers_of(args: Namespace) -> tuple[Any, Table]:
+    """The numbers of DATA, and the columns that they come from, None if they are numbers."""
+    if args.data != STDIN and not Path(args.data).exists():
+        return None, table(args, positive=args.positive)
+    from linsep.cli.columns import prepared
+
+    return prepared(args)
+
+
 def number_or_name(column: str | None) -> str | int | None:
     """A column as the command line names it."""
     return int(column) if column is not None and column.isdigit() else column
@@ -99,12 +109,12 @@ def estimator(args: Namespace, **settings: Any) -> Any:
     for item in args.set:
         key, sep, text = item.partition("=")
         if "estimator" in known and sep and key.startswith("estimator__"):
-            inside[key] = _value(text)
+            inside[key] = literal(text)
             continue
         if not sep or key not in known:
             what = "has no '='" if not sep else f"is no setting of {name}"
             raise SettingError(f"--set {item}: {key!r} {what}; known: {', '.join(sorted(known))}.")
-        settings[key] = _value(text)
+        settings[key] = literal(text)
     if "estimator" in known:
         return _scheme(cls, known, settings, inside, getattr(args, "no_intercept", False))
     if getattr(args, "no_intercept", False):
@@ -124,7 +134,7 @@ def kernel_parameters(args: Namespace) -> dict[str, Any]:
         if not sep or args.kernel is None:
             what = "has no '='" if not sep else "is a parameter of a kernel"
             raise SettingError(f"--set {item} {what}; such as --kernel rbf --set gamma=0.5.")
-        given[key] = _value(text)
+        given[key] = literal(text)
     return given
 
 
@@ -159,7 +169,7 @@ _OPTIONS = {
 _NO_RUN = "its answer has a closed form"
 
 
-def _value(text: str) -> Any:
+def literal(text: str) -> Any:
     """A Python literal if it is one (numbers, None, True, tuples), else the text itself."""
     if text in ("inf", "-inf"):
         return float(text)

@@ -8,11 +8,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from linsep.cli.common import emit, estimator, framed, kept, narrate, require_writable, table
+from linsep.cli.common import emit, estimator, framed, kept, narrate, numbers_of, require_writable
 from linsep.cli.lifting import lifted, rule, with_lift
 from linsep.core.stopping import time_limit
 from linsep.data.lectures import available
-from linsep.data.table import Table
 from linsep.errors import CheckpointError, LinsepWarning, SettingError
 
 
@@ -31,7 +30,7 @@ def run(args: Namespace) -> int:
         from linsep.cli import automatic
 
         return automatic.fit(args)
-    columns, data = _numbers_of(args)
+    columns, data = numbers_of(args)
     lift, data = lifted(args, data)
     checkpoint = args.checkpoint or args.resume
     every = {} if args.checkpoint_every is None else {"every": args.checkpoint_every}
@@ -88,26 +87,19 @@ def run(args: Namespace) -> int:
 def _automatic(args: Namespace) -> bool:
     """Whether to choose the model: no algorithm is named, nor anything that only one run has."""
     if args.algorithm is not None:
-        if args.cv or args.test or args.holdout:
+        judged = args.cv or args.test or args.holdout or args.search
+        if judged and (args.checkpoint or args.resume or args.lift is not None or args.encode):
             raise SettingError(
-                "--cv, --test and --holdout go without -a, which they help to choose."
+                "--cv, --test, --holdout and --search go without --checkpoint, --resume, --lift "
+                "and --encode, which are for one run."
             )
-        return False
+        return bool(judged)
     of_a_run = [args.set, args.checkpoint, args.resume, args.lift, args.encode]
     bundled = not Path(args.data).exists() and args.data in available()
     if any(of_a_run) or bundled:
         args.algorithm = "perceptron"
         return False
     return True
-
-
-def _numbers_of(args: Namespace) -> tuple[Any, Table]:
-    """The numbers to train on, and the columns that they come from, None if they are numbers."""
-    if not Path(args.data).exists():
-        return None, table(args, positive=args.positive)
-    from linsep.cli.columns import prepared
-
-    return prepared(args)
 
 
 def _whole(columns: Any, lift: Any, model: Any) -> Any:

@@ -29,11 +29,19 @@ _FIT = "fit mse-1 -a linear-svm -o model.json"
 _EXAMPLES = {
     "check": ["check students --save proof.json", "check xor --kernel poly -s degree=2"],
     "fit": [_FIT, "fit five-points -a perceptron -s keep=pocket"],
+    "study": [
+        "study mse-1 --html study.html",
+        "study five-points --time-limit 120 --cv 2 --code again.py",
+    ],
     "predict": [_FIT, "predict model.json mse-1 --scores"],
     "verify": [_FIT, "verify model.json mse-1"],
+    "certify": [_FIT, "certify model.json mse-1"],
+    "explain": [_FIT, "explain model.json mse-1 --row 3"],
+    "plot": [_FIT, "plot model.json mse-1 -o mse.svg"],
     "convert": [_FIT, "convert model.json mse.model"],
     "scale": ["scale mse-1 -s mse.range", "scale mse-1 -r mse.range -o scaled.svm"],
     "trace": ["trace students --visits", "trace students -a kozinec --html run.html"],
+    "completions": ["completions bash", "completions fish"],
     "algorithms": ["algorithms", "algorithms linear-svm"],
 }
 
@@ -41,13 +49,13 @@ _EXAMPLES = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; gives back the exit code."""
     begin = clock()
-    parser = _parser()
-    args, rest = parser.parse_known_args(argv)
+    whole = parser()
+    args, rest = whole.parse_known_args(argv)
     if rest:
-        getattr(args, "own", parser).error(_unknown(rest, args.command))
+        getattr(args, "own", whole).error(_unknown(rest, args.command))
     args.argv, args.begin = list(sys.argv[1:] if argv is None else argv), begin
     if args.command is None:
-        parser.print_help()
+        whole.print_help()
         return 0
     _open_closed()
     with _quiet_end() if argv is None else nullcontext():
@@ -103,18 +111,20 @@ def _quiet_end() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Of all commands."""
+    whole = argparse.ArgumentParser(
         prog="linsep",
         description="Linear classifiers whose every answer comes with its proof.",
         epilog=_EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"linsep {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    whole.add_argument("--version", action="version", version=f"linsep {__version__}")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND", title="commands")
 
     check = commands.add_parser("check", help="are the classes separable? with a proof either way")
     _data(check)
+    _columns(check, weights=False)
     check.add_argument("--no-exact", action="store_true", help="skip rational arithmetic")
     check.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
     check.add_argument("--save", metavar="FILE", help="write the proof as JSON")
@@ -137,6 +147,10 @@ def _parser() -> argparse.ArgumentParser:
         "see linsep algorithms; without it logistic regression, its C chosen by cross-validation",
     )
     _columns(fit)
+    fit.add_argument(
+        "--search", metavar="GRID",
+        help="settings to choose among by cross-validation, such as C=1e-3..1e3,gamma=0.1/1",
+    )  # fmt: skip
     fit.add_argument("--cv", type=_folds, metavar="K", help="folds of cross-validation (5)")
     fit.add_argument("--test", metavar="FILE", help="count the errors in this file")
     fit.add_argument("--holdout", type=_share, metavar="P", help="or on this share of the rows")
@@ -148,6 +162,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     fit.add_argument("--resume", metavar="FILE", help="go on from a checkpoint")
     fit.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
+
+    study = commands.add_parser(
+        "study", help="every family of models on one table: a ranked list, a page, a model"
+    )
+    _data(study, plane=False)
+    _columns(study, weights=False)
+    study.add_argument("--cv", type=_folds, metavar="K", help="folds of cross-validation (5)")
+    study.add_argument(
+        "--time-limit", type=_seconds, default=60.0, metavar="S", help="seconds for all of it (60)"
+    )
+    study.add_argument(
+        "--memory", type=_cost, metavar="MB", help="megabytes that one family may need"
+    )
+    study.add_argument("--seed", type=int, default=0, metavar="N", help="of folds and families (0)")
+    study.add_argument("--html", metavar="FILE", help="write the report, one page for a browser")
+    study.add_argument("--code", metavar="FILE", help="write Python that gives the same digits")
+    study.add_argument("-o", "--output", metavar="MODEL", help="write the best model (.json)")
+    study.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
 
     predict = commands.add_parser("predict", help="classes of the rows of a file, one a line")
     predict.add_argument("model", metavar="MODEL")
@@ -164,9 +196,37 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("model", metavar="MODEL_OR_PROOF")
     _data(verify)
+    _columns(verify, weights=False)
     verify.add_argument("--weights", metavar="COLUMN", help="weights of rows, as fit was given")
     verify.add_argument(
         "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
+    )
+
+    certify = commands.add_parser(
+        "certify", help="how far a model is from the best one of its objective, proved anew"
+    )
+    certify.add_argument("model", metavar="MODEL", help="of linsep, LIBLINEAR, LIBSVM, SVMlight")
+    _data(certify)
+    certify.add_argument("--weights", metavar="COLUMN", help="weights of rows, as fit was given")
+    certify.add_argument(
+        "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
+    )
+    certify.add_argument(
+        "--time-limit", type=_seconds, default=10.0, metavar="S",
+        help="seconds for the search of a better bound (10)",
+    )  # fmt: skip
+
+    explain = commands.add_parser("explain", help="one prediction as a sum of weight x value")
+    explain.add_argument("model", metavar="MODEL")
+    _data(explain, labels=False)
+    explain.add_argument("--row", default="1", metavar="N", help="its number from 1, or its name")
+
+    plot = commands.add_parser("plot", help="a picture of a model among the rows of a file")
+    plot.add_argument("model", metavar="MODEL")
+    _data(plot)
+    plot.add_argument("--features", metavar="A,B", help="the two columns to draw")
+    plot.add_argument(
+        "-o", "--output", default="plot.png", metavar="FILE", help=".png, .svg, .pdf (plot.png)"
     )
 
     convert = commands.add_parser("convert", help="a model file of one system as another's")
@@ -190,6 +250,7 @@ def _parser() -> argparse.ArgumentParser:
 
     trace = commands.add_parser("trace", help="every update of a training run")
     _data(trace)
+    _columns(trace, weights=False)
     _algorithm(trace)
     trace.add_argument("--max-steps", type=_whole, metavar="N", help="updates to show")
     trace.add_argument(
@@ -203,6 +264,10 @@ def _parser() -> argparse.ArgumentParser:
     trace.add_argument("--save", metavar="FILE", help="write the trace as JSON")
     trace.add_argument("--html", metavar="FILE", help="write a page that replays the run")
 
+    completions = commands.add_parser("completions", help="commands and options for the Tab key")
+    completions.add_argument("shell", choices=("bash", "zsh", "fish"))
+    completions.add_argument("--json", action="store_true", help="JSON on stdout")
+
     algorithms = commands.add_parser("algorithms", help="the algorithms and their settings")
     algorithms.add_argument("name", nargs="?", help="show the settings of this one")
     algorithms.add_argument("--json", action="store_true", help="JSON on stdout")
@@ -210,7 +275,7 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(own=command)  # whose usage an error shows
         command.epilog = "examples:\n" + "".join(f"  linsep {line}\n" for line in _EXAMPLES[name])
         command.formatter_class = argparse.RawDescriptionHelpFormatter
-    return parser
+    return whole
 
 
 def _unknown(rest: list[str], command: str | None) -> str:
@@ -220,23 +285,26 @@ def _unknown(rest: list[str], command: str | None) -> str:
     return words
 
 
-def _data(parser: argparse.ArgumentParser, labels: bool = True) -> None:
+def _data(parser: argparse.ArgumentParser, labels: bool = True, plane: bool = True) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
         help=".csv, .tsv, .svm, .libsvm, .svmlight, .parquet, .arrow, .npz, also .gz and .bz2; "
-        "or the name of a bundled set such as students",
+        "or the name of a bundled set such as students; - is standard input",
     )
     parser.add_argument("--target", metavar="COLUMN", help="name or number (from 0) of the labels")
     parser.add_argument("--names", metavar="COLUMN", help="name or number of the names of rows")
     parser.add_argument("--no-header", action="store_true", help="the first line holds no titles")
     parser.add_argument("--delimiter", metavar="C", help="between the cells of a text table")
     parser.add_argument("--encoding", metavar="NAME", help="of the text, such as latin-1")
-    parser.add_argument("--encode", action="store_true", help="text columns become 0/1 columns")
-    parser.add_argument("--drop-missing", action="store_true", help="leave out rows with gaps")
     parser.add_argument("--json", action="store_true", help="JSON on stdout")
     if labels:
         parser.add_argument("--positive", metavar="LABEL", help="this class against all others")
+    if not plane:
+        return
+    parser.add_argument("--encode", action="store_true", help="text columns become 0/1 columns")
+    parser.add_argument("--drop-missing", action="store_true", help="leave out rows with gaps")
+    if labels:
         parser.add_argument(
             "--lift", metavar="TEXT", help='features to use instead, such as "x1, x2, (x1-x2)**2"'
         )
@@ -259,7 +327,7 @@ def _algorithm(
     )
 
 
-def _columns(parser: argparse.ArgumentParser) -> None:
+def _columns(parser: argparse.ArgumentParser, weights: bool = True) -> None:
     parser.add_argument(
         "--drop", action="append", metavar="COLUMNS", help="leave them out; commas between names"
     )
@@ -270,6 +338,8 @@ def _columns(parser: argparse.ArgumentParser) -> None:
         help="take it for a number, category, date, text, identifier; may be repeated",
     )
     parser.add_argument("--decimal", choices=(".", ","), help="decimal mark of numbers in text")
+    if not weights:
+        return
     parser.add_argument("--weights", metavar="COLUMN", help="weights of the rows")
     parser.add_argument(
         "--scale",

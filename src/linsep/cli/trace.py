@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from linsep.cli.common import emit, estimator, framed, kept, require_writable, table
+from linsep.cli.common import emit, estimator, framed, kept, numbers_of, require_writable
 from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
 
@@ -14,7 +14,7 @@ def run(args: Namespace) -> int:
     from linsep.tracing.record import trace
 
     require_writable(args.save, args.html, read=[args.data])
-    _, data = lifted(args, table(args, positive=args.positive))
+    _, data = lifted(args, numbers_of(args)[1])
     model = estimator(args)
     record = trace(
         model, framed(data), data.y, max_steps=args.max_steps, row_names=data.row_names,

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from linsep.cli.common import check_features, emit, fitted_to, framed, in_order, table
-from linsep.cli.lifting import behind, is_pipeline, lifted, plain
+from linsep.cli.common import check_features, emit, fitted_to, framed, numbers_of
+from linsep.cli.lifting import lifted
+from linsep.cli.models import model_and_data
 from linsep.core.problem import Problem
 from linsep.core.protocol import PlaneModel, Predictor, Witness
 from linsep.core.schema import from_json
@@ -49,7 +50,7 @@ def _proof(args: Namespace, stored: dict[str, Any]) -> int:
     from linsep.proofs.separable import Proof
 
     proof = Proof.from_dict(stored)
-    _, data = lifted(args, table(args, positive=args.positive))
+    _, data = lifted(args, numbers_of(args)[1])
     proof.check(data.X, data.y)
     sentence = f"the proof holds: {proof}"
     emit({"holds": True, "sentence": str(proof)} if args.json else sentence, args.json)
@@ -71,18 +72,7 @@ def _text(args: Namespace) -> int:
 
 
 def _model(args: Namespace, stored: Any) -> int:
-    from linsep.cli.predict import read_for
-    from linsep.formats import load
-
-    model = load(args.model)
-    if hasattr(model, "columns_"):
-        from linsep.cli.columns import behind_columns
-
-        model, data = behind_columns(args, model)
-    else:
-        data = in_order(model, read_for(args, model))
-        check_features(model, data)
-        model, data = behind(model, plain(data) if is_pipeline(model) else data)
+    model, data = model_and_data(args)
     labels = data.y
     known = set(model.classes_.tolist())
     strange = sorted(set(labels.tolist()) - known, key=str)

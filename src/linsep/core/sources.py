@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import importlib
 import io
 import os
 import select
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,8 @@ _PIPE_BUDGET = 1 << 30  # bytes of a pipe, whose size nobody knows
 _BINARY = getattr(os, "O_BINARY", 0)  # of Windows
 _PATIENCE = 2000  # milliseconds for the first byte of a pipe
 BUDGET_VARIABLE = "LINSEP_UNPACK_MB"
+STDIN = "-"
+"""Names standard input; a file of that name is ./-"""
 
 
 @contextlib.contextmanager
@@ -97,7 +101,7 @@ def fetch(path: str | os.PathLike[str]) -> bytes:
     """Read a file and unpack gzip, bzip2 or xz, whatever its name ends in."""
     place = Path(path).expanduser()
     try:
-        data = _bytes_of(place)
+        data = _standard_input() if os.fspath(path) == STDIN else _bytes_of(place)
     except FileNotFoundError:
         raise DataError(f"{place}: there is no such file{_guess(place)}") from None
     except IsADirectoryError:
@@ -163,6 +167,20 @@ def _within_budget(place: Path, file: io.RawIOBase) -> bytes:
         size += len(part)
         if size > most:
             raise DataError(too_large(place, size, most))
+    return b"".join(parts)
+
+
+@functools.cache
+def _standard_input() -> bytes:
+    """All that is written to this process; kept, for readers look at a file more than once."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise OSError("nothing is written to it; say: cat FILE | linsep ... -")
+    most, parts, size = budget(_PIPE_BUDGET // _RATIO), list[bytes](), 0
+    while part := sys.stdin.buffer.read(_CHUNK):
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            raise DataError(too_large("standard input", size, most))
     return b"".join(parts)
 
 

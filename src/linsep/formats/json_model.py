@@ -368,6 +368,7 @@ _KNOWN: dict[str, tuple[str, tuple[str, ...]]] = {
     "RidgeClassifier": ("linear_model", _PLANE),
     "SGDClassifier": ("linear_model", _PLANE),
     "MaxAbsScaler": ("preprocessing", ("scale_", "max_abs_")),
+    "TfidfTransformer": ("feature_extraction.text", ("idf_",)),
     "MinMaxScaler": (
         "preprocessing", ("scale_", "min_", "data_min_", "data_max_", "data_range_")
     ),

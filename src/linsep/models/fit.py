@@ -175,10 +175,46 @@ def read_rows(estimator: Any, X: Any) -> Any:
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
         )
-    except TypeError:
-        raise
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        named = no_numbers(X)
+        if named:
+            raise DataError(_way_out(named, type(estimator).__name__)) from error
+        if isinstance(error, TypeError):
+            raise
         raise DataError(str(error)) from error
+
+
+_DATES = ("date", "time", "period", "duration", "interval")
+
+
+def no_numbers(X: Any) -> dict[str, str]:
+    """Columns of a frame of pandas or polars that hold text or dates, and which of them."""
+    columns, dtypes = getattr(X, "columns", None), getattr(X, "dtypes", None)
+    if columns is None or dtypes is None or not hasattr(X, "__getitem__"):
+        return {}
+    found = {}
+    for name, dtype in zip(list(columns), list(dtypes)):
+        kind = str(dtype).lower()
+        if kind.startswith(_DATES):
+            found[str(name)] = "dates"
+            continue
+        if kind.startswith(("int", "uint", "float", "bool", "double")):
+            continue
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (TypeError, ValueError):
+            found[str(name)] = "text"
+    return found
+
+
+def _way_out(named: dict[str, str], estimator: str) -> str:
+    shown = [f"{name!r} ({kind})" for name, kind in list(named.items())[:5]]
+    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+    return (
+        f"columns that are no numbers: {', '.join(shown)}{more}. "
+        f"linsep.tables.Tabular(linsep.{estimator}()).fit(X, y) makes numbers of them, and keeps "
+        "how in the model."
+    )
 
 
 def refuse_too_many_classes(labels: NDArray[Any]) -> None:

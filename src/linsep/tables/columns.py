@@ -261,6 +261,14 @@ def telling(frame: Any, columns: Columns, y: NDArray[Any]) -> list[str]:
     return found
 
 
+def telling_numbers(X: Any, y: NDArray[Any], names: Sequence[str] | None = None) -> list[str]:
+    """The same of a dense matrix."""
+    if len(y) < _SEEN or not isinstance(X, np.ndarray):
+        return []
+    found = [j for j in range(X.shape[1]) if _apart(X[:, j], y)]
+    return [f"x{j + 1}" if names is None else str(names[j]) for j in found]
+
+
 def _apart(values: NDArray[np.float64], y: NDArray[Any]) -> bool:
     """Whether the classes lie one behind the other."""
     order = np.argsort(values, kind="stable")

@@ -135,8 +135,11 @@ class Numbers(_Plain):
 
     def _read(self, column: Any) -> Array:
         types = require("pandas", extra="study").api.types
-        if types.is_numeric_dtype(column.dtype):
-            values: Array = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiu"
+        if plain:
+            values: Array = column.to_numpy(dtype=np.float64)
+        elif types.is_numeric_dtype(column.dtype):
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
             style = Style(self.decimal, self.groups)
             told = cells(column)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,9 @@ from linsep.errors import LinsepWarning
 from linsep.tables.columns import Columns
 
 Array = NDArray[np.float64]
+
+Setting = float | Mapping[str, Any] | None
+"""A cost C, parameters by name, or nothing to be changed."""
 
 COSTS = tuple(10.0**k for k in range(-3, 4))
 """Tried from the simplest model on."""
@@ -45,7 +48,7 @@ class Path:
     seconds : float
     """
 
-    costs: tuple[float | None, ...]
+    costs: tuple[Setting, ...]
     errors: Array
     predicted: NDArray[Any]
     sizes: NDArray[np.int64]
@@ -57,7 +60,7 @@ class Path:
         return fewest(self.risk, self.costs)
 
     @property
-    def cost(self) -> float | None:
+    def cost(self) -> Setting:
         """The cost chosen."""
         return self.costs[self.best]
 
@@ -73,9 +76,10 @@ class Path:
         return float(folds.std(ddof=1) / np.sqrt(len(folds)))
 
 
-def fewest(risk: Array, costs: Sequence[float | None]) -> int:
+def fewest(risk: Array, costs: Sequence[Setting]) -> int:
     """Where the risk is least, and of several places the one nearest to C = 1."""
-    far = [0.0 if cost is None else abs(math.log(cost)) for cost in costs]
+    known = [cost.get("C") if isinstance(cost, Mapping) else cost for cost in costs]
+    far = [abs(math.log(c)) if isinstance(c, float) and 0 < c < math.inf else 0.0 for c in known]
     return min(range(len(risk)), key=lambda k: (risk[k], far[k]))
 
 
@@ -91,7 +95,7 @@ def cost_path(
     X: Any,
     y: NDArray[Any],
     *,
-    costs: Sequence[float | None] = COSTS,
+    costs: Sequence[Setting] = COSTS,
     folds: int = 5,
     weight: Array | None = None,
     time_limit: float | None = None,
@@ -106,8 +110,8 @@ def cost_path(
     columns : Columns, optional
         Unfitted; learned anew on every fold, so that rows left out tell nothing.
     X, y : table or matrix, and labels
-    costs : sequence of float
-        From the simplest model on.
+    costs : sequence of float or of mappings
+        From the simplest model on; a mapping holds parameters of any name.
     folds : int
     weight : array, optional
         Of rows, used in fits.
@@ -137,7 +141,7 @@ def cost_path(
         given = {} if weight is None else {"sample_weight": weight[train]}
         for c, cost in enumerate(costs[:done]):
             if cost is not None:
-                model.set_params(C=cost)
+                model.set_params(**(cost if isinstance(cost, Mapping) else {"C": cost}))
             _quiet(model.fit, rows, y[train], **given)
             if was_interrupted(model):  # one Ctrl-C ends all of it: half a fold chooses nothing
                 raise KeyboardInterrupt("interrupted before a cost was chosen")

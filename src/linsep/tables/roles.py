@@ -84,6 +84,9 @@ def _text(value: Any) -> str:
 
 
 def _find(column: Any, decimal: str | None) -> Role:
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiu":  # most often
+        values = column.to_numpy(dtype=np.float64)
+        return _number(str(column.name), values[~np.isnan(values)], len(values))
     pandas = require("pandas", extra="study")
     types = pandas.api.types
     present = column.dropna()
@@ -94,17 +97,19 @@ def _find(column: Any, decimal: str | None) -> Role:
     if types.is_datetime64_any_dtype(column.dtype):
         return Role("date", "a date")
     if types.is_numeric_dtype(column.dtype):
-        return _number(column, present)
+        return _number(str(column.name), present.to_numpy(dtype=np.float64), len(column))
     if isinstance(column.dtype, pandas.CategoricalDtype):
         return Role("category", f"{count(present.nunique(), 'value')}")
     return _find_text(column, decimal)
 
 
-def _number(column: Any, present: Any) -> Role:
-    if present.nunique() == 1:
-        return Role("ignored", f"always {present.iloc[0]:g}")
-    whole = len(present) == len(column)
-    if whole and numbers_the_rows(str(column.name), present.to_numpy(dtype=np.float64)):
+def _number(name: str, present: NDArray[np.float64], rows: int) -> Role:
+    """Of numbers without gaps, in a column of so many rows."""
+    if not present.size:
+        return Role("ignored", "empty")
+    if present.min() == present.max():
+        return Role("ignored", f"always {present[0]:g}")
+    if len(present) == rows and numbers_the_rows(name, present):
         return Role("identifier", "a number of its own for every row")
     return Role("number", "numbers")
 
@@ -127,7 +132,8 @@ def _find_text(column: Any, decimal: str | None) -> Role:
         return Role("ignored", f"always {different[0]!r:.40}")
     style = find_style(different, str(column.name), decimal)
     if style is not None:
-        role = _number(column, present.map(style.read))
+        read = present.map(style.read).to_numpy(dtype=np.float64)
+        role = _number(str(column.name), read, len(column))
         return Role(role.kind, f"{role.why} written as text{_with(style)}", style)
     _refuse_mixed(text, different, str(column.name))
     found = _date_format(present, different)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,6 +126,9 @@ class Tabular(ClassifierMixin, BaseEstimator):
     def of(cls, columns: Columns, estimator: Any) -> Tabular:
         """A fitted estimator behind the fitted columns that made its numbers."""
         settings = {name: getattr(columns, name) for name in ("roles", "drop", "scale", "decimal")}
+        if hasattr(estimator, "feature_names_in_"):  # columns hand over plain arrays
+            estimator = copy(estimator)
+            del estimator.feature_names_in_
         made = cls(estimator, **settings)
         made.columns_, made.estimator_, made.telling_ = columns, estimator, []
         made._take_over()

@@ -318,3 +318,28 @@ def test_one_interrupt_ends_the_path():
     """A fit survives Ctrl-C with what it has; a choice by half-trained folds would be none."""
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
     assert done.stdout.strip() == "interrupted before a cost was chosen", done.stderr
+
+
+@pytest.mark.parametrize(
+    "estimator", [linsep.LinearSVM(), linsep.GaussianClassifier(), linsep.KernelSVM()]
+)
+def test_a_bare_estimator_names_the_columns_that_are_no_numbers(estimator):
+    frame = pd.DataFrame(
+        {
+            "hours": [1.0, 2.0, 3.0, 4.0],
+            "city": ["Graz", "Linz", "Graz", "Wien"],
+            "since": pd.to_datetime(["2024-01-01", "2024-02-01", "2024-03-01", "2024-04-01"]),
+        }
+    )
+    y = [0, 1, 0, 1]
+    with pytest.raises(DataError, match=r"'city' \(text\), 'since' \(dates\)") as caught:
+        estimator.fit(frame, y)
+    name = type(estimator).__name__
+    assert f"linsep.tables.Tabular(linsep.{name}()).fit(X, y)" in str(caught.value)
+    fitted = linsep.tables.Tabular(estimator).fit(frame, y)
+    assert fitted.predict(frame).shape == (4,)
+
+
+def test_numbers_in_columns_of_objects_are_taken():
+    frame = pd.DataFrame({"a": pd.Series([1, 2.5, 3, 4], dtype=object)})
+    linsep.LinearSVM().fit(frame, [0, 0, 1, 1])
