@@ -30,8 +30,8 @@ _EXAMPLES = {
     "check": ["check students --save proof.json", "check xor --kernel poly -s degree=2"],
     "fit": [_FIT, "fit five-points -a perceptron -s keep=pocket"],
     "study": [
-        "study mse-1 --html study.html",
-        "study five-points --time-limit 120 --cv 2 --code again.py",
+        "study mse-1 --time-limit 10 --html study.html",
+        "study five-points --time-limit 10 --cv 2 --code again.py",
     ],
     "predict": [_FIT, "predict model.json mse-1 --scores"],
     "verify": [_FIT, "verify model.json mse-1"],

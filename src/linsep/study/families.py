@@ -237,6 +237,10 @@ FIRST = (
 """Tried first, in this order; whatever the time, they are what a reader asks for."""
 
 
+SURE = ("baseline", "logistic regression")
+"""Tried on small tables even if there is no time."""
+
+
 def in_turn() -> list[Family]:
     """The families as they are tried; those that are long in starting come last."""
     return sorted(

@@ -38,7 +38,7 @@ from linsep.core.words import count
 from linsep.errors import DataError, LabelError, LinsepError, LinsepWarning, SettingError
 from linsep.models.logistic_regression import LogisticRegression
 from linsep.separating.verdict import separability
-from linsep.study.families import Facts, Family, are_amounts, in_turn, last_step
+from linsep.study.families import SURE, Facts, Family, are_amounts, in_turn, last_step
 from linsep.study.result import Row, Skipped, Study, Trial
 from linsep.tables.columns import Columns, as_frame, telling
 from linsep.tables.path import folds_for
@@ -57,6 +57,7 @@ _ALONE = 20_000  # rows up to which trees are grown by one thread
 _JUDGED = 5000  # training rows whose errors are counted
 _AFTER = 1.5  # times the seconds expected of the last fit that are kept for it
 _NARROW, _WRITTEN = 500, 2e8  # columns and bytes up to which a sparse file becomes a table
+_SMALL = 100_000  # numbers to train on up to which the families of SURE are tried in any case
 _MOST_CLASSES = 0.5  # classes to rows from which labels are measurements
 
 
@@ -467,7 +468,8 @@ class _Run:
         if why is not None:
             self._skip(family, why)
             return
-        if time_left() <= 0 or budget <= 0:
+        sure = family.name in SURE and self.facts.n * self.facts.d <= _SMALL
+        if not sure and (time_left() <= 0 or budget <= 0):
             self._skip(family, _no_time())
             return
         if budget < family.start:
@@ -482,11 +484,11 @@ class _Run:
             self._skip(family, f"it cannot be fitted: {error}")
             return
         allowed = 0.7 * self._left() if family.name == "logistic regression" else budget
-        if expected is None or expected > allowed:
+        if not sure and (expected is None or expected > allowed):
             self._too_slow(family, expected, allowed)
             return
         trials: list[Trial] = []
-        last = expected
+        last = expected or 0.0
         for at, setting in enumerate(settings):
             if at and (1.3 * last > end - clock() or time_left() <= 0):
                 left = len(settings) - at
@@ -497,7 +499,8 @@ class _Run:
                 break
             begin = clock()
             try:
-                trial = self._trial(family, setting)
+                with extra_time() if sure and not at else nullcontext():
+                    trial = self._trial(family, setting)
             except (LinsepError, np.linalg.LinAlgError, MemoryError) as error:
                 self._skip(family, f"it cannot be fitted: {error}", part=bool(trials))
                 break
@@ -528,25 +531,37 @@ class _Run:
     def _pilot(self, family: Family, setting: Any, budget: float) -> float | None:
         """Seconds that one setting will take on all folds; None if that is not to be had."""
         rows = self.splits[0][0]
-        if len(rows) <= _KNOWN or family.kind == "baseline":
+        steep = family.growth > 1
+        if len(rows) <= (1 if steep else 3) * _KNOWN or family.kind == "baseline":
             return 0.0
+        first = self._seconds(family, setting, _PILOT, budget)
+        if first is None:
+            return None
+        if steep:
+            return float(self.folds * first * (len(rows) / _PILOT) ** family.growth)
+        second = self._seconds(family, setting, 3 * _PILOT, budget)
+        if second is None:
+            return None
+        each = max(second - first, 0.0) / (2 * _PILOT)  # what a row takes, beside the start
+        return float(self.folds * (first + each * (len(rows) - _PILOT)))
+
+    def _seconds(self, family: Family, setting: Any, size: int, budget: float) -> float | None:
+        """Seconds of a fit of so many rows; None if it does not come to its end."""
+        rows = self.splits[0][0]
         train, _ = self.fold(0, family.amounts)
         y = self.y[rows]
-        some = self._some(np.arange(len(rows)), y, _PILOT)
-        if len(np.unique(y[some])) < len(self.classes):
-            return 0.0
-        seconds = math.inf
+        some = self._some(np.arange(len(rows)), y, size)
+        seconds: float | None = None
         for _ in range(2):  # the first may wait for machine code
             begin = clock()
-            with limited(budget / 2 if budget < math.inf else None):
+            with limited(budget / 3 if budget < math.inf else None):
                 model = _fit(setting, train[some], y[some])
             spent = clock() - begin
-            if _unfinished(model):
-                return None
-            seconds = min(seconds, spent)
+            if not _unfinished(model):
+                seconds = spent if seconds is None else min(seconds, spent)
             if spent < 0.1:
                 break
-        return float(self.folds * seconds * (len(rows) / len(some)) ** family.growth)
+        return seconds
 
     def _trial(self, family: Family, setting: Any) -> Trial | None:
         """One setting on all folds; None if the time did not reach."""
@@ -555,12 +570,15 @@ class _Run:
         begin = clock()
         for k, (train, test) in enumerate(self.splits):
             rows, others = self.fold(k, family.amounts)
+            started = clock()
             left = min(self._left(), 1.5 * max(self._end - clock(), 0.0) + 0.05 * self._left())
             with limited(None if left == math.inf else left):
                 model = _fit(setting, rows, self.y[train])
             if _unfinished(model) or was_interrupted(model):
                 return None
-            if k == 0 and (self.folds - 1) * (clock() - begin) > self._left():
+            # Trees cannot be stopped on the way; others may have waited for machine code at first.
+            ahead = (self.folds - 1 - k) * (clock() - started)
+            if k == (family.kind != "referee") and ahead > self._left():
                 return None
             told[test] = model.predict(others)
             wrong.append(float(np.mean(told[test] != self.y[test])))

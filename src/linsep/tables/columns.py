@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.schema import anything, listed, text, truth, word
 from linsep.core.words import count
 from linsep.errors import DataError, ModelError, require
-from linsep.tables.encoders import ENCODERS, Encoder
-from linsep.tables.roles import KINDS, USED, Role, find_roles
+from linsep.tables.encoders import ENCODERS, Encoder, Numbers
+from linsep.tables.roles import KINDS, MANY, USED, Role, find_roles, is_plain, plain_columns
 
 _WIDE = 200  # columns of 0 and 1 from which the matrix is sparse
 _SEEN = 30  # rows from which a column that tells all labels is suspicious
@@ -96,7 +96,7 @@ class Columns(TransformerMixin, BaseEstimator):
         if not used:
             told = "; ".join(f"{name!r}: {r.kind}, {r.why}" for name, r in self.roles_.items())
             raise DataError(f"no column is left to learn from ({told}); name one with roles=.")
-        self.encoders_: list[Encoder] = [
+        self.encoders_: list[Encoder] = self._many(frame, used) or [
             ENCODERS[self.roles_[name].kind].fit(name, frame[name], self.roles_[name], self.scale)
             for name in used
         ]
@@ -106,6 +106,13 @@ class Columns(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array(list(frame.columns), dtype=object)
         self.n_features_in_ = len(frame.columns)
         return self
+
+    def _many(self, frame: Any, used: list[str]) -> list[Encoder]:
+        """Encoders of a table of many plain numbers, learned together."""
+        kinds = {self.roles_[name].kind for name in used}
+        if len(used) < MANY or kinds != {"number"} or not _all_plain(frame, used):
+            return []
+        return list(Numbers.fit_all(used, plain_columns(frame, used), self.scale))
 
     def transform(self, X: Any) -> Any:
         """The matrix of numbers for these rows.
@@ -129,6 +136,10 @@ class Columns(TransformerMixin, BaseEstimator):
                 f"there is no column {absent[0]!r}, which the model was trained on; the table has "
                 f"{has}."
             )
+        if len(wanted) >= MANY and _all_plain(frame, wanted):
+            numbers = [e for e in self.encoders_ if isinstance(e, Numbers)]
+            if len(numbers) == len(wanted):
+                return Numbers.transform_all(numbers, plain_columns(frame, wanted))
         blocks = [e.transform(frame[name]) for name, e in zip(wanted, self.encoders_)]
         if self.sparse_:
             return sparse.csr_array(sparse.hstack(blocks, format="csr"))
@@ -184,6 +195,11 @@ class Columns(TransformerMixin, BaseEstimator):
         made.feature_names_in_ = np.array(columns, dtype=object)
         made.n_features_in_ = len(columns)
         return made
+
+
+def _all_plain(frame: Any, names: list[str]) -> bool:
+    kinds = dict(zip(frame.columns, frame.dtypes))
+    return all(is_plain(kinds[name]) for name in names)
 
 
 def _check_lengths(encoders: list[Any]) -> None:

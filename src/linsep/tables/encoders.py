@@ -16,8 +16,8 @@ from scipy import sparse
 from linsep.core.schema import Check, listed, maybe, real, record, text, truth, whole, word
 from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, require
-from linsep.tables.roles import Role, cells
-from linsep.tables.styles import Style
+from linsep.tables.roles import Role, cells, is_plain
+from linsep.tables.styles import PLAIN, Style
 
 Array = NDArray[np.float64]
 
@@ -92,12 +92,40 @@ class Numbers(_Plain):
         """Learn from these cells."""
         style = role.style
         values = cls(name, style.decimal, style.groups, 0.0, False, 0.0, 1.0)._read(column)
-        known = values[~np.isnan(values)]
+        return cls._of(name, values, style, scale)
+
+    @classmethod
+    def _of(cls, name: str, values: Array, style: Style, scale: bool) -> Numbers:
+        missing = np.isnan(values)
+        gaps = bool(missing.any())
+        known = values[~missing] if gaps else values
         fill = float(np.median(known)) if known.size else 0.0
-        filled = np.where(np.isnan(values), fill, values)
+        filled = np.where(missing, fill, values) if gaps else values
         mean, deviation = (_mean(filled), _deviation(filled)) if scale else (0.0, 1.0)
-        gaps = bool(np.isnan(values).any())
         return cls(name, style.decimal, style.groups, fill, gaps, mean, deviation)
+
+    @classmethod
+    def fit_all(cls, names: list[str], columns: Array, scale: bool) -> list[Numbers]:
+        """Learn from plain numbers, a column of the table a row; the same as one by one."""
+        bare = [cls(str(name), ".", "", 0.0, False, 0.0, 1.0) for name in names]
+        return [
+            cls._of(one.name, one._finite(values), PLAIN, scale)
+            for one, values in zip(bare, columns)
+        ]
+
+    @staticmethod
+    def transform_all(encoders: list[Numbers], columns: Array) -> Array:
+        """The made columns of plain numbers; the same as one by one."""
+        widths = [1 + one.gaps for one in encoders]
+        made = np.empty((columns.shape[1], sum(widths)))
+        at = 0
+        for one, values, width in zip(encoders, columns, widths):
+            gap = np.isnan(one._finite(values))
+            made[:, at] = (np.where(gap, one.fill, values) - one.mean) / one.deviation
+            if width == 2:
+                made[:, at + 1] = gap
+            at += width
+        return made
 
     @property
     def names(self) -> list[str]:
@@ -135,9 +163,10 @@ class Numbers(_Plain):
 
     def _read(self, column: Any) -> Array:
         types = require("pandas", extra="study").api.types
-        plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiu"
-        if plain:
+        if is_plain(column.dtype):
             values: Array = column.to_numpy(dtype=np.float64)
+        elif types.is_timedelta64_dtype(column.dtype):
+            values = column.dt.total_seconds().to_numpy(dtype=np.float64)
         elif types.is_numeric_dtype(column.dtype):
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
@@ -151,6 +180,9 @@ class Numbers(_Plain):
                     f"row {bad[0] + 1}: {told.iloc[bad[0]]!r:.40} in column {self.name!r} is not "
                     "a number; correct the cell, or leave it empty."
                 )
+        return self._finite(values)
+
+    def _finite(self, values: Array) -> Array:
         endless = np.flatnonzero(np.isinf(values))
         if endless.size:
             raise DataError(

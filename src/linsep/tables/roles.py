@@ -58,8 +58,11 @@ def find_roles(
         if kind not in KINDS:
             raise SettingError(f"the role of {name!r} is {kind!r}; known: {', '.join(KINDS)}.")
     found = {}
+    bulk = _plain_numbers(frame, {*asked, *drop})
     for name in frame.columns:
-        if name in drop or asked.get(name) == "ignored":
+        if name in bulk:
+            found[name] = bulk[name]
+        elif name in drop or asked.get(name) == "ignored":
             found[name] = Role("ignored", "left out as asked")
         elif name in asked:
             found[name] = _as_asked(frame[name], asked[name], decimal)
@@ -68,10 +71,43 @@ def find_roles(
     return found
 
 
+def _plain_numbers(frame: Any, named: set[str]) -> dict[str, Role]:
+    """Roles of the columns of floats and whole numbers, where there are many: all at once."""
+    names = [c for c, d in zip(frame.columns, frame.dtypes) if is_plain(d) and c not in named]
+    if len(names) < MANY:
+        return {}
+    found = {}
+    for name, values in zip(names, plain_columns(frame, names)):
+        found[name] = _number(str(name), values[~np.isnan(values)], len(values))
+    return found
+
+
+MANY = 50  # columns of numbers from which they are read together
+
+
+def is_plain(dtype: Any) -> bool:
+    """Whether a column of this type is an array of floats or whole numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiu"
+
+
+def plain_columns(frame: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    """These columns, one a row, each in one piece, as a column alone would be."""
+    whole = frame if len(names) == frame.shape[1] else frame[list(names)]
+    return np.ascontiguousarray(whole.to_numpy(dtype=np.float64).T)
+
+
 def cells(column: Any) -> Any:
     """The column as text without blanks around it, None where there is no value."""
     pandas = require("pandas", extra="study")
-    codes, different = pandas.factorize(column.astype(object))
+    try:
+        codes, different = pandas.factorize(column.astype(object))
+    except TypeError as error:  # lists and the like
+        first = next(value for value in column if value is not None)
+        raise DataError(
+            f"column {str(column.name)!r} holds a {type(first).__name__} in every cell, such as "
+            f"{first!r:.40}; make columns of it, or leave it out with drop=[{column.name!r}].",
+            options={f"drop=[{column.name!r}]": f"--drop {column.name}"},
+        ) from error
     texts = [_text(value) for value in different]
     table = np.array([*(None if is_missing(cell) else cell for cell in texts), None], dtype=object)
     return pandas.Series(table[codes], index=column.index, dtype=object)
@@ -84,7 +120,7 @@ def _text(value: Any) -> str:
 
 
 def _find(column: Any, decimal: str | None) -> Role:
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiu":  # most often
+    if is_plain(column.dtype):  # most often
         values = column.to_numpy(dtype=np.float64)
         return _number(str(column.name), values[~np.isnan(values)], len(values))
     pandas = require("pandas", extra="study")
@@ -96,6 +132,14 @@ def _find(column: Any, decimal: str | None) -> Role:
         return Role("category", "true or false")
     if types.is_datetime64_any_dtype(column.dtype):
         return Role("date", "a date")
+    if types.is_timedelta64_dtype(column.dtype):
+        seconds = present.dt.total_seconds().to_numpy(dtype=np.float64)
+        return _number(str(column.name), seconds, len(column))
+    if types.is_complex_dtype(column.dtype):
+        raise DataError(
+            f"column {str(column.name)!r} holds complex numbers; give their real and imaginary "
+            "parts as two columns."
+        )
     if types.is_numeric_dtype(column.dtype):
         return _number(str(column.name), present.to_numpy(dtype=np.float64), len(column))
     if isinstance(column.dtype, pandas.CategoricalDtype):

@@ -321,7 +321,7 @@ def test_one_interrupt_ends_the_path():
 
 
 @pytest.mark.parametrize(
-    "estimator", [linsep.LinearSVM(), linsep.GaussianClassifier(), linsep.KernelSVM()]
+    "estimator", [linsep.LinearSVM(), linsep.LogisticRegression(), linsep.KernelSVM()]
 )
 def test_a_bare_estimator_names_the_columns_that_are_no_numbers(estimator):
     frame = pd.DataFrame(
@@ -343,3 +343,37 @@ def test_a_bare_estimator_names_the_columns_that_are_no_numbers(estimator):
 def test_numbers_in_columns_of_objects_are_taken():
     frame = pd.DataFrame({"a": pd.Series([1, 2.5, 3, 4], dtype=object)})
     linsep.LinearSVM().fit(frame, [0, 0, 1, 1])
+
+
+def test_many_columns_of_numbers_are_what_one_alone_is():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 60)) * 10.0 ** rng.integers(-3, 4, 60))
+    frame[7] = np.where(rng.random(40) < 0.2, np.nan, frame[7])
+    frame[8] = 3.0
+    frame[9] = np.arange(40)
+    together = Columns().fit(frame)
+    alone = [Columns().fit(frame[[name]]) for name in frame if name not in (8, 9)]
+    assert [together.roles_[str(name)].kind for name in (8, 9)] == ["ignored", "identifier"]
+    one_by_one = np.hstack(
+        [one.transform(frame[one.feature_names_in_.astype(int)]) for one in alone]
+    )
+    np.testing.assert_array_equal(together.transform(frame), one_by_one)
+    assert together.encoders_ == [one.encoders_[0] for one in alone]
+    frame.loc[3, 5] = np.inf
+    with pytest.raises(DataError, match="row 4: inf in column '5'"):
+        Columns().fit(frame)
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [([[1, 2]] * 4, r"column 'b' holds a list"), ([1j] * 4, "column 'b' holds complex numbers")],
+)
+def test_cells_that_no_column_can_be_made_of_are_named(cells, words):
+    with pytest.raises(DataError, match=words):
+        Columns().fit(pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": cells}))
+
+
+def test_durations_are_numbers_of_seconds():
+    frame = pd.DataFrame({"b": pd.to_timedelta([1, 2, 4], unit="h")})
+    made = Columns(scale=False).fit(frame).transform(frame)
+    np.testing.assert_array_equal(made[:, 0], [3600.0, 7200.0, 14400.0])
