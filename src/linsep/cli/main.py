@@ -279,7 +279,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _unknown(rest: list[str], command: str | None) -> str:
-    words = f"unrecognized arguments: {' '.join(rest)}"
+    from linsep.errors import printable
+
+    words = f"unrecognized arguments: {printable(' '.join(rest))}"
     if command in ("fit", "trace") and not rest[0].startswith("-"):
         words += f" (one DATA file; the algorithm goes behind -a: linsep {command} DATA -a NAME)"
     return words

@@ -37,6 +37,7 @@ from linsep.core import costs
 from linsep.core.files import atomic_write_bytes, make_private, open_to_others
 from linsep.core.memory import require_memory
 from linsep.core.notes import note, warn
+from linsep.core.sources import first_bytes
 from linsep.core.stopping import in_extra_time, may_be_given_up, tick, time_left
 from linsep.errors import CostWarning, LinsepWarning
 
@@ -68,7 +69,7 @@ class Spent:
 
 
 _spent_now: dict[str, float] = {}  # seconds of routines without machine code, by their names
-_SPENT = "spent.json"
+_SPENT, _LARGEST_SPENT = "spent.json", 1 << 20
 _on_disk = Spent()  # of all routines whose machine code lies on the disk, while numba is not loaded
 
 
@@ -134,10 +135,17 @@ class Routine:
 
     def _specialised(self, args: tuple[Any, ...]) -> Callable[..., Any]:
         layouts = frozenset(_layouts(args))
-        if layouts not in self._compiled:
-            self._compiled[layouts] = _compile(self.python, layouts)
+        try:
+            if layouts not in self._compiled:
+                self._compiled[layouts] = _compile(self.python, layouts)
+            _specialise(self._compiled[layouts], args)
+        except MemoryError:
+            raise
+        except Exception as error:  # of files that are damaged, of a folder that is gone
+            self._compiled[layouts] = _compile(self.python, layouts, kept=False)
+            _specialise(self._compiled[layouts], args)
+            _say_why(error)
         dispatcher: Callable[..., Any] = self._compiled[layouts]
-        _specialise(dispatcher, args)
         return dispatcher
 
     def _in_time(self, kind: object, work: int) -> bool:
@@ -278,11 +286,26 @@ def _say_so() -> None:
     note(f"compiling, {kept}{why}")
 
 
-def _compile(python: Callable[..., Any], layouts: _Layouts) -> Any:
+@lru_cache(maxsize=1)
+def _say_once(folder: str | None, why: str) -> None:
+    warn(
+        f"machine code cannot be kept in {folder} ({why}); it is made for this process only. Make "
+        "room there or remove the folder, or name another one in LINSEP_CACHE_DIR.",
+        LinsepWarning,
+    )
+
+
+def _say_why(error: Exception) -> None:
+    """What was wrong with the folder, once; a routine that numba does not take has raised again."""
+    words = " ".join(str(getattr(error, "strerror", None) or error or type(error).__name__).split())
+    _say_once(_cache()[0], words[:200])
+
+
+def _compile(python: Callable[..., Any], layouts: _Layouts, *, kept: bool = True) -> Any:
     import numba
 
     function = _linked(python, layouts, {})
-    folder, _ = _cache()
+    folder = _cache()[0] if kept else None
     if folder is None:
         return numba.njit(nogil=True)(function)
     previous = numba.config.CACHE_DIR
@@ -335,7 +358,13 @@ def _specialise(dispatcher: Any, args: tuple[Any, ...]) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumbaPedanticWarning)
-        dispatcher.compile(tuple(numba.typeof(argument) for argument in args))
+        types = tuple(numba.typeof(argument) for argument in args)
+        try:
+            dispatcher.compile(types)
+        except OSError as error:
+            if types not in dispatcher.overloads:
+                raise
+            _say_why(error)  # it is made, only there was no room for it on the disk
 
 
 # -- Where machine code is kept -------------------------------------------------------------------
@@ -363,9 +392,9 @@ def _read_spent() -> dict[str, float]:
     """Seconds that earlier processes spent in Python, by the names of routines."""
     folder, _ = _cache()
     try:
-        found = json.loads(Path(folder or "", _SPENT).read_text())
-        return {str(name): float(seconds) for name, seconds in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        found = json.loads(first_bytes(Path(folder or "", _SPENT), _LARGEST_SPENT))
+        return {str(name): max(0.0, float(seconds)) for name, seconds in found.items()}
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return {}  # none, or not ours: it decides about speed alone
 
 

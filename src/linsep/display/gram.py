@@ -8,7 +8,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.look import COLOURS, INK, RULE, class_style, plain_names, pyplot, short, wrapped
+from linsep.display.look import (
+    COLOURS,
+    INK,
+    RULE,
+    at_tick,
+    class_style,
+    plain_names,
+    pyplot,
+    short,
+    wrapped,
+)
 from linsep.errors import DataError, SettingError
 from linsep.kernels.base import Kernel
 from linsep.kernels.spec import as_kernel
@@ -223,7 +233,7 @@ class GramDisplay:
             ax.axvline(end - 0.5, color=INK, linewidth=1)
         present = np.flatnonzero(counts)
         middles = (ends - counts / 2 - 0.5)[present]
-        names = [f"{self.class_names[k]} ({counts[k]})" for k in present]
+        names = [at_tick(f"{self.class_names[k]} ({counts[k]})") for k in present]
         ax.set_xticks(middles, names)
         ax.set_yticks(middles, names, rotation=90, va="center")
         for at, k in enumerate(present):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.display.geometry import box_corners, clip
-from linsep.errors import CapabilityError, require
+from linsep.errors import CapabilityError, printable, require
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,7 +55,8 @@ def axes(ax: Any, *, size: tuple[float, float] = (6.4, 5.2)) -> Any:
 def plain_names(plot: Callable[P, T]) -> Callable[P, T]:
     """A picture in which names stand as they are: a dollar sign in one begins no formula.
 
-    The labels of ticks are left alone, for powers of ten are formulas.
+    Nor do they hold what no picture file may: control characters are shown. The labels of ticks are
+    left alone, for powers of ten are formulas; a name among them goes through ``at_tick``.
     """
 
     @wraps(plot)
@@ -65,7 +66,7 @@ def plain_names(plot: Callable[P, T]) -> Callable[P, T]:
         for ax in [] if figure is None else figure.axes:
             _without_formulas(ax)
         for text in [] if figure is None else [*figure.texts, *_headings(figure)]:
-            text.set_parse_math(False)
+            _as_it_is(text)
         return out
 
     return drawn
@@ -78,7 +79,17 @@ def _without_formulas(ax: Any) -> None:
     ticks -= {id(axis.label) for axis in ax._axis_map.values()}
     for text in ax.findobj(Text):
         if id(text) not in ticks:
-            text.set_parse_math(False)
+            _as_it_is(text)
+
+
+def at_tick(name: Any) -> str:
+    """A name at a tick, where numbers may be formulas: it stands as it is."""
+    return printable(str(name)).replace("$", r"\$")
+
+
+def _as_it_is(text: Any) -> None:
+    text.set_parse_math(False)
+    text.set_text(printable(text.get_text()))
 
 
 def _headings(figure: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.errors import CapabilityError, DataError
+from linsep.errors import CapabilityError, DataError, printable
 
 Array = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class Explanation:
         if len(self.terms) > _SHOWN:
             rest = sum(term.product for term in self.terms[_SHOWN:])
             lines.append(f"  {rest:+10.4g}   {len(self.terms) - _SHOWN} more terms")
-        return "\n".join([*lines, f"  {self.intercept:+10.4g}   intercept"])
+        return printable("\n".join([*lines, f"  {self.intercept:+10.4g}   intercept"]))
 
 
 def explain_linear(model: Ruled, row: Any) -> Explanation:
@@ -166,7 +166,7 @@ class Ranking(Sequence[tuple[str, float]]):
         lines += [f"  {size:10.4g}  {name}" for name, size in self.entries[:_SHOWN]]
         if len(self) > _SHOWN:
             lines.append(f"  {'':10}  {len(self) - _SHOWN} more")
-        return "\n".join([*lines, f"beware: {self.warning}."])
+        return printable("\n".join([*lines, f"beware: {self.warning}."]))
 
 
 def ranking_of(model: Ruled, X: Any = None) -> Ranking:

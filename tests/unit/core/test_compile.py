@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -31,7 +33,7 @@ def slow(x):
 def made(monkeypatch):
     """Names of what would have been compiled, and the files of an earlier run."""
     names: list[str] = []
-    monkeypatch.setattr(compiling, "_compile", lambda f, _: names.append(f.__name__) or f)
+    monkeypatch.setattr(compiling, "_compile", lambda f, *_, **__: names.append(f.__name__) or f)
     monkeypatch.setattr(compiling, "_specialise", lambda *_: None)
     monkeypatch.setattr(compiling, "has_numba", lambda: True)
     monkeypatch.setattr(compiling, "_kept_names", frozenset)
@@ -294,3 +296,100 @@ def test_a_proof_in_many_small_calls_is_compiled_once_python_has_taken_as_long()
         assert made._in_time((), 1000)
         with stopping.given_up_after(np.inf):  # what can be given up waits for nothing
             assert not made._in_time((), 1000)
+
+
+def _half(a):
+    total = 0.0
+    for value in a:
+        total += value / 2
+    return total
+
+
+@pytest.mark.parametrize("fault", ["full", "damaged", "gone"])
+def test_a_folder_that_fails_ends_no_fit(place, fault, monkeypatch):
+    """The disk is full, a file in it is damaged, the folder is gone: machine code all the same."""
+    pytest.importorskip("numba")
+    from numba.core import caching
+
+    compiling._say_once.cache_clear()
+    routine = compiling.Routine(_half)
+    args, call = (np.ones(4),), {"size": 10**9, "work": 10**9}
+    if fault == "full":
+
+        def full(*args, **options):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", full)
+        words = "No space left on device"
+    elif fault == "damaged":
+        assert compiling.Routine(_half)(*args, **call) == 2.0
+        (index,) = place.glob("**/*_half*.nbi")
+        index.write_bytes(index.read_bytes()[:-20])
+        words = ""
+    else:
+
+        def gone(*args, **options):
+            raise RuntimeError("cannot cache function: no locator available")
+
+        monkeypatch.setattr(caching.FunctionCache, "__init__", gone)
+        words = "no locator"
+    with pytest.warns(LinsepWarning, match=f"machine code cannot be kept.*{words}"):
+        assert routine(*args, **call) == 2.0
+    assert routine._form((), args, 10**9, 10**9) is not _half
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a": [1]}', "[]", '{"a": 1e999}', "\x00", ""])
+def test_what_was_spent_is_read_or_left(place, text):
+    folder, _ = compiling._cache()
+    Path(folder, "spent.json").write_text(text)
+    assert set(compiling._read_spent().values()) <= {math.inf}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_nobody_waits_for_a_pipe_in_the_folder(place):
+    folder, _ = compiling._cache()
+    os.mkfifo(Path(folder, "spent.json"))
+    assert compiling._read_spent() == {}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_while_machine_code_is_made_ends_the_fit_with_its_model(
+    made, monkeypatch, name, tmp_path
+):
+    """It comes in the middle of the first compilation: model, certificate, checkpoint are there."""
+    import linsep
+    from linsep.core.checkpoint import Checkpointer
+    from linsep.solvers.perceptron import single
+
+    number = getattr(signal, name)
+    monkeypatch.setattr(stopping.Interrupts, "_used_up", set())
+    before = signal.signal(
+        number, signal.SIG_DFL if name != "SIGINT" else signal.default_int_handler
+    )
+    seen = []
+
+    def press(*_):
+        if not seen:
+            seen.append(number)
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(compiling, "_specialise", press)
+    monkeypatch.setattr(costs, "COMPILING", 0.0)
+    for name in ("_ready", "_compiled", "_spent"):  # as in a new process
+        monkeypatch.setattr(single.visit, name, {})
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), np.arange(300) % 2
+    path = tmp_path / "run.npz"
+    watch = Checkpointer(path, every=60.0)
+    model = linsep.Perceptron(order="shuffle", max_iter=1000, callbacks=[watch])
+    try:
+        with pytest.warns(LinsepWarning):
+            model.fit(X, y)
+    finally:
+        signal.signal(number, before)
+    assert seen == [number]
+    assert model.status_.name == "STOPPED"
+    assert model.outcome_.interrupted
+    assert model.certificate_.errors > 0
+    assert path.exists()
