@@ -602,8 +602,9 @@ def speaking_for_all() -> Iterator[None]:
 @contextmanager
 def own_threads(estimator: Any) -> Iterator[None]:
     """Our lanes are the threads, BLAS has one: then the bits do not depend on their number."""
-    asked = hasattr(estimator, "n_jobs")
-    with one_blas_thread(), at_most(threads_of(estimator.n_jobs)) if asked else nullcontext():
+    threads = threads_of(getattr(estimator, "n_jobs", None))
+    # where nothing is asked for, a limit of whoever calls holds
+    with one_blas_thread(), nullcontext() if threads is None else at_most(threads):
         yield
 
 

@@ -12,9 +12,10 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
 
 import linsep
-from linsep.core import drive
+from linsep.core import drive, lanes
 from linsep.core.problem import Problem
 from linsep.core.status import Status
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
@@ -509,3 +510,20 @@ def test_gradient_steps_of_several_classes_go_on_until_the_gap_is_proved():
 def test_labels_without_an_order_are_named(labels, words):
     with pytest.raises(linsep.errors.LabelError, match=words):
         linsep.LogisticRegression().fit(np.eye(4), np.array(labels, dtype=object))
+
+
+@pytest.mark.parametrize("model", [linsep.LogisticRegression(), linsep.LinearSVM()])
+def test_a_fit_keeps_to_the_threads_of_whoever_calls_it(model, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 20))
+    y = X[:, 0] + rng.normal(size=len(X)) > 0
+    model = clone(model).set_params(tol=1e-2)
+
+    def refuse(*_):
+        raise AssertionError("a second thread")
+
+    monkeypatch.setattr(lanes, "_share_out", refuse)
+    with lanes.at_most(1):
+        model.fit(X, y)
+    with pytest.raises(AssertionError, match="a second thread"), lanes.at_most(1):
+        model.set_params(n_jobs=2).fit(X, y)
