@@ -42,6 +42,7 @@ from linsep.solvers.squares.conjugate import ConjugateSquares
 from linsep.solvers.squares.gradient import GradientSquares
 from linsep.solvers.squares.ho_kashyap import HoKashyap
 from linsep.solvers.squares.normal import ExactSquares
+from linsep.solvers.squares.ridge import RidgeSquares
 from linsep.solvers.squares.widrow_hoff import WidrowHoff
 
 INF = float("inf")
@@ -82,6 +83,7 @@ PLANES: dict[str, Any] = {
 
 SQUARES: dict[str, Any] = {
     "exact squares": ExactSquares(),
+    "ridge squares": RidgeSquares(C=2.0),
     "conjugate squares": ConjugateSquares(),
     "gradient squares": GradientSquares(),
     "gradient squares, inverse": GradientSquares(Schedule(1.0, "inverse")),
@@ -140,6 +142,8 @@ KERNEL: dict[str, Any] = {
     "mistakes, pocket": KernelMistakes(K, order="random", keep="pocket"),
     "images, kozinec": InFeatureSpace(Kozinec(eps=1e-2), K),
     "images, kozinec, plain": InFeatureSpace(Kozinec(eps=None, steps="plain"), Linear()),
+    "images, logistic": InFeatureSpace(NewtonLogistic(C=1.0, tol=1e-9), K),
+    "images, squares": InFeatureSpace(RidgeSquares(C=3.0), K),
 }
 KERNEL_MACHINES: dict[str, Any] = {
     "smo, pairs": SMO(K, C=10.0, q=16),

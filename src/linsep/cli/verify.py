@@ -584,8 +584,12 @@ def refuted_likelihood(problem: Problem, model: Any, found: Any) -> list[str]:
     if not hasattr(model, "null_log_likelihood_"):
         return []
     wrong = []
+    if getattr(model, "kernel", None) is not None:
+        squared = (2.0 / found.width) ** 2
+    else:
+        squared = float((model.coef_**2).sum())
     known = {
-        "log_likelihood_": log_likelihood(found.objective, model.coef_, model._cost),
+        "log_likelihood_": log_likelihood(found.objective, squared, model._cost),
         "null_log_likelihood_": null_log_likelihood(problem),
     }
     for name, value in known.items():

@@ -376,6 +376,8 @@ def _sigmoid_lines(model: Any) -> list[str]:
     found = getattr(model, "calibration_", None)
     if found is not None and found.method == "temperature" and len(model.classes_) == 2:
         slopes, offsets = np.array([-found.inverse_temperature]), np.zeros(1)
+    if hasattr(model, "log_likelihood_") and len(model.classes_) == 2:  # logistic regression
+        slopes, offsets = np.array([-1.0]), np.zeros(1)
     if slopes is not None and offsets is not None:
         return [f"probA {_joined(slopes)}", f"probB {_joined(offsets)}"]
     if found is not None:

@@ -92,20 +92,28 @@ def explain_linear(model: Ruled, row: Any) -> Explanation:
 
 
 def explain_kernel(model: Any, row: Any, similarities: Array) -> Explanation:
-    """Weight x sign x similarity of every support vector of two classes."""
-    if len(model.classes_) != 2:
+    """Weight x sign x similarity of every support vector.
+
+    With a sum for each of several classes it is the lead of the best class over the second.
+    """
+    K, dual = len(model.classes_), np.asarray(model.dual_coef_, dtype=np.float64)
+    if K != 2 and len(dual) != K:
         raise CapabilityError(
-            f"there are {len(model.classes_)} classes, so a machine for each pair; explain one of "
-            "two classes."
+            f"there are {K} classes, so a machine for each pair; explain one of two classes."
         )
-    signed = np.asarray(model.dual_coef_, dtype=np.float64).ravel()
-    names = [f"row {int(i)} ({_plain(model.classes_[int(c > 0)])!r})" for i, c in
-             zip(model.support_, signed)]  # fmt: skip
+    intercept = np.ravel(model.intercept_)
+    if K == 2:
+        signed, b = dual.ravel(), float(intercept[0])
+    else:
+        first, second = np.argsort(-(dual @ similarities + intercept), kind="stable")[:2]
+        signed, b = dual[first] - dual[second], float(intercept[first] - intercept[second])
+    labels = np.repeat(model.classes_, model.n_support_)
+    names = [f"row {int(i)} ({_plain(label)!r})" for i, label in zip(model.support_, labels)]
     terms = [
         Term(name, abs(float(c)), 1 if c > 0 else -1, float(k), int(i))
         for name, c, k, i in zip(names, signed, similarities, model.support_)
     ]
-    return _told(terms, float(np.ravel(model.intercept_)[0]), model.predict(row)[0])
+    return _told(terms, b, model.predict(row)[0])
 
 
 def _told(terms: list[Term], b: float, predicted: Any) -> Explanation:

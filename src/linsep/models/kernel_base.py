@@ -64,7 +64,7 @@ from linsep.proofs.kernel import (
     stretch,
 )
 
-_SHORT = ("gamma", "sigma", "degree", "coef0")
+SHORT = ("gamma", "sigma", "degree", "coef0")
 
 
 _SUMS = 16  # of kernel values, in a proof
@@ -72,7 +72,7 @@ _VECTORS = 5000  # support vectors of a machine that is stopped, at most
 
 
 class KernelClassifier(Classifier):
-    """Base of KernelSVM and KernelPerceptron."""
+    """Base of the classifiers with a kernel."""
 
     kernel: Any
     gamma: Any
@@ -101,7 +101,10 @@ class KernelClassifier(Classifier):
     def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
         """Check parameters and data; fix the kernel."""
         self._check_settings()
-        problem = read_problem(self, X, y, sample_weight, fit_intercept=bool(self.fit_intercept))
+        problem = read_problem(
+            self, X, y, sample_weight, fit_intercept=bool(self.fit_intercept),
+            targets=getattr(self, "targets", None),
+        )  # fmt: skip
         n = len(np.asarray(y)) if problem.row_index is not None else problem.n
         if self._precomputed and problem.d != n:
             raise DataError(
@@ -134,7 +137,7 @@ class KernelClassifier(Classifier):
 
     def _named(self) -> Any:
         """The kernel asked for; its parameters may still wait for the data."""
-        given = {name: getattr(self, name) for name in _SHORT if getattr(self, name) is not None}
+        given = {name: getattr(self, name) for name in SHORT if getattr(self, name) is not None}
         if not given:
             return as_kernel(self.kernel, warn=False)
         if not isinstance(self.kernel, str):
@@ -303,6 +306,8 @@ def kernel_table(
             "preprocessing_",
             "conflict_",
             "errors_",
+            "log_likelihood_",
+            "null_log_likelihood_",
         ),
         *more,
         CALIBRATION,
@@ -391,15 +396,20 @@ def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> No
         warn(words, CostWarning)
 
 
-def words_of(C: float, kernel: Any, free: bool, known: Definite, nu: float | None = None) -> str:
-    """The objective as a sentence, with what is taken for granted."""
+def space_words(kernel: Any, free: bool, known: Definite) -> str:
+    """Where a machine with a kernel lives, and whether its offset is free."""
     b = "the intercept is not penalised" if free else "no intercept"
     taken = ", assumed to be positive semidefinite" if known.convex and not known.proved else ""
     if known.shift > 0:
         taken = f" + {known.shift:.3g} on the diagonal, which is positive semidefinite"
     if known.uneven > 0:
         taken = f", of its symmetric part (K + K') / 2{taken}"
-    what = f"in the feature space of {kernel!r}{taken}; {b}"
+    return f"in the feature space of {kernel!r}{taken}; {b}"
+
+
+def words_of(C: float, kernel: Any, free: bool, known: Definite, nu: float | None = None) -> str:
+    """The objective as a sentence, with what is taken for granted."""
+    what = space_words(kernel, free, known)
     what += "" if nu is None else f"; C is what nu={nu:g} comes to"
     if np.isinf(C):
         return f"|w|^2 / 2 with y f(x) >= 1 for all rows {what}"
@@ -622,7 +632,8 @@ def problem_for(
     given = getattr(model, "class_weight", None)
     weight = row_weights(given, labels, sample_weight, by_weight=own)
     free = bool(model.fit_intercept) if free is None else bool(free)
-    problem = Problem(X, labels, sample_weight=weight, fit_intercept=free)
+    targets = getattr(model, "targets", None)
+    problem = Problem(X, labels, sample_weight=weight, fit_intercept=free, targets=targets)
     if not np.array_equal(np.asarray(model.classes_), problem.classes):
         raise ModelError(
             f"the model knows the classes {list(model.classes_)} but y has {list(problem.classes)}."

@@ -19,13 +19,21 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count
-from linsep.errors import CapabilityError, DataError
+from linsep.errors import CapabilityError, DataError, SettingError
+from linsep.kernels.images import images_of
 from linsep.models.base import LinearClassifier, refuse_overflow
 from linsep.models.explain import Explanation, Ranking
 from linsep.models.fit import Answer, Run
-from linsep.models.kernel_base import KernelClassifier, kernel_table, places_of, problem_for
+from linsep.models.kernel_base import (
+    SHORT,
+    KernelClassifier,
+    kernel_table,
+    places_of,
+    problem_for,
+)
 from linsep.models.model_file import Table, certificate_of, n_planes
 from linsep.models.summary import Line
+from linsep.proofs.definite import definite
 from linsep.proofs.feature_space import Sums
 from linsep.solvers.kernel.lifted import InFeatureSpace
 
@@ -41,8 +49,9 @@ def _has_kernel(model: Any) -> bool:
 class KernelOption(KernelClassifier, LinearClassifier):
     """Base of the classifiers of planes with the parameter ``kernel``.
 
-    They give ``_plane_solver``, the solver for planes with the reason in words; ``_judge``, what is
-    true of sums; and ``_facts``, the lines of the summary about it.
+    They give ``_plane_solver``, the solver for planes with the reason in words; ``_prove_plane``,
+    what is true of a plane; ``_judge``, what is true of sums; ``_settle_sums``, the status that
+    goes with it; and ``_facts``, the lines of the summary about it.
     """
 
     certificate_: Any
@@ -59,11 +68,20 @@ class KernelOption(KernelClassifier, LinearClassifier):
     def _judge(self, problem: Problem, sums: Sums) -> Any:
         raise NotImplementedError
 
-    def _settle(self, run: Run, solver: Any, answer: Answer) -> Answer:
+    def _settle_sums(self, run: Run, solver: Any, answer: Answer) -> Answer:
         """The answer with the status that its facts support."""
         raise NotImplementedError
 
     # -- fit --------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        given = [name for name in SHORT if getattr(self, name) is not None]
+        if self.kernel is None and given:
+            raise SettingError(
+                f"{given[0]}={getattr(self, given[0])!r} has no effect without a kernel; leave it "
+                "out, or name the kernel, as in kernel='rbf'."
+            )
 
     def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
         if self.kernel is None:
@@ -80,26 +98,49 @@ class KernelOption(KernelClassifier, LinearClassifier):
         return way._part(self, problem, rows)
 
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
-        solver, reason = self._plane_solver(problem)
         if self.kernel is None:
-            return solver, reason
-        lifted: Any = InFeatureSpace(solver, None if self._precomputed else self._kernel)
+            return self._plane_solver(problem)
+        kernel = None if self._precomputed else self._kernel
+        solver, reason = self._plane_solver(images_of(problem, kernel).problem)
+        lifted: Any = InFeatureSpace(solver, kernel)
         return lifted, f"{reason}, in the feature space of {self._kernel!r}"
 
     def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
-        return LinearClassifier._begin(self, problem, solver) if self.kernel is None else None
+        """With a kernel: the sums of the last fit, if it had as many rows."""
+        if self.kernel is None:
+            return LinearClassifier._begin(self, problem, solver)
+        if not (self.warm_start and hasattr(self, "dual_coef_")):
+            return None
+        place = self.support_
+        if problem.row_index is not None:
+            place = np.searchsorted(problem.row_index, place)
+        many = 1 if problem.binary else problem.K
+        if len(self.dual_coef_) != many or place.max(initial=0) >= problem.n:
+            return None
+        assert isinstance(solver, InFeatureSpace)
+        images = solver.images(problem.lent).problem.matrix
+        return self.dual_coef_ @ images[place], self.intercept_
+
+    def _refuse_indefinite(self, problem: Problem) -> None:
+        """Without a feature space the objective is not convex, and nothing can be proved."""
+        known = definite(problem, None if self._precomputed else self._kernel)
+        if not known.convex:
+            raise DataError(
+                f"kernel {self._kernel!r} has no feature space for these rows{known.how}: take "
+                "another kernel, or KernelSVM, which goes to a stationary point."
+            )
 
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         if self.kernel is None:
             return self._prove_plane(run, solver, outcome, reason)
-        if outcome.status is Status.DIVERGED:
+        if outcome.status is Status.DIVERGED and getattr(self, "solver", "") != "gradient":
             raise DataError(f"the numbers overflowed with kernel {self._kernel!r}; scale X.")
         sums = sums_of_witness(run.problem, outcome.witness)
         found = self._judge(run.problem, sums)
         if not getattr(found, "finite", True):
             refuse_overflow(run.problem)
         answer = Answer(outcome.witness, found, outcome.status, outcome, reason)
-        return self._settle(run, solver, answer)
+        return self._settle_sums(run, solver, answer)
 
     def _prove_plane(
         self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str

@@ -205,7 +205,7 @@ class Kozinec(KernelOption):
     def _judge(self, problem: Problem, sums: Sums) -> Certificate:
         return judge_sums(problem, self._kernel, sums)
 
-    def _settle(self, run: Run, solver: Any, answer: Answer) -> Answer:
+    def _settle_sums(self, run: Run, solver: Any, answer: Answer) -> Answer:
         """The same in a feature space."""
         found, outcome = answer.certificate, answer.outcome
         if outcome.status in (Status.STALLED, Status.CERTIFIED) and found.separable is None:

@@ -18,11 +18,11 @@ from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
-from linsep.core.words import count, percent
+from linsep.core.words import count, misplaced, percent
 from linsep.criteria import Criterion
 from linsep.criteria import Squares as SquaresCriterion
-from linsep.errors import GapWarning, ModelError, NotSeparatedWarning, SettingError
-from linsep.models.base import LinearClassifier, refuse_overflow
+from linsep.errors import CapabilityError, GapWarning, ModelError, NotSeparatedWarning, SettingError
+from linsep.models.base import refuse_overflow
 from linsep.models.fit import (
     Answer,
     Check,
@@ -35,7 +35,13 @@ from linsep.models.fit import (
     row_weights,
     way_on,
 )
-from linsep.models.summary import Line, rule, work
+from linsep.models.kernel_base import space_words
+from linsep.models.kernel_option import KernelOption
+from linsep.models.summary import Line, bounds, rule, work
+from linsep.proofs.definite import definite
+from linsep.proofs.feature_space import Sums
+from linsep.proofs.kernel import KernelGap
+from linsep.proofs.kernel_losses import squares_sums
 from linsep.proofs.separable import Proof
 from linsep.proofs.squares import Squares, measure_squares, rational_squares, rounded
 from linsep.rows.loops import scatter
@@ -47,6 +53,7 @@ from linsep.solvers.squares.conjugate import ConjugateSquares
 from linsep.solvers.squares.gradient import GradientSquares, spectrum
 from linsep.solvers.squares.normal import ExactSquares
 from linsep.solvers.squares.pseudo_inverse import PseudoInverse, fits, pseudo_inverse
+from linsep.solvers.squares.ridge import RidgeSquares
 from linsep.solvers.squares.widrow_hoff import WidrowHoff, longest_row
 
 _REPORT = 2e8  # operations up to which leverages are computed in every fit
@@ -63,7 +70,7 @@ class SquaresAnswer(Answer):
     """Whether another plane separates where this one does not."""
 
 
-class LeastSquares(LinearClassifier):
+class LeastSquares(KernelOption):
     """Minimum squared error: Y a = b as well as it can be done.
 
     Minimises J(a) = sum_i s_i (y_i (w.x_i + b_0) - b_i)^2 for targets b_i > 0; with several
@@ -73,6 +80,9 @@ class LeastSquares(LinearClassifier):
     It need not separate, even if some plane does: rows that are right by far are punished as much
     as wrong ones. So the fit says whether all values y f(x) are positive, which rows are not, and
     which rows are outliers that bend the plane.
+
+    With ``kernel`` it minimises J + |w|^2 / C over sums in the feature space: kernel least squares,
+    also known as kernel ridge or least squares support vector machine.
 
     Parameters
     ----------
@@ -90,6 +100,15 @@ class LeastSquares(LinearClassifier):
         gradient; for Widrow-Hoff it begins safely and falls like 1 / k.
     order : {"cyclic", "shuffle"}, default="cyclic"
         Of the rows, for Widrow-Hoff.
+    kernel : str, kernel object, function or None, default=None
+        Work on the images in the feature space of a kernel, as KernelSVM takes it. None: on the
+        rows themselves.
+    gamma, sigma, degree, coef0 : optional
+        Parameters of a kernel given by name.
+    C : float or None, default=None
+        With a kernel: cost of the squares against |w|^2, in whose feature space nearly all targets
+        could be met exactly; None means 1. scikit-learn's ``alpha`` is 1 / C. The offset is not
+        penalised.
     start : (coef, intercept), "random" or None, default=None
         Of the iterative solvers; None is zero.
     tol : float, default=1e-6
@@ -147,6 +166,9 @@ class LeastSquares(LinearClassifier):
         The algorithm and why it was chosen.
     outcome_ : Outcome
         The run: final state, steps, seconds.
+    support_, support_vectors_, n_support_, dual_coef_, kernel_
+        With a kernel, in place of coef_: f(x) = sum_i dual_coef_i K(x_i, x) + intercept_, over
+        rows that span the images of all; certificate_ is then a KernelGap.
 
     See Also
     --------
@@ -167,9 +189,18 @@ class LeastSquares(LinearClassifier):
     (['93/89', '-84/89'], '237/89')
     >>> model.status_.name, str(model.certificate_.minimum)
     ('SEPARATED', '50/89')
+
+    XOR, with the kernel (x.z + 1)^2:
+
+    >>> table = linsep.data.load("xor")
+    >>> kernel = linsep.kernels.Polynomial(2)
+    >>> model = linsep.LeastSquares(kernel=kernel, C=10.0).fit(table.X, table.y)
+    >>> model.status_.name, model.decision_function(table.X).round(4).tolist()
+    ('SEPARATED', [0.9877, 0.9877, -0.9877, -0.9877])
     """
 
-    certificate_: Squares
+    certificate_: Any
+    """Squares; with a kernel KernelGap."""
 
     _checked_at_the_end: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {
@@ -177,6 +208,7 @@ class LeastSquares(LinearClassifier):
         "eta": either(none, number(0, above=True)),
         "decay": either(none, one_of("constant", "inverse"), function),
         "order": one_of("cyclic", "shuffle"),
+        "C": either(none, number(0, above=True)),
         "tol": number(0, above=True),
     }
 
@@ -189,6 +221,12 @@ class LeastSquares(LinearClassifier):
         decay: Any = None,
         order: str = "cyclic",
         start: Any = None,
+        kernel: Any = None,
+        gamma: Any = None,
+        sigma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
+        C: float | None = None,
         tol: float = 1e-6,
         fit_intercept: bool = True,
         zero: str = "positive",
@@ -208,6 +246,12 @@ class LeastSquares(LinearClassifier):
         self.decay = decay
         self.order = order
         self.start = start
+        self.kernel = kernel
+        self.gamma = gamma
+        self.sigma = sigma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.zero = zero
@@ -226,8 +270,27 @@ class LeastSquares(LinearClassifier):
     def _criterion(self) -> Criterion:
         return SquaresCriterion(self.targets)
 
-    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
+    @property
+    def _cost(self) -> float:
+        """C, of a machine with a kernel."""
+        return 1.0 if self.C is None else float(self.C)
+
+    def _guard(self, problem: Problem) -> None:
         self._refuse_idle_settings()
+        if self.kernel is None:
+            return
+        if not self._cost < 1e100:
+            raise SettingError(
+                f"C={self.C:g}: with a kernel nearly all targets can be met exactly, so that a "
+                "penalty is needed; C=1e6 comes close."
+            )
+        self._refuse_indefinite(problem)
+
+    def _plane_solver(self, problem: Problem) -> tuple[Solver[Any], str]:
+        if self.kernel is not None:
+            columns = "" if problem.binary else f"; {problem.K} classes, one column each"
+            solver: Any = RidgeSquares(self._cost)
+            return solver, f"normal equations with |w|^2 / {self._cost:.6g}{columns}"
         return choose_squares(
             problem, self.solver, eta=self.eta, decay=self.decay, order=self.order,
             tol=float(self.tol), seed=self._seed(),
@@ -245,6 +308,16 @@ class LeastSquares(LinearClassifier):
             "start": self.solver == "exact" and self.start is not None,
             "order": self.solver != "widrow-hoff" and self.order != "cyclic",
         }
+        if self.kernel is None and self.C is not None:
+            raise SettingError(
+                f"C={self.C!r} has no effect without a kernel: least squares of planes has no "
+                "penalty; leave it out, or give kernel='linear'."
+            )
+        if self.kernel is not None and self.solver != "exact":
+            raise CapabilityError(
+                f"solver={self.solver!r} works on the columns of X; with a kernel there is "
+                "solver='exact'."
+            )
         for name, is_idle in idle.items():
             if is_idle:
                 raise SettingError(
@@ -253,7 +326,24 @@ class LeastSquares(LinearClassifier):
                     f"{'widrow-hoff' if name == 'order' else 'gradient'!r}."
                 )
 
-    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+    def _judge(self, problem: Problem, sums: Sums) -> KernelGap:
+        """Bounds for sums over kernel values."""
+        known = definite(problem, None if self._precomputed else self._kernel)
+        where = space_words(self._kernel, bool(self.fit_intercept), known)
+        words = f"sum of s (y f(x) - b)^2 + |w|^2 / {self._cost:.6g} {where}"
+        return squares_sums(problem, self._kernel, sums, self._cost, words)
+
+    def _settle_sums(self, run: Run, solver: Any, answer: Answer) -> Answer:
+        """In a feature space: what is proved is the last word."""
+        found = answer.certificate
+        status = found.settle(answer.status, self.tol)
+        if status is Status.CERTIFIED and found.errors == 0:
+            status = Status.SEPARATED
+        return SquaresAnswer(answer.witness, found, status, answer.outcome, answer.reason)
+
+    def _prove_plane(
+        self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str
+    ) -> Answer:
         """How far J is from the least one; on small tables in fractions."""
         problem, witness = run.problem, outcome.witness
         factors = self._factors(run.lent)  # a basis is a witness: the proof checks what it needs
@@ -323,6 +413,10 @@ class LeastSquares(LinearClassifier):
     def _keep(self, problem: Problem, answer: Answer) -> None:
         super()._keep(problem, answer)
         assert isinstance(answer, SquaresAnswer)
+        if self.kernel is not None:
+            for name in ("proof_", "rank_", "condition_", "dependent_", "outliers_", "_report"):
+                self.__dict__.pop(name, None)
+            return
         factors, self.proof_ = answer.factors, answer.proof
         self.rank_ = None if factors is None else factors.rank
         self.condition_ = None if factors is None else factors.condition
@@ -335,16 +429,17 @@ class LeastSquares(LinearClassifier):
 
     def _warn(self, problem: Problem, answer: Answer) -> None:
         status, found = answer.status, answer.certificate
+        unit = "squared targets of the " if self.kernel is None else ""
         if not status.ok:
             warn(
                 f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
                 f"The cost {found.objective:.6g} is proved to be within "
-                f"{percent(found.relative_gap, 3)} of the squared targets of the least one; "
+                f"{percent(found.relative_gap, 3)} of the {unit}least one; "
                 f"tol asks for {percent(self.tol, 3)}. "
                 f"{way_on(answer.outcome, self._advice(problem) + '.')}",
                 GapWarning,
             )
-        elif self.proof_ is not None and self.proof_.separable:
+        elif self.kernel is None and self.proof_ is not None and self.proof_.separable:
             rows = ", ".join(map(str, found.wrong_rows[:8]))
             warn(
                 f"the classes are separable ({self.proof_}), but the plane of least squares leaves "
@@ -357,6 +452,8 @@ class LeastSquares(LinearClassifier):
 
     def _advice(self, problem: Problem) -> str:
         """What to do about a run without an answer."""
+        if self.kernel is not None:
+            return "Take a smaller C, scale the columns, or raise max_iter or time_limit"
         state = self.outcome_.state
         unusable = unsquarable_words(problem, self.solver) if self.solver != "exact" else None
         if unusable is not None:
@@ -394,6 +491,7 @@ class LeastSquares(LinearClassifier):
         was too large for fractions.
         """
         check_is_fitted(self)
+        self._refuse_kernel("exact coefficients")
         weights = self.certificate_.weights
         if not weights:
             raise ModelError(
@@ -413,6 +511,7 @@ class LeastSquares(LinearClassifier):
         ``linsep.load`` they have to be given as well.
         """
         check_is_fitted(self)
+        self._refuse_kernel("a report of the rows")
         if X is None:
             kept: RowReport | None = getattr(self, "_report", None)
             if kept is None:
@@ -428,8 +527,11 @@ class LeastSquares(LinearClassifier):
             )
         return row_report(problem.lent, problem.join(self.coef_, self.intercept_))
 
-    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Squares:
+    def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Squares | KernelGap:
         """What is proved about these weights on the given rows; ``linsep.certify`` calls it."""
+        if self.kernel is not None:
+            found: KernelGap = super().certificate_for(X, y, sample_weight)
+            return found
         problem = self._again(X, y, sample_weight)
         a = problem.join(self.coef_, self.intercept_)
         basis = None
@@ -438,6 +540,10 @@ class LeastSquares(LinearClassifier):
             basis = None if factors.by_rows else factors.half / factors.scale[:, None]
         known = rational_squares(problem)
         return measure_squares(problem, Witness(a=a), known=known, basis=basis)
+
+    def _refuse_kernel(self, what: str) -> None:
+        if self.kernel is not None:
+            raise CapabilityError(f"a model with a kernel has no {what}: it has no columns.")
 
     def _again(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """A problem of rows that fit this model."""
@@ -457,7 +563,15 @@ class LeastSquares(LinearClassifier):
             )
         return problem
 
+    def _facts(self) -> list[Line]:
+        gap = self.certificate_
+        assert isinstance(gap, KernelGap)
+        sides = ("separates", misplaced(gap.errors))
+        return [("minimised", gap.words), *bounds(gap), sides]
+
     def _told(self) -> list[Line]:
+        if self.kernel is not None:
+            return super()._told()
         lines = [
             ("algorithm", self.solver_used_),
             *work(getattr(self, "outcome_", None)),

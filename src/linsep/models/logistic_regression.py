@@ -26,7 +26,7 @@ from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning
 from linsep.losses.base import Loss
 from linsep.losses.logistic import LOGISTIC, loss, posteriors
 from linsep.losses.softmax import shares
-from linsep.models.base import LinearClassifier, refuse_overflow
+from linsep.models.base import refuse_overflow
 from linsep.models.fit import (
     Answer,
     Check,
@@ -41,6 +41,8 @@ from linsep.models.fit import (
     threads_of,
     way_on,
 )
+from linsep.models.kernel_base import space_words
+from linsep.models.kernel_option import KernelOption, sums_of_witness
 from linsep.models.logistic_limit import (
     limit_weights,
     plain_problem,
@@ -49,7 +51,10 @@ from linsep.models.logistic_limit import (
 )
 from linsep.models.parts import fit_stream
 from linsep.models.summary import Line, bounds, known_rule, radius, work
+from linsep.proofs.definite import definite
+from linsep.proofs.feature_space import Sums
 from linsep.proofs.gap import Gap
+from linsep.proofs.kernel_losses import logistic_sums
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
 from linsep.proofs.separable import Proof
 from linsep.rows.levels import read_densely, sample_sizes
@@ -88,14 +93,15 @@ class LogisticAnswer(Answer):
     """Whether that was not decided in time."""
 
 
-class LogisticRegression(LinearClassifier):
+class LogisticRegression(KernelOption):
     """Logistic regression with a proved duality gap.
 
     Minimises |w|^2 / 2 + C sum_i s_i log(1 + exp(-y_i (w.x_i + b))) over w and b; b is not
     penalised. With ``C=inf`` or ``penalty=None`` it maximises the conditional likelihood alone.
     Where that has no maximum, on separable and quasi-separable data, it says so, names what
     separates, proves it, and gives finite weights close to the supremum. More than two classes
-    are fitted together by softmax.
+    are fitted together by softmax. With ``kernel`` it is kernel logistic regression: the same for
+    the images of the rows in the feature space.
 
     Parameters
     ----------
@@ -105,6 +111,11 @@ class LogisticRegression(LinearClassifier):
         None is the same as C=inf.
     solver : {"auto", "newton", "gradient"}, default="auto"
         "newton" for work; "gradient" is the gradient ascent of textbooks, step by step.
+    kernel : str, kernel object, function or None, default=None
+        Separate the images in the feature space of a kernel, as KernelSVM takes it; the penalty is
+        |w|^2 / 2 of that space, and C must be finite. None: the rows themselves.
+    gamma, sigma, degree, coef0 : optional
+        Parameters of a kernel given by name.
     zero : {"positive", "negative", "reject"}, default="positive"
         What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
@@ -160,9 +171,14 @@ class LogisticRegression(LinearClassifier):
         The algorithm and why it was chosen.
     outcome_ : Outcome
         The run: final state, steps, seconds.
+    support_, support_vectors_, n_support_, dual_coef_, kernel_
+        With a kernel, in place of coef_: f(x) = sum_i dual_coef_i K(x_i, x) + intercept_, over
+        rows that span the images of all. Unlike those of a support vector machine they are most
+        rows, or as many as the feature space has dimensions.
 
     See Also
     --------
+    KernelSVM : The same with hinge losses, whose sums are over some rows, for many more rows.
     linsep.certify : The same proof for models of other libraries.
     linsep.separability : Whether a maximum exists without a penalty.
 
@@ -175,6 +191,13 @@ class LogisticRegression(LinearClassifier):
     ([[0.9082]], [-1.3623])
     >>> model.status_.name, model.predict_proba([[1.5]]).round(3).tolist()
     ('CERTIFIED', [[0.5, 0.5]])
+
+    XOR by kernel logistic regression:
+
+    >>> table = linsep.data.load("xor")
+    >>> model = linsep.LogisticRegression(10.0, kernel="rbf", sigma=1.0).fit(table.X, table.y)
+    >>> model.status_.name, model.score(table.X, table.y)
+    ('CERTIFIED', 1.0)
     """
 
     _checked_at_the_end: ClassVar[bool] = True  # by the survey that comes before the first step
@@ -195,6 +218,11 @@ class LogisticRegression(LinearClassifier):
         *,
         penalty: str | None = "l2",
         solver: str = "auto",
+        kernel: Any = None,
+        gamma: Any = None,
+        sigma: float | None = None,
+        degree: int | None = None,
+        coef0: float | None = None,
         fit_intercept: bool = True,
         zero: str = "positive",
         tol: float = 1e-6,
@@ -213,6 +241,11 @@ class LogisticRegression(LinearClassifier):
         self.C = C
         self.penalty = penalty
         self.solver = solver
+        self.kernel = kernel
+        self.gamma = gamma
+        self.sigma = sigma
+        self.degree = degree
+        self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.zero = zero
         self.tol = tol
@@ -268,10 +301,18 @@ class LogisticRegression(LinearClassifier):
             raise SettingError(
                 f"C={self.C:g} is too large to compute with; C=inf leaves the penalty out."
             )
+        if self.kernel is not None and np.isinf(self._cost):
+            raise SettingError(
+                f"C={self.C:g}, penalty={self.penalty!r}: with a kernel the likelihood alone has a "
+                "maximum only where the images of the classes overlap, which they hardly ever do; "
+                "set a finite C, for instance C=1."
+            )
         refuse_unusable(problem)
         refuse_weights(problem, self._cost)
+        if self.kernel is not None:
+            self._refuse_indefinite(problem)
 
-    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
+    def _plane_solver(self, problem: Problem) -> tuple[Solver[Any], str]:
         newton = self.solver != "gradient"
         return choose_logistic(
             problem,
@@ -297,7 +338,9 @@ class LogisticRegression(LinearClassifier):
             )
         return None if problem.binary else int(found[0])
 
-    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+    def _prove_plane(
+        self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str
+    ) -> Answer:
         """The certificate; without a penalty it may be that no maximum exists."""
         problem = run.problem
         if outcome.status is Status.DIVERGED and self.solver != "gradient":
@@ -313,6 +356,29 @@ class LogisticRegression(LinearClassifier):
         if outcome.status in _LIMITS:
             return replace(answer, status=outcome.status)
         return self._without_maximum(run, solver, answer)
+
+    def _judge(self, problem: Problem, sums: Sums) -> Gap:
+        """Bounds for sums over kernel values."""
+        known = definite(problem, None if self._precomputed else self._kernel)
+        losses = "logistic losses" if problem.binary else f"log-losses of {problem.K} classes"
+        reference = self._reference(problem)
+        if reference is not None:
+            losses += f", the sum of class {problem.classes[reference]} being 0,"
+        where = space_words(self._kernel, bool(self.fit_intercept), known)
+        words = f"|w|^2 / 2 + {self._cost:.6g} x sum of {losses} {where}"
+        return logistic_sums(problem, self._kernel, sums, self._cost, words, reference)
+
+    def _settle_sums(self, run: Run, solver: Any, answer: Answer) -> Answer:
+        """In a feature space: the solver goes on where the proof falls short."""
+        outcome, gap, tol = answer.outcome, answer.certificate, solver.solver.tol
+        limits = self._limits(run.problem, solver)
+        while outcome.status not in _ENDED and tol >= 1e-13 and not gap.relative_gap <= self.tol:
+            tol *= 0.3 if gap.relative_gap <= 10 * self.tol else 0.1
+            again = replace(solver, solver=replace(solver.solver, tol=tol))
+            outcome = _gone_on(run, again, outcome, limits)
+            gap = self._judge(run.problem, sums_of_witness(run.problem, outcome.witness))
+        status = gap.settle(outcome.status, self.tol)
+        return LogisticAnswer(outcome.witness, gap, status, outcome, answer.reason)
 
     def _falls_back(self) -> bool:
         return True
@@ -449,7 +515,11 @@ class LogisticRegression(LinearClassifier):
         super()._keep(problem, answer)
         assert isinstance(answer, LogisticAnswer)
         self.proof_, self.separation_ = answer.proof, answer.separation
-        self.log_likelihood_ = log_likelihood(answer.certificate.objective, self.coef_, self._cost)
+        gap = answer.certificate
+        squared = (
+            (2.0 / gap.width) ** 2 if self.kernel is not None else float((self.coef_**2).sum())
+        )
+        self.log_likelihood_ = log_likelihood(gap.objective, squared, self._cost)
         self.null_log_likelihood_ = null_log_likelihood(problem)
 
     def _warn(self, problem: Problem, answer: Answer) -> None:
@@ -504,7 +574,18 @@ class LogisticRegression(LinearClassifier):
                 return np.minimum(math.sqrt(2.0 * left) * errors, proved), "estimated"
         return (proved, "proved") if np.isfinite(proved) else (0.0, "")
 
+    def _facts(self) -> list[Line]:
+        gap, full, null = self.certificate_, self.log_likelihood_, self.null_log_likelihood_
+        return [
+            ("minimised", gap.words),
+            *bounds(gap),
+            ("likelihood", f"logarithm {full:.8g}; {null:.8g} for the classes' shares alone"),
+            ("errors", misplaced(gap.errors)),
+        ]
+
     def _told(self) -> list[Line]:
+        if self.kernel is not None:
+            return super()._told()
         gap = self.certificate_
         lines = [
             ("algorithm", self.solver_used_),
@@ -554,10 +635,10 @@ def _gone_on(run: Run, solver: Any, outcome: Outcome[Any], limits: Limits) -> Ou
     return drive(run.problem, solver, state, limits=limits)
 
 
-def log_likelihood(objective: float, coef: Array, cost: float) -> float:
-    """Log likelihood of weights, from their objective."""
+def log_likelihood(objective: float, squared: float, cost: float) -> float:
+    """Log likelihood of weights, from their objective and their squared length."""
     plain = np.isinf(cost)
-    penalty = 0.0 if plain else 0.5 * float((coef**2).sum())
+    penalty = 0.0 if plain else 0.5 * squared
     return -(objective - penalty) / (1.0 if plain else cost)
 
 
@@ -699,10 +780,12 @@ def warning_of(
             "instance C=1."
         ), NoMaximumWarning
     if status in (Status.DIVERGED, Status.PATIENCE):
+        safe = (
+            f"1 / L = {_safe_rate(problem, model._cost):.4g}" if model.kernel is None else "1 / L"
+        )
         return (
             f"{status.value}: the rate eta={model.eta} is too large for these data. Leave eta "
-            f"out (1 / L = {_safe_rate(problem, model._cost):.4g} is always small enough), or "
-            "scale the columns."
+            f"out ({safe} is always small enough), or scale the columns."
         ), GapWarning
     if gap.relative_gap <= model.tol:
         return None

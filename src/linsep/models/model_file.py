@@ -37,6 +37,7 @@ from linsep.formats.json_model import classes_in, classes_out
 from linsep.models.calibration import Calibration
 from linsep.proofs.certificate import Certificate
 from linsep.proofs.gap import Gap
+from linsep.proofs.kernel import KernelGap
 from linsep.proofs.parts import StreamGap
 from linsep.proofs.squares import Squares
 
@@ -282,12 +283,14 @@ def n_planes(model: Predictor) -> int:
     return 1 if K == 2 else K
 
 
-def certificate_of(told: dict[str, Any]) -> Certificate | Gap | Squares:
+def certificate_of(told: dict[str, Any]) -> Certificate | Gap | KernelGap | Squares:
     """The certificate of a model file, by the fields that it has."""
     if "reach" in told:
         return Squares.from_dict(told)
     if "generator" in told:
         return StreamGap.from_dict(told)
+    if "violation" in told:
+        return KernelGap.from_dict(told)
     return Gap.from_dict(told) if "lower_bound" in told else Certificate.from_dict(told)
 
 

@@ -20,7 +20,7 @@ from linsep.models.model_file import Field, Fields, Table, array, n_planes, stor
 from linsep.models.perceptron import Perceptron
 from linsep.multiclass.base import ManyClasses, scheme_table
 from linsep.multiclass.certificates import renumbered
-from linsep.multiclass.machines import fit_machine, not_through_origin, refuse_learner
+from linsep.multiclass.machines import fit_machine, not_through_origin, refuse_learner, with_kernel
 from linsep.proofs.certificate import Certificate, judge
 
 _NATIVE = (Perceptron, Kozinec)  # they reach Kesler's vectors without writing them out
@@ -121,6 +121,8 @@ class Kesler(ManyClasses):
 
     def _fit_machines(self, X: Any, label: NDArray[np.int64], weight: Any) -> list[Any]:
         inner, K = clone(self._inner()), len(self.classes_)
+        if getattr(inner, "kernel", None) is not None:
+            raise CapabilityError(with_kernel(inner))
         if isinstance(inner, _NATIVE) and not self.explicit:
             inner.set_params(fit_intercept=self.fit_intercept)
             fitted = fit_machine(inner, X, label, weight, self.time_limit)

@@ -89,6 +89,20 @@ def not_through_origin(estimator: Any) -> str:
     )
 
 
+def with_kernel(estimator: Any) -> str:
+    """Why a learner with a kernel does not go with Kesler's vectors."""
+    name = type(estimator).__name__
+    alone = f"{name}(kernel=...) alone has one sum for each class, trained together"
+    if name == "LeastSquares":
+        alone = f"{name}(kernel=...) alone has one sum for each class"
+    if name not in ("Kozinec", "LeastSquares", "LogisticRegression"):
+        alone = "Kozinec(kernel=...) alone is such a machine"
+    return (
+        f"Kesler's vectors are for planes, and {name} has the kernel {estimator.kernel!r}; "
+        f"{alone}, and OneVsRest({name}(...)) has one for each class against the rest."
+    )
+
+
 def fit_machine(
     estimator: Any,
     X: Any,

@@ -173,8 +173,8 @@ def table_of(estimator: Any, X: Any, label: NDArray[np.int64], weight: Any) -> P
 
     Whatever the solver would make for each of them alone (lengths of rows and columns, packed
     rows) is made here. None for estimators that look at the rows by themselves: those of other
-    libraries, those with a ``fit`` of their own, and those with weights of the two sides or
-    targets.
+    libraries, those with a ``fit`` of their own, and those with weights of the two sides, targets
+    or a kernel.
     """
     if not _takes_problems(estimator):
         return None
@@ -216,4 +216,5 @@ def _problem(estimator: Any, X: Any, label: NDArray[np.int64], weight: Any) -> P
 def _takes_problems(estimator: Any) -> bool:
     if not is_ours(estimator) or type(estimator).fit is not LinearClassifier.fit:
         return False
-    return all(getattr(estimator, name, None) is None for name in ("class_weight", "targets"))
+    own = ("class_weight", "targets", "kernel")
+    return all(getattr(estimator, name, None) is None for name in own)

@@ -98,6 +98,36 @@ class FeatureSpace:
         )
         return float(sum(length * length for length in every)) * (1 + SUM)
 
+    def roots(self) -> Array:
+        """sqrt(K_ii) of all rows, of the matrix with its shift."""
+        every = np.arange(self.problem.n)
+        return roots(self.values, every, every, self.known.convex, self.known.shift)
+
+    def scores(self, sums: Sums) -> tuple[Array, Array, float]:
+        """f_k(x_i) of all rows and sums, how far each may be off, and sum |w_k|^2, rounded up."""
+        support, coef, shift = sums.support, sums.coef, self.known.shift
+        root = self.roots()
+        share = entry_error(self.values) + (len(support) + 12) * U + self.known.uneven
+        mass = np.abs(coef) @ root[support]
+        s = self.values.combine_many(
+            support, np.ascontiguousarray(coef.T), np.arange(self.problem.n)
+        )
+        if shift > 0:
+            s[support] += shift * coef.T
+        off = share * np.outer(root, mass) + 8 * U * (np.abs(s) + np.abs(sums.intercept))
+        squares = np.einsum("ks,sk->k", coef, s[support]) + (share + SUM) * mass * mass
+        squared = float(np.maximum(squares, 0.0).sum()) * (1 + (len(coef) + 4) * U)
+        return s + sums.intercept, off, squared
+
+    def reach(self, dual: Array, slack: float = 0.0) -> float:
+        """At least sum_k |sum_i dual_ik phi(x_i)|^2, each entry being right to a share of slack."""
+        support = np.flatnonzero(dual.any(axis=1))
+        given = Sums(support, np.ascontiguousarray(dual[support].T), np.zeros(dual.shape[1]))
+        length = float(np.sqrt(self.scores(given)[2]))
+        mass = np.abs(dual).T @ self.roots()
+        more = slack * float(np.linalg.norm(mass)) * (1 + SUM)
+        return (length + more) ** 2 * (1 + 8 * U)
+
     # -- inside ---------------------------------------------------------------------------
 
     def _side(self, sums: Sums, pair: tuple[int, int]) -> Side:

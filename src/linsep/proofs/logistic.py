@@ -114,7 +114,7 @@ def _plain_bounds(
         balance = abs(float(alpha @ problem.sign)) + problem.n * U * float(alpha.sum())
         pull += (balance * constant) ** 2
     # alpha is off by a share of slack at most: H falls by no more than alpha |logit| slack
-    low = _best_multiple(entropy_below(alpha, cost, slack), pull)
+    low = best_multiple(entropy_below(alpha, cost, slack), pull)
     blurred = float(error @ (2 * np.abs(totals.v) + error)) > 0.2 * max(high - low, goal * high)
     if high - low > max(goal, _POOR) * high and blurred and intercept != "penalised":
         low = max(low, _sharp(problem, alpha, cost, intercept == "free"))
@@ -139,7 +139,7 @@ def _dual_point(
     return balanced(alpha, problem.sign > 0, math.fsum if few else np.sum)
 
 
-def _best_multiple(gain: float, squared: float) -> float:
+def best_multiple(gain: float, squared: float) -> float:
     """The bound of t alpha for the best t in [0, 1], rounded down.
 
     gain is the sum of entropies, squared is |sum alpha_i y_i x_i|^2. t alpha is feasible too, and
@@ -158,7 +158,7 @@ def _sharp(problem: Problem, alpha: Array, cost: Array, free: bool) -> float:
         return 0.0
     # entries of alpha that count less are rounded once more, and their factor is
     gain = entropy_below(np.where(sums.heavy, alpha * (1.0 - sums.share), alpha), cost, 16 * U)
-    return _best_multiple(gain, sums.squared)
+    return best_multiple(gain, sums.squared)
 
 
 def _without_penalty(problem: Problem, values: Array, C: float) -> float:
@@ -297,7 +297,7 @@ def _below(
     error = (error * U + slack) * 1.001 * length
     size_v = np.abs(v) + error * survey(problem).column_lengths()
     pull = float(size_v @ size_v) * (1 + (problem.d + 8) * U)
-    low = _best_multiple(gain - wrong, pull)
+    low = best_multiple(gain - wrong, pull)
     return low if np.isfinite(low) else -np.inf
 
 

@@ -194,9 +194,9 @@ def dual_bound(
 ) -> float:
     """A lower bound of the least P. Scores S are right to ``off``; moved: the rows were rounded;
     enough: a bound beside which no better one is looked for."""
-    q = _shares(problem, S, cost, reference, alpha)
+    q = feasible_shares(problem, S, cost, reference, alpha)
     Q = q.sum(axis=0)
-    gain, slack = _entropy(problem, q, Q, cost)
+    gain, slack = entropy_of(problem, q, Q, cost)
     full = q * -cost
     full[problem.label, np.arange(problem.n)] = cost * Q
     V, terms = combination(problem, full)
@@ -213,8 +213,9 @@ def dual_bound(
 
     def value(gain: float, square: float, rest: float) -> float:
         if not problem.fit_intercept:
-            return _value(gain, square)
-        return _with_rest(problem, S, b, off, cost, high, gain, square, rest)
+            return best_value(gain, square)
+        rows = survey(problem).row_lengths()
+        return with_rest(problem, rows, S, b, off, cost, high, gain, square, rest)
 
     low = value(gain - slack, square, float(rest.sum()))
     if low >= enough:
@@ -257,11 +258,11 @@ def _sharp(
 def entropy_below(problem: Problem, full: Array, cost: Array) -> float:
     """At least the sum of entropies of a dual point."""
     q = np.maximum(-full, 0.0) / cost
-    gain, slack = _entropy(problem, q, q.sum(axis=0), cost)
+    gain, slack = entropy_of(problem, q, q.sum(axis=0), cost)
     return gain - slack
 
 
-def _value(gain: float, square: float) -> float:
+def best_value(gain: float, square: float) -> float:
     """t gain - t^2 square / 2 for the best t in [0, 1], rounded down."""
     if not gain > 0:
         return 0.0
@@ -269,8 +270,9 @@ def _value(gain: float, square: float) -> float:
     return (t * gain - 0.5 * t * t * square) * (1 - 16 * U)
 
 
-def _with_rest(
+def with_rest(
     problem: Problem,
+    lengths: Array,
     S: Array,
     b: Array,
     off: float,
@@ -283,9 +285,8 @@ def _with_rest(
     """The bound less what an imperfect balance can cost; see the head of the file.
 
     The best weights are no longer than sqrt(2 P), and no farther from the present ones than
-    sqrt(2 gap): a bound once found makes the next one better.
+    sqrt(2 gap): a bound once found makes the next one better. lengths are those of the rows.
     """
-    lengths = survey(problem).row_lengths()
     most = min(high, float(cost.sum()) * np.log(problem.K)) * (1 + 1e-9)
     products = S - b[:, None]
     spread = (products.max(axis=0) - products.min(axis=0)) * (1 + 1e-9)
@@ -299,14 +300,14 @@ def _with_rest(
         nearest = np.full(problem.K, np.inf)
         np.minimum.at(nearest, problem.label, far)
         reach = float(nearest[np.isfinite(nearest)].max(initial=0.0)) * (1 + 1e-9)
-        better = _value(gain - rest * reach, square)
+        better = best_value(gain - rest * reach, square)
         if not better > low * (1 + 1e-12):
             break
         low = min(better, high)
     return low
 
 
-def _shares(
+def feasible_shares(
     problem: Problem, S: Array, cost: Array, reference: int | None, alpha: Array | None
 ) -> Array:
     """Shares of the rivals with sums at most 1."""
@@ -327,7 +328,7 @@ def _shares(
     return np.asarray(q)
 
 
-def _entropy(problem: Problem, q: Array, Q: Array, cost: Array) -> tuple[float, float]:
+def entropy_of(problem: Problem, q: Array, Q: Array, cost: Array) -> tuple[float, float]:
     """sum of c H and a bound of its error, relative to what each row adds."""
     rivals = -np.where(q > 0, q * np.log(np.maximum(q, 1e-320)), 0.0).sum(axis=0)
     rest = np.log1p(-np.minimum(Q, 1.0 - U))

@@ -11,7 +11,7 @@ The state is that of the solver inside; whatever it does, it sees inner products
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,9 +97,17 @@ class InFeatureSpace:
 
     # -- for traces ---------------------------------------------------------------------------
 
-    def current(self, problem: Problem, state: Any) -> Array:
-        """The weights as they are now, of the images."""
-        return np.asarray(self.solver.current(self.images(problem).problem, state))
+    @property
+    def current(self) -> Callable[[Problem, Any], Array]:
+        """The weights as they are now, of the images; not there where the solver has none."""
+        inner = self.solver.current
+        return lambda problem, state: np.asarray(inner(self.images(problem).problem, state))
+
+    @property
+    def batch_words(self) -> Callable[[Event, int], str]:
+        """An update by all rows in the solver's words; not there where it has none."""
+        words: Callable[[Event, int], str] = self.solver.batch_words
+        return words
 
     def seen(self, problem: Problem, state: Any) -> tuple[Array, Array, Any]:
         """Values of the rows, the weights where the kernel is linear, and the offset."""

@@ -1,0 +1,105 @@
+"""Least squares with a penalty, by its normal equations.
+
+Problem   minimise sum_i s_i |x_i W + b - t_i|^2 + |W|^2 / C; b is not penalised
+Update    A <- A - H^-1 g, H = X~'SX~ + I / C with 0 for the offset, g half the gradient, first from
+          A = 0, then as refinement
+Stop      corrections have reached the level of rounding
+Paper     Hoerl and Kennard 1970, Ridge regression, Technometrics 12
+
+One step is one correction. In the feature space of a kernel (``solvers.kernel.lifted``) it is the
+least squares support vector machine (Suykens and Vandewalle 1999), also called kernel ridge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from linsep.core.log import NO_LOG, Log
+from linsep.core.problem import Problem
+from linsep.core.protocol import Witness
+from linsep.core.status import Status
+from linsep.numerics.cholesky import Factor, growing, inverse_roots
+from linsep.rows.normal import aims, columns_of, flat, gram, totals
+from linsep.solvers.squares.normal import ExactState
+
+_MOST = 12  # corrections
+_DONE = 1e-14  # a correction so small, relative to the weights, that the next one is rounding
+_SHRINK = 0.3  # of a correction, below which another one is worth its pass
+
+
+@dataclass(frozen=True)
+class RidgeSquares:
+    """Least squares with |W|^2 / C.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the squares against the penalty.
+
+    Examples
+    --------
+    >>> from linsep.core import Problem, drive
+    >>> from linsep.solvers.squares.ridge import RidgeSquares
+    >>> problem = Problem([[-1.0], [0.0], [1.0]], [-1, 1, 1])
+    >>> drive(problem, RidgeSquares(C=0.5)).witness.a.round(6).tolist()
+    [0.5, 0.333333]
+    """
+
+    C: float = 1.0
+
+    unit: ClassVar[str] = "correction"
+
+    def init(self, problem: Problem, *, start: Any = None) -> ExactState:
+        """Weights zero: a start would not change the answer."""
+        return ExactState(a=np.zeros(problem.dim))
+
+    def advance(self, problem: Problem, state: ExactState, steps: int, log: Log = NO_LOG) -> int:
+        """Up to ``steps`` corrections."""
+        taken = 0
+        while taken < steps and not state.status.done:
+            taken += 1
+            state.steps += 1
+            self._correct(problem, state)
+        return taken
+
+    def status(self, state: ExactState) -> Status:
+        """CERTIFIED once corrections bring nothing more; the certificate has the last word."""
+        return state.status
+
+    def witness(self, problem: Problem, state: ExactState) -> Witness:
+        """The weights."""
+        return Witness(a=state.a.copy())
+
+    def _correct(self, problem: Problem, state: ExactState) -> None:
+        A = columns_of(problem, state.a)
+        gradient = totals(problem, A, aims(problem)).gradient
+        gradient[: problem.d] += A[: problem.d] / self.C
+        state.n_passes += 1
+        factor = problem.once(_factor, self.C)
+        if factor is None:
+            state.status = Status.DIVERGED
+            return
+        step = np.column_stack([factor.solve(column) for column in gradient.T])
+        size, large = float(np.abs(step).max(initial=0.0)), float(np.abs(A).max(initial=0.0))
+        if not np.isfinite(size):
+            state.status = Status.DIVERGED
+            return
+        state.status = Status.RUNNING
+        if size == 0.0 or size > _SHRINK * state.size or state.steps > _MOST:
+            state.status = Status.CERTIFIED
+            return
+        state.a = flat(problem, A - step)
+        state.n_updates += 1
+        state.size = size
+        if size <= _DONE * large:
+            state.status = Status.CERTIFIED
+
+
+def _factor(problem: Problem, C: float) -> Factor | None:
+    H = np.array(gram(problem).matrix)
+    H[np.arange(problem.d), np.arange(problem.d)] += 1.0 / C
+    few = 1e-16 * len(H)
+    return Factor.of(H, inverse_roots(H.diagonal()), growing(few, few))
