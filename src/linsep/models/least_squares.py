@@ -199,8 +199,8 @@ class LeastSquares(KernelOption):
     ('SEPARATED', [0.9877, 0.9877, -0.9877, -0.9877])
     """
 
-    certificate_: Any
-    """Squares; with a kernel KernelGap."""
+    certificate_: Squares
+    """With a kernel a KernelGap."""
 
     _checked_at_the_end: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {
@@ -564,8 +564,7 @@ class LeastSquares(KernelOption):
         return problem
 
     def _facts(self) -> list[Line]:
-        gap = self.certificate_
-        assert isinstance(gap, KernelGap)
+        gap: Any = self.certificate_
         sides = ("separates", misplaced(gap.errors))
         return [("minimised", gap.words), *bounds(gap), sides]
 
