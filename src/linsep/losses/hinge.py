@@ -145,6 +145,9 @@ class SquaredHinge(QuadraticLoss):
 HINGE, SQUARED_HINGE = Hinge(), SquaredHinge()
 
 
+_SIX_DIGITS = 1e-6
+
+
 def _weighted_median(scores: Array, sign: Array, cost: Array) -> float:
     """Of the corners sign - score: there the slope of a sum of hinges changes sign.
 
@@ -161,6 +164,26 @@ def _weighted_median(scores: Array, sign: Array, cost: Array) -> float:
     if slope[k] <= flat and k + 1 < len(corners):  # a flat piece: take its middle
         return 0.5 * (low + float(corners[order[k + 1]]))
     return low
+
+
+def offset_range(scores: Array, sign: Array, cost: Array) -> tuple[float, float] | None:
+    """All b of least sum of cost max(0, 1 - sign (scores + b)), where that is more than one.
+
+    Pieces no longer than what weights of six digits leave open do not count.
+
+    >>> low, high = offset_range(np.array([0.0, 0.4, 0.8, 1.2]), np.array([-1.0, -1, 1, 1]),
+    ...                          np.full(4, 0.1))
+    >>> round(low, 6), round(high, 6)
+    (-1.0, -0.2)
+    """
+    corners = sign - scores
+    order = np.argsort(corners, kind="stable")
+    slope = np.cumsum(cost[order]) - float(cost[sign > 0].sum())
+    flat = np.flatnonzero(np.abs(slope[:-1]) <= 1e-12 * float(cost.sum()))
+    if not len(flat):
+        return None
+    low, high = float(corners[order[flat[0]]]), float(corners[order[flat[-1] + 1]])
+    return (low, high) if high - low > _SIX_DIGITS * (1.0 + max(abs(low), abs(high))) else None
 
 
 def best_stretch(squared: float, cost: Array, values: Array, most: float = np.inf) -> float:

@@ -34,7 +34,7 @@ from linsep.errors import (
     SettingError,
 )
 from linsep.losses.base import Loss
-from linsep.losses.hinge import QuadraticLoss
+from linsep.losses.hinge import QuadraticLoss, offset_range
 from linsep.losses.table import machine_loss
 from linsep.models.base import LinearClassifier
 from linsep.models.fit import (
@@ -95,6 +95,7 @@ _SOLVED = 1e-7  # gap to which a small table is solved before it is polished
 _FEW_PASSES = 1000  # of coordinate descent, after which another solver is better
 _ROUNDING = 1e-9  # a slack below this is rounding
 _FEW_WEIGHTS = 300  # of a machine of many classes, whose system is solved in a blink
+_SORTED = 20_000  # rows whose corners are sorted in a blink
 _FEW = 2000  # rows of which all products are looked at
 
 
@@ -182,6 +183,9 @@ class LinearSVM(LinearClassifier):
         Width of the street, 2 / |w|.
     leave_one_out_bound_ : float
         Share of support vectors: no more rows than these can be wrong in leave-one-out.
+    intercept_range_ : tuple of two floats, or None
+        Of two classes with the hinge loss: the offsets that are as good as ``intercept_``, where
+        there is more than one. The weights are unique in any case.
     n_iter_ : int
         Passes over the data.
     status_ : Status
@@ -601,6 +605,16 @@ class LinearSVM(LinearClassifier):
         # of a machine that does not exist nothing is known about the rows that matter
         known = len(support) > 0 and answer.status is not Status.INSEPARABLE
         self.leave_one_out_bound_ = len(support) / problem.n if known else 1.0
+        self.intercept_range_ = self._offsets(problem) if known else None
+
+    def _offsets(self, problem: Problem) -> tuple[float, float] | None:
+        """All offsets that are as good for these weights, where there are several."""
+        loss, C = machine_loss(self.loss), self._objective().C
+        asked = problem.binary and problem.fit_intercept and loss.kinked and np.isfinite(C)
+        if not asked or problem.n > _SORTED:
+            return None
+        a = problem.join(self.coef_, np.zeros(1))
+        return offset_range(problem.scores(a), problem.sign, C * problem.weight)
 
     def _warn(self, problem: Problem, answer: Answer) -> None:
         status, gap = answer.status, answer.certificate
@@ -742,6 +756,11 @@ class LinearSVM(LinearClassifier):
         if outcome is not None and len(getattr(self, "support_", ())):
             vectors, bound = count(len(self.support_), "vector"), self.leave_one_out_bound_
             lines.append(("support", f"{vectors}; leave-one-out error at most {bound:.3g}"))
+        offsets = getattr(self, "intercept_range_", None)  # a file does not hold it
+        if offsets is not None:
+            low, high = offsets
+            words = f"w is unique, b is not: from {low:.6g} to {high:.6g} all are as good"
+            lines.append(("offset", words))
         within = radius(gap) if self.status_ is not Status.INSEPARABLE else 0.0
         return [*lines, *known_rule(self, within)]
 
