@@ -35,7 +35,8 @@ def main() -> None:
     print(run.narrate())
     bound = linsep.risk.novikoff_bound(X, y, start=([0.25] * 4, 0.25))
     print(f"Novikoff's bound allows {int(bound)} updates; it made {run.outcome.updates}.")
-    (OUT / "replay.html").write_text(run.to_html(), encoding="utf-8")
+    page = run.to_html(class_names=students.classes)
+    (OUT / "replay.html").write_text(page, encoding="utf-8")
 
     heading("3. The plane of maximum margin, with bounds of the margin")
     points = linsep.data.load("mse-1")

@@ -22,7 +22,8 @@ def run(args: Namespace) -> int:
     )  # fmt: skip
     good = not args.save or kept(args.save, record.save, "trace")
     if args.html:
-        page = record.to_html().encode()
+        names = data.classes if len(data.classes) == len(record.classes) else None
+        page = record.to_html(class_names=names).encode()
         good &= kept(args.html, lambda path: atomic_write_bytes(path, page), "replay")
     emit(record.to_dict() if args.json else record.narrate(), args.json)
     return 0 if good else 1

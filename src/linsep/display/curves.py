@@ -49,7 +49,7 @@ def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list
         }
         told = {name: np.where(np.isfinite(v), v, np.nan) for name, v in told.items()}
         between = [
-            Curve("objective", x, told["objective"], axis="the best objective is between"),
+            Curve("objective", x, told["objective"], axis="objective"),
             Curve("lower bound", x, told["lower_bound"]),
         ]
         gap = np.where(told["gap"] > 0, told["gap"], np.nan)
@@ -63,6 +63,11 @@ def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list
         names = {"upper": "upper bound |a|", "lower": "lower bound min z.a / |a|"}
         axis = "the best margin is between"
         return [*panels, [Curve(names[k], x, pair[k], axis=axis) for k in names]]
+    if not np.size(trace[steps[-1]].coef):  # in a feature space the weights have no numbers
+        if "cost" not in first:
+            return panels
+        cost = np.array([trace[t].extra.get("cost", np.nan) for t in steps])
+        return [*panels, [Curve("cost", x, cost)]]
     lengths = np.array(
         [np.sum(np.square(trace[t].coef)) + np.sum(np.square(trace[t].intercept)) for t in steps]
     )

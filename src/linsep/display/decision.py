@@ -9,7 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.geometry import alike, box_corners, box_for, clip, line_in_box
+from linsep.display.geometry import (
+    alike,
+    box_corners,
+    box_for,
+    box_with_line,
+    clip,
+    line_in_box,
+    misses,
+)
 from linsep.display.look import (
     COLOURS,
     INK,
@@ -315,6 +323,8 @@ class DecisionDisplay:
             foot = foot - (w @ foot + view.offsets[0]) / (w @ w) * w
             points = np.vstack([points, foot - reach * w, foot + reach * w])
         box = box_for(points)
+        if len(view.weights) == 1 and view.n_features == 2:
+            box = box_with_line(box, view.weights[0], float(view.offsets[0]))
         if view.n_features == 1:
             box[:, 1] = (-1.0, 1.9)
         return box
@@ -382,6 +392,7 @@ class DecisionDisplay:
         if ends is None:
             return
         name = "threshold w·x + b = 0" if flat else "w·x + b = 0"
+        name += " (not in the picture)" if misses(w, b, box) else ""
         style = {"color": INK, "zorder": 3}
         self.line_ = draw_line(self.ax_, ends, linewidth=2.0, label=name, **style)
         if self.margin is not None:

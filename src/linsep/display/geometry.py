@@ -76,6 +76,34 @@ def line_in_box(normal: Array, offset: float, box: Array, *, far: float = _FAR) 
     return np.array([foot - reach * along, foot + reach * along])
 
 
+def misses(normal: Array, offset: float, box: Array) -> bool:
+    """Whether the line normal . x + offset = 0 does not cross the box."""
+    values = box_corners(box, far=0.0) @ normal + offset
+    return bool((values > 0).all() or (values < 0).all())
+
+
+def box_with_line(box: Array, normal: Array, offset: float) -> Array:
+    """The box, enlarged by up to its own width where a line would be just outside of it.
+
+    >>> box = np.array([[0.0, 0.0], [4.0, 4.0]])
+    >>> box_with_line(box, np.array([1.0, 0.0]), 1.0).round(6).tolist()  # x1 = -1
+    [[-1.2, -0.2], [4.0, 4.0]]
+    >>> box_with_line(box, np.array([1.0, 0.0]), 100.0).tolist()
+    [[0.0, 0.0], [4.0, 4.0]]
+    """
+    size = float(normal @ normal)
+    if not (np.isfinite(size) and size > 0) or not misses(normal, offset, box):
+        return box
+    corners, width = box_corners(box, far=0.0), float((box[1] - box[0]).max())
+    values = corners @ normal + offset
+    k = int(np.abs(values).argmin())
+    foot = corners[k] - values[k] / size * normal
+    if abs(values[k]) > width * np.sqrt(size):
+        return box
+    pad = 0.05 * width
+    return np.array([np.minimum(box[0], foot - pad), np.maximum(box[1], foot + pad)])
+
+
 def convex_hull(points: Array) -> Array:
     """Corners of the convex hull, counter-clockwise (Andrew's chain).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from string import Template
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.words import count
+from linsep.errors import DataError
 
 _MOST_STEPS = 20_000
 _MOST_ROWS = 3_000  # points of a picture
@@ -35,7 +37,9 @@ _WORDS = {
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
-def replay_page(trace: Any, *, convention: str | None = None) -> str:
+def replay_page(
+    trace: Any, *, convention: str | None = None, class_names: Sequence[str] | None = None
+) -> str:
     """Make a page that replays a trace and needs nothing but a browser.
 
     Parameters
@@ -44,6 +48,8 @@ def replay_page(trace: Any, *, convention: str | None = None) -> str:
         The recorded run.
     convention : str, optional
         The lecture whose words to use; see ``Trace.narrate``.
+    class_names : sequence of str, optional
+        Names of the classes, in sorted order of the labels.
 
     Returns
     -------
@@ -68,7 +74,7 @@ def replay_page(trace: Any, *, convention: str | None = None) -> str:
         algorithm=html.escape(trace.algorithm),
         summary=html.escape(f"{rows}. {message[:1].upper()}{message[1:]}."),
         style=_part("replay.css"),
-        data=_safe_json(_content(trace, convention)),
+        data=_safe_json(_content(trace, convention, class_names)),
         script=_part("plot.js") + _part("replay.js"),
     )
 
@@ -84,16 +90,21 @@ def _safe_json(content: dict[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _content(trace: Any, convention: str | None = None) -> dict[str, Any]:
+def _content(
+    trace: Any, convention: str | None = None, class_names: Sequence[str] | None = None
+) -> dict[str, Any]:
     """All that the page needs, in plain lists; one list for each quantity, not for each step."""
     picks = _thinned(len(trace), _MOST_STEPS)
     steps = [trace[t] for t in picks]
     classes = trace.classes
+    called = [str(c) for c in (classes if class_names is None else class_names)]
+    if len(called) != len(classes):
+        raise DataError(f"there are {len(classes)} classes and {len(called)} class_names.")
     labels = np.searchsorted(classes, trace.y)
     shown, errors = _picture_rows(trace, steps), _errors(steps)
     way = trace.way(convention)
     bias = "intercept" if way is None else way.bias
-    weights, names, note = _weights(trace, steps, [str(c) for c in classes], bias)
+    weights, names, note = _weights(trace, steps, called, bias)
     if len(picks) < len(trace):
         note += f" {len(picks)} of {len(trace)} steps are shown."
     told = trace.sentences(convention)
@@ -103,7 +114,7 @@ def _content(trace: Any, convention: str | None = None) -> dict[str, Any]:
     return {
         "features": [str(name) for name in trace.feature_names[:_MOST_WEIGHTS]],
         "rows": trace.row_names,
-        "classes": [str(c) for c in classes],
+        "classes": called,
         "labels": labels[listed].tolist(),
         "flat": trace.X.shape[1] == 1,
         "X": _points(trace.X[shown]) if drawn else None,

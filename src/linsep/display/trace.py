@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.display.curves import Curve, trace_curves, update_steps
-from linsep.display.geometry import box_around, line_in_box
+from linsep.display.geometry import box_around, box_with_line, line_in_box, misses
 from linsep.display.look import (
     COLOURS,
     INK,
@@ -272,6 +272,8 @@ class TraceDisplay:
         ax, points = self.ax_, self.points
         assert points is not None
         box = box_around(points, pad=0.2)
+        for a in self.weights[-2:]:
+            box = box_with_line(box, a[:2], float(a[2]))
         many = len(self.weights) > 2
         shades = np.linspace(0.82 if many else 0.45, 0.35, max(len(self.weights), 2))
         for k, (a, update) in enumerate(zip(self.weights, self.updates.tolist())):
@@ -283,6 +285,8 @@ class TraceDisplay:
             text = f"update {update}" if final or before or not self.lines_ else None
             if final and self.kept:
                 text = "kept" if update < 0 else f"kept: update {update}"
+            if text is not None and misses(a[:2], float(a[2]), box):
+                text += " (not in the picture)"
             dash = (0, (5, 2)) if before else "-"
             line = draw_line(ax, ends, linestyle=dash, zorder=2 + final, label=text, **style)
             self.lines_.append(line)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.core.costs import KERNEL
 from linsep.core.notes import warn
 from linsep.core.problem import Problem, columns_of
-from linsep.errors import CostWarning, DataError, ModelError, SettingError
+from linsep.errors import CapabilityError, CostWarning, DataError, ModelError, SettingError
 from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import Duels, duels_of
 from linsep.kernels.rows import Rows
@@ -34,7 +34,7 @@ from linsep.kernels.spec import (
 from linsep.kernels.sums import short_rows, weighted_sums
 from linsep.kernels.user import Function
 from linsep.models.base import Classifier
-from linsep.models.explain import Explanation, explain_kernel
+from linsep.models.explain import Explanation, Ranking, explain_kernel
 from linsep.models.fit import read_problem, row_weights
 from linsep.models.model_file import (
     CALIBRATION,
@@ -189,6 +189,10 @@ class KernelClassifier(Classifier):
             raise DataError(f"row has shape {X.shape}; give one row.")
         near = self._scores_of(X, np.eye(len(self.support_)))
         return explain_kernel(self, frame, np.ravel(near))
+
+    def ranking(self, X: Any = None) -> Ranking:
+        """Features by the size of their weights; a model with a kernel has none."""
+        raise CapabilityError("a model with a kernel has no weights of features to rank.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,7 +19,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import count
-from linsep.errors import CapabilityError, DataError, SettingError
+from linsep.errors import DataError, SettingError
 from linsep.kernels.images import images_of
 from linsep.models.base import LinearClassifier, refuse_overflow
 from linsep.models.explain import Explanation, Ranking
@@ -205,9 +205,8 @@ class KernelOption(KernelClassifier, LinearClassifier):
 
     def ranking(self, X: Any = None) -> Ranking:
         """Features by the size of their weights; a model with a kernel has none."""
-        if self.kernel is None:
-            return LinearClassifier.ranking(self, X)
-        raise CapabilityError("a model with a kernel has no weights of features to rank.")
+        way = LinearClassifier if self.kernel is None else KernelClassifier
+        return way.ranking(self, X)
 
     def _told(self) -> list[Line]:
         if self.kernel is None:

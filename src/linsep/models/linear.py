@@ -422,6 +422,11 @@ class Linear(ClassifierMixin, BaseEstimator):
 
     def same_line(self, other: Linear) -> bool:
         """Whether the boundaries are the same; the sides may be exchanged."""
+        if not isinstance(other, Linear):
+            raise DataError(
+                f"same_line compares with another Linear, not {type(other).__name__}; "
+                "Linear.of(model) makes one of a fitted model."
+            )
         return self._factor(other) != 0
 
     def _factor(self, other: Linear) -> int:

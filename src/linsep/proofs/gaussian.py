@@ -74,6 +74,21 @@ class GaussianCertificate:
         return float("nan") if self.plane is None else self.plane.margin
 
     @property
+    def functional_margin(self) -> float:
+        """Smallest y f(x) of the plane; NaN for a rule that is not linear."""
+        return float("nan") if self.plane is None else self.plane.functional_margin
+
+    @property
+    def margin_aug(self) -> float:
+        """Margin of the plane in the augmented space; NaN for a rule that is not linear."""
+        return float("nan") if self.plane is None else self.plane.margin_aug
+
+    @property
+    def width(self) -> float:
+        """Twice the margin of a plane that separates; NaN for a rule that is not linear."""
+        return float("nan") if self.plane is None else self.plane.width
+
+    @property
     def margin_low(self) -> float:
         """Lower bound of the best margin of any plane."""
         return 0.0 if self.plane is None else self.plane.margin_low

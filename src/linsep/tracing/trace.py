@@ -294,11 +294,16 @@ class Trace(Sequence[Step]):
 
         return TraceDisplay.from_trace(self, **options)
 
-    def to_html(self, convention: str | None = None) -> str:
-        """A page that replays the run and needs nothing else, in the words of a lecture."""
+    def to_html(
+        self, convention: str | None = None, *, class_names: Sequence[str] | None = None
+    ) -> str:
+        """A page that replays the run and needs nothing else, in the words of a lecture.
+
+        class_names stand for the classes in sorted order, as ``table.classes`` does for -1 and 1.
+        """
         from linsep.display.replay import replay_page
 
-        return replay_page(self, convention=convention)
+        return replay_page(self, convention=convention, class_names=class_names)
 
 
 def _run(n: int, d: int) -> Check:
