@@ -49,7 +49,7 @@ from linsep.models.logistic_limit import (
     separating_words,
     separator_proof,
 )
-from linsep.models.parts import fit_stream
+from linsep.models.parts import fit_stream, no_stream
 from linsep.models.summary import Line, bounds, known_rule, radius, work
 from linsep.proofs.definite import definite
 from linsep.proofs.feature_space import Sums
@@ -274,6 +274,9 @@ class LogisticRegression(KernelOption):
         return LOGISTIC, self._cost
 
     def _fit_stream(self, stream: Stream, checkpoint: str | Path | None) -> None:
+        self._check_settings()
+        if self.kernel is not None:
+            raise no_stream(self)
         fit_stream(self, stream, checkpoint)
 
     def _keep_stream(self, mass: Array) -> None:

@@ -344,8 +344,9 @@ def mapped(function: Callable[[Any], NDArray[Any]], X: Any, none: NDArray[Any]) 
 
 def no_stream(model: Any) -> CapabilityError:
     """Why a model takes no stream, and what does."""
+    kernel = "" if getattr(model, "kernel", None) is None else " with a kernel"
     return CapabilityError(
-        f"{type(model).__name__} needs all rows at once. LinearSVM and LogisticRegression take "
-        "streams and Dask collections; for a curved boundary map the rows first, for instance with "
-        "sklearn.kernel_approximation.Nystroem, or take a sample."
+        f"{type(model).__name__}{kernel} needs all rows at once. LinearSVM and "
+        "LogisticRegression take streams and Dask collections; for a curved boundary map the rows "
+        "first, for instance with sklearn.kernel_approximation.Nystroem, or take a sample."
     )

@@ -251,6 +251,15 @@ def test_what_has_no_meaning_is_refused():
 
 
 @BOTH
+def test_a_stream_is_not_taken_for_planes(maker, tmp_path):
+    X, y = rings()
+    path = tmp_path / "rings.csv"
+    np.savetxt(path, np.c_[X, y], delimiter=",", header="a,b,y", comments="")
+    with pytest.raises(CapabilityError, match="with a kernel needs all rows at once"):
+        maker(kernel="rbf").fit(linsep.data.stream(path, target="y"))
+
+
+@BOTH
 def test_a_fit_without_kernel_forgets_the_one_with(maker):
     X, y = rings()
     model = maker(kernel="rbf").fit(X, y)
