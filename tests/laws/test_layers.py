@@ -120,9 +120,11 @@ def test_imports_have_no_cycle():
 
 
 def marked(node: ast.FunctionDef) -> bool:
-    """Whether a function is an inner loop, whose types numba finds."""
+    """Whether a function is an inner loop, whose types numba finds, or its form in numpy."""
     return any(
-        isinstance(d, ast.Name) and d.id in ("routine", "inner") for d in node.decorator_list
+        (isinstance(d, ast.Name) and d.id in ("routine", "inner"))
+        or (isinstance(d, ast.Attribute) and d.attr == "in_numpy")
+        for d in node.decorator_list
     )
 
 

@@ -49,7 +49,8 @@ _lock = threading.Lock()  # two threads may want the same routine at once
 class Spent:
     """Seconds that went into Python, and the work that was stated for them."""
 
-    def __init__(self) -> None:
+    def __init__(self, rate: float = costs.PYTHON) -> None:
+        self.rate = rate
         self.seconds = 0.0
         self.work = 0
 
@@ -64,8 +65,7 @@ class Spent:
         Callers state what a loop touches at most, and one that ends early, or leaves most of its
         work to numpy, is soon known for it.
         """
-        rate = self.seconds / self.work if self.work else costs.PYTHON
-        return work * rate
+        return work * (self.seconds / self.work if self.work else self.rate)
 
 
 _spent_now: dict[str, float] = {}  # seconds of routines without machine code, by their names
@@ -77,12 +77,25 @@ class Routine:
     """A function that is compiled once it pays."""
 
     def __init__(self, python: Callable[..., Any]) -> None:
-        self.python = python
+        self.python = self.plain = python
         self.__name__ = python.__name__
         self.__doc__ = python.__doc__
         self._ready: dict[object, Callable[..., Any]] = {}
         self._compiled: dict[_Layouts, Any] = {}
         self._spent: dict[object, Spent] = {}
+
+    def in_numpy(self, form: Callable[..., Any]) -> Callable[..., Any]:
+        """Mark the same in operations on arrays, of which every bit is that of the loop.
+
+        It runs until machine code pays, and where there is none; a law holds both together.
+        """
+        self.plain = form
+        return form
+
+    @property
+    def _rate(self) -> float:
+        """Seconds that an entry takes without machine code, as far as nothing is known."""
+        return costs.PYTHON if self.plain is self.python else costs.NUMPY
 
     def __call__(self, *args: Any, size: int, work: int, alike: bool = False) -> Any:
         """Run it: size is the number of matrix entries, work how many this call may touch.
@@ -91,7 +104,7 @@ class Routine:
         """
         kind = () if alike else tuple(map(_kind, args))
         function = self._form(kind, args, size, work)
-        if function is not self.python:
+        if function is not self.plain:
             return function(*args)
         begin = time.thread_time()  # not what others do meanwhile
         result = function(*args)
@@ -102,12 +115,12 @@ class Routine:
         """The form to run for arguments like these, for a loop that calls it often."""
         kind = () if alike else tuple(map(_kind, args))
         function = self._form(kind, args, size, work)
-        if function is self.python:
-            self._spend(kind, work * costs.PYTHON, work)
+        if function is self.plain:
+            self._spend(kind, work * self._rate, work)
         return function
 
     def _spend(self, kind: object, seconds: float, work: int) -> None:
-        self._spent.setdefault(kind, Spent()).add(seconds, work)
+        self._spent.setdefault(kind, Spent(self._rate)).add(seconds, work)
         if self.__name__ in _kept_names():
             _on_disk.add(seconds, work)
         else:
@@ -119,13 +132,13 @@ class Routine:
         ready = self._ready.get(kind)
         if ready is None:
             if not self._pays(kind, size, work):
-                return self.python
+                return self.plain
             hurried = in_extra_time() or time_left() < math.inf
             if hurried and not self._in_time(kind, work):
-                return self.python
+                return self.plain
             require_memory(_ROOM if "numba" in sys.modules else _ROOM_TO_LOAD, "machine code")
             if not has_numba():
-                return self.python
+                return self.plain
             with _lock:
                 if self.__name__ not in _kept_names():
                     _say_so()
@@ -151,11 +164,9 @@ class Routine:
     def _in_time(self, kind: object, work: int) -> bool:
         """Whether a compilation ends before the time does; a call that can wait is given up."""
         cost = self._price
-        if self.__name__ not in _kept_names() and "numba" not in sys.modules:
-            cost += costs.LOADING
         if cost <= time_left() and not in_extra_time():
             return True
-        spent = self._spent.get(kind) or Spent()
+        spent = self._spent.get(kind) or Spent(self._rate)
         python = spent.expected(work)
         tick(min(cost, python))
         # a proof cannot wait; one that comes in many small calls shows it by what it has taken
@@ -164,9 +175,10 @@ class Routine:
     @property
     def _price(self) -> float:
         """Seconds until there is machine code."""
-        if self.__name__ not in _kept_names():
-            return costs.COMPILING + costs.INSTRUCTION * self._instructions
-        return costs.READING if "numba" in sys.modules else costs.LOADING
+        loading = 0.0 if "numba" in sys.modules else costs.LOADING
+        if self.__name__ in _kept_names():
+            return loading + costs.READING
+        return loading + costs.COMPILING + costs.INSTRUCTION * self._instructions
 
     def _pays(self, kind: object, size: int, work: int) -> bool:
         """Whether Python has taken, and soon will have, what machine code would cost.
@@ -176,7 +188,7 @@ class Routine:
         one are taken for granted once it is known what they cost. What other processes spent
         counts as well: machine code is kept, so the third of them may find it.
         """
-        spent = self._spent.get(kind) or Spent()
+        spent = self._spent.get(kind) or Spent(self._rate)
         now = spent.expected(work)
         if self.__name__ in _kept_names():
             soon = costs.MANY_CALLS * now  # cheap enough to be believed
@@ -187,7 +199,7 @@ class Routine:
         price = self._price
         if before + spent.seconds + soon >= price:
             return True
-        return size * costs.PYTHON >= costs.MANY_CALLS * price
+        return size * self._rate >= costs.MANY_CALLS * price
 
     @cached_property
     def _instructions(self) -> int:
@@ -354,17 +366,46 @@ def _specialise(dispatcher: Any, args: tuple[Any, ...]) -> None:
     for nothing.
     """
     import numba
+    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.errors import NumbaPedanticWarning
 
-    with warnings.catch_warnings():
+    signature = tuple(numba.typeof(argument) for argument in args)
+    with warnings.catch_warnings(), global_compiler_lock:
         warnings.simplefilter("ignore", NumbaPedanticWarning)
-        types = tuple(numba.typeof(argument) for argument in args)
         try:
-            dispatcher.compile(types)
+            with _spared(dispatcher, signature):
+                dispatcher.compile(signature)
         except OSError as error:
-            if types not in dispatcher.overloads:
+            if signature not in dispatcher.overloads:
                 raise
             _say_why(error)  # it is made, only there was no room for it on the disk
+
+
+@contextlib.contextmanager
+def _spared(dispatcher: Any, signature: tuple[Any, ...]) -> Iterator[None]:
+    """Where machine code lies on the disk, numba need not learn all that it could compile.
+
+    Before it reads code it imports its forms of every function of numpy, for a third of a second;
+    what is read needs the runtime alone. So that once it is not done; it is if numba finds that it
+    has to compile after all. A numba that keeps its books otherwise does as it always did.
+    """
+    target: Any = None
+    try:
+        from numba.core.runtime import rtsys
+
+        cache, context = dispatcher._cache, dispatcher.targetctx
+        key = cache._index_key(signature, context.codegen())
+        if key in cache._cache_file._load_index():
+            rtsys.initialize(context)
+            target = context
+            target.refresh = lambda: vars(target).pop("refresh", None)
+    except Exception:  # a list that is damaged is numba's to tell, below
+        target = None
+    try:
+        yield
+    finally:
+        if target is not None:
+            vars(target).pop("refresh", None)
 
 
 # -- Where machine code is kept -------------------------------------------------------------------

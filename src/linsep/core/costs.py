@@ -45,7 +45,9 @@ ADDITIVE = 5e-11
 
 # Compiling.
 PYTHON = 0.7e-6
-"""An entry that is touched in Python."""
+"""An entry that is touched in Python,"""
+NUMPY = 1e-8
+"""and in operations on whole arrays."""
 COMPILING = 0.15
 """To compile a routine, whatever it does: as much may be spent in Python first."""
 INSTRUCTION = 1.5e-3

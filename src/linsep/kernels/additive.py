@@ -615,6 +615,12 @@ def collect(bits, keys, used, most):
     return used
 
 
+@collect.in_numpy
+def _collect(bits, keys, used, most):
+    _, first = np.unique(bits, return_index=True)
+    return collect.python(bits[np.sort(first)], keys, used, most)
+
+
 @routine
 def look_up(bits, keys, rank, out):
     """The rank of every number of a table made by ``collect``."""
@@ -627,6 +633,13 @@ def look_up(bits, keys, rank, out):
         out[p] = rank[at]
 
 
+@look_up.in_numpy
+def _look_up(bits, keys, rank, out):
+    held = np.flatnonzero(keys != -1)
+    order = held[np.argsort(keys[held])]
+    out[:] = rank[order[np.searchsorted(keys[order], bits)]]
+
+
 @routine
 def count_positive(X, indptr):
     """indptr of the compressed rows of a dense matrix, zeros left out."""
@@ -636,6 +649,11 @@ def count_positive(X, indptr):
             if X[i, k] > 0:
                 found += 1
         indptr[i + 1] = indptr[i] + found
+
+
+@count_positive.in_numpy
+def _count_positive(X, indptr):
+    np.cumsum(np.count_nonzero(X > 0, axis=1), out=indptr[1:])
 
 
 @routine
@@ -650,7 +668,28 @@ def take_positive(X, indptr, indices, data):
                 at += 1
 
 
+@take_positive.in_numpy
+def _take_positive(X, indptr, indices, data):
+    flat = np.flatnonzero(X > 0)
+    np.remainder(flat, X.shape[1], out=indices, casting="unsafe")
+    data[:] = X.ravel()[flat]
+
+
 # -- rows and slots ---------------------------------------------------------------------------
+
+
+def entries_of(indptr: Any, rows: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the entries of some rows, and how many each row has."""
+    count = indptr[rows + 1] - indptr[rows]
+    first = np.cumsum(count) - count
+    return np.arange(count.sum()) + np.repeat(indptr[rows] - first, count), count
+
+
+def _sums_of_rows(slot: Any, H: Array, count: Any) -> Array:
+    """Sums of H over runs of slots, added one by one as the loops do."""
+    ends = np.concatenate([[0], np.cumsum(count)])
+    ones = np.ones(len(slot))
+    return np.asarray(scipy.sparse.csr_array((ones, slot, ends), shape=(len(count), len(H))) @ H)
 
 
 @routine
@@ -660,6 +699,12 @@ def add_entries(indptr, slot, rows, coef, out):
         i, c = rows[r], coef[r]
         for p in range(indptr[i], indptr[i + 1]):
             out[slot[p]] += c
+
+
+@add_entries.in_numpy
+def _add_entries(indptr, slot, rows, coef, out):
+    at, count = entries_of(indptr, rows)
+    np.add.at(out, slot[at], np.repeat(coef, count))
 
 
 @routine
@@ -672,6 +717,12 @@ def add_columns(indptr, slot, H, lo, hi, f):
         f[i] += total
 
 
+@add_columns.in_numpy
+def _add_columns(indptr, slot, H, lo, hi, f):
+    own = slot[indptr[lo] : indptr[hi]]
+    f[lo:hi] += _sums_of_rows(own, H, np.diff(indptr[lo : hi + 1]))
+
+
 @routine
 def sum_entries(indptr, slot, H, rows, out):
     """out[r] = sum of H over the slots of row rows[r]."""
@@ -681,6 +732,12 @@ def sum_entries(indptr, slot, H, rows, out):
         for p in range(indptr[i], indptr[i + 1]):
             total += H[slot[p]]
         out[r] = total
+
+
+@sum_entries.in_numpy
+def _sum_entries(indptr, slot, H, rows, out):
+    at, count = entries_of(indptr, rows)
+    out[:] = _sums_of_rows(slot[at], H, count)
 
 
 # -- the intersection kernel: two running sums ------------------------------------------------
@@ -714,6 +771,25 @@ def intersection_slots(start, values, c, H):
             lost += _carry(below, term, new)
             below = new
             H[s] += below + lost
+
+
+@intersection_slots.in_numpy
+def _intersection_slots(start, values, c, H):
+    sizes = np.diff(start)
+    for size in np.unique(sizes[sizes > 0]):  # features with as many slots side by side
+        own = start[:-1][sizes == size] + np.arange(size)[:, None]
+        v, part = values[own], c[own]
+        above = np.zeros_like(part)
+        above[:-1] = _carried(part[::-1])[::-1][1:]
+        H[own] = above * v + _carried(part * v)
+
+
+def _carried(terms: Array) -> Array:
+    """Running sums along the first axis with what rounding took from them."""
+    total = np.cumsum(terms, axis=0)
+    before = np.zeros_like(total)
+    before[1:] = total[:-1]
+    return np.asarray(total + np.cumsum(_carry(before, terms, total), axis=0))
 
 
 @inner
@@ -766,6 +842,22 @@ def intersection_columns(indptr, rows, data, start, values, coef, scratch, lo, h
             i = rows[p]
             for j in range(m):
                 out[i, j] += below[a, j] + x * above[a, j]
+
+
+@intersection_columns.in_numpy
+def _intersection_columns(indptr, rows, data, start, values, coef, scratch, lo, hi, out):
+    none = np.zeros((1, coef.shape[1]))
+    for k in range(lo, hi):
+        first, last = start[k], start[k + 1]
+        if first == last:
+            continue
+        own, part = values[first:last], coef[first:last]
+        below = np.concatenate([none, _carried(part * own[:, None])])
+        above = np.concatenate([_carried(part[::-1])[::-1], none])
+        entries = slice(indptr[k], indptr[k + 1])
+        x = data[entries]
+        at = np.searchsorted(own, x, side="right")
+        out[rows[entries]] += below[at] + x[:, None] * above[at]
 
 
 # -- Inner loops of smooth additive kernels: values are weights on the nodes of a cell ------------

@@ -290,6 +290,19 @@ def gaussians(T: Any) -> Any:
             row[j] = _power(row[j])
 
 
+@gaussians.in_numpy
+def _gaussians(T: Any) -> None:
+    np.clip(T, _LEAST_EXPONENT, _ZERO, out=T)
+    n = (T + _ROUND) - _ROUND
+    T -= n
+    p = _5 * T
+    for c in (_4, _3, _2, _1):
+        p += c
+        p *= T
+    p += _ONE
+    np.multiply(p, ((n + _BIAS) * _PLACE).astype(np.int32).view(np.float32), out=T)
+
+
 @routine
 def add_gaussians(T: Any, coef: Any, part: Any, first: Any, second: Any, cut: int) -> Any:
     """``add_tile`` of the values that ``gaussians`` would make of T, which are not kept."""
@@ -318,6 +331,16 @@ def exponents(T: Any, left: Any, right: Any, scale: Any, low: Any, top: Any) -> 
             t = scale * row[j] - own - right[j]
             t = t if t < top else top
             row[j] = t if t > low else nothing
+
+
+@exponents.in_numpy
+def _exponents(T: Any, left: Any, right: Any, scale: Any, low: Any, top: Any) -> None:
+    T *= scale
+    T -= left[:, None]
+    T -= right
+    np.minimum(T, top, out=T)
+    if low > -np.inf:
+        np.copyto(T, low + low, where=low >= T)
 
 
 @routine
@@ -359,6 +382,13 @@ def mirror(T: Any, G: Any, lo: int, at: int) -> Any:
                 row = G[at + j, lo + a : lo + stop]
                 for i in range(a, stop):
                     row[i - a] = T[i, j]
+
+
+@mirror.in_numpy
+def _mirror(T: Any, G: Any, lo: int, at: int) -> None:
+    m, n = T.shape
+    G[lo : lo + m, at : at + n] = T
+    G[at : at + n, lo : lo + m] = T.T
 
 
 def _ones(x: Any) -> Any:

@@ -43,6 +43,7 @@ def made(monkeypatch):
     prices = {"COMPILING": 0.1, "INSTRUCTION": 0.0, "LOADING": 0.2, "READING": 0.08}
     for cost, seconds in prices.items():
         monkeypatch.setattr(costs, cost, seconds)
+    monkeypatch.setitem(sys.modules, "numba", sys)  # loaded for another routine
     return names
 
 
@@ -57,9 +58,30 @@ def test_time_spent_in_python_decides(made):
     assert made == ["slow"]
 
 
+def test_numba_that_is_not_loaded_costs_more(made, monkeypatch):
+    monkeypatch.delitem(sys.modules, "numba")
+    routine, x = compiling.routine(slow), np.ones(3)
+    for _ in range(8):  # 8 and three more are 0.165 s; the price is 0.3
+        routine(x, size=3, work=3)
+    assert not made
+    for _ in range(12):
+        routine(x, size=3, work=3)
+    assert made == ["slow"]
+
+
+def test_a_form_in_numpy_runs_until_machine_code_pays(made):
+    routine, x = compiling.routine(lambda x: None), np.ones(3)
+    routine.in_numpy(slow)
+    for _ in range(3):
+        assert routine(x, size=10**6, work=10**6) == 1.0  # a second of Python, but not of numpy
+    assert not made
+    for _ in range(4):
+        routine(x, size=10**6, work=10**6)
+    assert made == ["<lambda>"]
+
+
 def test_machine_code_on_the_disk_is_taken_sooner(made, monkeypatch):
     monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset(["slow"]))
-    monkeypatch.setitem(sys.modules, "numba", sys)  # loaded for another routine
     routine, x = compiling.routine(slow), np.ones(3)
     routine(x, size=3, work=3)
     assert not made
@@ -102,12 +124,12 @@ def test_a_huge_table_does_not_wait(made):
 
 def test_a_large_routine_costs_more(made, monkeypatch):
     """What it calls is compiled with it, so that counts as well."""
+    from linsep.rows.packed import count
     from linsep.solvers.hulls.kozinec import sweep
-    from linsep.solvers.kernel.additive_rows import lay
 
-    assert lay._instructions < 200 and 2000 < sweep._instructions < 10_000
+    assert count._instructions < 200 and 2000 < sweep._instructions < 10_000
     monkeypatch.setattr(costs, "INSTRUCTION", 1e-3)
-    paid = [routine._pays((), 3, 10**6) for routine in (lay, sweep)]
+    paid = [routine._pays((), 3, 10**6) for routine in (count, sweep)]
     assert paid == [True, False]
 
 
@@ -393,3 +415,34 @@ def test_a_signal_while_machine_code_is_made_ends_the_fit_with_its_model(
     assert model.outcome_.interrupted
     assert model.certificate_.errors > 0
     assert path.exists()
+
+
+READ = """
+import sys
+import numpy as np
+from linsep.core import costs
+from linsep.kernels.gaussian import mirror
+costs.COMPILING = costs.INSTRUCTION = costs.LOADING = costs.READING = 0.0
+G = np.zeros((4, 4))
+mirror(np.arange(4.0).reshape(2, 2), G, 0, 2, size=4, work=10**9)
+print(G.tolist(), "numba" in sys.modules, "numba.np.polynomial.polynomial_core" in sys.modules)
+"""
+
+
+@pytest.mark.numba
+def test_code_from_the_disk_does_not_teach_numba_all_of_numpy(tmp_path):
+    env = {**os.environ, "LINSEP_CACHE_DIR": str(tmp_path)}
+
+    def run():
+        code = [sys.executable, "-c", READ]
+        done = subprocess.run(code, capture_output=True, text=True, check=True, env=env)
+        *values, loaded, taught = done.stdout.split()
+        return "".join(values), loaded == "True", taught == "True"
+
+    made = run()
+    assert made[1:] == (True, True)
+    read = run()
+    assert read == (made[0], True, False)
+    for file in tmp_path.rglob("*.nbc"):  # the list is there, the code is not
+        file.unlink()
+    assert run() == made

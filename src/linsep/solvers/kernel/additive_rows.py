@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from linsep.core.compile import routine
 from linsep.core.costs import ADDITIVE, second_thread
 from linsep.core.lanes import run_all
-from linsep.kernels.additive import Levels, kappa
+from linsep.kernels.additive import Levels, entries_of, kappa
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
@@ -309,6 +309,14 @@ def _one_by_one(levels: Levels, new: Index, rows: Index) -> Array:
 _FULL = 256  # bytes that may be added up in 16 bits
 
 
+def _down(terms: Array, out: Array) -> None:
+    """Sums of columns, from the first row to the last; numpy takes single columns otherwise."""
+    if terms.shape[1] > 1:
+        np.add.reduce(terms, axis=0, out=out)
+    else:
+        out[:] = np.cumsum(terms, axis=0)[-1] if len(terms) else 0.0
+
+
 @routine
 def lay(indptr, column, entry, rows, Z):
     """Columns of Z are rows of the data; Z is zero before."""
@@ -316,6 +324,12 @@ def lay(indptr, column, entry, rows, Z):
         i = rows[j]
         for p in range(indptr[i], indptr[i + 1]):
             Z[column[p], j] = entry[p]
+
+
+@lay.in_numpy
+def _lay(indptr, column, entry, rows, Z):
+    at, count = entries_of(indptr, rows)
+    Z[column[at], np.repeat(np.arange(len(rows)), count)] = entry[at]
 
 
 @routine
@@ -326,6 +340,11 @@ def gather(K, rows, columns, out):
         own = out[r]
         for c in range(len(columns)):
             own[c] = line[columns[c]]
+
+
+@gather.in_numpy
+def _gather(K, rows, columns, out):
+    np.take(K[rows], columns, axis=1, out=out, mode="clip")
 
 
 @routine
@@ -364,6 +383,14 @@ def block_bytes(indptr, column, entry, new, Z, total, out):
                 line[j] += total[j]
 
 
+@block_bytes.in_numpy
+def _block_bytes(indptr, column, entry, new, Z, total, out):
+    for line, i in zip(out, new):  # whole numbers: their sums are exact in any order
+        own = slice(indptr[i], indptr[i + 1])
+        least = np.minimum(Z[column[own]], entry[own, None])
+        line[:] = least.sum(axis=0, dtype=np.uint32)
+
+
 @routine
 def block_minimum(indptr, column, entry, new, Z, out):
     """Sums of minima."""
@@ -390,6 +417,13 @@ def block_minimum(indptr, column, entry, new, Z, out):
             p += 1
 
 
+@block_minimum.in_numpy
+def _block_minimum(indptr, column, entry, new, Z, out):
+    for line, i in zip(out, new):
+        own = slice(indptr[i], indptr[i + 1])
+        _down(np.minimum(Z[column[own]], entry[own, None]), line)
+
+
 @routine
 def block_harmonic(indptr, column, entry, new, Z, out):
     """Sums of harmonic means."""
@@ -404,6 +438,15 @@ def block_harmonic(indptr, column, entry, new, Z, out):
                 line[j] += x * np.divide(z[j], x + z[j])
         for j in range(q):
             line[j] += line[j]
+
+
+@block_harmonic.in_numpy
+def _block_harmonic(indptr, column, entry, new, Z, out):
+    for line, i in zip(out, new):
+        own = slice(indptr[i], indptr[i + 1])
+        x, z = entry[own, None], Z[column[own]]
+        _down(x * (z / (x + z)), line)
+        line += line
 
 
 @routine

@@ -240,6 +240,22 @@ def _mark(i: Any, y: Any, a: Any, c: Any, up: Any, low: Any) -> None:
 
 
 @inner
+def _moved(i: Any, j: Any, t: Any, y: Any, c: Any, a: Any) -> Any:
+    """Let y alpha grow by t at i and fall by t at j, as far as the bounds let it; gives back t."""
+    room = c[i] - a[i] if y[i] > 0.0 else a[i]
+    other_room = a[j] if y[j] > 0.0 else c[j] - a[j]
+    t = room if room < t else t
+    t = other_room if other_room < t else t
+    a[i] = a[i] + y[i] * t
+    a[j] = a[j] - y[j] * t
+    if t == room:  # exactly on the bound, whatever rounding says
+        a[i] = c[i] if y[i] > 0.0 else 0.0
+    if t == other_room:
+        a[j] = 0.0 if y[j] > 0.0 else c[j]
+    return t
+
+
+@inner
 def pairs_of_block(
     K: Any, y: Any, c: Any, a: Any, f: Any, eps: float, limit: int, work: Any
 ) -> Any:
@@ -270,17 +286,7 @@ def pairs_of_block(
             value[k] = -(d * d)
         np.divide(value, curve, value)  # the operator would look for zeros one by one
         _, j = _extremes(value, best)
-        t = (f[j] - least) / curve[j]
-        room = c[i] - a[i] if y[i] > 0.0 else a[i]
-        other_room = a[j] if y[j] > 0.0 else c[j] - a[j]
-        t = room if room < t else t
-        t = other_room if other_room < t else t
-        a[i] = a[i] + y[i] * t
-        a[j] = a[j] - y[j] * t
-        if t == room:  # exactly on the bound, whatever rounding says
-            a[i] = c[i] if y[i] > 0.0 else 0.0
-        if t == other_room:
-            a[j] = 0.0 if y[j] > 0.0 else c[j]
+        t = _moved(i, j, (f[j] - least) / curve[j], y, c, a)
         other = K[j]
         for k in range(q):
             f[k] = f[k] + t * (row[k] - other[k])
@@ -295,6 +301,36 @@ def solve_block(
 ) -> Any:
     """The same, for a working set by itself."""
     return pairs_of_block(K, y, c, a, f, eps, limit, work)
+
+
+@solve_block.in_numpy
+def _solve_block(
+    K: Array, y: Array, c: Array, a: Array, f: Array, eps: float, limit: int, work: Array
+) -> int:
+    up, low, value, diagonal, curve = work[0], work[1], work[2], work[4], work[5]
+    grows, falls = a < c, a > 0.0
+    up[:] = np.where(np.where(y < 0.0, falls, grows) & (y != 0.0), 0.0, np.inf)
+    low[:] = np.where(np.where(y < 0.0, grows, falls) & (y != 0.0), 0.0, np.inf)
+    diagonal[:] = K.diagonal()
+    for step in range(limit):
+        np.add(f, up, out=value)
+        i = int(value.argmin())
+        least = value[i]
+        if not (np.subtract(f, low, out=value).max() - least > eps or np.isnan(least)):
+            return step
+        np.maximum(np.subtract(value, least, out=value), 0.0, out=value)
+        row = K[i]
+        small = np.abs(np.add(diagonal, diagonal[i], out=curve)) * _TINY + _LEAST
+        np.maximum(np.subtract(curve, 2.0 * row, out=curve), small, out=curve)
+        np.negative(np.multiply(value, value, out=value), out=value)
+        j = int(np.divide(value, curve, out=value).argmin())
+        if np.isnan(least) or np.isnan(value[j]):  # overflown: the loop passes over such rows
+            return step + int(pairs_of_block(K, y, c, a, f, eps, limit - step, work))
+        t = _moved(i, j, (f[j] - least) / curve[j], y, c, a)
+        f += t * (row - K[j])
+        _mark(i, y, a, c, up, low)
+        _mark(j, y, a, c, up, low)
+    return limit
 
 
 @routine
@@ -342,6 +378,12 @@ def square_of(G: Any, rows: NDArray[np.int64], at: NDArray[np.int64], out: Array
             own = out[i]
             for j in range(start, min(start + 16, i)):
                 out[j, i] = own[j]
+
+
+@square_of.in_numpy
+def _square_of(G: Any, rows: NDArray[np.int64], at: NDArray[np.int64], out: Array) -> None:
+    half = np.tril(G[rows][:, at])
+    np.add(half, np.tril(half, -1).T, out=out)
 
 
 # -- A large working set, worked on in small ones -------------------------------------------------
