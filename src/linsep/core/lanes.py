@@ -68,6 +68,8 @@ class Lanes:
         per_row = self.d * self.dtype.itemsize
         self.rows = int(np.clip(_BLOCK_BYTES // max(1, per_row) // 64 * 64, 64, 8192))
         self.rows = min(self.rows, max(1024, self.n // 16 // 64 * 64))  # work for every thread
+        while self.n > self.rows and self.n % self.rows == 1:
+            self.rows += 64  # numpy multiplies a block of one row in another order than numba
         n_blocks = -(-self.n // self.rows)
         count = most if self.d <= 128 else most // 2 if self.d <= 512 else max(2, most // 4)
         count = max(1, min(count, n_blocks // least))

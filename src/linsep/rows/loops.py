@@ -18,6 +18,7 @@ import numpy as np
 from linsep.core.compile import in_machine_code, inner, instructions_for, routine
 from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Marks, Matrix
 from linsep.core.problem import Problem
+from linsep.core.stopping import tick
 
 # -- one row of X against the block of a that starts at ``at`` -------------------------------
 #
@@ -368,7 +369,8 @@ def _kesler_weight(rows, v):
 
 
 def dot(rows, v, a):
-    """z_v . a."""
+    """z_v . a; in Python, where a pass takes seconds, it ends when the time is up."""
+    tick()
     return (_binary_dot if isinstance(rows, BinaryRows) else _kesler_dot)(rows, v, a)
 
 
