@@ -160,7 +160,7 @@ def _proving(study: Study, rows: list[int]) -> str:
     head = "".join(f"<th>{_text(name)}</th>" for name in (study.target, *names))
     lines = []
     for row, share in list(zip(rows, multipliers))[:_ROWS]:
-        title = str(row + 1) if study.row_names is None else f"{row + 1}: {study.row_names[row]}"
+        title = str(row) if study.row_names is None else f"{row}: {study.row_names[row]}"
         values = [] if cells is None else [cells.iloc[row][name] for name in names]
         told = "".join(f'<td class="cell">{_text(_cell(v))}</td>' for v in values)
         part = "" if math.isnan(share) else f"{share:.4g}"
@@ -170,13 +170,17 @@ def _proving(study: Study, rows: list[int]) -> str:
         )
     more = f" {len(rows) - _ROWS} more rows belong to the proof." if len(rows) > _ROWS else ""
     hidden = study.shape[1] - len(names)
-    few = f" {count(hidden, 'column')} are not shown." if cells is not None and hidden > 0 else ""
+    few = (
+        f" {count(hidden, 'column is', 'columns are')} not shown."
+        if cells is not None and hidden > 0
+        else ""
+    )
     return (
         "<p>These rows prove it: with the shares given, their points of one class and of the "
         "others fall together, in exact arithmetic, so no plane can have them on different sides."
         f"</p><div class=wide><table><thead><tr><th class=number>row</th><th class=number>share"
         f"</th>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
-        f'<p class="quiet">Rows count from 1, without the line of titles.{more}{few}</p>'
+        f'<p class="quiet">Rows count from 0, without the line of titles.{more}{few}</p>'
     )
 
 
@@ -524,5 +528,5 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    text = repr(value) if isinstance(value, float) else str(value)
+    text = repr(float(value)) if isinstance(value, float) else str(value)
     return text if len(text) <= _LONG else text[: _LONG - 1] + "…"

@@ -451,9 +451,12 @@ class _Run:
         left = time_left()
         if left == math.inf:
             return math.inf
-        slow = max((row.seconds / self.folds for row in self._leaders()), default=0.0)
-        grown = len(self.data.y) / max(len(self.y), 1) * self.folds / (self.folds - 1)
-        return max(left - _AFTER * (slow * grown + 2.0 * self._preparing), 0.0)
+        slow = sum(self._expected(row) for row in self._leaders())
+        return max(left - _AFTER * (slow + 2.0 * self._preparing), 0.0)
+
+    def _expected(self, row: Row) -> float:
+        """Seconds of a fit of all rows that are studied."""
+        return row.seconds / (self.folds - 1)
 
     def _leaders(self) -> list[Row]:
         """The best of each kind: one of them is fitted to all rows in the end."""
@@ -610,14 +613,19 @@ class _Run:
     def _last_fits(self, found: Study) -> None:
         """The best family on all rows, and the best plane, whose weights are told."""
         for row in dict.fromkeys((found.best_, found.best_plane_)):
-            expected = row.seconds / self.folds * self.folds / (self.folds - 1)
+            expected = _AFTER * (self._expected(row) + self._preparing)
             grown = expected * len(self.data.y) / len(self.y)
-            with extra_time():
-                allowed = _AFTER * max(grown, 0.2)
-                left = max(found.time_limit or math.inf, 0.0)
-                with limited(min(left, 4.0 * allowed)):
-                    model = self.whole(row.estimator, row.amounts)
-                    found.fitted[row.family] = model.fit(self.data.X, self.data.y)
+            X, y = self.data.X, self.data.y
+            if self.chosen is not None and grown > 0.7 * time_left():
+                X, y = self.X, self.y
+                self.notes.append(
+                    f"{row.family} is fitted to the rows studied: all rows would take about "
+                    f"{grown:.2g} s, {time_left():.2g} s were left"
+                )
+            allowed = max(time_left(), expected, 0.3)
+            with extra_time(), limited(allowed):
+                model = self.whole(row.estimator, row.amounts)
+                found.fitted[row.family] = model.fit(X, y)
 
 
 def _no_time() -> str:
