@@ -197,9 +197,9 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
             poor = answer.status in CUT_SHORT and self._is_poor(answer)
             if not (poor and run.falls_back):
                 return answer
-        status = Status.STOPPED if asked_to_stop() else Status.TIME_LIMIT
+        stopped = asked_to_stop() or run.ended is Status.STOPPED
         with extra_time():
-            first = self._first(run, status)
+            first = self._first(run, Status.STOPPED if stopped else Status.TIME_LIMIT)
         return first if answer is None or self._is_better(first, answer) else answer
 
     def _falls_back(self) -> bool:

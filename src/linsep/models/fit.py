@@ -498,6 +498,8 @@ class Run:
     ) -> None:
         self.problem, self.checkpoint = problem, checkpoint
         self.reserve, self.falls_back = 0.0, False
+        self.ended: Status | None = None
+        """How the last solver ended: those who watch may have asked it to stop."""
         self._begin = clock(), time.thread_time()
         self.observers = observers_of(estimator)  # sets the callbacks that the bridge looks for
         self.bridge = CallbackBridge(estimator, X, y)
@@ -548,7 +550,7 @@ class Run:
             observers=[*self.observers, self.bridge],
             certifier=certifier,
         )
-        witness = outcome.witness
+        self.ended, witness = outcome.status, outcome.witness
         empty = not (witness.a.any() or witness.multipliers.any())
         if empty and self.falls_back and outcome.status in CUT_SHORT:
             raise TimeUpError

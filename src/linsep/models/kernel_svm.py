@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.costs import AGREED_KERNEL
-from linsep.core.drive import Outcome
+from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
+from linsep.core.stopping import TimeUpError, asked_to_stop
 from linsep.core.words import count, percent
 from linsep.errors import (
     DataError,
@@ -63,6 +64,8 @@ from linsep.solvers.kernel.smo import SMO
 _SMALL = 1000  # rows up to which more digits than the default cost nothing worth mentioning
 _DOUBLE = 3000  # rows up to which the Gram matrix is float64,
 _SINGLE = 5e-4  # and relative gap from which on float32 will do
+_LEGS = 3  # runs after the first, where rounding keeps a proof from tol,
+_ROOM = 0.1  # as long as this share of tol is left for the solver
 
 
 @dataclass(frozen=True)
@@ -292,7 +295,37 @@ class KernelSVM(KernelClassifier):
                 solver, reason = self._choose(run.lent)
                 state = solver.init(run.lent, start=self._begin(problem, solver))
                 outcome = run.drive(solver, state, limits)
-        return self._prove(run, solver, outcome, reason)
+        return self._gone_on(run, solver, self._prove(run, solver, outcome, reason), limits)
+
+    def _gone_on(self, run: Run, solver: SMO, answer: Answer, limits: Limits) -> Answer:
+        """The answer, of a solver that goes on where the proof falls short of what it has seen.
+
+        A proof counts what rounding may do at worst, and that takes its share of tol; kernel values
+        in float32 may be too rough altogether.
+        """
+        for _ in range(_LEGS):
+            outcome, gap = answer.outcome, answer.certificate
+            if answer.status is not Status.STALLED or not gap.convex or self.overlap_ is not None:
+                break
+            met = outcome.status is Status.CERTIFIED
+            room = self.tol - 1.2 * max(gap.relative_gap - outcome.state.gap, 0.0) if met else 0.0
+            if solver.single and room < _ROOM * self.tol:
+                solver = replace(solver, single=False, tol=0.999 * float(self.tol))
+            elif room >= _ROOM * self.tol and 0.9 * room < solver.tol:
+                solver = replace(solver, tol=0.9 * room, fine=min(0.9 * room, solver.fine))
+            else:
+                break
+            assert isinstance(answer, KernelAnswer)
+            state = solver.init(run.lent, start=answer.alphas)
+            state.n_updates = outcome.state.n_updates
+            left = replace(limits, steps=max(1, self.max_iter - outcome.steps))
+            more = drive(run.problem, solver, state, limits=left.at_most(run.seconds_left()))
+            whole = replace(more, steps=outcome.steps + more.steps)
+            other = self._prove(run, solver, whole, answer.reason)
+            if not other.certificate.relative_gap < gap.relative_gap:
+                break
+            answer = other
+        return answer
 
     def _by_nu(self, run: Run, solver: SMO, reason: str, nu: float) -> Answer:
         """Soft margins, each from the last, until the dual variables sum to what nu asks for.
@@ -315,9 +348,16 @@ class KernelSVM(KernelClassifier):
         size = float(np.mean(duels_of(problem, solver.kernel).values.diagonal(pair.ids)))
         C, steps, start = 1.0, 0, None
         same, last = 0, None  # how often one side of nu came after itself
+        answer: Answer | None = None
         for turn in range(_TURNS):
             at = replace(solver, C=C)
-            outcome = run.drive(at, run.state(at, start), limits)
+            try:
+                outcome = run.drive(at, run.state(at, start), limits)
+            except TimeUpError:  # the machine of the last turn is one of the path
+                if answer is None:
+                    raise
+                ended = Status.STOPPED if asked_to_stop() else Status.TIME_LIMIT
+                return replace(answer, status=answer.certificate.settle(ended, self.tol))
             steps += outcome.steps
             found = _OnPath.of(duels_of(problem, solver.kernel), outcome.witness, C)
             enough = found.sum >= wanted
@@ -335,6 +375,7 @@ class KernelSVM(KernelClassifier):
             if len(ends) < 2 and C * size > _LARGEST_COST:
                 raise SettingError(_too_small(nu, found, problem, pair))
             start = [found.u * C]
+        assert answer is not None
         return answer
 
     def _falls_back(self) -> bool:
@@ -443,6 +484,8 @@ class KernelSVM(KernelClassifier):
         super()._keep(problem, answer)
         assert isinstance(answer, KernelAnswer)
         self.n_iter_ = max(1, answer.outcome.steps)
+        if self.nu is not None:
+            self.C_ = self._cost  # also where no time was left to come to one
         self._alphas = answer.alphas
         pairs = duels_of(problem, None if self._precomputed else self._kernel)
         self._keep_dual(problem, pairs, answer.alphas, answer.witness.a)
@@ -689,11 +732,13 @@ def _most(problem: Problem) -> float:
 
 
 def _too_small(nu: float, found: _OnPath, problem: Problem, pair: Any) -> str:
-    least = found.sum / float(pair.weight.sum())
+    least, most = found.sum / float(pair.weight.sum()), _most(problem)
+    choice = f"{least:.6g} < nu <= {most:.6g}"
+    if least >= most * (1 - 1e-6):
+        choice = "a C instead of nu, or another kernel"
     return (
         f"nu={nu:g} is too small for these rows: the classes overlap in the feature space, and "
-        f"even C={found.C:.3g} comes to nu={least:.6g}. Choose {least:.6g} < nu <= "
-        f"{_most(problem):.6g}."
+        f"even C={found.C:.3g} comes to nu={least:.6g}. Choose {choice}."
     )
 
 

@@ -64,6 +64,7 @@ from linsep.models.parts import fit_stream, no_stream
 from linsep.models.summary import Line, bounds, known_rule, radius, street, work
 from linsep.models.svm_choice import (
     SOLVERS,
+    at_one,
     choose_solver,
     hard_machine,
     hard_machines,
@@ -436,6 +437,8 @@ class LinearSVM(LinearClassifier):
     def _measured(
         self, problem: Problem, witness: Witness, outcome: Outcome[Any], reason: str
     ) -> Answer:
+        if np.isinf(self._cost):
+            witness = at_one(problem, witness)
         gap = svm_gap(problem, witness, self._objective(), self.multi_class)
         return Answer(witness, gap, gap.settle(outcome.status, self.tol), outcome, reason)
 
@@ -523,7 +526,7 @@ class LinearSVM(LinearClassifier):
             close = found.certificate.relative_gap <= self.tol
             status = Status.CERTIFIED if close else Status.STALLED
         return HardAnswer(
-            hard.witness, found.certificate, status, hard.outcome, reason, hard.proof, of
+            found.witness, found.certificate, status, hard.outcome, reason, hard.proof, of
         )
 
     def _anew(self, run: Run, solver: Solver[Any], reason: str) -> Answer:
@@ -549,9 +552,12 @@ class LinearSVM(LinearClassifier):
         return other if _gap(other) <= _gap(answer) else answer
 
     def _by_less(self, run: Run, answer: Answer | None) -> Answer | None:
-        """Runs that are asked for less, as long as that is less than what is proved."""
+        """Runs that are asked for less, up to what is proved, and up to the default in any case:
+        whoever asks for more than that shall not get less."""
         tol = 10.0 * float(self.tol)
-        while answer is not None and tol < _gap(answer) and time_left() > 0:
+        while answer is not None and _gap(answer) > _DIGITS and time_left() > 0:
+            if tol > max(_gap(answer), AGREED) * (1 + 1e-9):
+                break
             other = self._anew(run, *self._chosen(run.lent, self._cost, tol=tol))
             answer = other if _gap(other) < _gap(answer) else answer
             tol *= 10.0

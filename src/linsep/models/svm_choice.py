@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.drive import Limits, Outcome, drive
-from linsep.core.problem import Problem, against_rest
+from linsep.core.problem import Problem, against_rest, each_against_rest
 from linsep.core.protocol import Solver, Witness
 from linsep.core.status import Status
 from linsep.core.words import percent
@@ -18,6 +18,7 @@ from linsep.errors import SettingError
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap, svm_gap
+from linsep.proofs.margins import margin_below
 from linsep.proofs.separable import Proof
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD
@@ -145,6 +146,8 @@ def _mostly_zero(problem: Problem) -> bool:
 
 Array = NDArray[np.float64]
 
+_AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
+
 
 @dataclass(frozen=True)
 class Hard:
@@ -243,6 +246,21 @@ def scaled_witness(problem: Problem, rows: Any, shares: Any) -> Witness:
     factor = 1.0 / least if least > 0.5 else 1.0
     kept = np.flatnonzero(alpha)
     return Witness(a=np.append(w, b) * factor, rows=kept, multipliers=alpha[kept], claim="dual")
+
+
+def at_one(problem: Problem, witness: Witness) -> Witness:
+    """Hard margins as long as their objective says: the nearest row of each has y f(x) = 1.
+
+    A plane with a row on its wrong side has no such length and stays as it is.
+    """
+    parts = [problem] if problem.binary else each_against_rest(problem)
+    a = witness.a.reshape(len(parts), -1).copy()
+    for part, plane in zip(parts, a):
+        length = float(np.linalg.norm(plane[:-1]))
+        least = length * margin_below(part, plane[:-1], plane[-1]) if 0 < length < np.inf else 0.0
+        if least > 0 and abs(least - 1.0) > _AT_ONE and np.isfinite(plane / least).all():
+            plane /= least
+    return replace(witness, a=a.ravel())
 
 
 def _proved_witness(problem: Problem, proof: Proof) -> Witness:

@@ -139,7 +139,8 @@ def kernel_gap(
             rough=rough, sums=sums, nu=nu,
         )  # fmt: skip
     quad = plain + _added(shift, alpha)
-    high_quad = max(quad + (share + SUM) * mass * mass, 0.0)
+    high_quad = quad + (share + SUM) * mass * mass
+    high_quad = max(high_quad, 0.0) if convex else high_quad  # |w|^2, where there is a w
     off = share * mass * root + 4 * U * (np.abs(s) + abs(b) + 1) + more
     off += shift * np.maximum(-alpha, 0.0) * (1 + 4 * U)
     hard = bool(np.isinf(cost).any())
@@ -148,7 +149,8 @@ def kernel_gap(
         high = 0.5 * (high_quad / least) / least * (1 + 16 * U) if least > 0 else np.inf
     else:
         loss = float((cost * np.maximum(0.0, 1.0 - score + off)).sum())
-        high = (0.5 * high_quad + loss * (1 + SUM)) * (1 + 8 * U)
+        high = 0.5 * high_quad + loss * (1 + SUM)
+        high += 8 * U * (0.5 * abs(high_quad) + loss)
     low = -np.inf
     if convex:
         low = _lower(values, ids, y, cost, alpha, quad, root, share, free, hard, shift)

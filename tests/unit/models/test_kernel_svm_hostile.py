@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 
 import linsep
 from linsep.core.problem import Problem
+from linsep.core.status import Status
 from linsep.errors import (
     DataError,
     GapWarning,
@@ -25,6 +26,8 @@ from linsep.errors import (
 )
 from linsep.kernels import RBF, ChiSquared, Hellinger, Intersection, Linear, Polynomial, Precomputed
 from linsep.kernels.blocks import KernelValues
+from linsep.models import kernel_svm
+from linsep.proofs import kernel as proofs
 from linsep.proofs.kernel import Overlap, kernel_gap
 
 
@@ -421,3 +424,45 @@ def test_forged_files_are_found_out(name, kind, tmp_path, capsys):
         pytest.skip("that is what the file says already")
     path.write_text(json.dumps(fields))
     assert main(["verify", str(path), str(data)]) == 1
+
+
+# -- where rounding keeps a proof from tol -------------------------------------------------------
+
+
+def both_ways(monkeypatch, C, tol):
+    """Without and with runs after the first; as of a table too large for the last digits."""
+    monkeypatch.setattr(kernel_svm, "_SMALL", 0)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(640, 3))
+    y = X[:, 0] + 2.0 * rng.normal(size=640) > 0
+    more = linsep.KernelSVM(C, gamma=0.5, tol=tol).fit(X, y)
+    monkeypatch.setattr(kernel_svm, "_LEGS", 0)
+    with pytest.warns(GapWarning):
+        first = linsep.KernelSVM(C, gamma=0.5, tol=tol).fit(X, y)
+    assert first.status_ is Status.STALLED and first.certificate_.relative_gap > tol
+    assert more.status_ is Status.CERTIFIED and more.certificate_.relative_gap <= tol
+    assert more.n_iter_ > first.n_iter_ and more.n_updates_ > first.n_updates_
+
+
+def test_the_solver_goes_on_where_a_proof_falls_short(monkeypatch):
+    monkeypatch.setattr(proofs, "_share", lambda values, alpha: 7e-10)  # as of n C ten times larger
+    both_ways(monkeypatch, 100.0, 1e-4)
+
+
+def test_float32_is_left_where_it_is_too_rough(monkeypatch):
+    monkeypatch.setattr(kernel_svm, "_DOUBLE", 0)
+    monkeypatch.setattr(kernel_svm, "_SINGLE", 0.0)
+    both_ways(monkeypatch, 10.0, 1e-7)
+
+
+def test_the_objective_of_a_kernel_without_a_feature_space_may_have_a_negative_square():
+    K = np.array([[1.0, 3.0, 0.0], [3.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    y = np.array([1, -1, 1])
+    with pytest.warns(NotPositiveWarning):
+        model = linsep.KernelSVM(2.0, kernel="precomputed").fit(K, y)
+    coef = np.zeros(3)
+    coef[model.support_] = model.dual_coef_[0]
+    losses = np.maximum(0, 1 - y * (K @ coef + model.intercept_))
+    assert coef @ K @ coef < 0
+    wanted = coef @ K @ coef / 2 + 2 * losses.sum()
+    assert model.certificate_.objective == pytest.approx(wanted, rel=1e-12)

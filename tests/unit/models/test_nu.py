@@ -154,3 +154,16 @@ def test_pairs_of_classes_by_one_vs_one():
     model = linsep.OneVsOne(linsep.KernelSVM(nu=0.3, gamma=0.05)).fit(scale(X), y)
     peer = NuSVC(nu=0.3, gamma=0.05).fit(scale(X), y)
     assert (model.predict(scale(X)) == peer.predict(scale(X))).mean() > 0.99
+
+
+def test_where_no_nu_is_possible_the_words_name_another_way():
+    X = np.repeat(np.eye(3), 4, axis=0)  # every row stands in both classes
+    with pytest.raises(SettingError, match="Choose a C instead of nu, or another kernel"):
+        linsep.KernelSVM(nu=0.5).fit(X, np.arange(12) % 2)
+
+
+def test_a_fit_without_time_has_the_cost_of_its_machine():
+    X, y = moons()
+    with pytest.warns(linsep.errors.GapWarning):
+        model = linsep.KernelSVM(nu=0.3, time_limit=0).fit(X, y)
+    assert model.C_ > 0 and "nu" in model.summary()
