@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,7 @@ def _mostly_zero(problem: Problem) -> bool:
 
 Array = NDArray[np.float64]
 
+_EXACT = 20_000  # entries of the rows that span two nearest points: fractions take no time
 _AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
 
 
@@ -272,6 +274,8 @@ def _proved_witness(problem: Problem, proof: Proof) -> Witness:
     later = problem.classes[problem.label] == proof.classes[1]
     a *= problem.sign[later][0]  # of class k against the rest either may come first
     rows, shares = proof.hull_rows, np.array(proof.hull_weights)
+    if len(rows) * problem.d <= _EXACT:  # hulls may be nearer than their shares are rounded
+        shares = np.array([Fraction(share) for share in shares.tolist()], dtype=object)
     sides = [problem.sign[rows] > 0, problem.sign[rows] < 0]
     if not problem.fit_intercept:
         sides = [np.ones(len(rows), dtype=bool)]
