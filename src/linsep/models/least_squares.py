@@ -37,7 +37,7 @@ from linsep.models.fit import (
 )
 from linsep.models.kernel_base import space_words
 from linsep.models.kernel_option import KernelOption
-from linsep.models.summary import Line, bounds, rule, work
+from linsep.models.summary import Line, bounds, known_rule, work
 from linsep.proofs.definite import definite
 from linsep.proofs.feature_space import Sums
 from linsep.proofs.kernel import KernelGap
@@ -580,7 +580,18 @@ class LeastSquares(KernelOption):
         ]
         if getattr(self, "rank_", None) is not None:
             lines.append(("columns", _columns(self)))
-        return [*lines, *(("outlier", line) for line in _outliers(self)), rule(self)]
+        lines += [("outlier", line) for line in _outliers(self)]
+        return [*lines, *known_rule(self, _away(self), offset=True)]
+
+
+def _away(model: LeastSquares) -> float:
+    """How far weights are from those of the least cost, where these are known as fractions."""
+    exact = getattr(model.certificate_, "weights", ())
+    if not exact or getattr(model, "rank_", None) != len(exact[0]):
+        return 0.0  # or they are not the only ones
+    given = np.column_stack([model.coef_, model.intercept_]).tolist()
+    pairs = (zip(ours, best) for ours, best in zip(given, exact))
+    return float(max(abs(Fraction(a) - b) for pair in pairs for a, b in pair))
 
 
 # -- Which solver for which least-squares problem, and why ----------------------------------------

@@ -88,8 +88,13 @@ def radius(gap: Gap) -> float:
     return max(math.sqrt(2.0 * part.gap) for part in gap.parts or (gap,))
 
 
-def known_rule(model: Ruled, within: float | Array, how: str = "proved") -> list[Line]:
-    """The rule in digits that are known, and how far, where these are less than are printed."""
+def known_rule(
+    model: Ruled, within: float | Array, how: str = "proved", *, offset: bool = False
+) -> list[Line]:
+    """The rule in digits that are known, and how far, where these are less than are printed.
+
+    offset says that the bound holds for the offset too; none follows from a penalty without it.
+    """
     most, told = float(np.max(within, initial=0.0)), rule(model, within)
     unknown = "~" in told[1]
     if not (unknown or most > _PRINTED * float(np.abs(model.coef_).max(initial=0.0))):
@@ -97,7 +102,9 @@ def known_rule(model: Ruled, within: float | Array, how: str = "proved") -> list
     if np.isinf(most):
         return [("weights", "nothing is proved of them"), told]
     words = f"each within {most:.2g} of the best model's, {how}"
-    return [("weights", f"{words}; ~: no digit known" if unknown else words), told]
+    more = [("offset", "no bound of its error is known")]
+    more = more if not offset and np.any(model.intercept_) else []
+    return [("weights", f"{words}; ~: no digit known" if unknown else words), *more, told]
 
 
 def known(value: float, within: float) -> str:

@@ -118,3 +118,25 @@ def test_the_sign_for_no_digit_is_explained_where_it_stands():
     (_, words), (_, shown) = known_rule(model, np.array([1e-3, 1e-12]))
     assert "~" not in words and "~" not in shown
     assert [label for label, _ in known_rule(model, 0.0)] == ["rule"]
+
+
+def test_weights_of_a_run_that_has_not_ended_have_the_digits_that_are_known():
+    """Least squares on a small table: the best weights are fractions."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + rng.normal(size=60) > 0.3
+    best = linsep.LeastSquares().fit(X, y)
+    assert "  weights " not in best.summary()
+    with pytest.warns(linsep.errors.GapWarning):
+        model = linsep.LeastSquares(solver="widrow-hoff", max_iter=2).fit(X, y)
+    off = max(abs(model.coef_ - best.coef_).max(), abs(model.intercept_ - best.intercept_).max())
+    assert f"each within {off:.2g} of the best model's, proved" in model.summary()
+
+
+def test_no_bound_of_the_offset_is_claimed_of_machines():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + rng.normal(size=60) > 0.3
+    with pytest.warns(linsep.errors.GapWarning):
+        model = linsep.LinearSVM(max_iter=2).fit(X, y)
+    assert "  offset      no bound of its error is known" in model.summary()
