@@ -29,7 +29,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The replay page is tested in a real browser; without one those tests are skipped and say so.
+# The replay page and the lab are tested in a real browser; without one those tests are skipped and say so.
 # Nothing is asked on the way: in the background nobody could answer.
 browser:
 	@command -v chromium > /dev/null || command -v google-chrome > /dev/null || \

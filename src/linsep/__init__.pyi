@@ -41,6 +41,7 @@ from linsep.separating.verdict import separability as separability
 from linsep.separating.separators import separators as separators
 from linsep.models.foreign.certify import certify as certify
 from linsep.tracing.record import trace as trace
+from linsep.lab.start import lab as lab
 from linsep.choosing.choose import choose as choose
 from linsep.study.run import study as study
 from linsep.multiclass.regions import regions as regions

@@ -39,9 +39,13 @@ MAY_IMPORT = {
         "separating",
     },
     "tracing": {"core", "proofs", "models", "display"},
+    "lab": {
+        "core", "criteria", "data", "display", "formats", "kernels", "lift", "models", "multiclass",
+        "proofs", "separating", "tracing",
+    },
     "cli": {
         "core", "rows", "proofs", "data", "formats", "separating", "risk", "models", "display",
-        "lift", "tracing", "multiclass", "tables", "choosing", "study",
+        "lift", "tracing", "multiclass", "tables", "choosing", "study", "lab",
     },
 }  # fmt: skip
 FREE = {"errors", "_version", "_public"}

@@ -28,6 +28,7 @@ from linsep.core.status import Status
 from linsep.data.read import FORMATS
 from linsep.errors import LinsepWarning
 from linsep.kernels import spec
+from linsep.lab.server import Lab
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -388,9 +389,16 @@ def test_a_command_tells_of_files_that_are_not_there(name, capsys):
     assert "nothing-here.csv" in capsys.readouterr().err
 
 
+def _served_for_a_moment(serve):
+    """The lab ends with Ctrl-C, which nobody presses here."""
+    return lambda page: serve(page, seconds=0.2)
+
+
 @pytest.mark.parametrize("name", commands())
 def test_the_help_of_a_command_has_two_examples_that_run(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("webbrowser.open", lambda url: True)
+    monkeypatch.setattr(Lab, "serve", _served_for_a_moment(Lab.serve))
     with pytest.raises(SystemExit):
         cli.main([name, "--help"])
     told = capsys.readouterr().out.partition("examples:\n")[2]

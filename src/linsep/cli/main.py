@@ -42,6 +42,7 @@ _EXAMPLES = {
     "scale": ["scale mse-1 -s mse.range", "scale mse-1 -r mse.range -o scaled.svm"],
     "trace": ["trace students --visits", "trace students -a kozinec --html run.html"],
     "completions": ["completions bash", "completions fish"],
+    "lab": ["lab students", "lab five-points -a kozinec --no-browser"],
     "algorithms": ["algorithms", "algorithms linear-svm"],
 }
 
@@ -268,6 +269,13 @@ def parser() -> argparse.ArgumentParser:
     completions.add_argument("shell", choices=("bash", "zsh", "fish"))
     completions.add_argument("--json", action="store_true", help="JSON on stdout")
 
+    lab = commands.add_parser("lab", help="see every method move, in a browser of this machine")
+    _data(lab, labels=False, needed=False)
+    lab.add_argument("--positive", metavar="LABEL", help="this class against all others")
+    lab.add_argument("-a", "--algorithm", metavar="NAME", help="method to begin with (perceptron)")
+    lab.add_argument("--port", type=_port, default=0, metavar="N", help="(any that is free)")
+    lab.add_argument("--no-browser", action="store_true", help="only print the address")
+
     algorithms = commands.add_parser("algorithms", help="the algorithms and their settings")
     algorithms.add_argument("name", nargs="?", help="show the settings of this one")
     algorithms.add_argument("--json", action="store_true", help="JSON on stdout")
@@ -287,10 +295,13 @@ def _unknown(rest: list[str], command: str | None) -> str:
     return words
 
 
-def _data(parser: argparse.ArgumentParser, labels: bool = True, plane: bool = True) -> None:
+def _data(
+    parser: argparse.ArgumentParser, labels: bool = True, plane: bool = True, needed: bool = True
+) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
+        nargs=None if needed else "?",
         help=".csv, .tsv, .svm, .libsvm, .svmlight, .parquet, .arrow, .npz, also .gz and .bz2; "
         "or the name of a bundled set such as students; - is standard input",
     )
@@ -375,6 +386,13 @@ def _cost(text: str) -> float:
     value = float(text)
     if not value > 0:
         raise argparse.ArgumentTypeError(f"{text} is no cost > 0")
+    return value
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port from 0 to 65535")
     return value
 
 

@@ -69,19 +69,29 @@ def replay_page(
     n, d = trace.X.shape
     rows = f"{n} row{'' if n == 1 else 's'}, {d} feature{'' if d == 1 else 's'}"
     message = str(trace.outcome.message)
-    return Template(_part("replay.html")).substitute(
+    return Template(static_part("replay.html")).substitute(
         title=html.escape(f"{trace.algorithm}, {count(trace.outcome.updates, 'update')}"),
         algorithm=html.escape(trace.algorithm),
         summary=html.escape(f"{rows}. {message[:1].upper()}{message[1:]}."),
-        style=_part("replay.css"),
+        style=static_part("colours.css") + static_part("replay.css"),
         data=_safe_json(_content(trace, convention, class_names)),
-        script=_part("plot.js") + _part("replay.js"),
+        script=without_exports(static_part("plot.js")) + static_part("replay.js"),
     )
 
 
 @cache
-def _part(name: str) -> str:
+def static_part(name: str) -> str:
+    """A file of the page."""
     return resources.files("linsep.display").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def without_exports(module: str) -> str:
+    """A module as a part of a script: what it gives to others is simply there.
+
+    >>> without_exports("export const one = 1;")
+    'const one = 1;'
+    """
+    return re.sub(r"^export (?=const|let|function|async|class)", "", module, flags=re.MULTILINE)
 
 
 def _safe_json(content: dict[str, Any]) -> str:
@@ -108,7 +118,7 @@ def _content(
     if len(picks) < len(trace):
         note += f" {len(picks)} of {len(trace)} steps are shown."
     told = trace.sentences(convention)
-    patterns, why = _sentences([str(told[t]) for t in picks])
+    patterns, why = coded_sentences([str(told[t]) for t in picks])
     drawn = shown is not None
     listed = shown if shown is not None else np.arange(min(len(trace.X), _MOST_LISTED))
     return {
@@ -118,7 +128,7 @@ def _content(
         "labels": labels[listed].tolist(),
         "flat": trace.X.shape[1] == 1,
         "X": _points(trace.X[shown]) if drawn else None,
-        "table": None if drawn else [_numbers(row[:_MOST_WEIGHTS]) for row in trace.X[listed]],
+        "table": None if drawn else [plain_numbers(row[:_MOST_WEIGHTS]) for row in trace.X[listed]],
         "ids": listed.tolist() if len(listed) < len(trace.X) else None,
         "n": len(trace.X),
         "update": [step.update for step in steps],
@@ -135,7 +145,7 @@ def _content(
         "kept": trace.outcome.t_lup if steps[-1].closing else None,
         "closing": steps[-1].closing,
         "note": note.strip(),
-        "extra": _extra(steps),
+        "extra": extra_columns(steps),
         "patterns": patterns,
         "why": why,
     }
@@ -162,7 +172,7 @@ def _picture_rows(trace: Any, steps: list[Any]) -> NDArray[np.int64] | None:
 
 def _points(X: NDArray[np.float64]) -> list[list[float | None]]:
     pair = np.column_stack([X, np.zeros(len(X))])[:, :2]
-    return [_numbers(row) for row in pair]
+    return [plain_numbers(row) for row in pair]
 
 
 def _errors(steps: list[Any]) -> list[list[int]] | None:
@@ -186,18 +196,18 @@ def _weights(
     )
     own = [str(name) for name in trace.feature_names] + [bias]
     if not np.size(steps[0].coef):  # in the space of a kernel only the offset is a number
-        return [_numbers(row) for row in table], [bias][: table.shape[1]], ""
+        return [plain_numbers(row) for row in table], [bias][: table.shape[1]], ""
     many = np.ndim(steps[0].coef) > 1
     names = [f"{c}: {name}" for c in classes for name in own] if many else own
     if trace.X.shape[1] <= 2 or len(names) <= _MOST_WEIGHTS:
-        return [_numbers(row) for row in table], names, ""
+        return [plain_numbers(row) for row in table], names, ""
     finite = np.nan_to_num(table, posinf=0.0, neginf=0.0)
     top = np.sort(np.argsort(-np.abs(finite).max(axis=0), kind="stable")[:_MOST_WEIGHTS])
     note = f"The {len(top)} largest of {len(names)} weights."
-    return [_numbers(row) for row in table[:, top]], [names[j] for j in top], note
+    return [plain_numbers(row) for row in table[:, top]], [names[j] for j in top], note
 
 
-def _extra(steps: list[Any]) -> dict[str, list[float | None]]:
+def extra_columns(steps: list[Any], digits: int = 10) -> dict[str, list[float | None]]:
     """What the method adds, one list for each name."""
     told = [
         {} if now.closing else _at_a_look(now) if now.update == before.update else now.extra
@@ -205,7 +215,7 @@ def _extra(steps: list[Any]) -> dict[str, list[float | None]]:
     ]
     names = list(dict.fromkeys(name for extra in told for name in extra))
     return {
-        _WORDS.get(name, name): _numbers([extra.get(name, np.nan) for extra in told])
+        _WORDS.get(name, name): plain_numbers([extra.get(name, np.nan) for extra in told], digits)
         for name in names
     }
 
@@ -216,20 +226,20 @@ def _at_a_look(step: Any) -> dict[str, float]:
     return {name: value for name, value in step.extra.items() if name not in moves}
 
 
-def _numbers(values: Any) -> list[float | None]:
-    """Numbers of ten digits; None for what JSON cannot hold."""
+def plain_numbers(values: Any, digits: int = 10) -> list[float | None]:
+    """Numbers of so many digits, 17 name every float; None for what JSON cannot hold."""
     out: list[float | None] = []
     for value in np.asarray(values, dtype=np.float64).tolist():
-        short = float(f"{value:.10g}")
+        short = float(f"{value:.{digits}g}")
         whole = np.isfinite(short) and short == int(short) and abs(short) < 2**53
         out.append(int(short) if whole else short if np.isfinite(short) else None)
     return out
 
 
-def _sentences(texts: list[str]) -> tuple[list[list[str]], list[list[Any]]]:
+def coded_sentences(texts: list[str]) -> tuple[list[list[str]], list[list[Any]]]:
     """Sentences as numbered patterns and the numbers in them, for they repeat themselves.
 
-    >>> _sentences(["visit 2: row 1", "visit 15: row 3"])
+    >>> coded_sentences(["visit 2: row 1", "visit 15: row 3"])
     ([['visit ', ': row ', '']], [[0, '2', '1'], [0, '15', '3']])
     """
     known: dict[tuple[str, ...], int] = {}

@@ -1,22 +1,25 @@
-// Marks, scales and clipping; no state.
-const SPACE = document.getElementById("plot").namespaceURI;
+// Marks, scales and clipping; no state. A module of the lab, and a part of the replay page.
+let space = null;
 
-function make(parent, kind, attributes = {}, text = null) {
-  const node = document.createElementNS(SPACE, kind);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+export function make(parent, kind, attributes = {}, text = null) {
+  space ??= Object.assign(document.createElement("div"), { innerHTML: "<svg/>" }).firstChild.namespaceURI;
+  const node = document.createElementNS(space, kind);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "style") node.style.cssText = value; else node.setAttribute(name, value);
+  }
   if (text !== null) node.textContent = text;
   if (parent) parent.appendChild(node);
   return node;
 }
 
-function show(number) {
+export function show(number) {
   if (number === null) return "–";
   const text = Number(number.toPrecision(6));
   return String(text === 0 ? 0 : text).replace("-", "−");
 }
 
 // The outline of the marker of class k, around (x, y).
-function marker(k, x, y, r) {
+export function marker(k, x, y, r) {
   const corners = {
     0: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
     2: [[0, -1.25], [1.15, 0.9], [-1.15, 0.9]],
@@ -24,17 +27,21 @@ function marker(k, x, y, r) {
     4: [[0, 1.25], [1.15, -0.9], [-1.15, -0.9]],
     5: [[-1.3, -0.4], [-0.4, -0.4], [-0.4, -1.3], [0.4, -1.3], [0.4, -0.4], [1.3, -0.4],
         [1.3, 0.4], [0.4, 0.4], [0.4, 1.3], [-0.4, 1.3], [-0.4, 0.4], [-1.3, 0.4]],
-  }[k % 6];
+    6: [[0, -1.3], [1.25, -0.4], [0.8, 1.1], [-0.8, 1.1], [-1.25, -0.4]],
+    7: [[-1, -1.2], [0, -0.45], [1, -1.2], [0.45, 0], [1, 1.2], [0, 0.45], [-1, 1.2], [-0.45, 0]],
+    8: [[1.25, 0], [-0.9, 1.15], [-0.9, -1.15]],
+    9: [[-1.25, 0], [0.9, 1.15], [0.9, -1.15]],
+  }[k % 10];
   if (!corners) return `M${x - 1.05 * r},${y}a${1.05 * r},${1.05 * r} 0 1 0 ${2.1 * r},0` +
     `a${1.05 * r},${1.05 * r} 0 1 0 ${-2.1 * r},0Z`;
   return "M" + corners.map(([a, b]) => `${(x + 0.92 * r * a).toFixed(2)},${(y + 0.92 * r * b).toFixed(2)}`)
     .join("L") + "Z";
 }
 
-const colour = (k) => `fill:var(--c${k % 8})`;
+export const colour = (k) => `fill:var(--c${k % 10})`;
 
 // Round numbers that cover [low, high] with about `count` steps.
-function ticks(low, high, count) {
+export function ticks(low, high, count) {
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
   const out = [];
@@ -43,7 +50,7 @@ function ticks(low, high, count) {
 }
 
 // The part of a convex polygon where w.x + b >= 0.
-function clip(polygon, w, b) {
+export function clip(polygon, w, b) {
   const out = [];
   polygon.forEach((here, i) => {
     const before = polygon.at(i - 1);
@@ -58,7 +65,7 @@ function clip(polygon, w, b) {
 }
 
 // A box around points, of the shape of the picture where both axes share a scale.
-function around(points, width, height, equal) {
+export function around(points, width, height, equal) {
   let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
   for (const [x, y] of points) {
     x0 = Math.min(x0, x); x1 = Math.max(x1, x); y0 = Math.min(y0, y); y1 = Math.max(y1, y);

@@ -1,0 +1,278 @@
+"""The server of the lab: a page and its questions, on this machine alone.
+
+It binds the loopback address and a port that is free, answers only requests that name this host
+and carry the token of this start, and takes questions only from its own page. It keeps nothing
+between two questions but the last few runs: any number of tabs may ask, and one that is closed
+leaves nothing behind. Nothing of a request is a path or code.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from typing import Any
+
+from linsep.errors import LinsepError, require
+from linsep.lab.page import files
+
+MOST_BYTES = 8 << 20  # of one question
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Lab:
+    """A running lab.
+
+    Attributes
+    ----------
+    url : str
+        The address with its token, to be opened in a browser of this machine.
+    table : Table or None
+        The rows as they stand on the page that spoke last.
+    task : dict
+        What that page asks: rows, method, settings.
+    """
+
+    def __init__(self, start: dict[str, Any], port: int = 0) -> None:
+        uvicorn = require("uvicorn", extra="lab", what="the lab")
+        require("starlette", extra="lab", what="the lab")
+        self.token = secrets.token_urlsafe(24)
+        self._socket = _bound(port)
+        self.port = int(self._socket.getsockname()[1])
+        self.task: dict[str, Any] = start.get("task") or {}
+        app = application(start, self.token, self.port, self._told)
+        config = uvicorn.Config(
+            app, log_level="error", timeout_graceful_shutdown=1, lifespan="off", ws="none",
+            server_header=False,
+        )  # fmt: skip
+        self._server = uvicorn.Server(config)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    @property
+    def table(self) -> Any:
+        """What stands on the page."""
+        from linsep.lab.player import Task
+
+        return None if not self.task.get("table") else Task.of(self.task).table
+
+    def _told(self, task: dict[str, Any]) -> None:
+        self.task = task
+
+    def serve(self, seconds: float | None = None) -> None:
+        """Answer until Ctrl-C, or for so many seconds."""
+        threading.Thread(target=_warm, daemon=True).start()
+        if seconds is not None:
+            timer = threading.Timer(seconds, self.close)
+            timer.daemon = True
+            timer.start()
+        self._server.run(sockets=[self._socket])
+
+    def start(self) -> Lab:
+        """Answer in the background, for as long as this process lives."""
+        self._thread = threading.Thread(target=self.serve, daemon=True)
+        self._thread.start()
+        return self
+
+    def open(self) -> None:
+        """Show it in the browser of this machine."""
+        webbrowser.open(self.url)
+
+    def close(self) -> None:
+        """End it."""
+        self._server.should_exit = True
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+
+    def __repr__(self) -> str:
+        return f"<Lab {self.url}>"
+
+
+def _bound(port: int) -> socket.socket:
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind(("127.0.0.1", port))
+        found.listen(128)  # a browser that is faster than the server waits
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+def _warm() -> None:
+    """What the first question needs is loaded while the page is: importing takes a second."""
+    from linsep.lab.player import Player
+
+    _ = Player.of("example-3.2").message()
+
+
+def application(
+    start: dict[str, Any], token: str, port: int, told: Callable[[dict[str, Any]], None]
+) -> Any:
+    """The page, its modules, and its questions; guarded."""
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import RedirectResponse, Response
+    from starlette.routing import Route
+
+    known, cookie = files(), f"linsep-lab-{port}"
+    desk = Desk(start, told)
+
+    async def page(request: Request) -> Response:
+        given = request.query_params.get("token")
+        if given is not None and secrets.compare_digest(given.encode(), token.encode()):
+            kept = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
+            query = "&".join(f"{_quoted(k)}={_quoted(v)}" for k, v in kept)
+            answer = RedirectResponse(f"/?{query}" if query else "/", status_code=303)
+            answer.set_cookie(cookie, token, httponly=True, samesite="lax", path="/")
+            return answer
+        if not _same(request.cookies.get(cookie), token):
+            return Response(_STRANGER, status_code=403, media_type="text/plain")
+        return Response(known["index.html"][1], media_type="text/html")
+
+    async def static(request: Request) -> Response:
+        found = known.get(request.path_params["name"])
+        if found is None:
+            return Response("not here", status_code=404, media_type="text/plain")
+        return Response(found[1], media_type=found[0])
+
+    async def ask(request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        if not _same(request.cookies.get(cookie), token):
+            return Response(_STRANGER, status_code=403, media_type="text/plain")
+        if request.headers.get("origin") not in _origins(port):
+            return Response("from another page", status_code=403, media_type="text/plain")
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BYTES:
+                words = f"a question has at most {MOST_BYTES >> 20} MB; give fewer rows."
+                return Response(json.dumps({"error": words}), 413, media_type="application/json")
+        verb = request.path_params["verb"]
+        name = request.headers.get("x-file-name", "")
+        found = await run_in_threadpool(desk.answer, verb, body, name)
+        return Response(found, media_type="application/json")
+
+    app = Starlette(
+        routes=[
+            Route("/", page),
+            Route("/static/{name}", static),
+            Route("/ask/{verb}", ask, methods=["POST"]),
+        ]
+    )
+    return _guarded(app, port)
+
+
+_STRANGER = "This lab asks for the address that it printed when it was started, with its token."
+
+
+def _same(given: str | None, token: str) -> bool:
+    return given is not None and secrets.compare_digest(given.encode(), token.encode())
+
+
+def _quoted(text: str) -> str:
+    from urllib.parse import quote
+
+    return quote(text, safe="")
+
+
+def _origins(port: int) -> tuple[str, str]:
+    return f"http://127.0.0.1:{port}", f"http://localhost:{port}"
+
+
+def _guarded(app: Any, port: int) -> Any:
+    """Requests that name another host get nothing: a name that was made to point here is one."""
+    hosts = {origin.removeprefix("http://").encode() for origin in _origins(port)}
+
+    async def guard(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        given = [value for name, value in scope["headers"] if name == b"host"]
+
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                more = [(k.lower().encode(), v.encode()) for k, v in _HEADERS.items()]
+                message["headers"] = [*message["headers"], *more]
+            await send(message)
+
+        if len(given) != 1 or given[0] not in hosts:
+            head = {"type": "http.response.start", "status": 403, "headers": []}
+            await with_headers(head)
+            await send({"type": "http.response.body", "body": b"not this host"})
+            return
+        await app(scope, receive, with_headers)
+
+    return guard
+
+
+class Desk:
+    """Answers the questions of pages, one after the other."""
+
+    def __init__(self, start: dict[str, Any], told: Callable[[dict[str, Any]], None]) -> None:
+        self.start, self.told = start, told
+        self._lock = threading.Lock()
+        self._players: Any = None
+
+    def answer(self, verb: str, body: bytes, name: str = "") -> bytes:
+        """The answer as JSON; what goes wrong is a sentence in it."""
+        try:
+            return json.dumps(self._answer(verb, body, name), allow_nan=False).encode()
+        except LinsepError as error:
+            return json.dumps({"error": str(error)}).encode()
+        except (ValueError, TypeError, KeyError) as error:
+            return json.dumps({"error": f"the question cannot be read: {error}"}).encode()
+        except MemoryError:
+            return json.dumps({"error": "there is not enough memory for this"}).encode()
+
+    def _answer(self, verb: str, body: bytes, name: str) -> dict[str, Any]:
+        from linsep.core.schema import from_json
+        from linsep.errors import DataError
+        from linsep.lab.player import Players, Task, answer
+        from linsep.lab.tables import sets, table_of_bytes
+
+        with self._lock:  # threads of a page must not be in each other's way
+            if verb == "start":
+                return self.start | sets()
+            if verb == "read":
+                return table_of_bytes(body, name)
+            try:
+                data = from_json(body)
+            except (ValueError, RecursionError) as error:
+                raise DataError(f"the question is no JSON: {error}") from error
+            self._players = self._players or Players()
+            if verb == "export":
+                return self._export(data)
+            found = answer(self._players, verb, data)
+            if verb == "run":
+                self.told(Task.of(data["task"]).told())
+            return found
+
+    def _export(self, data: Any) -> dict[str, Any]:
+        import base64
+
+        from linsep.errors import DataError
+
+        if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
+            raise DataError("an export needs its kind.")
+        name, media, content = self._players.of(data["task"]).export(data["kind"])
+        return {"name": name, "media": media, "data": base64.b64encode(content).decode("ascii")}

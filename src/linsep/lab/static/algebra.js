@@ -1,0 +1,90 @@
+// Pure functions of numbers: hulls, contours, fields, projections. Nothing here knows a page.
+
+export const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
+
+// Corners of the convex hull, counter-clockwise (Andrew's monotone chain).
+export function hullOf(points) {
+  const sorted = [...points].sort((p, q) => p[0] - q[0] || p[1] - q[1]);
+  if (sorted.length < 3) return sorted;
+  const turn = (o, p, q) => (p[0] - o[0]) * (q[1] - o[1]) - (p[1] - o[1]) * (q[0] - o[0]);
+  const half = (list) => {
+    const out = [];
+    for (const p of list) {
+      while (out.length > 1 && turn(out.at(-2), out.at(-1), p) <= 0) out.pop();
+      out.push(p);
+    }
+    out.pop();
+    return out;
+  };
+  return [...half(sorted), ...half(sorted.reverse())];
+}
+
+// Numbers of a text: float32, base64.
+export function unpacked(text) {
+  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return new Float32Array(bytes.buffer);
+}
+
+// Line segments where a field on a square grid takes a level (marching squares).
+export function contour(values, size, box, level) {
+  const [x0, x1, y0, y1] = box, dx = (x1 - x0) / (size - 1), dy = (y1 - y0) / (size - 1), out = [];
+  for (let r = 0; r + 1 < size; r++) {
+    for (let c = 0; c + 1 < size; c++) {
+      const v = [values[r * size + c], values[r * size + c + 1], values[(r + 1) * size + c + 1], values[(r + 1) * size + c]];
+      const up = v.map((one) => one > level);
+      if (up[0] === up[1] && up[1] === up[2] && up[2] === up[3]) continue;
+      const at = (i, j) => (level - v[i]) / (v[j] - v[i]);
+      const edges = [
+        up[0] !== up[1] && [x0 + (c + at(0, 1)) * dx, y0 + r * dy],
+        up[1] !== up[2] && [x0 + (c + 1) * dx, y0 + (r + at(1, 2)) * dy],
+        up[3] !== up[2] && [x0 + (c + at(3, 2)) * dx, y0 + (r + 1) * dy],
+        up[0] !== up[3] && [x0 + c * dx, y0 + (r + at(0, 3)) * dy],
+      ].filter(Boolean);
+      for (let k = 0; k + 1 < edges.length; k += 2) out.push([edges[k], edges[k + 1]]);
+    }
+  }
+  return out;
+}
+
+// Levels between the least and the largest value, denser near the least: those of a valley.
+export function levels(values, count) {
+  let low = Infinity, high = -Infinity;
+  for (const v of values) { if (v < low) low = v; if (v > high && Number.isFinite(v)) high = v; }
+  return Array.from({ length: count }, (_, k) => low + (high - low) * ((k + 0.5) / count) ** 2.5);
+}
+
+// A turn about the vertical axis and a tilt towards the eye; the third number is the depth.
+export function turned([x, y, z], yaw, tilt) {
+  const u = x * Math.cos(yaw) - y * Math.sin(yaw), v = x * Math.sin(yaw) + y * Math.cos(yaw);
+  return [u, v * Math.sin(tilt) + z * Math.cos(tilt), v * Math.cos(tilt) - z * Math.sin(tilt)];
+}
+
+// A number with no more digits than a grid of this width can show.
+export function rounded(value, width) {
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(width || 1)));
+  return Number(value.toFixed(Math.min(digits, 12)));
+}
+
+// The part of a line w.x + b = 0 inside a box, or null.
+export function lineInBox(w, b, [x0, x1, y0, y1]) {
+  const hits = [];
+  const add = (x, y) => { if (x >= x0 - 1e-12 && x <= x1 + 1e-12 && y >= y0 - 1e-12 && y <= y1 + 1e-12) hits.push([x, y]); };
+  if (w[1] !== 0) for (const x of [x0, x1]) add(x, -(w[0] * x + b) / w[1]);
+  if (w[0] !== 0) for (const y of [y0, y1]) add(-(w[1] * y + b) / w[0], y);
+  let best = null, far = 0;
+  for (const p of hits) for (const q of hits) {
+    const size = Math.hypot(p[0] - q[0], p[1] - q[1]);
+    if (size > far) { far = size; best = [p, q]; }
+  }
+  return best;
+}
+
+// Losses as functions of y f(x), for the picture that compares them.
+export const LOSSES = {
+  "0/1": (m) => (m <= 0 ? 1 : 0),
+  perceptron: (m) => Math.max(0, -m),
+  hinge: (m) => Math.max(0, 1 - m),
+  logistic: (m) => (m < -30 ? -m : Math.log1p(Math.exp(-m))) / Math.LN2,
+  squared: (m) => (1 - m) ** 2,
+};

@@ -1,0 +1,819 @@
+// The lab: state, questions, keys, and who draws what. `mount` puts it into an element.
+import { colour, make, marker, show } from "./plot.js";
+import { dot } from "./algebra.js";
+import { decodeState, encodeState, freshState, nextLabel, taskOf, Undo } from "./state.js";
+import { chooser, dialog, download, el, newId, settingControl } from "./widgets.js";
+import { DataPlane } from "./plane.js";
+import { SecondView } from "./views.js";
+import { Curves } from "./curves.js";
+import { PointTable, Words } from "./words.js";
+import { savePng, saveSvg } from "./export.js";
+
+const SPEEDS = [["1200", "slow"], ["500", "normal"], ["120", "fast"], ["0", "whole run in 10 s"]];
+const HELP = [
+  ["space", "play, pause"], ["→ ←", "a step on, back"], ["shift →", "a whole pass on"], ["Home, End", "first, last step"],
+  ["click", "add a point of the chosen class; shift: of the next one"], ["drag, arrows", "move a point (shift: finer)"],
+  ["Delete", "remove the point"], ["N", "add a point"], ["1 … 9, 0", "class of the point, or of new points"], ["[ ]", "walk the points"],
+  ["Z, shift Z", "undo, redo"], ["P", "sub-steps: select, test, correct"], ["V", "visits: looks that change nothing too"],
+  ["C", "verify the proof again"], ["W", "why: the proof in full"], ["H", "hulls in the data"], ["F", "swap the two pictures"], ["+ − .", "zoom in, out, fit"],
+  ["E", "export"], ["L", "lectures"], ["?", "this list"],
+];
+const clone = (value) => JSON.parse(JSON.stringify(value));
+
+class Lab {
+  constructor(root, channel, options) {
+    Object.assign(this, { root, channel, options, run: null, verdict: null, error: "", runId: 0, phase: 2, lit: -1, zones: null, playing: null });
+    this.state = freshState();
+    this.unknown = {};
+    this.undo = new Undo();
+    this.slots = {};
+    this.klass = 0;
+    this.showHulls = false;
+    this.asking = { busy: false, again: false };
+    root.classList.add("lab");
+    root.setAttribute("aria-busy", "true");
+  }
+
+  async open() {
+    const start = await this.ask("start", {});
+    this.sets = start.sets;
+    this.methods = start.methods;
+    this.lectures = start.lectures;
+    this.start = start;
+    this._build();
+    this._read(this.options.hash?.() ?? "", start);
+    this._keys();
+    new ResizeObserver(() => { if (this.wide !== root_width(this.root)) { this.wide = root_width(this.root); this.redraw(); } }).observe(this.root);
+    this.changed({ fit: true });
+    return this;
+  }
+
+  // -- questions ------------------------------------------------------------------------------
+
+  async ask(verb, data) {
+    try {
+      const found = await this.channel.ask(verb, data);
+      this.root.classList.remove("away");
+      return found;
+    } catch (error) {
+      this.root.classList.add("away");
+      return { error: `The lab does not answer (${error.message}). Start it again with "linsep lab"; what is on the page is kept.` };
+    }
+  }
+
+  // The run of what is on the page: one question at a time, the last one counts.
+  async _askRun() {
+    if (this.asking.busy) { this.asking.again = true; return; }
+    this.asking.busy = true;
+    do {
+      this.asking.again = false;
+      const task = taskOf(this.state), stick = this.run && this.state.step === this.run.update.length - 1 && this.run.update.length > 1 && this.keepEnd;
+      const asked = JSON.stringify(task), used = [...new Set(this.state.table.y)].sort((a, b) => a - b);
+      const found = await this.ask("run", { task });
+      if (this.asking.again) { if (!found.error) this._taken(found, used, asked, stick, true); continue; }
+      this._taken(found, used, asked, stick, false);
+    } while (this.asking.again);
+    this.asking.busy = false;
+    this.root.setAttribute("aria-busy", "false");
+    this._askProof();
+  }
+
+  _taken(found, used, asked, stick, passing) {
+    this.runId += 1;
+    this.verdict = this.verdict && passing ? this.verdict : null;
+    if (found.error) { this.run = null; this.error = found.error; } else {
+      found.present = found.present.map((k) => used[k]);
+      this.run = found;
+      this.error = "";
+      if (this.run.value.length !== this.run.update.length) this.run.value = [];
+      if (this.state.step > this.run.update.length - 1 || stick) this.state.step = this.run.update.length - 1;
+      this.zones = null;
+    }
+    this._frame();
+    this.redraw();
+  }
+
+  async _askProof() {
+    if (!this.run) { this._verdict(); return; }
+    const id = this.runId, found = await this.ask("prove", { task: taskOf(this.state) });
+    if (id !== this.runId) return;
+    this.verdict = found.error ? { sentence: found.error, separable: null, rows: [], multipliers: [], hull: [], error: true } : found;
+    this.redraw();
+    this.options.told?.(this);
+  }
+
+  // An answer that a picture needs; the one at hand until it comes.
+  later(name, key, verb, data) {
+    const slot = this.slots[name] ??= { busy: false, next: null, key: null, value: null, run: -1 };
+    if (slot.key === key) return slot.value;
+    slot.next = { key, verb, data, run: this.runId };
+    if (!slot.busy) this._pump(slot);
+    return slot.run === this.runId ? slot.value : null;
+  }
+
+  async _pump(slot) {
+    slot.busy = true;
+    while (slot.next) {
+      const { key, verb, data, run } = slot.next;
+      slot.next = null;
+      const found = await this.ask(verb, { task: taskOf(this.state), ...data });
+      Object.assign(slot, { key, value: found.error ? (verb === "gram" ? found : null) : found, run });
+    }
+    slot.busy = false;
+    this.redraw();
+  }
+
+  fieldNow(c) {
+    const at = this.index, f = this.frame, key = [this.runId, at, ...c.limits].join();
+    return this.later("field", key, "field", { at, box: c.limits, size: this.state.table.X.length > 300 ? 61 : 81, frame: { c: f.c, e1: f.e1, e2: f.e2 } });
+  }
+  costNow(axes, at, box) { return this.later("cost", [this.runId, axes, at.filter((_, k) => !axes.includes(k)), box].join(), "costs", { axes, at, box, size: 61 }); }
+  surfaceNow() {
+    const b = [0, 1].flatMap((j) => { const all = this.state.table.X.map((x) => x[j]), low = Math.min(...all), high = Math.max(...all), pad = 0.08 * (high - low) || 1; return [low - pad, high + pad]; });
+    return this.later("surface", [this.runId, ...b].join(), "surface", { box: b, size: 25 });
+  }
+  gramNow() { return this.later("gram", String(this.runId), "gram", {}); }
+  zonesNow() {
+    const b = this.plane.c.limits;
+    const found = this.later("zones", [this.runId, this.state.scheme, ...b].join(), "zones", { box: b, scheme: this.state.scheme });
+    if (found !== this.zones) { this.zones = found; if (found) queueMicrotask(() => this.plane.draw()); }
+    return found;
+  }
+
+  // -- what is on the page ---------------------------------------------------------------------
+
+  get method() { return this.methods.find((m) => m.key === this.state.method); }
+  get d() { return this.state.table.features.length; }
+  get index() { return this.phase < 2 && this.state.step > 0 ? this.state.step - 1 : this.state.step; }
+  get offset() { return this.state.settings.fit_intercept ?? true; }
+  get curved() { return this.run.planes === 0 || !!this.run.lifted; }
+  get street() { return this.state.method === "linear-svm" && this.run?.planes === 1 && !this.curved; }
+  get canStart() { return this.method.settings.some((s) => s.name === "start") && this.run?.planes === 1; }
+
+  _frame() {
+    const { d } = this, names = this.state.table.features, X = this.state.table.X;
+    if (d === 1) this.frame = { c: [0], e1: [1], e2: [0], names, flat: true };
+    else if (d === 2) this.frame = { c: [0, 0], e1: [1, 0], e2: [0, 1], names, flat: false };
+    else {
+      const pair = /^(\d+),(\d+)$/.exec(this.state.proj), unit = (k) => names.map((_, j) => (j === k ? 1 : 0));
+      if (!pair && this.run?.basis) {
+        const { mean, axes } = this.run.basis;
+        this.frame = { c: mean, e1: axes[0], e2: axes[1], names: ["first principal direction", "second principal direction"], flat: false };
+      } else {
+        const [i, j] = pair ? [Math.min(d - 1, Number(pair[1])), Math.min(d - 1, Number(pair[2]))] : [0, 1];
+        const mean = names.map((_, k) => (k === i || k === j ? 0 : X.reduce((s, x) => s + x[k], 0) / Math.max(1, X.length)));
+        this.frame = { c: mean, e1: unit(i), e2: unit(j), names: [names[i], names[j]], flat: false };
+      }
+    }
+    const key = this.frame.names.join() + d;
+    if (key !== this.frameKey) { this.frameKey = key; if (this.plane) this.plane.box = null; }
+    this._projections?.();
+  }
+
+  project(x) {
+    const { c, e1, e2, flat } = this.frame;
+    if (this.d === 2) return [x[0], x[1]];
+    if (flat) return [x[0], 0];
+    const off = x.map((v, j) => v - c[j]);
+    return [dot(off, e1), dot(off, e2)];
+  }
+
+  unproject([u, v]) {
+    const { c, e1, e2, flat } = this.frame;
+    return flat ? [u] : this.d === 2 ? [u, v] : c.map((m, j) => m + u * e1[j] + v * e2[j]);
+  }
+
+  _planes(t) {
+    const { c, e1, e2, flat } = this.frame, D = this.run.features.length, all = this.run.weights[t];
+    return Array.from({ length: this.run.planes }, (_, k) => {
+      const w = all.slice(k * (D + 1), k * (D + 1) + D), b = all[k * (D + 1) + D];
+      return flat ? { w: [w[0], 0], b } : { w: [dot(w, e1), dot(w, e2)], b: dot(w, c) + b };
+    });
+  }
+  planesNow() { return this._planes(this.index); }
+  planesBefore() { return this.state.step > 0 && this.phase === 2 && this.run.planes === 1 ? this._planes(this.state.step - 1) : null; }
+
+  rawWeights() { return this.run.weights[this.index]; }
+  weightsNow() { return this.run.weights[this.index]; }
+  weightsBefore() { return this.phase === 2 && this.state.step > 0 ? this.run.weights[this.state.step - 1] : null; }
+  path() { return this.run.planes === 1 ? this.run.weights : []; }
+  goal() { return this.run.weights.at(-1); }
+  hullPoint(t) { const p = this.run.points?.[t]; return p?.length === 1 && p[0].length === this.run.weights[t].length ? p[0] : this.run.weights[t]; }
+
+  featureName(name, j) { return /^x\d+$/.test(name) ? `w${name.slice(1)}` : `w(${name})`; }
+  weightNames() { return [...this.run.features.map((n, j) => this.featureName(n, j)), ...(this.offset ? ["b"] : [])]; }
+  allWeightNames() {
+    if (this.run.planes === 0) return ["b"].slice(0, this.run.weights[0].length);
+    const own = [...this.run.features.map((n, j) => this.featureName(n, j)), "b"];
+    return this.run.planes === 1 ? own : this.run.present.flatMap((k) => own.map((n) => `${this.className(k)}: ${n}`));
+  }
+
+  signOf(i) { return this.run?.present.length === 2 ? (this.state.table.y[i] === this.run.present[1] ? 1 : -1) : 0; }
+  reflected() { const rows = this.run.lifted ?? this.state.table.X; return rows.map((x, i) => [...x, this.offset ? 1 : 0].map((v) => v * this.signOf(i))); }
+
+  valuesNow() {
+    const { run } = this;
+    if (!run) return [];
+    const rows = run.lifted ?? this.state.table.X, D = run.features.length, all = run.weights[this.index];
+    if (run.planes === 0) {
+      const gram = this.slots.gram?.run === this.runId ? this.slots.gram.value?.rows : null, alpha = this.alphaNow();
+      if (!gram || !alpha) return rows.map(() => NaN);
+      return rows.map((_, i) => this.signOf(i) * (alpha.reduce((s, a, j) => s + (a ? a * this.signOf(j) * gram[i][j] : 0), 0) + all[0]));
+    }
+    return rows.map((x, i) => {
+      const scores = Array.from({ length: run.planes }, (_, k) => x.reduce((s, v, j) => s + v * all[k * (D + 1) + j], all[k * (D + 1) + D]));
+      if (run.planes === 1) return this.signOf(i) * scores[0];
+      const own = run.present.indexOf(this.state.table.y[i]);
+      return scores[own] - Math.max(...scores.filter((_, k) => k !== own));
+    });
+  }
+
+  errorsNow() { return this.run?.errors[this.index] ?? []; }
+  rowNow() { return this.run ? this.run.row[this.state.step] ?? -1 : -1; }
+  alphaNow() { return this.run?.alpha?.[this.index] ?? null; }
+  extraNow(name) { return this.run.extra[name]?.[this.index] ?? null; }
+  get plainVerdict() { return this.verdict && !this.state.lift && !(this.method.kernel && (this.state.settings.kernel ?? "rbf") !== "linear"); }
+  proofRows() { return this.verdict && this.verdict.separable === false ? this.verdict.rows.filter((i) => i < this.state.table.X.length) : []; }
+
+  _mixture(rows, shares, klass) {
+    const own = rows.map((i, k) => [i, shares[k]]).filter(([i]) => this.state.table.y[i] === klass), total = own.reduce((s, [, m]) => s + m, 0);
+    return total > 0 ? this.state.table.features.map((_, j) => own.reduce((s, [i, m]) => s + m * this.state.table.X[i][j], 0) / total) : null;
+  }
+
+  nearestNow() {
+    if (!this.run || this.run.present.length !== 2) return null;
+    const two = this.run.points?.[this.index];
+    if (two?.length === 2) return two;
+    if (!this.plainVerdict || !this.verdict.hull.length || this.state.method === "kozinec") return null;
+    const rows = this.verdict.hull.map((h) => h[0]), shares = this.verdict.hull.map((h) => Math.abs(h[1]));
+    const ends = this.run.present.map((k) => this._mixture(rows, shares, k));
+    return ends.every(Boolean) ? ends : null;
+  }
+
+  commonPoint() {
+    if (!this.plainVerdict || this.verdict.separable !== false || this.run?.present.length !== 2 || !this.offset) return null;
+    const shares = this.verdict.multipliers.map((m) => { const [p, q] = m.split("/"); return Number(p) / Number(q ?? 1); });
+    return this._mixture(this.verdict.rows, shares, this.run.present[1]);
+  }
+
+  proofWords() { return this.verdict.rows.map((i, k) => `${this.verdict.multipliers[k]} of ${this.rowName(i)}`).slice(0, 6).join(", "); }
+
+  className(k) { return String(this.state.table.shown?.[k] ?? this.state.table.classes[k]); }
+  rowName(i) { return this.state.table.rows?.[i] ?? `row ${i}`; }
+  classColours() {
+    const style = getComputedStyle(this.root);
+    return this.run.present.map((k) => { const hex = style.getPropertyValue(`--c${k % 10}`).trim(); return [1, 3, 5].map((p) => parseInt(hex.slice(p, p + 2), 16)); });
+  }
+
+  pointName(i) {
+    const x = this.state.table.X[i], where = x.slice(0, 3).map((v) => show(v)).join(", "), wrong = this.errorsNow().includes(i);
+    const value = this._values?.[i];
+    return `${this.rowName(i)}, class ${this.className(this.state.table.y[i])}, at ${where}` +
+      (Number.isFinite(value) ? `, value ${show(value)}` : "") + (this.run ? (wrong ? ", wrong side" : ", right side") : "");
+  }
+
+  // -- steps -----------------------------------------------------------------------------------
+
+  stepName() {
+    const { run } = this, t = this.state.step, last = run.update.length - 1;
+    if (run.closing && t === last) return `The weights that are kept${run.kept === null ? "" : `, of update ${run.kept}`}`;
+    if (last === 0 && !this.method.steps) return "The answer";
+    if (t === 0) return `Start${last ? ` of ${run.update[last]}${run.open ? " and more" : ""} updates` : ""}`;
+    const of = `of ${run.update[last]}${run.open ? "+" : ""}`;
+    if (run.update[t] === run.update[t - 1]) return `Visit ${run.visit[t]}: no update (${run.update[t]} ${of} made)`;
+    return `Update ${run.update[t]} ${of}` + (run.visit[t] ? `, visit ${run.visit[t]}` : "");
+  }
+
+  sentence(t) { const [pattern, ...numbers] = this.run.why[t], parts = this.run.patterns[pattern]; return parts.map((p, i) => p + (numbers[i] ?? "")).join(""); }
+
+  sentenceNow() {
+    const { run } = this, t = this.state.step;
+    if (this.phase === 2 || t === 0) return this.sentence(t);
+    const name = this.rowName(run.row[t]);
+    if (this.phase === 0) return `Select: visit ${run.visit[t]} looks at ${name}, class ${this.className(this.state.table.y[run.row[t]])}.`;
+    const v = run.value[t];
+    return `Test: y f(x) = ${show(v)} ${v > 0 ? "> 0" : v < 0 ? "< 0" : "= 0"}: ${name} is ${run.wrong[t] === false ? "right, nothing changes" : "wrong, so the weights are corrected"}.`;
+  }
+
+  seek(t) { this._halt(); this._go(t); }
+
+  _go(t, phase = 2) {
+    if (!this.run) return;
+    const last = this.run.update.length - 1;
+    if (t > last && this.run.open && this.state.most < 20000) { this._more(t); return; }
+    this.state.step = Math.min(last, Math.max(0, Math.round(t)));
+    this.phase = this.state.sub && this.run.row[this.state.step] >= 0 && this.state.step > 0 ? phase : 2;
+    this.keepEnd = this.state.step === last;
+    this.redraw();
+  }
+
+  _more(t) { this.state.most = Math.min(20000, 4 * this.state.most); this.state.step = t; this.keepEnd = false; this._askRun(); }
+
+  next() {
+    if (!this.run) return;
+    if (this.phase < 2) { this.phase += 1; this.redraw(); return; }
+    if (this.state.step < this.run.update.length - 1 || this.run.open) this._go(this.state.step + 1, 0);
+  }
+
+  back() {
+    if (!this.run) return;
+    const sub = this.state.sub && this.state.step > 0 && this.run.row[this.state.step] >= 0;
+    if (sub && this.phase > 0) { this.phase -= 1; this.redraw(); return; }
+    this._go(this.state.step - 1);
+  }
+
+  pass() {
+    if (!this.run) return;
+    const due = this.run.visit[this.state.step] + this.run.n, t = this.run.visit.findIndex((v, k) => k > this.state.step && v >= due);
+    this.seek(t < 0 ? this.run.update.length - 1 + (this.run.open ? 1 : 0) : t);
+  }
+
+  play() {
+    if (this.playing !== null) return this._halt();
+    if (!this.run) return;
+    if (this.state.step >= this.run.update.length - 1 && !this.run.open) this._go(0);
+    this.words.why.setAttribute("aria-live", "off");
+    this._playLabel(true);
+    const tick = () => {
+      const speed = Number(this.speed.value), total = this.run?.update.length ?? 0;
+      if (!this.run || (this.state.step >= total - 1 && !this.run.open && this.phase === 2)) return this._halt();
+      if (speed === 0) this._go(Math.min(total - 1, this.state.step + Math.max(1, Math.round(total / 250)))); else this.next();
+      this.playing = setTimeout(tick, speed === 0 ? Math.max(40, 10000 / total) : speed);
+    };
+    this.playing = setTimeout(tick, 150);
+  }
+
+  _halt() {
+    clearTimeout(this.playing);
+    this.playing = null;
+    this.words.why.setAttribute("aria-live", "polite");
+    this._playLabel(false);
+  }
+
+  _playLabel(on) { this.playButton.textContent = on ? "Pause" : "Play"; this.playButton.setAttribute("aria-pressed", String(on)); }
+
+  // -- changes ---------------------------------------------------------------------------------
+
+  keepForUndo() { this.undo.keep({ table: clone(this.state.table), set: this.state.set }); }
+
+  changed({ fit = false } = {}) {
+    this._halt();
+    this.phase = 2;
+    if (fit && this.plane) this.plane.box = null;
+    const same = this.run && this.run.n === this.state.table.X.length && this.shape === this.state.table.features.join();
+    if (!same || fit) { this.run = null; this.verdict = null; this.zones = null; this.runId += 1; }
+    this.shape = this.state.table.features.join();
+    this._settings();
+    this._frame();
+    this.redraw();
+    this._askRun();
+  }
+
+  _edited() { this.state.set = ""; this.dataMenu.value = ""; this.changed(); }
+
+  load(table, set = "") {
+    this.keepForUndo();
+    this.state.table = clone(table);
+    this.state.set = set;
+    this.state.step = 0;
+    this.state.axes = null;
+    this.state.proj = "";
+    this.klass = Math.min(this.klass, table.classes.length - 1);
+    this.changed({ fit: true });
+  }
+
+  addPoint(at, other = false) {
+    const { table } = this.state, n = table.X.length;
+    this.keepForUndo();
+    table.X.push(this.unproject(at));
+    table.y.push(other ? (this.klass + 1) % table.classes.length : this.klass);
+    if (table.rows) table.rows.push(`new ${n}`);
+    this.plane.focus = n;
+    this.say(`${this.rowName(n)} added, class ${this.className(table.y[n])}.`);
+    this._edited();
+  }
+
+  movePoint(i, [u, v], live) {
+    const { table } = this.state, { e1, e2, flat } = this.frame;
+    if (flat) table.X[i] = [u];
+    else if (this.d === 2) table.X[i] = [u, v];
+    else { const [a, b] = this.project(table.X[i]); table.X[i] = table.X[i].map((x, j) => x + (u - a) * e1[j] + (v - b) * e2[j]); }
+    this.state.set = "";
+    this.dataMenu.value = "";
+    this.run && (this.phase = 2);
+    if (live) this._askRun(); else this.changed();
+  }
+
+  settled() { this.plane.box = inside(this.plane) ? this.plane.box : null; this.changed(); }
+
+  removePoint(i) {
+    const { table } = this.state;
+    this.keepForUndo();
+    const name = this.rowName(i);
+    table.X.splice(i, 1);
+    table.y.splice(i, 1);
+    table.rows?.splice(i, 1);
+    this.plane.focus = Math.min(i, table.X.length - 1);
+    this.lit = -1;
+    this._edited();
+    this.plane.marks[this.plane.focus]?.focus();
+    this.say(`${name} removed.`);
+  }
+
+  setClass(i, k) {
+    if (k >= this.state.table.classes.length) return;
+    this.keepForUndo();
+    this.state.table.y[i] = k;
+    this._edited();
+  }
+
+  editCell(i, j, value) { this.keepForUndo(); this.state.table.X[i][j] = value; this._edited(); }
+
+  addClass() {
+    const { table } = this.state;
+    if (table.classes.length >= 10) return;
+    this.keepForUndo();
+    const label = nextLabel(table.classes);
+    table.classes.push(label);
+    table.shown = table.classes.map((c, k) => (k < table.classes.length - 1 ? table.shown?.[k] ?? String(c) : String(label)));
+    this.klass = table.classes.length - 1;
+    this._chips();
+    this.redraw();
+  }
+
+  undoOnce(again = false) {
+    const now = { table: clone(this.state.table), set: this.state.set }, found = again ? this.undo.again(now) : this.undo.back(now);
+    if (!found) return;
+    this.state.table = found.table;
+    this.state.set = found.set;
+    this.dataMenu.value = found.set;
+    this.changed();
+  }
+
+  setMethod(key) { this.state.method = key; this.state.settings = {}; this.state.view = ""; this.state.step = 0; this.changed(); }
+  setSetting(name, value) { this.state.settings = { ...this.state.settings, [name]: value }; this.keepEnd = true; this.phase = 2; this._askRun(); this._link(); }
+  setStart(w) { const start = this.offset ? w : w.slice(0, -1); this.state.settings = { ...this.state.settings, start }; this.state.step = 0; this.keepEnd = false; this.say(`Start set to ${start.map((v) => show(v)).join(", ")}.`); this.changed(); }
+  setView(name) { this.state.view = name; this.zones = null; this.redraw(); }
+  light(i) { if (this.lit !== i) { this.lit = i; this.plane.draw(); if (["loss", "weights"].includes(this.state.view)) this.second.draw(); } }
+  pointFocused(i) { if (this.state.view === "gram") this.second.draw(); this.removeButton.disabled = i < 0; }
+  say(text) { this.live.textContent = text; }
+
+  // -- the address -----------------------------------------------------------------------------
+
+  _read(hash, start) {
+    const { state, unknown, notes } = decodeState(hash);
+    this.unknown = unknown;
+    const given = !state.table && !state.set && start.task;
+    if (given) Object.assign(state, clone({ ...start.task, ...(hash ? { step: state.step } : {}) }));
+    if (!this.methods.some((m) => m.key === state.method)) { notes.push(`There is no method ${state.method}.`); state.method = "perceptron"; }
+    const set = this.sets.find((s) => s.name === state.set) ?? (state.table ? null : this.sets[0]);
+    if (set) { state.table = clone(set); state.set = set.name; }
+    state.settings = state.settings && typeof state.settings === "object" ? state.settings : {};
+    this.state = state;
+    this.dataMenu.value = state.set;
+    this.methodMenu.value = state.method;
+    this.notes = notes;
+    if (notes.length) this._note(notes.join(" "));
+    if (state.slide) this._slideBar();
+  }
+
+  _link() {
+    if (!this.options.write) return;
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => this.options.write(encodeState(this.state, this.unknown)), 200);
+  }
+
+  // -- drawing ---------------------------------------------------------------------------------
+
+  redraw() {
+    if (this.due) return;
+    this.due = true;
+    requestAnimationFrame(() => { this.due = false; this._draw(); });
+  }
+
+  _draw() {
+    if (!this.state.table || !this.plane) return;
+    this._values = this.run ? this.valuesNow() : [];
+    this.plane.draw();
+    this.second.draw();
+    this.curves.draw();
+    this.words.draw();
+    this.points.draw();
+    this._verdict();
+    this._transport();
+    this._chips();
+    this._link();
+    this.options.drawn?.(this);
+  }
+
+  _transport() {
+    const last = this.run ? this.run.update.length - 1 : 0, t = this.state.step, s = this.slider;
+    s.max = last;
+    s.value = t;
+    s.setAttribute("aria-valuetext", this.run ? `${this.stepName()}, ${this.errorsNow().length} rows wrong` : "no run");
+    this.stepText.textContent = this.run ? `${t} / ${last}${this.run.open ? "+" : ""}` : "–";
+    for (const [button, off] of [[this.buttons.first, t === 0], [this.buttons.back, t === 0 && this.phase === 2], [this.buttons.next, t >= last && !this.run?.open], [this.buttons.last, t >= last && !this.run?.open]]) button.setAttribute("aria-disabled", String(off));
+    this.undoButton.disabled = !this.undo.before.length;
+    this.redoButton.disabled = !this.undo.after.length;
+  }
+
+  _verdict() {
+    const v = this.verdict, box = this.verdictBox, kind = !this.run ? "none" : !v ? "wait" : v.separable === true ? "yes" : v.separable === false ? (v.quasi ? "edge" : "no") : "open";
+    box.dataset.kind = kind;
+    this.verdictIcon.textContent = { yes: "✓", no: "✗", edge: "≈", open: "?", wait: "…", none: "–" }[kind];
+    this.verdictText.textContent = !this.run ? this.error || "Add points of two classes." : v ? `${v.sentence[0].toUpperCase()}${v.sentence.slice(1)}.` : "deciding …";
+    this.fitText.textContent = this.run && v && !v.error ? [v.fit, v.certificate].filter(Boolean).join(": ") + "." : "";
+    this.verifyButton.disabled = this.whyButton.disabled = !v || v.error;
+  }
+
+  _chips() {
+    const { table } = this.state, key = JSON.stringify([table.classes, table.shown, this.klass]);
+    if (key === this.chipKey) return;
+    this.chipKey = key;
+    this.klass = Math.min(this.klass, table.classes.length - 1);
+    const held = this.chips.contains(document.activeElement);
+    this.chips.replaceChildren(...table.classes.map((_, k) => {
+      const chip = el("button", { type: "button", role: "radio", "aria-checked": String(k === this.klass), class: "chip", tabindex: k === this.klass ? "0" : "-1", title: `New points are of this class (key ${(k + 1) % 10})`, onclick: () => { this.klass = k; this.redraw(); },
+        onkeydown: (e) => { const s = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[e.key]; if (s) { e.preventDefault(); e.stopPropagation(); this.klass = (k + s + table.classes.length) % table.classes.length; this._chips(); } } });
+      const icon = make(chip, "svg", { viewBox: "0 0 20 20", "aria-hidden": "true" });
+      make(icon, "path", { d: marker(k, 10, 10, 6.5), style: colour(k) });
+      chip.append(this.className(k));
+      return chip;
+    }));
+    if (held) this.chips.querySelector('[aria-checked="true"]')?.focus();
+    this.addClassButton.disabled = table.classes.length >= 10;
+  }
+
+  // -- building --------------------------------------------------------------------------------
+
+  _build() {
+    const button = (text, label, act, more = {}) => el("button", { type: "button", "aria-label": label, title: label, onclick: act, ...more }, text);
+    const lectureSets = this.sets.filter((s) => s.notes.startsWith("Lecture") || s.notes.startsWith("An instance"));
+    const options = [["", "own points", "Own"], ...this.sets.map((s) => [s.name, s.name, lectureSets.includes(s) ? "Lectures" : "Drawn"])];
+    this.dataMenu = chooser("Data", options, "", (v) => { const s = this.sets.find((one) => one.name === v); if (s) this.load(s, v); else this._empty(); });
+    this.methodMenu = chooser("Method", this.methods.map((m) => [m.key, m.title]), "perceptron", (v) => this.setMethod(v));
+    this.liftField = el("input", { type: "text", class: "wide", placeholder: "none", "aria-label": "Lift: features such as x1, x2, x1**2 + x2**2", list: null, onchange: (e) => { this.state.lift = e.target.value.trim(); this.state.view = ""; this.state.step = 0; this.changed(); } });
+    const lifts = el("datalist", { id: newId("lifts") }, ["x1, x2, x1**2 + x2**2", "x1, x2, x1*x2", "x1, x2, (x1 - x2)**2", "x1, x1**2", "poly(2)", "poly(3)"].map((v) => el("option", { value: v })));
+    this.liftField.setAttribute("list", lifts.id);
+    this.undoButton = button("↶", "Undo (Z)", () => this.undoOnce());
+    this.redoButton = button("↷", "Redo (shift Z)", () => this.undoOnce(true));
+    this.projection = el("span", { class: "projection" });
+    const head = el("header", { class: "head" },
+      el("h1", {}, "linsep ", el("span", {}, "lab")),
+      el("div", { class: "group", "data-part": "data" }, el("label", {}, "Data ", this.dataMenu), button("Open…", "Open a file or paste a table", () => this._openDialog()), button("Clear", "Start with an empty plane", () => this._empty())),
+      el("div", { class: "group", "data-part": "method" }, el("label", {}, "Method ", this.methodMenu)),
+      el("div", { class: "group", "data-part": "lift" }, el("label", {}, "Lift ", this.liftField), lifts),
+      el("div", { class: "group end" },
+        el("span", { "data-part": "edit" }, this.undoButton, this.redoButton),
+        button("Lectures", "Walk through a lecture (L)", () => this._lectureDialog(), { "data-part": "lectures" }),
+        button("Share", "Copy a link to this very step", () => this._share(), { "data-part": "share" }),
+        button("Export", "Save pictures, data, run, model, proof, code (E)", () => this._exportDialog(), { "data-part": "export" }),
+        button("?", "Help and keys (?)", () => this._helpDialog())));
+    this.settingsBox = el("div", { class: "settings", "data-part": "settings", role: "group", "aria-label": "Settings" });
+    const b = this.buttons = {
+      first: button("|‹", "First step (Home)", () => this.seek(0)), back: button("‹", "Step back (←)", () => { this._halt(); this.back(); }),
+      next: button("›", "Step (→)", () => { this._halt(); this.next(); }), last: button("›|", "Last step (End)", () => this.toEnd()), pass: button("pass ›", "One pass over all rows (shift →)", () => this.pass()),
+    };
+    this.playButton = button("Play", "Play or pause (space)", () => this.play(), { class: "play" });
+    this.slider = el("input", { type: "range", min: 0, max: 0, value: 0, step: 1, "aria-label": "Step", oninput: (e) => this.seek(Number(e.target.value)) });
+    this.stepText = el("output", { class: "step-text" });
+    this.speed = chooser("Speed", SPEEDS, "500", () => {});
+    this.visitsBox = el("input", { type: "checkbox", onchange: (e) => { this.state.visits = e.target.checked; this.state.step = 0; this.changed(); } });
+    this.subBox = el("input", { type: "checkbox", onchange: (e) => { this.state.sub = e.target.checked; this.phase = 2; this.redraw(); } });
+    const transport = el("div", { class: "transport", role: "group", "aria-label": "Playback", "data-part": "transport" }, b.first, b.back, this.playButton, b.next, b.last, b.pass, this.slider, this.stepText,
+      el("label", {}, "Speed ", this.speed), el("label", { title: "Looks that change nothing are steps too (V)" }, this.visitsBox, " visits"), el("label", { title: "Select, test, correct (P)" }, this.subBox, " sub-steps"));
+    this.verdictIcon = el("span", { class: "verdict-icon", "aria-hidden": "true" });
+    this.verdictText = el("strong", { class: "verdict-text" });
+    this.fitText = el("span", { class: "fit-text" });
+    this.verifyButton = button("Verify", "Check the proof again in exact arithmetic (C)", () => this.verify());
+    this.whyButton = button("Why", "The proof and the fit in full (W)", () => this._whyDialog());
+    this.verdictBox = el("section", { class: "verdict", "aria-label": "Certificate", "data-part": "verdict" }, this.verdictIcon,
+      el("div", { class: "verdict-words", role: "status" }, this.verdictText, " ", this.fitText), el("div", { class: "group" }, this.verifyButton, this.whyButton));
+    this.noteBox = el("p", { class: "note", hidden: true });
+    this.live = el("p", { class: "unseen", "aria-live": "polite" });
+    this.chips = el("div", { class: "chips", role: "radiogroup", "aria-label": "Class of new points" });
+    this.addClassButton = button("+", "One more class", () => this.addClass(), { class: "small" });
+    this.removeButton = button("Remove", "Remove the point in focus (Delete)", () => { if (this.plane.focus >= 0) this.removePoint(this.plane.focus); }, { disabled: true });
+    const first = el("section", { class: "panel first", "aria-label": "Data space", "data-part": "plane" },
+      el("div", { class: "tools" }, this.chips, this.addClassButton, this.removeButton, this.projection, el("span", { class: "zoom" }, button("+", "Zoom in", () => this.plane.zoom(0.8)), button("−", "Zoom out", () => this.plane.zoom(1.25)), button("fit", "Fit all points", () => this.plane.fit()))));
+    const second = el("section", { class: "panel second-panel", "aria-label": "Second picture", "data-part": "second" });
+    const words = el("section", { class: "panel words", "aria-label": "This step", "data-part": "words" });
+    const curves = el("section", { class: "panel curves", "aria-label": "Curves", "data-part": "curves" });
+    const points = el("details", { class: "panel table", "data-part": "table" }, el("summary", {}, "Points as a table"));
+    this.slideBox = el("section", { class: "slide", hidden: true, "aria-label": "Lecture" });
+    this.root.replaceChildren(head, this.settingsBox, this.slideBox, el("div", { class: "sticky" }, transport, this.verdictBox), this.noteBox, el("main", {}, first, second, words, curves, points), this.live);
+    this.plane = new DataPlane(this, first);
+    this.second = new SecondView(this, second);
+    this.words = new Words(this, words);
+    this.curves = new Curves(this, curves);
+    this.points = new PointTable(this, points);
+    points.addEventListener("toggle", () => this.points.draw());
+    for (const part of this.options.hide ?? []) for (const node of this.root.querySelectorAll(`[data-part="${CSS.escape(part)}"]`)) node.classList.add("gone");
+    this._drop();
+  }
+
+  toEnd() {
+    this._halt();
+    if (!this.run) return;
+    if (this.run.open && this.state.most < 20000) { this.state.most = 20000; this.state.step = 20000; this.keepEnd = true; this._askRun(); } else this._go(this.run.update.length - 1);
+  }
+
+  _settings() {
+    const m = this.method, key = `${m.key}|${JSON.stringify(this.state.settings.start ?? null)}`;
+    this.visitsBox.checked = this.state.visits;
+    this.subBox.checked = this.state.sub;
+    this.liftField.value = this.state.lift;
+    this.methodMenu.value = m.key;
+    if (key === this.settingsKey || this.settingsBox.contains(document.activeElement)) return;
+    this.settingsKey = key;
+    const words = chooser("Letters of a lecture", [["", "plain"], ...["000", "001", "002", "003", "004"].map((c) => [c, `lecture ${c}`])], this.state.convention ?? "", (v) => { this.state.convention = v || null; this.changed(); });
+    this.settingsBox.replaceChildren(...m.settings.map((s) => settingControl(s, this.state.settings[s.name], (name, value) => this.setSetting(name, value))), ...(m.steps ? [el("label", { class: "setting" }, el("span", {}, "words"), words)] : []));
+  }
+
+  _projections() {
+    if (!this.projection) return;
+    const key = `${this.d}|${this.state.proj}|${!!this.run?.basis}`;
+    if (key === this.projectionKey) return;
+    this.projectionKey = key;
+    this.projection.replaceChildren();
+    if (this.d <= 2) return;
+    const names = this.state.table.features.slice(0, 40), pair = /^(\d+),(\d+)$/.exec(this.state.proj);
+    const set = (v) => { this.state.proj = v; this._frame(); this.plane.box = null; this.redraw(); };
+    this.projection.append("seen along ", chooser("Projection", [["", "principal directions"], ["0,1", "two features"]], pair ? "0,1" : "", (v) => set(v)));
+    if (!pair) return;
+    const options = names.map((n, k) => [String(k), n]);
+    this.projection.append(chooser("horizontal feature", options, pair[1], (v) => set(`${v},${pair[2]}`)), chooser("vertical feature", options, pair[2], (v) => set(`${pair[1]},${v}`)));
+  }
+
+  _empty() { this.load({ X: [], y: [], classes: [-1, 1], features: ["x1", "x2"], rows: null, name: "drawn", shown: ["−1", "+1"] }); this.say("An empty plane: click to add points."); }
+
+  _note(text) { this.noteBox.hidden = !text; this.noteBox.textContent = text; }
+
+  async verify() {
+    if (!this.verdict || this.verdict.error) return;
+    const found = await this.ask("verify", { task: taskOf(this.state) });
+    this._note(found.error ?? `${found.good ? "✓ " : "✗ "}${found.sentence}.`);
+    this.say(this.noteBox.textContent);
+  }
+
+  // -- own data --------------------------------------------------------------------------------
+
+  _drop() {
+    const root = this.root;
+    root.addEventListener("dragover", (e) => { e.preventDefault(); root.classList.add("dropping"); });
+    root.addEventListener("dragleave", () => root.classList.remove("dropping"));
+    root.addEventListener("drop", (e) => { e.preventDefault(); root.classList.remove("dropping"); const file = e.dataTransfer.files[0]; if (file) this.readFile(file); });
+    root.addEventListener("paste", (e) => { if (/^(INPUT|TEXTAREA)$/.test(e.target.tagName)) return; const text = e.clipboardData.getData("text"); if (text.includes("\n")) { e.preventDefault(); this.readText(text); } });
+  }
+
+  async readFile(file) {
+    if (file.size > 8e6) { this._note(`${file.name} has ${Math.round(file.size / 1e6)} MB; the lab takes 8. Give a sample of the rows.`); return false; }
+    return this.readBytes(new Uint8Array(await file.arrayBuffer()), file.name);
+  }
+  readText(text) { return this.readBytes(new TextEncoder().encode(text), /^\s*\S+\s+\d+:/.test(text) ? "pasted.svm" : "pasted.csv"); }
+  async readBytes(bytes, name) {
+    let found;
+    try { found = await this.channel.file(bytes, name); } catch (error) { found = { error: error.message }; }
+    if (found.error) { this._note(found.error); return false; }
+    this.load(found);
+    this._note(found.notes);
+    return true;
+  }
+
+  _openDialog() {
+    const area = el("textarea", { rows: 9, "aria-label": "Table as text", placeholder: "x1,x2,y\n1.0,2.0,a\n3.5,0.5,b\n\nor svmlight:  +1 1:0.5 2:1.2" });
+    const file = el("input", { type: "file", "aria-label": "File", accept: ".csv,.tsv,.txt,.svm,.libsvm,.svmlight,.npz,.parquet,.arrow,.gz,.bz2" });
+    const box = dialog(this.root, "Your own data",
+      el("p", {}, "CSV (the last column, or one called y, class, label or target, is the class), svmlight, npz or Parquet; up to 5000 rows, 1000 features and ten classes. A file can also be dropped anywhere on the page. It stays on this machine."),
+      el("p", {}, file), area,
+      el("p", {}, el("button", { type: "button", onclick: async () => { const text = area.value.trim(); if (text && await this.readText(text + "\n")) box.close(); else if (text) box.close(); } }, "Use this table")));
+    file.addEventListener("change", async () => { if (file.files[0]) { await this.readFile(file.files[0]); box.close(); } });
+    area.focus();
+  }
+
+  // -- windows ---------------------------------------------------------------------------------
+
+  _helpDialog() {
+    dialog(this.root, "Help",
+      el("p", {}, "Points are the data, shaded are the regions of the classes, the arrow w is the normal of the line. A ring is a row on the wrong side, a dashed ring the row that this step looked at. The strip above the pictures says whether any plane separates the classes, and what is proved about the model. Every number is that of Python: Export shows the lines that give this run."),
+      el("table", { class: "help" }, el("tbody", {}, HELP.map(([keys, what]) => el("tr", {}, el("th", { scope: "row" }, el("kbd", {}, keys)), el("td", {}, what))))));
+  }
+
+  _whyDialog() {
+    const v = this.verdict;
+    if (!v) return;
+    dialog(this.root, "Why", el("h3", {}, "The classes"), el("pre", {}, v.explain), el("h3", {}, "The fit"), el("pre", {}, v.summary || v.certificate));
+  }
+
+  get title() { return `${this.method.title}, ${this.state.table.name || "own points"}`; }
+  get line() {
+    const set = Object.entries(this.state.settings).map(([k, v]) => `${k}=${JSON.stringify(v)}`).join(" ");
+    return `${this.run ? this.stepName() : ""}${set ? `; ${set}` : ""}${this.state.lift ? `; lift ${this.state.lift}` : ""}${this.verdict ? `; ${this.verdict.sentence}` : ""}`.slice(0, 140);
+  }
+
+  async exportFile(kind) {
+    const found = await this.ask("export", { task: taskOf(this.state), kind });
+    if (found.error) { this._note(found.error); return; }
+    download(found.name, found.media, Uint8Array.from(atob(found.data), (c) => c.charCodeAt(0)));
+  }
+
+  _exportDialog() {
+    if (!this.run) { this._note(this.error); return; }
+    const name = (this.state.table.name || "lab").replace(/[^\w-]+/g, "-"), pictures = [["Data space", this.plane.svg, "data"], [VIEW_TITLE(this), this.second.svg, this.state.view]];
+    const row = (title, ...buttons) => el("tr", {}, el("th", { scope: "row" }, title), el("td", {}, buttons));
+    const b = (text, label, act) => el("button", { type: "button", "aria-label": label, onclick: act }, text);
+    const file = (kind, text, label) => b(text, label, () => this.exportFile(kind));
+    const code = el("pre", { class: "code", tabindex: "0", "aria-label": "Python code of this run" }, this.run.code);
+    dialog(this.root, "Export", el("table", { class: "exports" }, el("tbody", {},
+      ...pictures.map(([title, svg, word]) => row(title, b("SVG", `${title} as SVG`, () => saveSvg(svg, `${name}-${word}`, this.title, this.line)), b("PNG", `${title} as PNG`, () => savePng(svg, `${name}-${word}`, this.title, this.line)))),
+      row("Points", file("csv", "CSV", "Points as CSV"), file("svmlight", "svmlight", "Points as svmlight")),
+      row("Run", file("trace", "trace (JSON)", "Run as trace"), file("replay", "replay page (HTML)", "Run as a page that replays it")),
+      row("Answer", file("model", "model (JSON)", "Model file"), file("proof", "proof (JSON)", "Proof file"), file("python", "Python", "Python file")))),
+    el("h3", {}, "The same in Python"), code, el("p", {}, b("Copy", "Copy the code", () => navigator.clipboard?.writeText(this.run.code))));
+  }
+
+  async _share() {
+    const link = this.options.link?.(encodeState(this.state, this.unknown)) ?? `#${encodeState(this.state, this.unknown)}`;
+    const whole = !link.includes("d=local");
+    const field = el("textarea", { rows: 4, readonly: true, "aria-label": "Link" }, link);
+    dialog(this.root, "Share", el("p", {}, whole ? "This link opens at this step with the same numbers, in any lab: replace what stands before # by the address of another one." : "These rows do not fit into a link (more than 60). Share the file beside it."), field,
+      el("p", {}, el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(link) }, "Copy")),
+      el("p", { class: "quiet" }, "A page with fewer controls: ?hide=data,method,lift,settings,edit,lectures,share,export,transport,verdict,second,words,curves,table before the #."));
+    field.select();
+  }
+
+  // -- lectures --------------------------------------------------------------------------------
+
+  _lectureDialog() {
+    const box = dialog(this.root, "Lectures", ...this.lectures.map((lecture) => el("section", {}, el("h3", {}, `${lecture.key} · ${lecture.title}`),
+      el("ol", { class: "slides" }, lecture.slides.map((slide, k) => el("li", {}, el("button", { type: "button", class: "linky", onclick: () => { box.close(); this.slide(lecture.key, k); } }, slide.title)))))));
+  }
+
+  slide(key, k) {
+    const lecture = this.lectures.find((l) => l.key === key), slide = lecture?.slides[k];
+    if (!slide) return;
+    const set = this.sets.find((s) => s.name === slide.set);
+    this.keepForUndo();
+    Object.assign(this.state, freshState(), { table: clone(set), set: set.name, method: slide.method, settings: clone(slide.settings ?? {}), lift: slide.lift ?? "", visits: slide.visits ?? false,
+      convention: slide.convention ?? null, step: slide.step ?? 0, view: slide.view ?? "", axes: slide.axes ?? null, scheme: slide.scheme ?? "", slide: `${key}:${k}` });
+    this.dataMenu.value = set.name;
+    this.keepEnd = false;
+    this.settingsKey = "";
+    this._slideBar();
+    this.changed({ fit: true });
+  }
+
+  _slideBar() {
+    const [key, k] = this.state.slide.split(":"), lecture = this.lectures.find((l) => l.key === key), at = Number(k), slide = lecture?.slides[at];
+    this.slideBox.hidden = !slide;
+    if (!slide) return;
+    const go = (text, label, to) => el("button", { type: "button", "aria-label": label, disabled: !lecture.slides[to], onclick: () => this.slide(key, to) }, text);
+    this.slideBox.replaceChildren(el("div", {}, el("strong", {}, `Lecture ${key} · ${at + 1} of ${lecture.slides.length} · ${slide.title}`), el("p", {}, slide.text)),
+      el("div", { class: "group" }, go("‹ Slide", "Slide before", at - 1), go("Slide ›", "Next slide", at + 1), el("button", { type: "button", "aria-label": "Leave the lecture", onclick: () => { this.state.slide = ""; this.slideBox.hidden = true; this._link(); } }, "✕")));
+    this.say(slide.text);
+  }
+
+  // -- keys ------------------------------------------------------------------------------------
+
+  _keys() {
+    const acts = {
+      " ": () => this.play(), ArrowRight: (e) => (e.shiftKey ? this.pass() : (this._halt(), this.next())), ArrowLeft: () => { this._halt(); this.back(); }, Home: () => this.seek(0), End: () => this.toEnd(),
+      z: (e) => this.undoOnce(e.shiftKey), n: () => this._newPoint(), c: () => this.verify(), w: () => this._whyDialog(), e: () => this._exportDialog(), l: () => this._lectureDialog(), "?": () => this._helpDialog(),
+      p: () => { this.subBox.click(); }, v: () => { this.visitsBox.click(); }, h: () => { this.showHulls = !this.showHulls; this.redraw(); }, f: () => { this.root.classList.toggle("swapped"); this.redraw(); },
+      "+": () => this.plane.zoom(0.8), "=": () => this.plane.zoom(0.8), "-": () => this.plane.zoom(1.25), ".": () => this.plane.fit(),
+    };
+    const handle = (event) => {
+      const { target } = event, tag = target.tagName;
+      if (event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog")) return;
+      if (tag === "SELECT" || tag === "TEXTAREA" || (tag === "INPUT" && !(target === this.slider && event.key === " ") && target.type !== "checkbox")) return;
+      if ((tag === "BUTTON" || tag === "SUMMARY" || target.type === "checkbox") && (event.key === " " || event.key === "Enter")) return;
+      const row = target.dataset?.row;
+      if (row !== undefined && this.plane.key(event, Number(row))) { event.preventDefault(); return; }
+      if (/^\d$/.test(event.key)) {
+        const k = (Number(event.key) + 9) % 10;
+        event.preventDefault();
+        if (row !== undefined) this.setClass(Number(row), k); else if (k < this.state.table.classes.length) { this.klass = k; this.redraw(); }
+        return;
+      }
+      const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+      if (act) { event.preventDefault(); act(event); }
+    };
+    this.root.addEventListener("keydown", handle);
+    if (this.options.whole) document.addEventListener("keydown", (e) => { if (e.target === document.body) handle(e); });
+  }
+
+  _newPoint() {
+    const b = this.plane.c.box, i = this.plane.focus, from = i >= 0 ? this.plane.points[i] : [(b.x0 + b.x1) / 2, (b.y0 + b.y1) / 2], w = b.x1 - b.x0;
+    this.addPoint([Number((from[0] + 0.04 * w).toFixed(3)), this.frame.flat ? 0 : Number((from[1] + 0.04 * w).toFixed(3))]);
+    requestAnimationFrame(() => requestAnimationFrame(() => this.plane.marks.at(-1)?.focus()));
+  }
+}
+
+const root_width = (node) => node.clientWidth;
+const VIEW_TITLE = (lab) => lab.second.tabs.querySelector('[aria-selected="true"]')?.textContent ?? "Second picture";
+function inside(plane) {
+  const b = plane.c.box;
+  return plane.lab.state.table.X.every((x) => { const [u, v] = plane.lab.project(x); return u >= b.x0 && u <= b.x1 && v >= b.y0 && v <= b.y1; });
+}
+
+export async function mount(root, channel, options = {}) { return new Lab(root, channel, options).open(); }

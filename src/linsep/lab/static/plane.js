@@ -1,0 +1,420 @@
+// The plane of the data: points that can be added, dragged and removed, regions, boundary, normal.
+import { around, clip, colour, make, marker, show, ticks } from "./plot.js";
+import { contour, hullOf, lineInBox, rounded, unpacked } from "./algebra.js";
+import { el } from "./widgets.js";
+
+const PAD = { l: 44, r: 10, t: 10, b: 34 };
+
+// An SVG with axes, in pixels of the page: scales, a group below the marks and one above.
+export function chart(svg, width, height, box, names, { equal = true, title = "" } = {}) {
+  svg.replaceChildren();
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("height", height);
+  const w = width - PAD.l - PAD.r, h = height - PAD.t - PAD.b;
+  if (equal) {
+    const [bw, bh] = [box.x1 - box.x0, box.y1 - box.y0], scale = Math.max(bw / w, bh / h);
+    const [cx, cy] = [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2];
+    box = { x0: cx - scale * w / 2, x1: cx + scale * w / 2, y0: cy - scale * h / 2, y1: cy + scale * h / 2 };
+  }
+  const x = (v) => PAD.l + (v - box.x0) / (box.x1 - box.x0) * w;
+  const y = (v) => height - PAD.b - (v - box.y0) / (box.y1 - box.y0) * h;
+  const id = `inside-${Math.random().toString(36).slice(2, 9)}`, frame = { x: PAD.l, y: PAD.t, width: w, height: h };
+  make(make(svg, "clipPath", { id }), "rect", frame);
+  if (title) make(svg, "title", {}, title);
+  const ground = make(svg, "rect", { ...frame, class: "ground" });
+  const under = make(svg, "g", { "clip-path": `url(#${id})` });
+  const grid = make(svg, "g", { class: "grid", "aria-hidden": "true" });
+  make(svg, "rect", { ...frame, class: "axis" });
+  for (const v of ticks(box.x0, box.x1, Math.max(2, w / 70))) make(grid, "text", { x: x(v), y: height - PAD.b + 15, "text-anchor": "middle" }, show(v));
+  for (const v of ticks(box.y0, box.y1, Math.max(2, h / 55))) make(grid, "text", { x: PAD.l - 5, y: y(v) + 4, "text-anchor": "end" }, show(v));
+  make(grid, "text", { x: PAD.l + w / 2, y: height - 4, "text-anchor": "middle", class: "name" }, names[0]);
+  if (names[1]) make(grid, "text", { x: 11, y: PAD.t + h / 2, transform: `rotate(-90 11 ${PAD.t + h / 2})`, "text-anchor": "middle", class: "name" }, names[1]);
+  const marks = make(svg, "g"), over = make(svg, "g", { "clip-path": `url(#${id})`, class: "over" });
+  const back = (px, py) => [box.x0 + (px - PAD.l) / w * (box.x1 - box.x0), box.y0 + (height - PAD.b - py) / h * (box.y1 - box.y0)];
+  return { svg, box, x, y, back, under, over, marks, ground, width, height, frame, limits: [box.x0, box.x1, box.y0, box.y1] };
+}
+
+export const polygonText = (c, points) => points.map(([u, v]) => `${c.x(u).toFixed(2)},${c.y(v).toFixed(2)}`).join(" ");
+
+export function segment(parent, c, [p, q], kind) {
+  return make(parent, "line", { x1: c.x(p[0]), y1: c.y(p[1]), x2: c.x(q[0]), y2: c.y(q[1]), class: kind });
+}
+
+export function arrow(parent, [x, y], [u, v], kind) {
+  const long = Math.hypot(u - x, v - y);
+  if (!(long > 3)) return;
+  const [p, q] = [(u - x) / long, (v - y) / long], s = Math.min(9, long / 2);
+  make(parent, "line", { x1: x, y1: y, x2: u - s * p, y2: v - s * q, class: kind });
+  make(parent, "path", { d: `M${u},${v}L${u - s * p + s / 2 * q},${v - s * q - s / 2 * p}L${u - s * p - s / 2 * q},${v - s * q + s / 2 * p}Z`, class: `${kind} tip` });
+}
+
+export function segmentsPath(parent, c, list, kind) {
+  if (!list.length) return;
+  const d = list.map(([p, q]) => `M${c.x(p[0]).toFixed(1)},${c.y(p[1]).toFixed(1)}L${c.x(q[0]).toFixed(1)},${c.y(q[1]).toFixed(1)}`).join("");
+  make(parent, "path", { d, class: kind });
+}
+
+// A field as an image: one colour for each sign or class, stronger where the score is larger.
+export function fieldImage(parent, c, scores, size, box, colours) {
+  const canvas = el("canvas", { width: size, height: size }), pen = canvas.getContext("2d"), image = pen.createImageData(size, size);
+  let most = 1e-12;
+  const sorted = Float32Array.from(scores[0], Math.abs).sort();
+  most = Math.max(most, sorted[Math.floor(0.9 * sorted.length)]);
+  for (let r = 0; r < size; r++) {
+    for (let k = 0; k < size; k++) {
+      const i = r * size + k, j = 4 * ((size - 1 - r) * size + k);
+      let which, strength;
+      if (scores.length === 1) {
+        which = scores[0][i] > 0 ? 1 : 0;
+        strength = 0.1 + 0.3 * Math.min(1, Math.abs(scores[0][i]) / most);
+      } else {
+        which = 0;
+        for (let m = 1; m < scores.length; m++) if (scores[m][i] > scores[which][i]) which = m;
+        strength = 0.2;
+      }
+      const rgb = colours[which];
+      image.data[j] = rgb[0]; image.data[j + 1] = rgb[1]; image.data[j + 2] = rgb[2]; image.data[j + 3] = 255 * strength;
+    }
+  }
+  pen.putImageData(image, 0, 0);
+  const [x0, x1, y0, y1] = box, [hx, hy] = [(x1 - x0) / (size - 1) / 2, (y1 - y0) / (size - 1) / 2];
+  make(parent, "image", {
+    href: canvas.toDataURL(), x: c.x(x0 - hx), y: c.y(y1 + hy), width: c.x(x1 + hx) - c.x(x0 - hx),
+    height: c.y(y0 - hy) - c.y(y1 + hy), preserveAspectRatio: "none",
+  });
+}
+
+export class DataPlane {
+  constructor(lab, host) {
+    this.lab = lab;
+    this.box = null;
+    this.marks = [];
+    this.focus = -1;
+    this.svg = make(null, "svg", { class: "data-plane", role: "application", tabindex: "0", "aria-label": "Data space" });
+    this.svg.setAttribute("aria-roledescription", "plane of points");
+    host.append(this.svg);
+    this.legend = el("ul", { class: "legend", "aria-label": "Legend" });
+    host.append(this.legend);
+    this._pointer();
+  }
+
+  // -- the view ---------------------------------------------------------------------------
+
+  fit() { this.box = null; this.draw(); }
+
+  zoom(factor, about = null) {
+    const b = this.c.box, [x, y] = about ?? [(b.x0 + b.x1) / 2, (b.y0 + b.y1) / 2];
+    this.box = { x0: x + (b.x0 - x) * factor, x1: x + (b.x1 - x) * factor, y0: y + (b.y0 - y) * factor, y1: y + (b.y1 - y) * factor };
+    this.draw();
+  }
+
+  _layOut() {
+    const lab = this.lab, host = this.svg.parentElement;
+    const width = Math.max(260, Math.min(900, Math.round(host.clientWidth))), flat = lab.frame.flat;
+    const height = flat ? 190 : Math.round(Math.min(0.78 * width, Math.max(300, 0.62 * innerHeight)));
+    const points = lab.state.table.X.map((x) => lab.project(x));
+    const all = points.length ? points : [[-1, -1], [1, 1]];
+    if (!this.box) this.box = around(all.length > 1 ? all : [...all, [all[0][0] + 1, all[0][1] + 1], [all[0][0] - 1, all[0][1] - 1]], width, height, !flat);
+    if (flat) { this.box.y0 = -1; this.box.y1 = 1; }
+    this.c = chart(this.svg, width, height, this.box, flat ? [lab.frame.names[0], ""] : lab.frame.names, { equal: !flat });
+    this.points = points;
+  }
+
+  draw() {
+    if (!this.lab.state.table) return;
+    const held = document.activeElement?.dataset?.row;
+    this._layOut();
+    const { c, lab } = this, n = this.points.length;
+    this.size = n > 600 ? 3 : n > 120 ? 4.4 : 6.5;
+    this._ground();
+    this._points();
+    this._over();
+    this._legend();
+    if (held !== undefined && this.marks[held]) this.marks[held].focus({ preventScroll: true });
+    this.svg.setAttribute("aria-label", `Data space: ${n} points, ${lab.errorsNow().length} on the wrong side. ` +
+      "Tab walks the points, arrows move one, Delete removes it, N adds one.");
+    c.svg.classList.toggle("crowd", n > 400);
+  }
+
+  // -- regions, boundary ------------------------------------------------------------------
+
+  _ground() {
+    const { c, lab } = this, run = lab.run, under = c.under;
+    if (!run) return;
+    const zones = lab.state.view === "regions" && lab.state.step === run.update.length - 1 ? lab.zones : null;
+    if (zones?.pieces.length && !lab.frame.flat) this._zones(zones);
+    else if (lab.curved) this._field();
+    else if (run.planes > 1) this._machine();
+    else if (run.planes === 1) this._line();
+    if (lab.showHulls) this._hulls();
+  }
+
+  _machine() {
+    const { c, lab } = this, all = lab.planesNow(), b = c.box;
+    const corners = [[b.x0, b.y0], [b.x1, b.y0], [b.x1, b.y1], [b.x0, b.y1]];
+    all.forEach((own, k) => {
+      let area = corners;
+      all.forEach((other, l) => { if (l !== k) area = clip(area, [own.w[0] - other.w[0], own.w[1] - other.w[1]], own.b - other.b); });
+      if (area.length) make(c.under, "polygon", { points: polygonText(c, area), class: "region edged", style: colour(lab.run.present[k]) });
+    });
+  }
+
+  _zones(zones) {
+    const { c, lab } = this;
+    this._hatch();
+    for (const [who, piece] of zones.pieces) {
+      const points = polygonText(c, piece);
+      if (who >= 0) make(c.under, "polygon", { points, class: "region", style: colour(lab.run.present[who]) });
+      else make(c.under, "polygon", { points, class: "undecided", fill: `url(#${who === -1 ? this.none : this.many})` });
+    }
+    const named = new Set();
+    for (const [who, piece] of [...zones.pieces].sort((p, q) => areaOf(q[1]) - areaOf(p[1]))) {
+      if (who >= 0 || named.has(who)) continue;
+      named.add(who);
+      const [x, y] = [0, 1].map((j) => piece.reduce((s, p) => s + p[j], 0) / piece.length);
+      make(c.over, "text", { x: c.x(x), y: c.y(y), "text-anchor": "middle", class: "zone-name" }, who === -1 ? "no class" : "several");
+    }
+  }
+
+  _hatch() {
+    const defs = make(this.c.svg, "defs"), stamp = Math.random().toString(36).slice(2, 8);
+    for (const [key, turn] of [["none", 45], ["many", -45]]) {
+      this[key] = `hatch-${key}-${stamp}`;
+      const p = make(defs, "pattern", { id: this[key], width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` });
+      make(p, "line", { x1: 0, y1: 0, x2: 0, y2: 8, class: "hatch" });
+    }
+  }
+
+  _field() {
+    const { c, lab } = this, found = lab.fieldNow(c);
+    if (!found) return;
+    const scores = found.scores.map((s) => (typeof s === "string" ? unpacked(s) : s));
+    found.scores = scores;
+    fieldImage(c.under, c, scores, found.size, found.box, lab.classColours());
+    if (scores.length === 1) {
+      segmentsPath(c.under, c, contour(scores[0], found.size, found.box, 0), "line");
+      if (lab.method.key === "kernel-svm") for (const level of [-1, 1]) segmentsPath(c.under, c, contour(scores[0], found.size, found.box, level), "street");
+    }
+  }
+
+  _line() {
+    const { c, lab } = this, now = lab.planesNow()[0], old = lab.planesBefore()?.[0], b = c.box;
+    const corners = [[b.x0, b.y0], [b.x1, b.y0], [b.x1, b.y1], [b.x0, b.y1]];
+    for (const [k, s] of [[1, 1], [0, -1]]) {
+      const area = clip(corners, [s * now.w[0], s * now.w[1]], s * now.b);
+      if (area.length && (now.w[0] || now.w[1])) make(c.under, "polygon", { points: polygonText(c, area), class: "region", style: colour(lab.run.present[k]) });
+    }
+    const before = old && lineInBox(old.w, old.b, c.limits);
+    if (before) segment(c.under, c, before, "before");
+    if (lab.street) this._street(now);
+    const line = lineInBox(now.w, now.b, c.limits);
+    if (!line) return;
+    segment(c.under, c, line, "line");
+    this._normal(now, line);
+  }
+
+  _street(now) {
+    const { c, lab } = this;
+    for (const s of [-1, 1]) {
+      const edge = lineInBox(now.w, now.b + s, c.limits);
+      if (edge) segment(c.under, c, edge, "street");
+    }
+    const size = now.w[0] ** 2 + now.w[1] ** 2;
+    if (!(size > 0) || lab.state.table.X.length > 400) return;
+    lab.valuesNow().forEach((value, i) => {
+      if (!(value < 1 - 1e-9)) return;
+      const sign = lab.signOf(i), s = sign * (1 - value) / size, p = this.points[i];
+      segment(c.under, c, [p, [p[0] + s * now.w[0], p[1] + s * now.w[1]]], "slack");
+    });
+  }
+
+  _normal(now, [p, q]) {
+    const { c, lab } = this, size = Math.hypot(now.w[0], now.w[1]), flat = lab.frame.flat;
+    const mid = [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2], x = c.x(mid[0]), y = flat ? c.y(0) : c.y(mid[1]);
+    const dx = now.w[0] / size, dy = now.w[1] / size, unit = Math.abs(c.x(1) - c.x(0));
+    const long = Math.min(56, 0.2 * c.width), ratio = flat ? 0 : Math.abs(c.y(1) - c.y(0)) / unit;
+    const [u, v] = [dx, -dy * (ratio || 0)], norm = Math.hypot(u, v) || 1;
+    const tip = [x + long * u / norm, y + long * v / norm];
+    arrow(c.over, [x, y], tip, "normal");
+    make(c.over, "text", { x: tip[0] + 9 * u / norm, y: tip[1] + 9 * v / norm + 4, "text-anchor": "middle", class: "halo" }, "w");
+    if (flat) return;
+    for (const [k, s] of [[1, 1], [0, -1]]) {
+      const at = [q[0] + (p[0] - q[0]) * 0.06, q[1] + (p[1] - q[1]) * 0.06];
+      const tx = Math.max(c.frame.x + 30, Math.min(c.frame.x + c.frame.width - 30, c.x(at[0]) + s * 20 * u / norm));
+      const ty = Math.max(c.frame.y + 14, Math.min(c.frame.y + c.frame.height - 8, c.y(at[1]) + s * 20 * v / norm + 4));
+      make(c.over, "text", { x: tx, y: ty, "text-anchor": "middle", class: "side halo", style: colour(lab.run.present[k]) }, lab.className(lab.run.present[k]));
+    }
+  }
+
+  _hulls() {
+    const { c, lab } = this;
+    for (const k of lab.run.present) {
+      const own = this.points.filter((_, i) => lab.state.table.y[i] === k);
+      make(c.under, "polygon", { points: polygonText(c, hullOf(own)), class: "hull", style: `stroke:var(--c${k % 10})` });
+    }
+    const ends = lab.nearestNow();
+    if (ends) {
+      const [p, q] = ends.map((x) => lab.project(x));
+      segment(c.over, c, [p, q], "nearest");
+      for (const e of [p, q]) make(c.over, "circle", { cx: c.x(e[0]), cy: c.y(e[1]), r: 4, class: "foot" });
+    }
+    const meet = lab.commonPoint();
+    if (meet) {
+      const [u, v] = lab.project(meet);
+      for (const i of lab.proofRows()) segment(c.under, c, [this.points[i], [u, v]], "proof-line");
+      make(c.over, "path", { d: marker(7, c.x(u), c.y(v), 8), class: "common" });
+      make(c.over, "text", { x: c.x(u) + 12, y: c.y(v) - 9, class: "halo" }, "in both hulls");
+    }
+  }
+
+  // -- points -----------------------------------------------------------------------------
+
+  _points() {
+    const { c, lab } = this, table = lab.state.table, many = this.points.length > 40;
+    this.marks = this.points.map(([u, v], i) => {
+      const node = make(c.marks, "path", {
+        d: marker(table.y[i], 0, 0, this.size), class: "mark", style: colour(table.y[i]), role: "button",
+        tabindex: many && i !== Math.max(0, this.focus) ? "-1" : "0", "data-row": i, "aria-label": lab.pointName(i),
+      });
+      this._place(node, u, v);
+      return node;
+    });
+  }
+
+  _place(node, u, v) { node.setAttribute("transform", `translate(${this.c.x(u).toFixed(2)},${(this.lab.frame.flat ? this.c.y(0) : this.c.y(v)).toFixed(2)})`); }
+
+  _ring(i, r, kind) {
+    const p = this.points[i];
+    if (p) make(this.c.over, "circle", { cx: this.c.x(p[0]), cy: this.lab.frame.flat ? this.c.y(0) : this.c.y(p[1]), r, class: kind });
+  }
+
+  _over() {
+    const { lab } = this, n = this.points.length, wrong = new Set(lab.errorsNow());
+    if (n > 400) this.marks.forEach((node, i) => node.classList.toggle("is-wrong", wrong.has(i)));
+    else for (const i of wrong) this._ring(i, this.size + 4, "wrong");
+    const alpha = lab.alphaNow();
+    if (alpha) {
+      const most = Math.max(...alpha, 1e-300);
+      alpha.forEach((a, i) => { if (a > 1e-7 * most) this._ring(i, this.size + 3 + 6 * Math.sqrt(a / most), "support"); });
+    }
+    for (const i of lab.proofRows()) this._ring(i, this.size + 8, "proof");
+    const row = lab.rowNow();
+    if (row >= 0) this._ring(row, this.size + 11, "row");
+    if (lab.lit >= 0) this._ring(lab.lit, this.size + 14, "lit");
+    if (n <= 40) {
+      this.points.forEach(([u, v], i) => {
+        const name = lab.state.table.rows?.[i];
+        if (name) make(this.c.over, "text", { x: this.c.x(u) + this.size + 6, y: (lab.frame.flat ? this.c.y(0) - 12 : this.c.y(v) - 6), class: "halo row-name" }, name);
+      });
+    }
+  }
+
+  _legend() {
+    const { lab } = this, list = this.legend;
+    list.replaceChildren();
+    const item = (draw, text) => {
+      const li = el("li"), svg = make(li, "svg", { viewBox: "0 0 20 20", "aria-hidden": "true" });
+      draw(svg);
+      li.append(text);
+      list.append(li);
+    };
+    const line = (kind) => (s) => make(s, "line", { x1: 1, y1: 10, x2: 19, y2: 10, class: kind });
+    const ring = (kind) => (s) => make(s, "circle", { cx: 10, cy: 10, r: 8, class: kind });
+    if (!lab.run) return;
+    if (lab.run.planes === 1 && !lab.curved) { item(line("line"), "w·x + b = 0"); if (lab.planesBefore()) item(line("before"), "before this step"); }
+    if (lab.street) { item(line("street"), "street, f = ±1"); item(line("slack"), "slack"); }
+    if (lab.errorsNow().length) item(ring("wrong"), "wrong side");
+    if (lab.rowNow() >= 0) item(ring("row"), "row of this step");
+    if (lab.alphaNow()) item(ring("support"), "support, by size of α");
+    if (lab.proofRows().length) item(ring("proof"), "rows that prove it");
+  }
+
+  // -- pointer and keys --------------------------------------------------------------------
+
+  _at(event) {
+    const box = this.svg.getBoundingClientRect();
+    return this.c.back((event.clientX - box.left) * this.c.width / box.width, (event.clientY - box.top) * this.c.height / box.height);
+  }
+
+  _snapped(u, v) {
+    const w = this.c.box.x1 - this.c.box.x0;
+    return [rounded(u, w), this.lab.frame.flat ? 0 : rounded(v, w)];
+  }
+
+  _pointer() {
+    const svg = this.svg;
+    let drag = null, press = null;
+    svg.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      const row = event.target.dataset?.row;
+      if (row === undefined) { press = [event.clientX, event.clientY]; return; }
+      const i = Number(row), [u, v] = this._at(event), p = this.points[i];
+      drag = { i, off: [p[0] - u, p[1] - v], moved: false, id: event.pointerId };
+      svg.setPointerCapture(event.pointerId);
+      this.marks[i].focus({ preventScroll: true });
+      event.preventDefault();
+    });
+    svg.addEventListener("pointermove", (event) => {
+      if (!drag) return;
+      const [u, v] = this._at(event), to = this._snapped(u + drag.off[0], v + drag.off[1]);
+      if (!drag.moved) {
+        if (Math.hypot(this.c.x(to[0]) - this.c.x(this.points[drag.i][0]), this.c.y(to[1]) - this.c.y(this.points[drag.i][1])) < 2) return;
+        this.lab.keepForUndo();
+        drag.moved = true;
+      }
+      this.points[drag.i] = to;
+      this._place(this.marks[drag.i], ...to);
+      this.lab.movePoint(drag.i, to, true);
+    });
+    const end = () => {
+      if (!drag) return;
+      const { i, moved } = drag;
+      drag = null;
+      if (moved) this.lab.settled();
+      this.focus = i;
+    };
+    svg.addEventListener("pointerup", (event) => {
+      if (drag) return end();
+      if (press && Math.hypot(event.clientX - press[0], event.clientY - press[1]) < 5 && this.c) {
+        const box = svg.getBoundingClientRect(), k = this.c.width / box.width, f = this.c.frame;
+        const [px, py] = [(event.clientX - box.left) * k, (event.clientY - box.top) * k];
+        if (px > f.x && px < f.x + f.width && py > f.y && py < f.y + f.height) this.lab.addPoint(this._snapped(...this._at(event)), event.shiftKey);
+      }
+      press = null;
+    });
+    svg.addEventListener("pointercancel", () => { press = null; end(); });
+    svg.addEventListener("focusin", (event) => {
+      const row = event.target.dataset?.row;
+      if (row !== undefined) { this.focus = Number(row); this.lab.pointFocused(this.focus); }
+    });
+    svg.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      this.zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, this._at(event));
+    }, { passive: false });
+  }
+
+  // Keys of a focused point; true where the key was for it.
+  key(event, i) {
+    const step = (this.c.box.x1 - this.c.box.x0) * (event.shiftKey ? 0.002 : 0.02);
+    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (moves) {
+      const [u, v] = this.points[i];
+      this.lab.keepForUndo();
+      this.lab.movePoint(i, this._snapped(u + step * moves[0], v + step * moves[1]), false);
+      return true;
+    }
+    if (event.key === "Delete" || event.key === "Backspace") { this.lab.removePoint(i); return true; }
+    if (event.key === "]" || event.key === "[") {
+      const to = (i + (event.key === "]" ? 1 : this.marks.length - 1)) % this.marks.length;
+      this.focus = to;
+      this.marks[i].setAttribute("tabindex", "-1");
+      this.marks[to].setAttribute("tabindex", "0");
+      this.marks[to].focus();
+      return true;
+    }
+    return false;
+  }
+}
+
+const areaOf = (p) => Math.abs(p.reduce((s, [x, y], i) => s + x * p.at(i - 1)[1] - y * p.at(i - 1)[0], 0)) / 2;

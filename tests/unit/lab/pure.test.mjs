@@ -1,0 +1,85 @@
+// Pure modules of the lab under node: node --test tests/unit/lab
+import assert from "node:assert/strict";
+import test from "node:test";
+
+const home = new URL("../../../src/linsep/lab/static/", import.meta.url);
+const { contour, hullOf, levels, lineInBox, rounded, turned, unpacked } = await import(new URL("algebra.js", home));
+const { decodeState, encodeState, freshState, nextLabel, taskOf, Undo } = await import(new URL("state.js", home));
+
+test("a hull has the corners and nothing else", () => {
+  const points = [[0, 0], [2, 0], [2, 2], [0, 2], [1, 1], [1, 0]];
+  assert.deepEqual(new Set(hullOf(points).map(String)), new Set(["0,0", "2,0", "2,2", "0,2"]));
+  assert.equal(hullOf([[1, 1]]).length, 1);
+});
+
+test("contours of a plane lie on its line", () => {
+  const size = 11, values = [];
+  for (let r = 0; r < size; r++) for (let c = 0; c < size; c++) values.push(c / 10 + 2 * (r / 10) - 1.2);
+  const cut = contour(values, size, [0, 1, 0, 1], 0);
+  assert.ok(cut.length > 8);
+  for (const [[x, y], [u, v]] of cut) for (const d of [x + 2 * y - 1.2, u + 2 * v - 1.2]) assert.ok(Math.abs(d) < 1e-9);
+});
+
+test("levels lie between the least and the largest value", () => {
+  const found = levels([1, 5, 9], 6);
+  assert.ok(found.every((v, i) => v > 1 && v < 9 && (i === 0 || v > found[i - 1])));
+});
+
+test("a line is cut to the box, and none is no line", () => {
+  assert.deepEqual(lineInBox([1, 0], -0.5, [0, 1, 0, 1]).map((p) => p[0]), [0.5, 0.5]);
+  assert.equal(lineInBox([1, 0], -5, [0, 1, 0, 1]), null);
+  assert.equal(lineInBox([0, 0], 1, [0, 1, 0, 1]), null);
+});
+
+test("a turn keeps lengths", () => {
+  const [x, y, z] = turned([1, 2, 3], 0.7, 0.3);
+  assert.ok(Math.abs(Math.hypot(x, y, z) - Math.hypot(1, 2, 3)) < 1e-12);
+});
+
+test("numbers survive their text", () => {
+  const bytes = new Uint8Array(new Float32Array([1.5, -2, 0]).buffer);
+  assert.deepEqual([...unpacked(btoa(String.fromCharCode(...bytes)))], [1.5, -2, 0]);
+  assert.equal(rounded(1.23456, 10), 1.2);
+  assert.equal(rounded(1.23456, 0.9), 1.235);
+});
+
+test("an address gives the state back, number by number", () => {
+  const table = { X: [[1 / 3, 0.1], [2, -7.25]], y: [0, 1], classes: ["ano", "né"], features: ["x1", "x2"], rows: null, name: "own", shown: null };
+  const state = { ...freshState(), table, method: "linear-svm", settings: { C: "inf" }, step: 17, view: "hulls", lift: "x1, x1*x2", axes: [0, 2], visits: true, most: 2000 };
+  const again = decodeState("#" + encodeState(state, { later: "x" }));
+  assert.deepEqual(again.state, state);
+  assert.deepEqual(again.unknown, { later: "x" });
+  assert.match(again.notes.join(), /later=x/);
+});
+
+test("many rows are not in the address, and that is said", () => {
+  const table = { X: Array.from({ length: 61 }, () => [1, 2]), y: Array(61).fill(0), classes: [0, 1], features: ["x1", "x2"], rows: null, name: "" };
+  assert.match(decodeState(encodeState({ ...freshState(), table })).notes[0], /not in it/);
+});
+
+test("addresses that are broken are told and change nothing", () => {
+  const { state, notes } = decodeState("d=!!!&s={&t=-3&m=perceptron");
+  assert.equal(state.table, null);
+  assert.equal(state.step, 0);
+  assert.equal(notes.length, 2);
+});
+
+test("undo and redo walk the same way back", () => {
+  const undo = new Undo(3);
+  for (const k of [1, 2, 3, 4]) undo.keep(k);
+  assert.equal(undo.back(5), 4);
+  assert.equal(undo.back(4), 3);
+  assert.equal(undo.again(3), 4);
+  assert.equal(undo.back(4), 3);
+  assert.equal(undo.back(3), 2);
+  assert.equal(undo.back(2), null);
+});
+
+test("classes without points are left out of a question", () => {
+  const table = { X: [[1], [2]], y: [2, 0], classes: ["a", "b", "c"], features: ["x1"], rows: null, name: "n" };
+  const task = taskOf({ ...freshState(), table });
+  assert.deepEqual(task.table.classes, ["a", "c"]);
+  assert.deepEqual(task.table.y, [1, 0]);
+  assert.equal(nextLabel([-1, 1]), 2);
+  assert.equal(nextLabel(["a", "b"]), "class 3");
+});

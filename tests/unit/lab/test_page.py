@@ -1,0 +1,362 @@
+"""The page in a real browser: figures, drag, keys, addresses, exports, roles, its requests."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.lab.lectures import LECTURES
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="needs chromium: make browser"),
+    pytest.mark.xdist_group("lab"),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def served():
+    found = linsep.lab(browser=False, widget=False)
+    yield found
+    found.close()
+
+
+class Page:
+    """The page, and what it said and asked for on the way."""
+
+    def __init__(self, chromium, served, hash="", query="", **options):
+        self.context = chromium.new_context(accept_downloads=True, **options)
+        self.page = self.context.new_page()
+        self.said, self.asked, self.served = [], [], served
+        self.page.on("console", lambda m: self.said.append(m.text))
+        self.page.on("pageerror", lambda e: self.said.append(str(e)))
+        self.page.on("request", lambda r: self.asked.append(r.url))
+        self.page.goto(f"{served.url}{query}#{hash}")
+        self.settle()
+
+    def settle(self):
+        self.page.wait_for_function(
+            "() => window.lab && !lab.asking.busy && !lab.due && (lab.verdict || lab.error) && "
+            "Object.values(lab.slots).every((s) => !s.busy)",
+            timeout=60_000,
+        )
+        return self
+
+    def js(self, code, *args):
+        return self.page.evaluate(code, *args)
+
+    def go(self, hash):
+        self.js("(h) => { lab.verdict = null; lab.error = ''; location.hash = h; }", hash)
+        return self.settle()
+
+    def key(self, *keys):
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.page.wait_for_timeout(60)
+        return self.settle()
+
+    @property
+    def why(self):
+        return self.page.locator(".why").inner_text()
+
+    @property
+    def verdict(self):
+        return self.page.locator(".verdict-text").inner_text()
+
+    def close(self):
+        self.context.close()
+        foreign = [url for url in self.asked if not url.startswith(
+            (f"http://127.0.0.1:{self.served.port}/", "data:", "blob:"))]  # fmt: skip
+        assert foreign == [] and self.said == []
+
+
+@pytest.fixture
+def lab(chromium, served):
+    made = []
+
+    def open_page(hash="", query="", **options):
+        made.append(Page(chromium, served, hash, query, **options))
+        return made[-1]
+
+    yield open_page
+    for page in made:
+        page.close()
+
+
+def test_steps_are_those_of_python(lab):
+    page = lab("set=five-points&s=%7B%22start%22%3A%5B1%2C1%2C1%5D%7D")
+    run = linsep.trace(linsep.Perceptron(start=([1, 1], 1)), *linsep.data.load("five-points"))
+    for t in (1, 2, 3):
+        page.key("ArrowRight")
+        assert page.why == run[t].why
+        assert page.js("lab.rawWeights()") == [*run[t].coef.tolist(), run[t].intercept]
+    page.key("ArrowLeft")
+    assert page.why == run[2].why
+    page.key("End")
+    assert page.js("lab.state.step") == len(run) - 1
+    page.key("Home", "Shift+ArrowRight")
+    assert run[page.js("lab.state.step")].visit >= 5
+    assert (
+        page.verdict
+        == f"{str(linsep.separability(*linsep.data.load('five-points'))).capitalize()}."
+    )
+    page.page.get_by_role("button", name="Play or pause (space)").click()
+    page.page.wait_for_function("() => lab.state.step > 8")
+    page.key(" ")
+    assert page.js("lab.playing") is None
+
+
+PLACE = """(p) => {
+  const c = lab.plane.c, r = lab.plane.svg.getBoundingClientRect(), k = r.width / c.width;
+  return [r.left + c.x(p[0]) * k, r.top + c.y(p[1]) * k];
+}"""
+NUMBERS = """() => JSON.stringify(
+  [lab.state.table.X, lab.state.step, lab.rawWeights(), lab.run.why[lab.state.step]])"""
+
+
+def test_points_are_added_dragged_removed_and_brought_back(lab):
+    page = lab("set=mse-1")
+    assert page.verdict.startswith("Separable")
+    box = page.page.locator(".data-plane .mark").nth(2).bounding_box()
+    at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+    to = page.js(PLACE, [5.5, 7.5])
+    page.page.mouse.move(*at)
+    page.page.mouse.down()
+    page.page.mouse.move(*[(a + b) / 2 for a, b in zip(at, to)], steps=4)
+    page.page.mouse.move(*to, steps=4)
+    page.page.mouse.up()
+    page.settle()
+    X = page.js("lab.state.table.X")
+    np.testing.assert_allclose(X[2], [5.5, 7.5], atol=0.1)
+    proof = linsep.separability(X, [1, 1, -1, -1])
+    assert proof.separable is False and page.verdict.startswith("Not separable")
+    assert page.page.locator(".data-plane .proof").count() == len(proof.rows)
+    assert page.served.table.X.tolist() == X
+    page.key("z")
+    assert page.js("lab.state.table.X[2]") == [5, 9] and page.verdict.startswith("Separable")
+    page.page.locator(".data-plane .mark").nth(0).focus()
+    page.key("ArrowUp")
+    assert page.js("lab.state.table.X[0][1]") > 9
+    page.key("2")
+    assert page.js("lab.state.table.y[0]") == 1
+    page.key("1", "Delete")
+    assert page.js("lab.state.table.X.length") == 3
+    page.page.locator(".data-plane").focus()
+    page.key("n")
+    assert page.js("lab.state.table.X.length") == 4
+    page.key("z", "z", "z", "z", "z")
+    page.key("Shift+Z")
+    assert page.js("lab.state.table.X[0][1]") > 9
+    frame = page.page.locator(".data-plane .ground").bounding_box()
+    page.page.mouse.click(frame["x"] + 40, frame["y"] + 40)
+    page.settle()
+    assert page.js("lab.state.table.X.length") == 5
+
+
+def test_an_address_opens_at_the_same_step_with_the_same_numbers(lab):
+    page = lab("set=two clouds that meet&m=kozinec&t=3&view=hulls")
+    page.page.locator(".data-plane .mark").nth(4).focus()
+    page.key("ArrowRight", "Shift+ArrowUp")
+    page.js("lab.seek(4)")
+    page.settle()
+    page.page.wait_for_timeout(400)
+    link = page.js("location.hash")
+    told = page.js(NUMBERS)
+    again = lab(link.removeprefix("#"))
+    assert again.js(NUMBERS) == told
+    assert again.js("lab.state.view") == "hulls"
+    strange = lab("set=mse-1&colour=red&m=magic")
+    assert "colour=red" in strange.page.locator(".note").inner_text()
+    strange.page.wait_for_timeout(400)
+    assert "colour=red" in strange.js("location.hash")
+
+
+VIEWS = [
+    ("set=mse-1&view=weights&t=4", ".solution, .edge"),
+    ("set=mse-1&m=least-squares&view=cost&t=3", ".contour"),
+    ("set=mse-1&m=kozinec&view=hulls&t=1", ".nearest"),
+    ("set=mse-1&m=kozinec&s=%7B%22space%22%3A%22augmented%22%7D&view=hulls&t=1", ".normal"),
+    ("set=xor-01&view=hulls", ".common"),
+    ("set=mse-1&view=loss&t=2", ".loss"),
+    ("set=ring&l=x1, x2, x1**2 %2B x2**2&view=lift&t=8", ".cut"),
+    ("set=three classes&m=one-vs-rest&view=regions", ".machine"),
+    ("set=xor&m=kernel-svm&s=%7B%22kernel%22%3A%22poly%22%7D&view=gram&t=3", ".cell"),
+]
+
+
+def test_every_figure_is_drawn(lab):
+    page = lab()
+    for hash, marks in VIEWS:
+        page.go(hash.replace(" ", "%20"))
+        assert page.page.locator(f".second-body :is({marks})").count() > 0, hash
+        assert page.page.locator(".second-body svg").get_attribute("aria-label"), hash
+    page.go("set=three%20classes&m=one-vs-rest&view=regions")
+    assert page.page.locator(".data-plane .undecided").count() > 0
+    page.go("set=ring&m=kernel-svm&t=4")
+    assert page.page.locator(".data-plane image").count() == 1
+    page.go("set=two%20clouds%20that%20meet&m=linear-svm&t=9")
+    for mark in (".street", ".slack", ".support"):
+        assert page.page.locator(f".data-plane {mark}").count() > 0
+    page.go("set=students&t=2")
+    assert page.page.get_by_label("Projection").count() == 1
+
+
+def test_slides_of_a_lecture_in_their_order(lab):
+    page = lab()
+    page.page.get_by_role("button", name="Walk through a lecture (L)").click()
+    page.page.get_by_role("button", name="Example 3.1: one batch step").click()
+    page.settle()
+    np.testing.assert_allclose(page.js("lab.rawWeights()"), [1.42, 0.51, -0.5])
+    page.page.get_by_role("button", name="Next slide").click()
+    page.settle()
+    assert LECTURES[-1]["slides"][1]["title"] in page.page.locator(".slide").inner_text()
+
+
+def test_own_data_by_paste_and_what_is_wrong_with_it(lab):
+    page = lab()
+    page.page.get_by_role("button", name="Open a file or paste a table").click()
+    page.page.get_by_label("Table as text").fill("h,w,kind\n1,2,cat\n2,1,dog\n4,4,fish\n5,4,fish\n")
+    page.page.get_by_role("button", name="Use this table").click()
+    page.page.wait_for_function("() => lab.state.table.features[0] === 'h'")
+    page.settle()
+    assert page.js("lab.state.table.shown") == ["cat", "dog", "fish"]
+    assert page.page.get_by_role("radio").count() == 3
+    page.js("lab.readText('1,2\\nx')")
+    page.page.wait_for_function(
+        "() => !lab.noteBox.hidden && lab.noteBox.textContent.includes('pasted')"
+    )
+    assert page.js("lab.state.table.features[0]") == "h"
+
+
+def test_exports(lab, tmp_path):
+    page = lab("set=mse-1&m=linear-svm&t=3")
+    page.page.get_by_role("button", name="Save pictures, data, run, model, proof, code (E)").click()
+    got = {}
+    for label in ("Data space as SVG", "Data space as PNG", "Points as CSV", "Run as trace",
+                  "Model file",
+                  "Proof file", "Python file", "Run as a page that replays it"):  # fmt: skip
+        with page.page.expect_download() as waiting:
+            page.page.get_by_role("button", name=label).click()
+        path = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        got[label] = path
+    svg = got["Data space as SVG"].read_text()
+    assert svg.startswith("<svg") and "Support vector machine, mse-1" in svg and "var(" not in svg
+    assert got["Data space as PNG"].read_bytes().startswith(b"\x89PNG")
+    table = linsep.data.read(got["Points as CSV"])
+    model = linsep.load(got["Model file"])
+    assert np.array_equal(model.coef_, linsep.LinearSVM().fit(table.X, table.y).coef_)
+    assert "linsep.LinearSVM()" in got["Python file"].read_text()
+    assert json.loads(got["Run as trace"].read_text())["algorithm"] == "LinearSVM"
+
+
+def test_names_and_roles(lab):
+    page = lab("set=students&t=1&visits=1")
+    tree = page.page.locator("#linsep-lab")
+    for role, name in (("group", "Playback"), ("radiogroup", "Class of new points"),
+                       ("tablist", "Second picture"),
+                       ("slider", "Step"), ("region", "Certificate"),
+                       ("combobox", "Method")):  # fmt: skip
+        assert tree.get_by_role(role, name=name).count() == 1, name
+    point = tree.get_by_role("button", name=re.compile("Jane, class A, at 1, 1, −1, value"))
+    assert point.count() == 1
+    assert page.page.locator(".why").get_attribute("aria-live") == "polite"
+    nameless = page.js(
+        "[...document.querySelectorAll('button, input, select, textarea, svg[role]')].filter((n) =>"
+        " !n.getAttribute('aria-label') && !n.labels?.length && !n.textContent.trim()).length"
+    )
+    assert nameless == 0
+    assert page.js(
+        "new Set([...document.querySelectorAll('[id]')].map((n) => n.id)).size"
+    ) == page.js("document.querySelectorAll('[id]').length")
+
+
+def test_teacher_pages_hide_parts(lab):
+    page = lab("set=students", "&hide=data,export,second")
+    for label in ("Data", "Second picture"):
+        assert not page.page.get_by_label(label, exact=True).first.is_visible()
+    assert page.page.get_by_label("Method", exact=True).is_visible()
+    assert "token" not in page.page.url and "hide=data" in page.page.url
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_has_all_of_it(lab, dark):
+    page = lab("set=mse-1&t=3", viewport={"width": 360, "height": 740},
+               color_scheme="dark" if dark else "light", reduced_motion="reduce")  # fmt: skip
+    assert page.js("document.documentElement.scrollWidth") <= 360
+    for name in ("Step (→)", "Verify", "Undo (Z)"):
+        found = page.page.get_by_role(
+            "button", name=re.compile(re.escape(name) + "|exact arithmetic")
+        )
+        assert found.first.bounding_box()["x"] >= 0
+    paper = page.js("getComputedStyle(document.getElementById('linsep-lab')).backgroundColor")
+    assert (paper == "rgb(23, 24, 27)") is dark
+
+
+def test_two_tabs_and_a_lost_server_leave_nothing_broken(chromium, lab):
+    own = linsep.lab("mse-1", browser=False, widget=False)
+    one, two = Page(chromium, own), Page(chromium, own, "set=xor")
+    one.key("ArrowRight")
+    two.key("ArrowRight")
+    assert one.js("lab.state.table.name") == "mse-1" and two.verdict.startswith("Not separable")
+    two.context.close()
+    one.key("ArrowRight")
+    assert one.js("lab.state.step") == 2
+    own.close()
+    one.js("lab.setMethod('kozinec')")
+    one.page.wait_for_function("() => lab.error.includes('does not answer')")
+    one.key("z")
+    assert one.js("lab.state.table.X.length") == 4
+    one.context.close()
+
+
+def test_the_widget_is_one_module_that_mounts(chromium, tmp_path):
+    """The module of the notebook, with a host as thin as anywidget's."""
+    pytest.importorskip("anywidget")
+    widget = linsep.lab("mse-1", widget=True)
+    sent = []
+    widget.send = lambda content, buffers=None: sent.append(content)
+    (tmp_path / "widget.js").write_text(widget._esm, encoding="utf-8")
+    context = chromium.new_context()
+    page = context.new_page()
+    page.on("pageerror", lambda e: sent.append(str(e)))
+
+    def asked(content):
+        sent.clear()
+        widget._asked(widget, content, [])
+        return sent[0]
+
+    page.expose_function("toPython", asked)
+    page.set_content("<div id=host></div>")
+    page.evaluate(
+        """async (code) => {
+          const url = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+          const module = (await import(url)).default, values = {hide: [], step: 0}, heard = {};
+          window.values = values;
+          module.render({ el: document.getElementById("host"), model: {
+            get: (k) => values[k], set: (k, v) => { values[k] = v; }, save_changes: () => {},
+            on: (name, act) => { heard[name] = act; },
+            send: async (content) => heard["msg:custom"](await window.toPython(content)),
+          } });
+        }""",
+        widget._esm,
+    )
+    page.wait_for_function("() => window.values.verdict", timeout=60_000)
+    assert page.evaluate("values.verdict").startswith("separable")
+    assert page.evaluate("values.task.table.X.length") == 4
+    context.close()

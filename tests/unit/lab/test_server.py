@@ -1,0 +1,210 @@
+"""The server: who may ask, what it takes, how it ends; and the files of the page."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.lab.page import MODULES, bundle, files, part, style
+from linsep.lab.server import MOST_BYTES, Lab
+
+STATIC = Path(linsep.__file__).parent / "lab" / "static"
+
+
+@pytest.fixture(scope="module")
+def page():
+    with_task = linsep.lab("mse-1", browser=False, widget=False)
+    yield with_task
+    with_task.close()
+
+
+def ask(page, path="/", method="GET", body=None, *, host=None, origin=True, cookie=True, more=None):
+    """One request as a browser, or as a stranger, would send it."""
+    connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=60)
+    headers = {"Host": host or f"127.0.0.1:{page.port}", **(more or {})}
+    if origin:
+        headers["Origin"] = f"http://127.0.0.1:{page.port}" if origin is True else origin
+    if cookie:
+        headers["Cookie"] = f"linsep-lab-{page.port}={page.token if cookie is True else cookie}"
+    connection.request(method, path, body=body, headers=headers)
+    answer = connection.getresponse()
+    found = answer.status, dict(answer.getheaders()), answer.read()
+    connection.close()
+    return found
+
+
+def question(page, verb, data, **how):
+    status, _, body = ask(page, f"/ask/{verb}", "POST", json.dumps(data), **how)
+    return status, json.loads(body) if status == 200 else body
+
+
+def test_the_token_opens_the_page_and_leaves_the_address(page):
+    status, headers, _ = ask(page, f"/?token={page.token}&hide=data,lift", cookie=False)
+    low = {name.lower(): value for name, value in headers.items()}
+    assert (status, low["location"]) == (303, "/?hide=data%2Clift")
+    assert "HttpOnly" in low["set-cookie"] and "samesite=lax" in low["set-cookie"].lower()
+    status, headers, body = ask(page)
+    assert status == 200 and b'<div id="linsep-lab"' in body
+
+
+@pytest.mark.parametrize("path", ["/", "/?token=wrong", "/?token="])
+def test_without_the_token_there_is_nothing(page, path):
+    status, _, body = ask(page, path, cookie=False)
+    assert status == 403 and page.token.encode() not in body
+    assert ask(page, cookie="guess")[0] == 403
+    assert question(page, "start", {}, cookie=False)[0] == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil:80"])
+def test_other_names_of_this_host_are_refused(page, host):
+    assert ask(page, host=host)[0] == 403
+    assert question(page, "start", {}, host=host)[0] == 403
+
+
+@pytest.mark.parametrize("origin", [False, "null", "http://evil.example", "http://127.0.0.1:1"])
+def test_other_pages_may_not_ask(page, origin):
+    assert question(page, "start", {}, origin=origin)[0] == 403
+    status, headers, _ = ask(page, "/ask/run", "OPTIONS", origin=origin)
+    assert status == 405
+    assert not [name for name in headers if name.lower().startswith("access-control")]
+
+
+def test_every_answer_has_a_policy_without_inline_script(page):
+    for path in ("/", "/static/lab.js", "/nowhere"):
+        headers = {k.lower(): v for k, v in ask(page, path)[1].items()}
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "script-src 'self';" in policy
+        assert "unsafe" not in policy and "frame-ancestors 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_no_path_of_a_request_is_a_path_of_the_disk(page):
+    for path in ("/static/../page.py", "/static/%2e%2e/page.py", "/static//etc/passwd", "/etc"):
+        assert ask(page, path)[0] == 404
+    assert ask(page, "/static/plot.js")[0] == 200
+
+
+def test_questions_are_answered_and_bad_ones_are_sentences(page):
+    _, start = question(page, "start", {})
+    assert start["task"]["table"]["name"] == "mse-1" and len(start["lectures"]) == 5
+    status, found = question(page, "run", {"task": start["task"]})
+    assert status == 200 and found["weights"][0] == [0, 0, 0]
+    run = linsep.trace(linsep.Perceptron(), *linsep.data.load("mse-1"))
+    assert found["weights"][-1] == [*run[-1].coef.tolist(), run[-1].intercept]
+    for body in (b"", b"[", b"[]", b'{"task": 1}', b"[" * 5000, b'{"task":{}, "task":{}}'):
+        status, _, answer = ask(page, "/ask/run", "POST", body)
+        assert status == 200 and json.loads(answer)["error"]
+    assert "error" in question(page, "magic", {})[1]
+    assert "error" in question(page, "export", {"task": start["task"], "kind": "../x"})[1]
+    status, _, answer = ask(page, "/ask/read", "POST", b"a,b,y\n1,2,x\n3,4,z\n")
+    assert json.loads(answer)["classes"] == ["x", "z"]
+
+
+def test_a_question_has_a_size(page):
+    status, _, body = ask(page, "/ask/run", "POST", b" " * (MOST_BYTES + 1))
+    assert status == 413 and b"8 MB" in body
+
+
+def test_the_table_is_what_the_page_asked_about(page):
+    task = question(page, "start", {})[1]["task"]
+    task["table"]["X"][0] = [6.5, 9.25]
+    question(page, "run", {"task": task})
+    assert page.table.X[0].tolist() == [6.5, 9.25]
+    assert page.table.y.tolist() == [1, 1, -1, -1]
+
+
+def test_rows_of_python_come_to_the_page():
+    X = np.array([[0.1, 1 / 3], [2.0, 1.0], [1.0, 0.0]])
+    made = Lab(
+        linsep.lab.__globals__["start_of"](X, ["no", "yes", "no"], "linear-svm", {"C": 10.0})
+    )
+    assert np.array_equal(made.table.X, X) and made.table.y.tolist() == ["no", "yes", "no"]
+    assert made.task["settings"]["C"] == 10.0
+    made._socket.close()
+    with pytest.raises(linsep.errors.DataError, match="labels"):
+        linsep.lab(X)
+    with pytest.raises(linsep.errors.DataError, match="no method"):
+        linsep.lab(X, ["a", "b", "a"], method="magic")
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_command(ctrl_c):
+    command = [sys.executable, "-m", "linsep", "lab", "--no-browser", "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        told = json.loads(run.stdout.readline())
+        connection = http.client.HTTPConnection("127.0.0.1", told["port"], timeout=60)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 403
+        connection.close()
+        run.send_signal(signal.SIGINT)
+        assert run.wait(timeout=60) in (0, 130)
+        assert "Traceback" not in run.stderr.read()
+
+
+# -- the files of the page ---------------------------------------------------------------------
+
+
+def test_the_page_is_small_and_asks_nobody_else():
+    told = files()
+    assert sum(len(text) for _, text in told.values()) < 150_000
+    for name, (_, text) in told.items():
+        assert not re.search(r"https?://|//[a-z]+\.[a-z]|@import|eval\(|new Function", text), name
+    assert "<script>" not in told["index.html"][1] and "style=" not in told["index.html"][1]
+
+
+def test_every_module_is_listed_and_needs_those_before_it():
+    own = {path.name for path in STATIC.glob("*.js")} | {"plot.js"}
+    assert own == {*MODULES, "main.js", "widget.js"}
+    for place, name in enumerate(MODULES):
+        needs = set(re.findall(r'from "\./([\w.]+)"', part(name)))
+        assert needs <= set(MODULES[:place]), name
+
+
+def test_modules_have_distinct_names_so_that_they_can_be_one():
+    seen = {}
+    for name in MODULES:
+        for word in re.findall(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)",
+                               part(name), re.MULTILINE):  # fmt: skip
+            assert word not in seen, f"{word} is in {seen.get(word)} and {name}"
+            seen[word] = name
+    assert not re.search(r"^(export|import)\b", bundle(), re.MULTILINE)
+    assert ":root" not in style()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_pure_modules_pass_their_own_tests():
+    done = subprocess.run(
+        ["node", "--test", str(Path(__file__).parent)], capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_the_widget_has_its_traits_and_answers(monkeypatch):
+    pytest.importorskip("anywidget")
+    widget = linsep.lab("mse-1", widget=True)
+    sent = []
+    monkeypatch.setattr(widget, "send", lambda content, buffers=None: sent.append(content))
+    widget._asked(widget, {"id": "1", "verb": "start", "data": {}}, [])
+    widget._asked(widget, {"id": "2", "verb": "run", "data": {"task": widget.task}}, [])
+    assert [one["id"] for one in sent] == ["1", "2"]
+    assert sent[1]["answer"]["weights"][0] == [0, 0, 0]
+    widget.task = {**widget.task, "method": "linear-svm", "settings": {"C": 3.0}}
+    assert np.array_equal(
+        widget.model.coef_, linsep.LinearSVM(C=3.0).fit(*linsep.data.load("mse-1")).coef_
+    )
+    assert widget.table.X.shape == (4, 2) and widget._esm.rstrip().endswith(
+        "export default { render };"
+    )
