@@ -575,10 +575,12 @@ class Player:
         u, v = np.meshgrid(np.linspace(x0, x1, points), np.linspace(y0, y1, points))
         A = np.tile(np.asarray(at, dtype=np.float64), (u.size, 1))
         A[:, axes[0]], A[:, axes[1]] = u.ravel(), v.ravel()
+        words = kind.words
         losses = kind().of_values((A @ Z.T).ravel()).reshape(len(A), -1).sum(axis=1)
         if C is not None and math.isfinite(C):
             losses = 0.5 * (A[:, :-1] ** 2).sum(axis=1) + C * losses
-        return {"size": points, "box": box, "values": _packed(losses), "name": kind.words}
+            words = f"|w|²/2 + C times the {kind.words}"
+        return {"size": points, "box": box, "values": _packed(losses), "name": words}
 
     def surface(self, box: list[float], points: int) -> dict[str, Any]:
         """The lift of a grid of the plane: its first three features."""

@@ -8,6 +8,7 @@ leaves nothing behind. Nothing of a request is a path or code.
 
 from __future__ import annotations
 
+import gzip
 import json
 import secrets
 import socket
@@ -134,7 +135,11 @@ def application(
     from starlette.responses import RedirectResponse, Response
     from starlette.routing import Route
 
-    known, cookie = files(), f"linsep-lab-{port}"
+    known = {
+        name: (media, gzip.compress(text.encode(), 6, mtime=0))
+        for name, (media, text) in files().items()
+    }
+    cookie = f"linsep-lab-{port}"
     desk = Desk(start, told)
 
     async def page(request: Request) -> Response:
@@ -147,13 +152,18 @@ def application(
             return answer
         if not _same(request.cookies.get(cookie), token):
             return Response(_STRANGER, status_code=403, media_type="text/plain")
-        return Response(known["index.html"][1], media_type="text/html")
+        return packed(request, "index.html")
+
+    def packed(request: Request, name: str) -> Response:
+        media, data = known[name]
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(gzip.decompress(data), media_type=media)
+        return Response(data, media_type=media, headers={"Content-Encoding": "gzip"})
 
     async def static(request: Request) -> Response:
-        found = known.get(request.path_params["name"])
-        if found is None:
+        if request.path_params["name"] not in known:
             return Response("not here", status_code=404, media_type="text/plain")
-        return Response(found[1], media_type=found[0])
+        return packed(request, request.path_params["name"])
 
     async def ask(request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool

@@ -78,7 +78,7 @@ def _ring() -> Table:
 
 DRAWN: tuple[Callable[[], Table], ...] = (
     lambda: _blobs("two clouds", [(-1.5, -1.0), (1.5, 1.2)], 0.7, 14),
-    lambda: _blobs("two clouds that meet", [(-0.7, -0.4), (0.7, 0.5)], 0.9, 16),
+    lambda: _blobs("two clouds that meet", [(-0.5, -0.3), (0.6, 0.4)], 0.9, 16),
     _ring,
     lambda: _blobs("three classes", [(0.0, 1.8), (1.8, -1.0), (-1.8, -1.0)], 0.55, 9),
     lambda: _blobs(

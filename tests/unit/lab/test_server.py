@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
 import re
@@ -91,7 +92,10 @@ def test_every_answer_has_a_policy_without_inline_script(page):
 def test_no_path_of_a_request_is_a_path_of_the_disk(page):
     for path in ("/static/../page.py", "/static/%2e%2e/page.py", "/static//etc/passwd", "/etc"):
         assert ask(page, path)[0] == 404
-    assert ask(page, "/static/plot.js")[0] == 200
+    status, _, body = ask(page, "/static/plot.js")
+    assert status == 200 and body.decode() == part("plot.js")
+    packed = ask(page, "/static/plot.js", more={"Accept-Encoding": "gzip"})
+    assert packed[1]["content-encoding"] == "gzip" and gzip.decompress(packed[2]) == body
 
 
 def test_questions_are_answered_and_bad_ones_are_sentences(page):
@@ -158,7 +162,7 @@ def test_ctrl_c_ends_the_command(ctrl_c):
 
 def test_the_page_is_small_and_asks_nobody_else():
     told = files()
-    assert sum(len(text) for _, text in told.values()) < 150_000
+    assert sum(len(gzip.compress(text.encode())) for _, text in told.values()) < 60_000
     for name, (_, text) in told.items():
         assert not re.search(r"https?://|//[a-z]+\.[a-z]|@import|eval\(|new Function", text), name
     assert "<script>" not in told["index.html"][1] and "style=" not in told["index.html"][1]

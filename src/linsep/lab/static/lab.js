@@ -266,7 +266,7 @@ class Lab {
   }
 
   pointName(i) {
-    const x = this.state.table.X[i], where = x.slice(0, 3).map((v) => show(v)).join(", "), wrong = this.errorsNow().includes(i);
+    const x = this.state.table.X[i], where = x.slice(0, 3).map((v) => show(v)).join(", "), wrong = this._wrong?.has(i);
     const value = this._values?.[i];
     return `${this.rowName(i)}, class ${this.className(this.state.table.y[i])}, at ${where}` +
       (Number.isFinite(value) ? `, value ${show(value)}` : "") + (this.run ? (wrong ? ", wrong side" : ", right side") : "");
@@ -474,6 +474,7 @@ class Lab {
     this.methodMenu.value = state.method;
     this.notes = notes;
     if (notes.length) this._note(notes.join(" "));
+    this.slideBox.hidden = true;
     if (state.slide) this._slideBar();
   }
 
@@ -494,6 +495,7 @@ class Lab {
   _draw() {
     if (!this.state.table || !this.plane) return;
     this._values = this.run ? this.valuesNow() : [];
+    this._wrong = new Set(this.errorsNow());
     this.plane.draw();
     this.second.draw();
     this.curves.draw();

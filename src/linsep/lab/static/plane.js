@@ -116,8 +116,16 @@ export class DataPlane {
     const all = points.length ? points : [[-1, -1], [1, 1]];
     if (!this.box) this.box = around(all.length > 1 ? all : [...all, [all[0][0] + 1, all[0][1] + 1], [all[0][0] - 1, all[0][1] - 1]], width, height, !flat);
     if (flat) { this.box.y0 = -1; this.box.y1 = 1; }
-    this.c = chart(this.svg, width, height, this.box, flat ? [lab.frame.names[0], ""] : lab.frame.names, { equal: !flat });
     this.points = points;
+    const key = [width, height, flat, ...Object.values(this.box), ...lab.frame.names].join();
+    if (key === this.layout) {  // the axes stay; what the step changes is drawn anew
+      this.c.under.replaceChildren();
+      this.c.over.replaceChildren();
+      return;
+    }
+    this.layout = key;
+    this.marks = [];
+    this.c = chart(this.svg, width, height, this.box, flat ? [lab.frame.names[0], ""] : lab.frame.names, { equal: !flat });
   }
 
   draw() {
@@ -130,7 +138,7 @@ export class DataPlane {
     this._points();
     this._over();
     this._legend();
-    if (held !== undefined && this.marks[held]) this.marks[held].focus({ preventScroll: true });
+    if (held !== undefined && this.marks[held] && this.marks[held] !== document.activeElement) this.marks[held].focus({ preventScroll: true });
     this.svg.setAttribute("aria-label", `Data space: ${n} points, ${lab.errorsNow().length} on the wrong side. ` +
       "Tab walks the points, arrows move one, Delete removes it, N adds one.");
     c.svg.classList.toggle("crowd", n > 400);
@@ -177,7 +185,7 @@ export class DataPlane {
   }
 
   _hatch() {
-    const defs = make(this.c.svg, "defs"), stamp = Math.random().toString(36).slice(2, 8);
+    const defs = make(this.c.under, "defs"), stamp = Math.random().toString(36).slice(2, 8);
     for (const [key, turn] of [["none", 45], ["many", -45]]) {
       this[key] = `hatch-${key}-${stamp}`;
       const p = make(defs, "pattern", { id: this[key], width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` });
@@ -270,18 +278,24 @@ export class DataPlane {
   // -- points -----------------------------------------------------------------------------
 
   _points() {
-    const { c, lab } = this, table = lab.state.table, many = this.points.length > 40;
-    this.marks = this.points.map(([u, v], i) => {
-      const node = make(c.marks, "path", {
-        d: marker(table.y[i], 0, 0, this.size), class: "mark", style: colour(table.y[i]), role: "button",
-        tabindex: many && i !== Math.max(0, this.focus) ? "-1" : "0", "data-row": i, "aria-label": lab.pointName(i),
-      });
-      this._place(node, u, v);
-      return node;
+    const { c, lab } = this, table = lab.state.table, many = this.points.length > 40, names = this.points.length <= 400;
+    while (this.marks.length > this.points.length) this.marks.pop().remove();
+    this.points.forEach(([u, v], i) => {
+      const node = this.marks[i] ??= make(c.marks, "path", { class: "mark", role: "button", "data-row": i, tabindex: "-1" });
+      const look = `${table.y[i]},${this.size}`;
+      if (node.look !== look) {
+        node.look = look;
+        node.setAttribute("d", marker(table.y[i], 0, 0, this.size));
+        node.style.cssText = colour(table.y[i]);
+      }
+      if (node.at?.[0] !== u || node.at[1] !== v) { node.at = [u, v]; this._place(node, u, v); }
+      const tab = many && i !== Math.max(0, this.focus) ? "-1" : "0";
+      if (node.tab !== tab) { node.tab = tab; node.setAttribute("tabindex", tab); }
+      if (names || i === this.focus || !node.named) { node.named = true; node.setAttribute("aria-label", lab.pointName(i)); }
     });
   }
 
-  _place(node, u, v) { node.setAttribute("transform", `translate(${this.c.x(u).toFixed(2)},${(this.lab.frame.flat ? this.c.y(0) : this.c.y(v)).toFixed(2)})`); }
+  _place(node, u, v) { node.at = [u, v]; node.setAttribute("transform", `translate(${this.c.x(u).toFixed(2)},${(this.lab.frame.flat ? this.c.y(0) : this.c.y(v)).toFixed(2)})`); }
 
   _ring(i, r, kind) {
     const p = this.points[i];
@@ -385,7 +399,7 @@ export class DataPlane {
     svg.addEventListener("pointercancel", () => { press = null; end(); });
     svg.addEventListener("focusin", (event) => {
       const row = event.target.dataset?.row;
-      if (row !== undefined) { this.focus = Number(row); this.lab.pointFocused(this.focus); }
+      if (row !== undefined) { this.focus = Number(row); event.target.setAttribute("aria-label", this.lab.pointName(this.focus)); this.lab.pointFocused(this.focus); }
     });
     svg.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return;

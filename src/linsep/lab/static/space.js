@@ -47,7 +47,7 @@ export class Space {
     svg.setAttribute("height", height);
     const equal = scene.equal ? Math.max(...span) : 0;
     const unit = (p) => p.map((v, j) => ((v - (low[j] + high[j]) / 2) / (equal || span[j])) * (j === 2 ? this.lift : 1));
-    const k = 0.62 * Math.min(width, height * 1.15);
+    const k = 0.55 * Math.min(width, height * 1.15);
     const at = (p) => { const [u, v, d] = turned(unit(p), this.yaw, this.tilt); return [width / 2 + k * u, height / 2 - k * v, d]; };
     const path = (list) => list.map((p, i) => { const [x, y] = at(p); return `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`; }).join("");
     this._box(at, low, high, path);

@@ -9,6 +9,14 @@ export const VIEWS = {
   weights: "Weight space", cost: "Cost", hulls: "Hulls", loss: "Losses", lift: "3-D", regions: "Regions", gram: "Gram matrix",
 };
 
+// Points that cannot be moved, one shape for each class.
+function marksOf(c, points, labels, size) {
+  for (const k of new Set(labels)) {
+    const d = points.map(([u, v], i) => (labels[i] === k ? marker(k, c.x(u), c.y(v), size) : "")).join("");
+    make(c.marks, "path", { d, class: "mark", style: colour(k) });
+  }
+}
+
 export class SecondView {
   constructor(lab, host) {
     this.lab = lab;
@@ -154,7 +162,7 @@ export class SecondView {
       const w = [z[i], z[j]], r = rest(z);
       area = area.length ? clip(area, w, r) : area;
       const line = lineInBox(w, r, c.limits);
-      if (!line || Z.length > 300 || cost) return;
+      if (!line || Z.length > 200 || cost) return;
       const px = line.map((p) => [c.x(p[0]), c.y(p[1])]);
       this.edges.push({ i: row, px });
       const lit = row === lab.lit || row === lab.rowNow();
@@ -215,7 +223,7 @@ export class SecondView {
       const own = points.filter((_, i) => lab.state.table.y[i] === k);
       make(c.under, "polygon", { points: polygonText(c, hullOf(own)), class: "hull filled", style: `${colour(k)};stroke:var(--c${k % 10})` });
     }
-    points.forEach(([u, v], i) => make(c.marks, "path", { d: marker(lab.state.table.y[i], c.x(u), c.y(v), 4.5), class: "mark", style: colour(lab.state.table.y[i]) }));
+    marksOf(c, points, lab.state.table.y, 4.5);
     for (const i of lab.proofRows()) make(c.over, "circle", { cx: c.x(points[i][0]), cy: c.y(points[i][1]), r: 11, class: "proof" });
     const ends = lab.nearestNow(), meet = lab.commonPoint();
     if (ends && !meet) this._bisector(c, ends.map((x) => lab.project(x)));
@@ -368,7 +376,7 @@ export class SecondView {
       const size = Math.hypot(...plane.w), mid = [(line[0][0] + line[1][0]) / 2, (line[0][1] + line[1][1]) / 2], s = 0.05 * (c.box.x1 - c.box.x0) / size;
       arrow(c.under, [c.x(mid[0]), c.y(mid[1])], [c.x(mid[0] + s * plane.w[0]), c.y(mid[1] + s * plane.w[1])], "normal");
     }
-    points.forEach(([u, v], i) => make(c.marks, "path", { d: marker(lab.state.table.y[i], c.x(u), c.y(v), 4.5), class: "mark", style: colour(lab.state.table.y[i]) }));
+    marksOf(c, points, lab.state.table.y, 4.5);
     this.note.textContent = zones ? `${zones.sentence}.` : "";
     this.svg.setAttribute("aria-label", zones ? zones.sentence : "Lines of the machines");
   }
