@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 import linsep
+from linsep.core.parts import Stream
 from linsep.core.problem import Problem
 from linsep.kernels import RBF, Intersection, Linear, PowerMean
+from linsep.losses.hinge import HINGE as HINGE_LOSS
 from linsep.losses.hinge import SQUARED_HINGE
+from linsep.rows.parts import PartsProblem, looked_at
 from linsep.solvers.descent import GradientDescent
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD
@@ -34,6 +38,7 @@ from linsep.solvers.logistic.gradient import GradientAscent
 from linsep.solvers.logistic.newton import NewtonLogistic
 from linsep.solvers.logistic.softmax import NewtonSoftmax
 from linsep.solvers.one_vs_rest import OneVsRest
+from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts
 from linsep.solvers.perceptron.batch import Batch
 from linsep.solvers.perceptron.kernel import KernelMistakes
 from linsep.solvers.perceptron.single import SingleSample
@@ -153,6 +158,11 @@ ADDITIVE: dict[str, Any] = {
     "smo, additive": SMO(Intersection(), tol=1e-6, fine=1e-6, q=16, by_features=True),
     "smo, chi2": SMO(PowerMean(-1.0), C=10.0, q=16, single=True, by_features=True, seed=2),
 }
+PARTS: dict[str, Any] = {
+    "parts, hinge": NewtonParts(HingeForm(HINGE_LOSS, 1.0), tol=1e-4),
+    "parts, squared": NewtonParts(HingeForm(SQUARED_HINGE, 1.0), tol=1e-6),
+    "parts, logistic": NewtonParts(LogisticForm(1.0), tol=1e-6),
+}
 DESCENT: dict[str, Any] = {
     "descent": GradientDescent(bowl, schedule=Schedule(0.1)),
     "descent, too fast": GradientDescent(bowl, schedule=Schedule(5.0)),
@@ -237,8 +247,10 @@ class Case:
     steps: int
     fit_intercept: bool = True
 
-    def data(self) -> Problem:
+    def data(self) -> Problem | PartsProblem:
         """A fresh problem, which nobody has looked at."""
+        if self.family == "parts":
+            return in_parts(self.problem, fit_intercept=self.fit_intercept)
         return problem(self.problem, fit_intercept=self.fit_intercept)
 
 
@@ -254,6 +266,7 @@ def _cases() -> dict[str, Case]:
         ("kernel", KERNEL_MACHINES, ["near, three classes"], 17, (True, False)),
         ("additive", ADDITIVE, ["histograms"], 9, (True,)),
         ("descent", DESCENT, ["five points"], 30, (True,)),
+        ("parts", PARTS, ["very noisy"], 17, (True, False)),
     ]
     found = {}
     for family, solvers, problems, steps, offsets in table:
@@ -281,6 +294,16 @@ def _long_indices(X: Any) -> Any:
     return scipy.sparse.csr_array(
         (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
     )
+
+
+def in_parts(name: str, *, fit_intercept: bool) -> PartsProblem:
+    """The same as a stream of three blocks."""
+    X, y = (PROBLEMS | MORE)[name]()
+    edges = [0, 7, len(y) // 2, len(y)]
+    stream: Stream = linsep.data.stream(
+        lambda: ((X[lo:hi], y[lo:hi]) for lo, hi in pairwise(edges)), workers=1
+    )
+    return looked_at(stream, fit_intercept=fit_intercept)
 
 
 def problem(name: str, **options: Any) -> Problem:

@@ -370,6 +370,10 @@ class Problem(Once):
         """X @ w in float64, in two halves by two threads; float32 is widened piece by piece."""
         return product(self.matrix, w)
 
+    def total(self, work: Callable[[Problem], T]) -> T:
+        """A pass over all rows: a table is one block of them (rows/parts.py has many)."""
+        return work(self)
+
     def check_finite(self) -> None:
         """Raise DataError if X holds NaN or infinity, naming the first place."""
         require_finite(self.matrix, self.feature_names)

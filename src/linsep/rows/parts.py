@@ -204,6 +204,11 @@ class PartsProblem:
         return self._look
 
     @property
+    def lent(self) -> PartsProblem:
+        """Itself: nothing is kept from pass to pass that a solver could spoil."""
+        return self
+
+    @property
     def n(self) -> int:
         """Number of rows."""
         return self.look.n
