@@ -311,8 +311,9 @@ def fit_again(model, X, y, rng, path):
     if not has(model, "warm_start"):
         return None
     model.set_params(warm_start=True).fit(X, y)
-    if has(model, "C") and np.isfinite(model.C) and getattr(model, "nu", None) is None:
-        model.set_params(C=7.0 * model.C)
+    C = model.get_params(deep=False).get("C")
+    if C is not None and np.isfinite(C) and getattr(model, "nu", None) is None:
+        model.set_params(C=7.0 * C)
     weighted = type(model).__name__ not in UNWEIGHTED
     return fit_weighted(model, X, y, rng, path) if weighted else (model.fit(X, y), X, None)
 
