@@ -26,5 +26,9 @@ const lab = await mount(document.getElementById("linsep-lab"), channel, {
   document.getElementById("linsep-lab").replaceChildren(el("p", { class: "note" }, `The lab cannot start: ${error.message}`));
   throw error;
 });
-window.addEventListener("hashchange", () => { if (location.hash !== written) { lab._read(location.hash, lab.start); lab.settingsKey = ""; lab.changed({ fit: true }); } });
+window.addEventListener("hashchange", (event) => {
+  const { hash } = new URL(event.newURL);  // the page itself may have written another one since
+  clearTimeout(lab.writing);
+  if (hash !== written) { lab._read(hash, lab.start); lab.settingsKey = ""; lab.changed({ fit: true }); }
+});
 window.lab = lab;
