@@ -43,6 +43,8 @@ PEAKS = {
 KERNELS = {
     ("KernelSVM()", "dense", 2): (1.2, 0.2),
     ("KernelSVM(memory=2)", "dense", 2): (0.3, 0.2),
+    ("KernelSVM(nu=0.3)", "dense", 2): (1.7, 0.2),
+    ("Kozinec(kernel='rbf', max_iter=3)", "dense", 2): (3.5, 0.2),
     ("KernelPerceptron(max_iter=3)", "dense", 2): (1.3, 0.2),
     ("KernelPerceptron(max_iter=3, memory=2)", "dense", 4): (0.3, 0.2),
     ("AdditiveSVM()", "dense", 2): (0.5, 0.2),
