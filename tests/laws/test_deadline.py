@@ -23,6 +23,7 @@ from linsep.core.lanes import run_all
 from linsep.core.protocol import State, Witness
 from linsep.core.status import Status
 from linsep.errors import LinsepWarning
+from linsep.rows.loops import dot
 
 
 def tall(n=4000, d=6, classes=2, seed=3):
@@ -97,6 +98,17 @@ def test_a_step_is_given_up_when_the_time_is(clock, jobs, limit):
     assert outcome.status is Status.TIME_LIMIT
     assert outcome.state.half == 2 * outcome.steps  # never the middle of a step
     assert clock.now - 100.0 <= limit + 0.1 + 1e-9
+
+
+def test_a_pass_in_python_looks_at_the_clock(clock):
+    """A pass over all rows is one call of a routine; where it is not compiled it takes seconds."""
+    a = np.zeros(PROBLEM.dim)
+    with stopping.given_up_after(0.5):
+        assert dot(PROBLEM.rows, 0, a) == 0.0
+        clock.now += 1.0
+        with pytest.raises(stopping.TimeUpError):
+            dot(PROBLEM.rows, 0, a)
+    assert dot(PROBLEM.rows, 0, a) == 0.0
 
 
 def test_a_limit_around_holds_within(clock):
