@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 _MARK = b"\xff\xff\xff\xff"  # before a message, since the format is older than it
 
@@ -87,16 +87,60 @@ class _Table:
 
 # -- Parquet: heads of pages are structs of thrift, in its compact form ----------------------------
 
+_LEVELS = 2  # of a flat column: a value is there or missing
 _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 7, 8, 9, 10, 11, 12
 
 
-def page_sizes(data: bytes, chunk: Any) -> Iterator[int]:
+class Chunk(NamedTuple):
+    """A column of a row group, as the end of the file describes it."""
+
+    values: int
+    size: int
+    """Bytes in the file."""
+    start: int
+    """Where its first page begins."""
+
+
+class Group(NamedTuple):
+    """A row group."""
+
+    rows: int
+    chunks: list[Chunk]
+
+
+def row_groups(data: bytes) -> list[Group]:
+    """The row groups of a Parquet file, from the struct at its end.
+
+    pyarrow has them too, but ends the process where a chunk's statistics do not fit its type.
+    """
+    (size,) = struct.unpack_from("<I", data, len(data) - 8)
+    begin = len(data) - 8 - size
+    if begin < 4:
+        raise ValueError("a description longer than the file")
+    head = _whole(data, begin)[0]
+    return [
+        Group(group.get(3, 0), [_chunk(column) for column in group.get(1, [])])
+        for group in head.get(4, [])
+    ]
+
+
+def _chunk(column: dict[int, Any]) -> Chunk:
+    told = column.get(3)
+    if not isinstance(told, dict):
+        raise ValueError("a column that is not described")
+    levels = [v for v in told.get(16, {}).values() if isinstance(v, list)]
+    if any(len(histogram) > _LEVELS for histogram in levels):
+        raise ValueError("statistics of more levels than a flat column has")
+    start = told.get(9, 0)
+    if 0 < told.get(11, 0) < start:
+        start = told[11]
+    return Chunk(told.get(5, 0), told.get(7, 0), start)
+
+
+def page_sizes(data: bytes, chunk: Chunk) -> Iterator[int]:
     """Bytes of each page of a column when it is unpacked."""
-    start = chunk.data_page_offset
-    if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
-        start = min(start, chunk.dictionary_page_offset)
-    at, end = start, start + chunk.total_compressed_size
-    if not 0 <= start <= end <= len(data):
+    at, end = chunk.start, chunk.start + chunk.size
+    if not 0 <= chunk.start <= end <= len(data):
         raise ValueError("a column that lies outside of the file")
     while at < end:
         head, at = _struct(data, at)
@@ -105,6 +149,42 @@ def page_sizes(data: bytes, chunk: Any) -> Iterator[int]:
             raise ValueError("a page of less than no bytes")
         yield size
         at += packed
+
+
+def _whole(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """A struct with the structs and lists inside of it; texts and truths are left out."""
+    found: dict[int, Any] = {}
+    field = 0
+    while True:
+        kind, step = data[at] & 15, data[at] >> 4
+        at += 1
+        if kind == 0:
+            return found, at
+        if step:
+            field += step
+        else:
+            field, at = _zigzag(data, at)
+        found[field], at = _inside(data, at, kind, depth)
+
+
+def _inside(data: bytes, at: int, kind: int, depth: int, *, alone: bool = False) -> tuple[Any, int]:
+    if depth > 20:
+        raise ValueError("structs in structs in structs")
+    if kind in (4, 5, 6):
+        return _zigzag(data, at)
+    if kind == _STRUCT:
+        return _whole(data, at, depth + 1)
+    if kind not in (_LIST, _SET):
+        return None, _skipped(data, at, kind, depth, alone=alone)
+    size, inner = data[at] >> 4, data[at] & 15
+    at += 1
+    if size == 15:
+        size, at = _varint(data, at)
+    found = []
+    for _ in range(size):
+        one, at = _inside(data, at, inner, depth + 1, alone=True)
+        found.append(one)
+    return found, at
 
 
 def _struct(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, int], int]:

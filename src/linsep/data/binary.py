@@ -10,7 +10,7 @@ import numpy as np
 from linsep.core.schema import from_npz
 from linsep.core.sources import boundary, budget, too_large
 from linsep.core.words import count
-from linsep.data.arrow_sizes import buffer_sizes, page_sizes
+from linsep.data.arrow_sizes import buffer_sizes, page_sizes, row_groups
 from linsep.data.assemble import Parts
 from linsep.data.columns import Column, Source, from_codes
 from linsep.data.layout import Choice, Layout, check_integers, find_roles
@@ -126,19 +126,18 @@ def _parquet(path: str, data: bytes, dates: bool) -> Any:
     import pyarrow.parquet
 
     head = pyarrow.parquet.read_metadata(pa.BufferReader(data))
-    chunks = [
-        head.row_group(k).column(j)
-        for k in range(head.num_row_groups)
-        for j in range(head.num_columns)
-    ]
-    pages = sum(size for chunk in chunks for size in page_sizes(data, chunk))
-    values = 8 * sum(chunk.num_values for chunk in chunks)  # a run of equal ones takes no room
-    rows = [head.row_group(k).num_rows for k in range(head.num_row_groups)]
-    least = min([*rows, *(chunk.num_values for chunk in chunks)], default=0)
-    if max(pages, values, 8 * sum(rows), 8 * head.num_rows) > budget(len(data)) or least < 0:
-        raise FormatError(too_large(path, len(data), budget(len(data))))
     schema = head.schema.to_arrow_schema()
     _check_types(path, schema, dates)
+    groups = row_groups(data)
+    chunks = [chunk for group in groups for chunk in group.chunks]
+    if len(groups) != head.num_row_groups:
+        raise FormatError(f"{path}: its description is damaged; write the file again.")
+    pages = sum(size for chunk in chunks for size in page_sizes(data, chunk))
+    values = 8 * sum(chunk.values for chunk in chunks)  # a run of equal ones takes no room
+    rows = [group.rows for group in groups]
+    least = min([*rows, *(chunk.values for chunk in chunks)], default=0)
+    if max(pages, values, 8 * sum(rows), 8 * head.num_rows) > budget(len(data)) or least < 0:
+        raise FormatError(too_large(path, len(data), budget(len(data))))
     texts = [f.name for f in schema if not (_is_number(f.type) or _is_date(f.type))]
     file = pyarrow.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
     return file.read()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import struct
 
 import numpy as np
 import pytest
 
 import linsep
-from linsep.data.arrow_sizes import buffer_sizes, page_sizes
+from linsep.data.arrow_sizes import buffer_sizes, page_sizes, row_groups
 from linsep.errors import FormatError
 
 pa = pytest.importorskip("pyarrow")
@@ -80,7 +81,9 @@ def test_the_sizes_are_those_of_the_columns(kind):
         head = parquet.read_metadata(pa.BufferReader(data))
         for j in range(2):
             chunk = head.row_group(0).column(j)
-            pages = sum(page_sizes(data, chunk))
+            own = row_groups(data)[0].chunks[j]
+            assert own.values == chunk.num_values and own.size == chunk.total_compressed_size
+            pages = sum(page_sizes(data, own))
             assert 0.9 * 240_000 < pages <= chunk.total_uncompressed_size
     else:
         found = [size for size in buffer_sizes(data[8:] if "feather" in kind else data) if size]
@@ -97,3 +100,38 @@ def test_tables_within_the_budget_are_read_as_ever(tmp_path):
         found = linsep.data.read(path)
         np.testing.assert_array_equal(found.X, X)
         assert found.y.tolist() == words
+
+
+def test_statistics_that_do_not_fit_their_column_do_not_end_the_process(tmp_path):
+    """pyarrow lets an exception of C++ out where a histogram of levels has another length."""
+    import subprocess
+    import sys
+
+    table = pa.table({"x": np.arange(40.0), "y": np.arange(40) % 2})
+    sink = io.BytesIO()
+    parquet.write_table(table, sink)
+    data = bytearray(sink.getvalue())
+    (size,) = struct.unpack_from("<I", data, len(data) - 8)
+    begin = len(data) - 8 - size
+    path = tmp_path / "a.parquet"
+    code = (
+        "import sys, linsep\n"
+        "for k, line in enumerate(sys.stdin.buffer.read().split(b'--cut--')):\n"
+        "    open(sys.argv[1], 'wb').write(line)\n"
+        "    try:\n        linsep.data.read(sys.argv[1])\n"
+        "    except linsep.errors.LinsepError:\n        pass\n"
+        "print('alive')\n"
+    )
+    spoiled = []
+    for at in range(begin, len(data) - 8):
+        if data[at] in (0x16, 0x26, 0x36, 0x46):  # heads of lists of one to four long numbers
+            for kind in (0x06, 0x16, 0x26, 0x36):
+                copy = bytearray(data)
+                copy[at] = kind
+                spoiled.append(bytes(copy))
+    assert spoiled
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, str(path)],
+        input=b"--cut--".join(spoiled), capture_output=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert found.stdout.strip() == b"alive", found.stderr[-300:]
