@@ -31,7 +31,7 @@ from tests.laws import bits
 import linsep
 from linsep.core import costs
 
-costs.COMPILING = costs.INSTRUCTION = 0.0  # any loop would be worth it, on any machine
+costs.LOADING = costs.COMPILING = costs.INSTRUCTION = 0.0  # any loop is worth it
 X = np.random.default_rng(1).normal(size=(600, 20))
 with warnings.catch_warnings(record=True) as seen:
     warnings.simplefilter("always")

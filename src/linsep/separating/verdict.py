@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from linsep.core.costs import PLANE, second_thread
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.memory import enough_memory
+from linsep.core.parts import Stream
 from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Witness
 from linsep.core.status import Status
@@ -51,7 +52,7 @@ from linsep.rows.signs import row_signs
 from linsep.separating.clock import Clock
 from linsep.separating.faces import find_face
 from linsep.separating.feature_space import KernelJudge
-from linsep.separating.parts import decide_stream
+from linsep.separating.parts import StreamProof, decide_stream
 from linsep.separating.planes import Plane, Scores, exact_plane, rational_planes, scored_plane
 from linsep.solvers.hulls.cloud import by_products, cloud_of, one_unit
 from linsep.solvers.hulls.exact import ExactHulls, ExactState
@@ -64,6 +65,30 @@ Rows = NDArray[np.int64]
 _SMALL = 4_000_000  # entries up to which equal rows are looked for though a proof is there
 
 
+@overload
+def separability(
+    X: Stream,
+    y: None = None,
+    *,
+    fit_intercept: bool = True,
+    kernel: Any = None,
+    exact: bool = True,
+    time_limit: float | None = None,
+) -> StreamProof: ...
+
+
+@overload
+def separability(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    kernel: Any = None,
+    exact: bool = True,
+    time_limit: float | None = None,
+) -> Proof: ...
+
+
 @enough_memory("the verdict")
 def separability(
     X: Any,
@@ -73,7 +98,7 @@ def separability(
     kernel: Any = None,
     exact: bool = True,
     time_limit: float | None = None,
-) -> Any:
+) -> Proof | StreamProof:
     """Decide whether a hyperplane separates the classes, and prove it.
 
     Parameters

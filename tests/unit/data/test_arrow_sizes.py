@@ -16,6 +16,7 @@ pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
 parquet = pytest.importorskip("pyarrow.parquet")
 N = 1_000_000
+POOLS = []  # kept: what was allocated in a pool may live longer than the test
 
 
 def zeros():
@@ -58,6 +59,7 @@ def test_what_would_unpack_to_more_than_the_budget_is_not_unpacked(kind, tmp_pat
         path.write_bytes(packed(table, kind))
         del table
         pool = pa.proxy_memory_pool(pa.default_memory_pool())  # counts what is asked for from now
+        POOLS.append(pool)
         old = pa.default_memory_pool()
         pa.set_memory_pool(pool)
         try:
