@@ -49,7 +49,7 @@ WRONG = {
     "linsep.risk.bayes_rule": 'Module has no attribute "bayes_rule"',
     "linsep.separability(X, y).seperable": '"Proof" has no attribute "seperable"',
     "linsep.LinearSVM().certificate_.gapp": '"Gap" has no attribute "gapp"',
-    "linsep.separability(X, y, limit=3)": 'Unexpected keyword argument "limit" for "sep',
+    "linsep.separability(X, y, limit=3)": 'Unexpected keyword argument "limit" for',
     **{
         f"linsep.{name}(no_such_setting=1)": f'argument "no_such_setting" for "{name}"'
         for name in linsep.PUBLIC.kinds["Estimators"]
