@@ -303,7 +303,6 @@ def test_predict_with_an_encoded_model_takes_no_feature_for_the_label(tmp_path, 
 @pytest.mark.parametrize(
     ("text", "way"),
     [
-        ("a,b,y\n1,x,0\n2,z,1\n", "Give --encode to make"),
         ("a,b,y\n1,,0\n2,3,1\n", "leave such rows out with --drop-missing."),
         ("a,b,y\n1,2,\n2,3,1\n", "leave such rows out with --drop-missing."),
         ("a,b\n1.25,2.5\n2.75,3.5\n1.5,9.25\n", "Give --target NAME or its number."),
@@ -315,6 +314,22 @@ def test_errors_name_the_option_to_type(grades, capsys, tmp_path, text, way):
     code, _, err = run(capsys, "check", "bad.csv")
     assert code == 1
     assert way in err
+
+
+def test_text_beside_numbers_is_taken_for_what_it_is_but_no_damaged_cell(grades, capsys, tmp_path):
+    (tmp_path / "text.csv").write_text("a,b,y\n1,x,0\n2,z,1\n3,x,0\n")
+    code, _, err = run(capsys, "check", "text.csv", "--save", "proof.json")
+    assert code == 0 and "column 'b': 2 categories" in err
+    assert run(capsys, "verify", "proof.json", "text.csv")[0] == 0
+    code, _, err = run(capsys, "scale", "text.csv")
+    assert code == 1 and "text.csv:2:2" in err and "Give --encode to make" in err
+    (tmp_path / "both.csv").write_text("a,b,y\n1,x,0\noops7,z,1\n3,x,0\n")
+    for command in ("check", "trace"):
+        code, out, err = run(capsys, command, "both.csv")
+        assert (code, out) == (1, "") and "both.csv:3:1: 'oops7' in column 'a' is not a" in err
+    (tmp_path / "comma.csv").write_text("a;y\n1,5;0\n2,5;1\n3,5;1\n")
+    code, _, err = run(capsys, "check", "comma.csv")
+    assert code == 0 and "decimal comma" in err
 
 
 def test_an_integer_beyond_doubles_is_an_error_with_its_place(grades, capsys, tmp_path):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from linsep.cli.common import narrate, number_or_name, table
 from linsep.core.words import count
+from linsep.data.assemble import TextColumnError
 from linsep.data.lectures import available
 from linsep.data.table import Table
 from linsep.errors import DataError, FormatError, ModelError, SettingError
@@ -116,13 +117,14 @@ def _without_weights(frame: Frame, name: str) -> tuple[Any, NDArray[np.float64]]
     return frame.columns.drop(columns=name), weight.to_numpy(dtype=np.float64)
 
 
-def prepared(args: Namespace) -> tuple[Columns | None, Table]:
+def prepared(args: Namespace, *, mend: bool) -> tuple[Columns | None, Table]:
     """Numbers to train on, and the columns that they come from, None if they are numbers."""
     if not wants_columns(args):
         try:
             data = table(args, positive=args.positive)
-        except FormatError:  # of text, of gaps; or of what columns have to say themselves
-            if args.encode or args.drop_missing or not is_table(args):
+        except FormatError as error:  # of text, of gaps; or of what columns have to say themselves
+            kept = not mend and not isinstance(error, TextColumnError)
+            if kept or args.encode or args.drop_missing or not is_table(args):
                 raise
         else:
             _tell_of_identifiers(data)

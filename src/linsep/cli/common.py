@@ -74,13 +74,17 @@ def table(args: Namespace, **options: Any) -> Table:
     return data
 
 
-def numbers_of(args: Namespace) -> tuple[Any, Table]:
-    """The numbers of DATA, and the columns that they come from, None if they are numbers."""
+def numbers_of(args: Namespace, *, mend: bool = False) -> tuple[Any, Table]:
+    """The numbers of DATA, and the columns that they come from, None if they are numbers.
+
+    A table of numbers with a gap or a damaged cell is an error; with ``mend`` its columns say what
+    becomes of them, as a model does that keeps them.
+    """
     if args.data != STDIN and not Path(args.data).exists():
         return None, table(args, positive=args.positive)
     from linsep.cli.columns import prepared
 
-    return prepared(args)
+    return prepared(args, mend=mend)
 
 
 def number_or_name(column: str | None) -> str | int | None:

@@ -30,7 +30,7 @@ def run(args: Namespace) -> int:
         from linsep.cli import automatic
 
         return automatic.fit(args)
-    columns, data = numbers_of(args)
+    columns, data = numbers_of(args, mend=True)
     lift, data = lifted(args, data)
     checkpoint = args.checkpoint or args.resume
     every = {} if args.checkpoint_every is None else {"every": args.checkpoint_every}

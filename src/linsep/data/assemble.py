@@ -162,6 +162,10 @@ def _categories(column: Column, at: int, source: Source) -> tuple[int, str, tupl
     return at, "onehot", tuple(values)
 
 
+class TextColumnError(FormatError):
+    """Whole columns are no plain numbers; no cell of a column of numbers is damaged."""
+
+
 def _text_error(columns: list[Column], text: list[int], source: Source) -> FormatError:
     names = ", ".join(repr(columns[j].name) for j in text[:8]) + (" ..." if len(text) > 8 else "")
     first = columns[text[0]]
@@ -170,12 +174,12 @@ def _text_error(columns: list[Column], text: list[int], source: Source) -> Forma
     shown = first.values[first.codes[row]]
     shown = shown if len(shown) < 40 else shown[:37] + "..."
     if _DECIMAL_COMMA.fullmatch(shown):
-        return FormatError(
+        return TextColumnError(
             f"{source.place(row, text[0])}: {shown!r} in column {first.name!r} has a decimal "
             f"comma; write decimal points, here {shown.replace(',', '.')}."
         )
     head = f"column {names} holds" if len(text) == 1 else f"{len(text)} columns ({names}) hold"
-    return FormatError(
+    return TextColumnError(
         f"{source.place(row, text[0])}: {head} text, here {shown!r}; features are numbers. Give "
         "encode='onehot' to make a 0/1 column of each value, or remove the text.",
         options={"encode='onehot'": "--encode"},
