@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.core.costs import AGREED_KERNEL, LEVEL_PROOF, PROOF
+from linsep.core.costs import AGREED, AGREED_KERNEL, LEVEL_PROOF, PROOF
 from linsep.core.drive import Moment, Outcome
 from linsep.core.notes import warn
 from linsep.core.problem import Problem, each_against_rest
@@ -63,6 +63,7 @@ from linsep.models.model_file import (
     stored,
 )
 from linsep.models.summary import Line, bounds, street, work
+from linsep.models.svm_choice import is_small
 from linsep.proofs.additive import additive_gap, belong, scores_and_errors, squared_lengths
 from linsep.proofs.gap import Gap
 from linsep.solvers.kernel.additive_rows import roomy
@@ -369,8 +370,11 @@ class AdditiveSVM(Classifier):
         """sqrt(x z) is the product of square roots: a linear machine, h_k(x) = w_k sqrt(x)."""
         problem = run.problem
         root = problem.matrix.sqrt() if problem.sparse else np.sqrt(problem.matrix)
+        tol = 0.9 * float(self.tol)
+        if self.tol <= AGREED_KERNEL and is_small(problem):  # as it costs little
+            tol = min(tol, AGREED)
         linear = LinearSVM(
-            self._cost, tol=0.9 * float(self.tol), max_iter=self.max_iter,
+            self._cost, tol=tol, max_iter=self.max_iter,
             time_limit=self.time_limit, random_state=self._seed(),
             callbacks=[*run.observers, run.bridge], n_jobs=self.n_jobs,
         )  # fmt: skip

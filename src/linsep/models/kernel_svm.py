@@ -433,7 +433,8 @@ class KernelSVM(KernelClassifier):
         nu = None if self.nu is None else float(self.nu)
         words = words_of(solver.C, self._kernel, problem.fit_intercept, known, nu)
         gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words, nu)
-        wide = gap.relative_gap > self.tol and outcome.status not in CUT_SHORT
+        cut = outcome.status in (*CUT_SHORT, Status.STEP_LIMIT)  # then rounding is not what is left
+        wide = gap.relative_gap > self.tol and not cut
         if gap.convex and np.isfinite(solver.C) and wide and nu is None:
             longer = stretched(pairs, alphas, offsets, solver.C)
             better = certify_pairs(problem, pairs, *longer, solver.C, known, words)
