@@ -299,11 +299,11 @@ def structural_minimum(
     >>> import numpy as np, linsep
     >>> from linsep.risk import structural_minimum
     >>> x = np.linspace(-1, 1, 400)[:, None]
-    >>> y = np.abs(x[:, 0]) > 0.5
+    >>> y = np.abs(x[:, 0]) > 0.4
     >>> choice = structural_minimum([1, 2, 3], x, y, estimator=linsep.LinearSVM(C=100.0))
     >>> print(choice)
                   h  on data  capacity    bound
-    degree 1      2   0.5000    0.2206   0.7206
+    degree 1      2   0.4000    0.2206   0.6206
     degree 2      3   0.0000    0.2512   0.2512
     degree 3      4   0.0000    0.2769   0.2769
     least bound: degree 2, all bounds hold together with probability 0.95

@@ -106,9 +106,10 @@ def test_columns_of_all_sizes_are_certified(shape, C):
         for shift in (0.0, 3.0):
             X, y = table(seed, n, d, K, shift)
             for intercept in (True, False):
-                model = linsep.LogisticRegression(C=C, fit_intercept=intercept).fit(X, y)
+                model = linsep.LogisticRegression(C=C, fit_intercept=intercept, tol=1e-5)
+                model.fit(X, y)  # rounding alone may leave 2e-6
                 assert model.status_.name == "CERTIFIED"
-                assert model.certificate_.relative_gap <= 1e-3
+                assert model.certificate_.relative_gap <= 1e-5
 
 
 @pytest.mark.parametrize("reference", [None, 2])
