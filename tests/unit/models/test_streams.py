@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from linsep.rows.parts import looked_at
 W = np.array([1.0, -0.5, 0.25, 0.0])
 
 
+@cache
 def chunk(seed, n=4000, d=4, dtype=np.float64, noise=1.0):
     """Rows that no plane separates, and their labels."""
     random = np.random.default_rng(seed)
@@ -479,7 +481,7 @@ def test_noise_is_refuted_by_the_first_rows():
 
 def separable(flip=None, gap=0.1):
     def made():
-        for seed in range(20):
+        for seed in range(10):
             X = np.random.default_rng(seed).normal(size=(4000, 4))
             value = X @ W
             kept = np.abs(value) > gap
@@ -505,7 +507,7 @@ def test_a_separable_stream_has_its_margin():
 
 
 def test_one_wrong_row_in_the_last_part_is_found():
-    data = stream(separable(flip=19))
+    data = stream(separable(flip=9))
     proof = linsep.separability(data)
     assert proof.separable is False
     assert proof.check(data)
