@@ -160,6 +160,7 @@ class Batch(MistakeDriven):
             size=problem.n * problem.d,
             work=problem.n_rows * problem.d,
         )
+        cost, criterion = float(cost), float(criterion)  # in Python they are numbers of numpy
         state.n_scans += 1
         state.total += state.a
         state.errors, state.criterion = errors, criterion
