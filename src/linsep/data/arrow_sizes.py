@@ -143,7 +143,7 @@ def page_sizes(data: bytes, chunk: Chunk) -> Iterator[int]:
     if not 0 <= chunk.start <= end <= len(data):
         raise ValueError("a column that lies outside of the file")
     while at < end:
-        head, at = _struct(data, at)
+        head, at = _whole(data, at)
         size, packed = head.get(2, 0), head.get(3, 0)
         if size < 0 or packed < 0:
             raise ValueError("a page of less than no bytes")
@@ -175,7 +175,7 @@ def _inside(data: bytes, at: int, kind: int, depth: int, *, alone: bool = False)
     if kind == _STRUCT:
         return _whole(data, at, depth + 1)
     if kind not in (_LIST, _SET):
-        return None, _skipped(data, at, kind, depth, alone=alone)
+        return None, _skipped(data, at, kind, alone=alone)
     size, inner = data[at] >> 4, data[at] & 15
     at += 1
     if size == 15:
@@ -187,50 +187,17 @@ def _inside(data: bytes, at: int, kind: int, depth: int, *, alone: bool = False)
     return found, at
 
 
-def _struct(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, int], int]:
-    """The whole numbers of a struct by their fields, and where it ends."""
-    found: dict[int, int] = {}
-    field = 0
-    while True:
-        kind, step = data[at] & 15, data[at] >> 4
-        at += 1
-        if kind == 0:
-            return found, at
-        if step:
-            field += step
-        else:
-            field, at = _zigzag(data, at)
-        if kind in (4, 5, 6):
-            found[field], at = _zigzag(data, at)
-        else:
-            at = _skipped(data, at, kind, depth)
-
-
-def _skipped(data: bytes, at: int, kind: int, depth: int, *, alone: bool = False) -> int:
+def _skipped(data: bytes, at: int, kind: int, *, alone: bool = False) -> int:
     """Where a value ends that is not looked at."""
-    if depth > 20:
-        raise ValueError("structs in structs in structs")
     if kind in (1, 2):  # a truth is in the kind itself, but not in lists
         return at + alone
     if kind == _BYTE:
         return at + 1
-    if kind in (4, 5, 6):
-        return _varint(data, at)[1]
     if kind == _DOUBLE:
         return at + 8
     if kind == _BINARY:
         size, at = _varint(data, at)
         return at + size
-    if kind in (_LIST, _SET):
-        size, inner = data[at] >> 4, data[at] & 15
-        at += 1
-        if size == 15:
-            size, at = _varint(data, at)
-        for _ in range(size):
-            at = _skipped(data, at, inner, depth + 1, alone=True)
-        return at
-    if kind == _STRUCT:
-        return _struct(data, at, depth + 1)[1]
     raise ValueError(f"a value of kind {kind}")
 
 

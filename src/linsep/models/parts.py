@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,6 @@ from linsep.core.checkpoint import load_checkpoint
 from linsep.core.drive import Limits, Outcome, drive
 from linsep.core.notes import warn
 from linsep.core.parts import Block, Place, Stream, Threads
-from linsep.core.problem import Problem
-from linsep.core.protocol import Solver
 from linsep.core.status import Status
 from linsep.core.stopping import time_left
 from linsep.core.words import count, percent
@@ -38,27 +36,6 @@ Array = NDArray[np.float64]
 
 _ROUGH = 2e-4  # relative gap to which a sample is worth being solved
 _AHEAD = 0.9  # of tol, that the solver aims at: the proof takes its own rounding off
-
-
-class Streamed(Protocol):
-    """What is asked of an estimator whose objective is a sum over rows."""
-
-    fit_intercept: bool
-    tol: float
-    max_iter: int
-    class_weight: Any
-    random_state: Any
-    status_: Status
-
-    def _streamed(self) -> tuple[Loss, float]:
-        """The loss, and its cost."""
-
-    def _keep_stream(self, mass: Array) -> None:
-        """What the estimator alone knows of, from the weights of the classes."""
-
-    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]: ...
-
-    def _check_settings(self) -> None: ...
 
 
 def fit_stream(model: Any, stream: Stream, checkpoint: str | Path | None = None) -> None:
