@@ -70,8 +70,8 @@ processor, wall = time.process_time(), time.perf_counter()
 import linsep
 model = {model}
 if {limit} is not None:
-    from linsep.core import stopping
-    stopping._source = time.process_time
+    from linsep.core import limits
+    limits._source = time.process_time
     if "time_limit" in getattr(model, "get_params", dict)():
         model.set_params(time_limit={limit})
     processor, wall = time.process_time(), time.perf_counter()

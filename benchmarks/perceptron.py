@@ -22,7 +22,8 @@ from sklearn.linear_model import Perceptron as Peer
 
 import linsep
 from linsep.core import drive
-from linsep.core.drive import Limits, Observer
+from linsep.core.drive import Observer
+from linsep.core.limits import Limits
 from linsep.core.problem import Problem
 from linsep.solvers.perceptron.single import SingleSample
 

@@ -61,7 +61,7 @@ from linsep.models.linear import Linear as Linear
 from linsep.core.problem import Problem as Problem
 from linsep.proofs.separable import Proof as Proof
 from linsep.multiclass.regions import Regions as Regions
-from linsep.core.status import Status as Status
+from linsep.core.protocol import Status as Status
 from linsep.study.result import Study as Study
 from linsep.tracing.trace import Trace as Trace
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 
 PHI = ([[0, 0, 0], [1, 0, 1], [1, 1, 0], [0, 1, 1]], [-1, 1, -1, 1])  # xor-01 after the lift
 

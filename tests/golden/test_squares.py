@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import GapWarning, NotSeparatedWarning
 
 # name, targets, (a0, a1, a2) over q, Y a over q, least cost, rows on the wrong side

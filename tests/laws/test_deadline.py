@@ -17,11 +17,10 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.core import Problem, drive, stopping
-from linsep.core.drive import Limits
+from linsep.core import Problem, drive, limits
 from linsep.core.lanes import run_all
-from linsep.core.protocol import State, Witness
-from linsep.core.status import Status
+from linsep.core.limits import Limits
+from linsep.core.protocol import State, Status, Witness
 from linsep.errors import LinsepWarning
 from linsep.rows.loops import dot
 
@@ -45,7 +44,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(stopping, "_source", made)
+    monkeypatch.setattr(limits, "_source", made)
     return made
 
 
@@ -103,26 +102,26 @@ def test_a_step_is_given_up_when_the_time_is(clock, jobs, limit):
 def test_a_pass_in_python_looks_at_the_clock(clock):
     """A pass over all rows is one call of a routine; where it is not compiled it takes seconds."""
     a = np.zeros(PROBLEM.dim)
-    with stopping.given_up_after(0.5):
+    with limits.given_up_after(0.5):
         assert dot(PROBLEM.rows, 0, a) == 0.0
         clock.now += 1.0
-        with pytest.raises(stopping.TimeUpError):
+        with pytest.raises(limits.TimeUpError):
             dot(PROBLEM.rows, 0, a)
     assert dot(PROBLEM.rows, 0, a) == 0.0
 
 
 def test_a_limit_around_holds_within(clock):
-    with stopping.time_limit(0.5):
+    with limits.time_limit(0.5):
         outcome = drive(PROBLEM, Slow(clock, 2), limits=Limits(seconds=99.0))
-        assert stopping.time_left() < 0.21
-    assert stopping.time_left() == np.inf
+        assert limits.time_left() < 0.21
+    assert limits.time_left() == np.inf
     assert outcome.status is Status.TIME_LIMIT
     assert clock.now <= 100.7
 
 
 def test_a_limit_within_cannot_be_longer(clock):
-    with stopping.time_limit(1.0), stopping.time_limit(5.0):
-        assert stopping.time_left() == 1.0
+    with limits.time_limit(1.0), limits.time_limit(5.0):
+        assert limits.time_left() == 1.0
 
 
 def test_a_clock_that_jumps_ends_a_run_and_breaks_nothing(clock):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 
 KOZINEC = [
     linsep.Kozinec(eps=eps, space=space, steps=steps, max_iter=200)

@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse
 
 import linsep
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.LinsepWarning")
 

@@ -16,7 +16,8 @@ from tests.tables import CASES
 import linsep
 from linsep.core import files
 from linsep.core.checkpoint import Checkpointer, _places, load_checkpoint
-from linsep.core.drive import Limits, drive
+from linsep.core.drive import drive
+from linsep.core.limits import Limits
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked"),

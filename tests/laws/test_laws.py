@@ -15,10 +15,10 @@ from tests.tables import CASES, LAYOUTS, LOGISTIC, MORE, PLANES, PROBLEMS, Case
 import linsep.solvers
 from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
-from linsep.core.drive import Limits
+from linsep.core.limits import Limits
 from linsep.core.log import new_log
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.proofs.certificate import judge
 from linsep.solvers.hulls.cloud import by_products
 

@@ -9,7 +9,7 @@ from linsep import LinearSVM
 from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.losses.hinge import HINGE
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.solvers.hinge import newton as hinge_near

@@ -17,7 +17,7 @@ import scipy.sparse
 
 import linsep
 from linsep.core.drive import Observer
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::linsep.errors.LinsepWarning")
 

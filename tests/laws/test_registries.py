@@ -24,7 +24,7 @@ import linsep
 import linsep.risk
 from linsep.cli import main as cli
 from linsep.cli.common import ALGORITHMS, what_it_is
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.data.read import FORMATS
 from linsep.errors import LinsepWarning
 from linsep.kernels import spec

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import linsep
 from linsep.core import Observer
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import GapWarning, LinsepWarning
 
 pytestmark = [

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 import linsep
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 
 TOLS = (1e-2, 1e-5, 1e-8, 1e-11)
 ROUNDING = 1e-9  # relative, of objectives that are bounds from above,

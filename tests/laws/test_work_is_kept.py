@@ -107,7 +107,7 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning(tmp_path):
 
 
 def test_the_first_checkpoint_comes_within_a_second(tmp_path, monkeypatch):
-    from linsep.core import stopping
+    from linsep.core import limits
 
     class Clock:
         now = 0.0
@@ -116,7 +116,7 @@ def test_the_first_checkpoint_comes_within_a_second(tmp_path, monkeypatch):
             self.now += 0.05
             return self.now
 
-    monkeypatch.setattr(stopping, "_source", Clock())
+    monkeypatch.setattr(limits, "_source", Clock())
     X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
     times = []
 
@@ -253,7 +253,7 @@ def test_ctrl_c_during_imports_is_no_traceback(noise, module):
 def test_ctrl_c_outside_of_runs_ends_at_once_and_runs_have_their_own(monkeypatch):
     """An exception in the middle of an import would come out as some other error."""
     from linsep.cli import algorithms, main
-    from linsep.core.stopping import Interrupts, leave
+    from linsep.core.limits import Interrupts, leave
 
     seen = []
 

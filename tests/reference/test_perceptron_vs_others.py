@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 
 import linsep
 from linsep.core.order import permutation, with_replacement
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import NotSeparatedWarning, SettingError
 
 quiet = pytest.mark.filterwarnings("ignore::linsep.errors.NotSeparatedWarning")

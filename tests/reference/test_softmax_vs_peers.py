@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from linsep.core import drive
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.proofs.softmax import softmax_gap
 from linsep.solvers.logistic.softmax import NewtonSoftmax
 

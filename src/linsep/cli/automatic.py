@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from linsep.cli.columns import Given, frame_of, given
 from linsep.cli.common import emit, estimator, kept, literal, narrate
 from linsep.cli.common import table as read_table
+from linsep.core.limits import time_left, time_limit
 from linsep.core.problem import Problem
-from linsep.core.stopping import time_left, time_limit
 from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, SettingError
 from linsep.models.logistic_regression import LogisticRegression

@@ -24,9 +24,9 @@ import numpy as np
 import linsep
 from linsep import PUBLIC
 from linsep.core.files import check_writable
+from linsep.core.limits import Interrupts
 from linsep.core.protocol import Predictor
 from linsep.core.sources import STDIN
-from linsep.core.stopping import Interrupts
 from linsep.core.words import count
 from linsep.data.lectures import available, load
 from linsep.data.read import read

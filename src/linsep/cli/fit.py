@@ -10,7 +10,7 @@ from typing import Any
 
 from linsep.cli.common import emit, estimator, framed, kept, narrate, numbers_of, require_writable
 from linsep.cli.lifting import lifted, rule, with_lift
-from linsep.core.stopping import time_limit
+from linsep.core.limits import time_limit
 from linsep.data.lectures import available
 from linsep.errors import CheckpointError, LinsepWarning, SettingError
 

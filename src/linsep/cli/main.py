@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from linsep._version import __version__
-from linsep.core.stopping import clock, leave
+from linsep.core.limits import clock, leave
 
 _EXIT_CODES = """\
 exit codes:

@@ -9,7 +9,7 @@ from typing import Any
 from linsep.cli.columns import asked_roles
 from linsep.cli.common import emit, kept, narrate, number_or_name, require_writable
 from linsep.core.files import atomic_write_bytes
-from linsep.core.stopping import Interrupts, clock, time_limit
+from linsep.core.limits import Interrupts, clock, time_limit
 from linsep.data.lectures import available, load
 from linsep.errors import SettingError
 

@@ -21,10 +21,9 @@ from linsep.cli.common import check_features, emit, fitted_to, framed, numbers_o
 from linsep.cli.lifting import lifted
 from linsep.cli.models import model_and_data
 from linsep.core.problem import Problem
-from linsep.core.protocol import PlaneModel, Predictor, Witness
+from linsep.core.protocol import PlaneModel, Predictor, Status, Witness
 from linsep.core.schema import from_json
 from linsep.core.sources import boundary, fetch
-from linsep.core.status import Status
 from linsep.core.words import misplaced
 from linsep.data.table import Table
 from linsep.errors import LinsepError, ModelError, SettingError

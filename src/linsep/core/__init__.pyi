@@ -2,7 +2,7 @@
 
 # Names
 from linsep.core.drive import drive as drive
-from linsep.core.drive import Limits as Limits
+from linsep.core.limits import Limits as Limits
 from linsep.core.drive import Moment as Moment
 from linsep.core.drive import Observer as Observer
 from linsep.core.drive import Outcome as Outcome
@@ -17,4 +17,4 @@ from linsep.core.problem import Problem as Problem
 from linsep.core.protocol import Solver as Solver
 from linsep.core.protocol import State as State
 from linsep.core.protocol import Witness as Witness
-from linsep.core.status import Status as Status
+from linsep.core.protocol import Status as Status

@@ -23,9 +23,10 @@ import numpy as np
 from linsep._version import __version__
 from linsep.core.drive import Moment, Observer, Outcome
 from linsep.core.files import atomic_write_bytes
+from linsep.core.limits import clock
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
-from linsep.core.protocol import Solver, State
+from linsep.core.protocol import Solver, State, Status
 from linsep.core.resume import restore
 from linsep.core.schema import (
     anything,
@@ -39,8 +40,6 @@ from linsep.core.schema import (
     word,
 )
 from linsep.core.sources import boundary, fetch
-from linsep.core.status import Status
-from linsep.core.stopping import clock
 from linsep.errors import CheckpointError, DataError, LinsepWarning
 
 S = TypeVar("S", bound=State)

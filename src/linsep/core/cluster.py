@@ -14,8 +14,8 @@ from typing import Any
 
 from linsep._version import __version__
 from linsep.core.lanes import enter_worker, one_blas_thread
+from linsep.core.limits import clock, tick
 from linsep.core.parts import Block, Found, Part, Stream, T, Task, Threads, run_part
-from linsep.core.stopping import clock, tick
 from linsep.core.words import count
 from linsep.errors import ClusterError, DataError, SettingError, require
 
@@ -163,13 +163,8 @@ def _plain(values: Any) -> Any:
     return values.to_numpy() if hasattr(values, "to_numpy") else values
 
 
-def is_dask(X: Any) -> bool:
-    """Whether it is a collection of Dask; nothing is loaded to find out."""
-    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
-
-
-def as_stream(X: Any, y: Any, weight: Any = None) -> Stream | None:
-    """The stream that a caller gives in place of a table, or None."""
+def as_stream(X: Any, y: Any, weight: Any = None) -> Stream:
+    """The stream that a caller gives in place of a table (``core.validate.in_parts``)."""
     if isinstance(X, Stream):
         if y is not None or weight is not None:
             raise SettingError(
@@ -177,9 +172,7 @@ def as_stream(X: Any, y: Any, weight: Any = None) -> Stream | None:
                 "columns with linsep.data.stream(..., target=, weight=)."
             )
         return X
-    if is_dask(X):
-        return of_collections(X, y, weight)
-    return None
+    return of_collections(X, y, weight)
 
 
 def of_collections(X: Any, y: Any, weight: Any = None) -> Stream:

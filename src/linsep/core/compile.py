@@ -35,10 +35,9 @@ import numpy as np
 
 from linsep.core import costs
 from linsep.core.files import atomic_write_bytes, make_private, open_to_others
-from linsep.core.memory import require_memory
+from linsep.core.limits import in_extra_time, may_be_given_up, require_memory, tick, time_left
 from linsep.core.notes import note, warn
 from linsep.core.sources import first_bytes
-from linsep.core.stopping import in_extra_time, may_be_given_up, tick, time_left
 from linsep.errors import CostWarning, LinsepWarning
 
 # bytes that LLVM may take, without which it ends the process; and those of its libraries

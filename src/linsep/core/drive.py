@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from linsep.core.limits import Interrupts, Limits, TimeUpError, clock, given_up_after, time_left
 from linsep.core.log import NO_LOG, Log, new_log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Solver, State, Witness
-from linsep.core.sources import code_of_the_caller
-from linsep.core.status import Status
-from linsep.core.stopping import Interrupts, TimeUpError, clock, given_up_after, time_left
+from linsep.core.protocol import Solver, State, Status, Witness
+from linsep.core.sources import mark_as_the_callers
 
 S = TypeVar("S", bound=State)
 
@@ -129,8 +127,11 @@ def _drive(
             status = solver.status(state)
             seconds = clock() - begin
             now = Moment(problem, solver, state, status, seconds, limits, log)
-            with code_of_the_caller():
+            try:
                 asked = [observer.moment(now) for observer in observers]
+            except Exception as error:
+                mark_as_the_callers(error)
+                raise
             log.used[:] = 0
             if status.done:
                 break
@@ -170,9 +171,12 @@ def _drive(
         seconds=clock() - begin,
         interrupted=interrupts.requested,
     )
-    with code_of_the_caller():
+    try:
         for observer in observers:
             observer.finish(outcome)
+    except Exception as error:
+        mark_as_the_callers(error)
+        raise
     return replace(outcome, seconds=clock() - begin)
 
 
@@ -195,28 +199,3 @@ def _next_chunk(chunk: int, took: float, left: float, *, alone: bool) -> int:
     if took > target * 2:
         return max(1, chunk // 2)
     return chunk
-
-
-# -- Limits of a run: the driver alone looks at them ----------------------------------------------
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to stop without an answer.
-
-    steps is counted in the solver's own unit and over the whole life of the state, so a
-    resumed run ends where an uninterrupted one would have. seconds is counted from the call.
-    """
-
-    steps: int | None = None
-    seconds: float | None = None
-    stop: Callable[[], bool] | None = None
-
-    def seconds_left(self, begin: float) -> float:
-        """Seconds that are left of those since begin, a time of ``clock``."""
-        return math.inf if self.seconds is None else self.seconds - (clock() - begin)
-
-    def at_most(self, seconds: float) -> Limits:
-        """The same with no more seconds than these."""
-        least = min(seconds, math.inf if self.seconds is None else self.seconds)
-        return replace(self, seconds=None if least == math.inf else max(least, 0.0))

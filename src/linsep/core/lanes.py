@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.costs import PLANE, second_thread
-from linsep.core.stopping import tick
+from linsep.core.limits import tick
 
 T = TypeVar("T")
 

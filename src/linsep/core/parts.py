@@ -14,13 +14,13 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import cores, enter_worker, one_blas_thread
-from linsep.core.stopping import tick
+from linsep.core.limits import tick
 from linsep.core.validate import as_matrix, as_weights, plain_labels, require_finite
 from linsep.core.words import count
 from linsep.errors import DataError, LabelError
@@ -190,6 +190,8 @@ class Stream:
     ``linsep.separability``.
     """
 
+    in_parts: ClassVar[bool] = True
+    """See ``core.validate.in_parts``."""
     feature_names: tuple[str, ...] | None
 
     def __init__(

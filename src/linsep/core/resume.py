@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.protocol import ANY, Held, State
+from linsep.core.protocol import ANY, Held, State, Status
 from linsep.core.schema import LARGEST, Refused, real, text, truth
-from linsep.core.status import Status
 
 _DEFAULT = Held()
 _HEX = re.compile("-?0x[0-9a-f]+")

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from linsep.core.memory import total_memory
+from linsep.core.limits import total_memory
 from linsep.errors import DataError, FormatError, LinsepError, SettingError
 
 _PACKED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "lzma"))
@@ -62,15 +62,10 @@ def boundary(
 _MARK = "_raised_by_the_caller"
 
 
-@contextlib.contextmanager
-def code_of_the_caller() -> Iterator[None]:
+def mark_as_the_callers(error: Exception) -> None:
     """What a callback or a kernel of the caller's raises is theirs: no boundary renames it."""
-    try:
-        yield
-    except Exception as error:
-        with contextlib.suppress(AttributeError):
-            setattr(error, _MARK, True)
-        raise
+    with contextlib.suppress(AttributeError):
+        setattr(error, _MARK, True)
 
 
 def _told(cause: BaseException) -> str:

@@ -22,6 +22,14 @@ _WIDEST = 1 << 34  # columns
 _LEAST = 1e-140  # targets below it, or above its inverse, have squares beyond floats
 
 
+def in_parts(X: Any) -> bool:
+    """Whether its rows come part by part: a stream, or a collection of Dask."""
+    kind = type(X)  # what it is, whatever the columns of a frame are called
+    return getattr(kind, "in_parts", False) is True or (
+        hasattr(kind, "__dask_graph__") and hasattr(kind, "to_delayed")
+    )
+
+
 def as_matrix(X: Any) -> Any:
     """X as a float array in C order or CSR matrix, untouched where it is one already.
 

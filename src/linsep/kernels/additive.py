@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from linsep.core.compile import inner, routine
 from linsep.core.costs import LEVEL, second_thread
 from linsep.core.lanes import run_all
+from linsep.core.limits import tick
 from linsep.core.problem import Once, Problem, reads
-from linsep.core.stopping import tick
 from linsep.numerics.rounding import U
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from linsep.core.sources import code_of_the_caller
+from linsep.core.sources import mark_as_the_callers
 from linsep.errors import CapabilityError, DataError, ModelError, SettingError
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows
@@ -77,8 +77,11 @@ class Function(Kernel):
 
     def block(self, A: Rows, B: Rows) -> Array:
         """Values of the function, checked to be numbers."""
-        with code_of_the_caller():
+        try:
             return self._values(A, B)
+        except Exception as error:
+            mark_as_the_callers(error)
+            raise
 
     def _values(self, A: Rows, B: Rows) -> Array:
         of = self.of or _takes(self.function, A.matrix)
@@ -101,12 +104,15 @@ class Function(Kernel):
         return out
 
     def _diagonal(self, rows: Rows) -> Array:
-        with code_of_the_caller():
+        try:
             of = self.of or _takes(self.function, rows.matrix)
             if of == "matrices":
                 return np.array([self.block(p, p)[0, 0] for p in _single(rows)], dtype=rows.dtype)
             a = _plain(rows.matrix)
             return np.array([_one(self.function, x, x) for x in a], dtype=rows.dtype)
+        except Exception as error:
+            mark_as_the_callers(error)
+            raise
 
     def ball(self, x: list[float], z: list[float]) -> Any:
         """What the function gives is taken as the exact value."""

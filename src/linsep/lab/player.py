@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.drive import Moment, Observer
+from linsep.core.limits import clock
+from linsep.core.protocol import Status
 from linsep.core.schema import (
     Refused,
     listed,
@@ -35,8 +37,6 @@ from linsep.core.schema import (
     whole,
     word,
 )
-from linsep.core.status import Status
-from linsep.core.stopping import clock
 from linsep.core.words import count
 from linsep.data.table import Table
 from linsep.display.replay import coded_sentences, extra_columns, plain_numbers

@@ -17,8 +17,7 @@ from linsep.core.costs import AGREED, AGREED_KERNEL, LEVEL_PROOF, PROOF
 from linsep.core.drive import Moment, Outcome
 from linsep.core.notes import warn
 from linsep.core.problem import Problem, each_against_rest
-from linsep.core.protocol import Solver, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count, percent
 from linsep.errors import DataError, GapWarning, ModelError, SettingError
 from linsep.kernels.additive import AdditiveFunction, Levels, levels_of

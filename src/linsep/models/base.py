@@ -18,22 +18,23 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.core.cluster import as_stream, is_dask
+from linsep.core.cluster import as_stream
 from linsep.core.costs import PROOF
-from linsep.core.drive import Limits, Moment, Outcome, drive
-from linsep.core.notes import warn
-from linsep.core.parts import Stream
-from linsep.core.problem import Problem, product, rows_of
-from linsep.core.protocol import Solver, Witness
-from linsep.core.sources import boundary
-from linsep.core.status import Status
-from linsep.core.stopping import (
+from linsep.core.drive import Moment, Outcome, drive
+from linsep.core.limits import (
+    Limits,
     TimeUpError,
     asked_to_stop,
     extra_time,
     time_left,
     time_limit,
 )
+from linsep.core.notes import warn
+from linsep.core.parts import Stream
+from linsep.core.problem import Problem, product, rows_of
+from linsep.core.protocol import Solver, Status, Witness
+from linsep.core.sources import boundary
+from linsep.core.validate import in_parts
 from linsep.core.words import count
 from linsep.criteria import Criterion
 from linsep.errors import CheckpointError, DataError, NotSeparatedWarning, SettingError
@@ -154,9 +155,8 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         given: Problem | None = None,
     ) -> Self:
         """The way of every fit: problem, guard, choose, drive, prove, keep, warn."""
-        stream = as_stream(X, y, sample_weight) if given is None else None
-        if stream is not None:
-            self._fit_stream(stream, checkpoint)
+        if given is None and in_parts(X):
+            self._fit_stream(as_stream(X, y, sample_weight), checkpoint)
             return self
         threads = own_threads(self) if self._own_threads else nullcontext()
         with stoppable(self) as interrupts, threads:
@@ -318,7 +318,7 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of the rows; ``zero`` says what a score of exactly 0 is."""
-        if isinstance(X, Stream) or is_dask(X):
+        if in_parts(X):
             answers: NDArray[Any] = mapped(self.predict, X, self.classes_[:0])
             return answers
         zero = getattr(self, "zero", "positive")  # a subclass of the caller's may not have it
@@ -329,10 +329,9 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the rows whose class is predicted; of a stream, which has its labels in it."""
-        stream = as_stream(X, y, sample_weight)
-        if stream is None:
+        if not in_parts(X):
             return float(super().score(X, y, sample_weight))
-        found = counted(self, stream)
+        found = counted(self, as_stream(X, y, sample_weight))
         return 1.0 - found.wrong_weight / found.weight
 
     def _quick_scores(self, X: Any) -> NDArray[np.float64]:

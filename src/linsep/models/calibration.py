@@ -16,8 +16,8 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.core.limits import Interrupts, time_left, time_limit
 from linsep.core.notes import warn
-from linsep.core.stopping import Interrupts, time_left, time_limit
 from linsep.core.validate import plain_labels
 from linsep.core.words import count
 from linsep.errors import DataError, GapWarning, LinsepWarning, ModelError, SettingError

@@ -25,23 +25,24 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from linsep.core.checkpoint import load_checkpoint
-from linsep.core.drive import Limits, Moment, Observer, Outcome, drive
+from linsep.core.drive import Moment, Observer, Outcome, drive
 from linsep.core.lanes import at_most, one_blas_thread
-from linsep.core.memory import enough_memory, total_memory
-from linsep.core.notes import warn
-from linsep.core.problem import Problem
-from linsep.core.progress import progress_observer
-from linsep.core.protocol import Solver, Witness
-from linsep.core.status import Status
-from linsep.core.stopping import (
+from linsep.core.limits import (
     Interrupts,
+    Limits,
     TimeUpError,
     clock,
+    enough_memory,
     given_up_after,
     in_a_search,
     time_left,
     time_limit,
+    total_memory,
 )
+from linsep.core.notes import warn
+from linsep.core.problem import Problem
+from linsep.core.progress import progress_observer
+from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.validate import as_weights, plain_labels
 from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses.base import Loss

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread
-from linsep.core.memory import enough_memory
+from linsep.core.limits import enough_memory
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness

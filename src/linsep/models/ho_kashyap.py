@@ -9,8 +9,7 @@ import numpy as np
 
 from linsep.core.drive import Outcome
 from linsep.core.problem import Problem, each_against_rest
-from linsep.core.protocol import Solver
-from linsep.core.status import Status
+from linsep.core.protocol import Solver, Status
 from linsep.criteria import Criterion
 from linsep.criteria import Squares as SquaresCriterion
 from linsep.errors import CapabilityError

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.drive import Moment, Outcome
 from linsep.core.problem import Problem
-from linsep.core.protocol import Solver, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count
 from linsep.errors import DataError, SettingError
 from linsep.kernels.images import images_of
@@ -71,6 +70,10 @@ class KernelOption(KernelClassifier, LinearClassifier):
     def _settle_sums(self, run: Run, solver: Any, answer: Answer) -> Answer:
         """The answer with the status that its facts support."""
         raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        way = LinearClassifier if self.kernel is None else KernelClassifier
+        return way.__sklearn_tags__(self)
 
     # -- fit --------------------------------------------------------------------------------
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.drive import Limits, Outcome
+from linsep.core.drive import Outcome
+from linsep.core.limits import Limits
 from linsep.core.notes import warn
 from linsep.core.problem import Problem, each_against_rest
-from linsep.core.protocol import Solver
-from linsep.core.status import Status
+from linsep.core.protocol import Solver, Status
 from linsep.core.words import count, misplaced
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.kernels.blocks import KernelValues

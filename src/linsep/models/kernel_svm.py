@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.costs import AGREED_KERNEL
-from linsep.core.drive import Limits, Outcome, drive
+from linsep.core.drive import Outcome, drive
+from linsep.core.limits import Limits, TimeUpError, asked_to_stop
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
-from linsep.core.protocol import Solver, Witness
-from linsep.core.status import Status
-from linsep.core.stopping import TimeUpError, asked_to_stop
+from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count, percent
 from linsep.errors import (
     DataError,

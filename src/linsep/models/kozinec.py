@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from linsep.core.drive import Outcome
 from linsep.core.problem import Problem
-from linsep.core.protocol import Solver
-from linsep.core.status import Status
+from linsep.core.protocol import Solver, Status
 from linsep.criteria import Criterion
 from linsep.criteria import Perceptron as PerceptronCriterion
 from linsep.models.base import separating, settled

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.core.drive import Limits, Outcome
+from linsep.core.drive import Outcome
 from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.core.limits import Limits
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
-from linsep.core.protocol import Solver, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count, misplaced, percent
 from linsep.criteria import Criterion
 from linsep.criteria import Squares as SquaresCriterion

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.costs import AGREED
-from linsep.core.drive import Limits, Outcome, drive
+from linsep.core.drive import Outcome, drive
+from linsep.core.limits import Limits, TimeUpError, time_left
 from linsep.core.notes import warn
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem
-from linsep.core.protocol import Solver, Witness
-from linsep.core.status import Status
-from linsep.core.stopping import TimeUpError, time_left
+from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count, percent
 from linsep.criteria import Criterion
 from linsep.criteria import Hinge as HingeCriterion

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.drive import Limits, drive
+from linsep.core.drive import drive
+from linsep.core.limits import Limits
 from linsep.core.problem import Problem, rows_of
 from linsep.losses.logistic import loss
 from linsep.proofs.margins import margin_below

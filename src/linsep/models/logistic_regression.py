@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 
 from linsep.core.costs import AGREED, LOGISTIC_PASS, PRODUCT, SETTLED, SUMMED
-from linsep.core.drive import Limits, Outcome, drive
+from linsep.core.drive import Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
+from linsep.core.limits import Limits
 from linsep.core.notes import warn
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem
-from linsep.core.protocol import Solver, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count, misplaced, percent
 from linsep.criteria import Criterion
 from linsep.criteria import Logistic as LogisticCriterion

@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from linsep.core.protocol import Predictor
+from linsep.core.protocol import Predictor, Status
 from linsep.core.schema import Check as SchemaCheck
 from linsep.core.schema import (
     Refused,
@@ -31,7 +31,6 @@ from linsep.core.schema import (
     whole,
     word,
 )
-from linsep.core.status import Status
 from linsep.errors import ModelError, SettingError
 from linsep.formats.json_model import classes_in, classes_out
 from linsep.models.calibration import Calibration

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
 from linsep.core.checkpoint import load_checkpoint
-from linsep.core.drive import Limits, Outcome, drive
+from linsep.core.drive import Outcome, drive
+from linsep.core.limits import Limits, time_left
 from linsep.core.notes import warn
 from linsep.core.parts import Block, Place, Stream, Threads
-from linsep.core.status import Status
-from linsep.core.stopping import time_left
+from linsep.core.protocol import Status
 from linsep.core.words import count, percent
 from linsep.errors import CapabilityError, DataError, GapWarning, SettingError
 from linsep.losses.base import Loss

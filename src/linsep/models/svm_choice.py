@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.drive import Limits, Outcome, drive
+from linsep.core.drive import Outcome, drive
+from linsep.core.limits import Limits
 from linsep.core.problem import Problem, against_rest, each_against_rest
-from linsep.core.protocol import Solver, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import percent
 from linsep.errors import SettingError
 from linsep.losses.hinge import HINGE, QuadraticLoss

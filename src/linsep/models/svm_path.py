@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import SettingError
 from linsep.models.linear_svm import LinearSVM
 from linsep.proofs.gap import Gap

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.core.limits import time_left, time_limit
 from linsep.core.notes import warn
-from linsep.core.status import Status
-from linsep.core.stopping import time_left, time_limit
+from linsep.core.protocol import Status
 from linsep.core.validate import as_labels, as_weights
 from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, LabelError, ModelError, printable

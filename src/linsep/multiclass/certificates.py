@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.protocol import Status
 from linsep.core.schema import facts
-from linsep.core.status import Status
 from linsep.core.words import count, percent
 
 # The first of these that one of the machines ended with is the status of all.

@@ -14,8 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from linsep.core.problem import Problem
-from linsep.core.protocol import Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Status, Witness
 from linsep.errors import CapabilityError, LinsepError, LinsepWarning, ModelError, SettingError
 from linsep.models.base import LinearClassifier
 from linsep.models.fit import Effort, with_effort

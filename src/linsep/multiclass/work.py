@@ -17,9 +17,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from linsep.core.costs import PLANE, second_thread
 from linsep.core.lanes import run_all
+from linsep.core.limits import Interrupts, extra_time, time_left
 from linsep.core.problem import Problem, against_rest
-from linsep.core.status import Status
-from linsep.core.stopping import Interrupts, extra_time, time_left
+from linsep.core.protocol import Status
 from linsep.models.base import LinearClassifier, first_planes
 from linsep.models.fit import speaking_for_all
 from linsep.multiclass.certificates import renumbered

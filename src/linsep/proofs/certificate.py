@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
-from linsep.core.protocol import Witness
+from linsep.core.protocol import Status, Witness
 from linsep.core.schema import facts, ratio_text
-from linsep.core.status import Status
 from linsep.core.words import misplaced
 from linsep.kernels.base import Kernel
 from linsep.numerics.rounding import U

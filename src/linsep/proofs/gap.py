@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import sum_of_pieces
+from linsep.core.protocol import Status
 from linsep.core.schema import facts
-from linsep.core.status import Status
 from linsep.core.words import count, misplaced, percent
 from linsep.numerics.rounding import SUM, U
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.core.protocol import Status
 from linsep.core.schema import facts
-from linsep.core.status import Status
 from linsep.numerics.rounding import U
 from linsep.proofs.certificate import Certificate
 from linsep.rows.moments import moments_about

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.core.protocol import Status
 from linsep.core.schema import Check, anything, listed, ratio, ratio_text, record, truth, whole
-from linsep.core.status import Status
 from linsep.errors import CapabilityError, ProofError
 from linsep.kernels.base import Kernel, exact_gram
 from linsep.kernels.blocks import KernelValues

@@ -19,9 +19,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem, rows_of
-from linsep.core.protocol import Witness
+from linsep.core.protocol import Status, Witness
 from linsep.core.schema import facts, ratio_text
-from linsep.core.status import Status
 from linsep.numerics.integers import integer_products, scaled_integers
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.certificate import Certificate, judge

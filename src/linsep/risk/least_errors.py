@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.drive import Limits, drive
+from linsep.core.drive import drive
+from linsep.core.limits import Limits
 from linsep.core.problem import Problem
 from linsep.errors import ProofError, SettingError
 from linsep.proofs.risk import hits_cost_at_least, least_line_cost, packing_bound

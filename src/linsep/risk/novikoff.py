@@ -15,7 +15,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.drive import Limits, drive
+from linsep.core.drive import drive
+from linsep.core.limits import Limits
 from linsep.core.problem import Problem
 from linsep.proofs.certificate import judge
 from linsep.solvers.hulls.nearest import NearestHulls

@@ -17,8 +17,8 @@ import numpy as np
 
 from linsep.core.compile import in_machine_code, inner, instructions_for, routine
 from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Marks, Matrix
+from linsep.core.limits import tick
 from linsep.core.problem import Problem
-from linsep.core.stopping import tick
 
 # -- one row of X against the block of a that starts at ``at`` -------------------------------
 #

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from linsep.core.drive import Limits, Outcome, drive
+from linsep.core.drive import Outcome, drive
+from linsep.core.limits import Limits, TimeUpError, asked_to_stop, clock, time_left
 from linsep.core.problem import Problem
-from linsep.core.status import Status
-from linsep.core.stopping import TimeUpError, asked_to_stop, clock, time_left
+from linsep.core.protocol import Status
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from linsep.core.costs import SPARSE, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.numerics.integers import (
     independent_columns,
     integer_products,

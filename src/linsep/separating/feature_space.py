@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.drive import Outcome
+from linsep.core.limits import TimeUpError
 from linsep.core.problem import Problem
-from linsep.core.stopping import TimeUpError
 from linsep.errors import CapabilityError, ProofError
 from linsep.kernels.base import Kernel
 from linsep.kernels.images import Images, images_of

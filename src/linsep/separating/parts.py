@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.limits import clock
 from linsep.core.parts import Block, Place, Stream, labels_of
 from linsep.core.problem import Problem
-from linsep.core.stopping import clock
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, ProofError, printable
 from linsep.numerics.rounding import U

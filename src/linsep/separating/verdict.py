@@ -31,12 +31,11 @@ from linsep.core.cluster import as_stream
 from linsep.core.costs import PLANE, second_thread
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread, run_all
-from linsep.core.memory import enough_memory
+from linsep.core.limits import TimeUpError, clock, enough_memory
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, rows_of
-from linsep.core.protocol import Witness
-from linsep.core.status import Status
-from linsep.core.stopping import TimeUpError, clock
+from linsep.core.protocol import Status, Witness
+from linsep.core.validate import in_parts
 from linsep.errors import DataError, SettingError
 from linsep.kernels.spec import as_kernel, by_name, is_given
 from linsep.numerics.integers import (
@@ -139,8 +138,8 @@ def separability(
     begin = clock()
     if time_limit is not None and not time_limit >= 0:
         raise SettingError(f"time_limit is {time_limit!r}; give seconds >= 0, or None.")
-    stream = as_stream(X, y)
-    if stream is not None:
+    if in_parts(X):
+        stream = as_stream(X, y)
         if kernel is not None:
             raise SettingError("a stream is asked about planes of X; with a kernel take a sample.")
         return decide_stream(stream, decide, fit_intercept=fit_intercept, time_limit=time_limit)

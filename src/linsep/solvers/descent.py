@@ -20,10 +20,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linsep.core.drive import Limits, drive
+from linsep.core.drive import drive
+from linsep.core.limits import Limits
 from linsep.core.log import NO_LOG, Log
-from linsep.core.protocol import ENDLESS, Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import ENDLESS, Held, State, Status, Witness
 from linsep.core.words import count
 from linsep.criteria import Count, Criterion, weights_of
 from linsep.errors import SettingError, require

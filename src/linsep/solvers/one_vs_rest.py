@@ -17,8 +17,7 @@ from linsep.core.costs import SWEEPS, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, each_against_rest
-from linsep.core.protocol import Solver, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Solver, State, Status, Witness
 
 _SERIAL = second_thread(SWEEPS)
 

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Held, State, Status, Witness
 from linsep.errors import ClusterError
 from linsep.losses.hinge import QuadraticLoss
 from linsep.numerics.cholesky import Factor

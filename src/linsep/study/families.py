@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from linsep.core.memory import in_words
+from linsep.core.limits import in_words
 from linsep.core.words import count
 from linsep.lift.transformer import Lift
 from linsep.models.additive_svm import AdditiveSVM

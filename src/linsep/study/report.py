@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linsep._version import __version__
-from linsep.core.stopping import clock, time_left
+from linsep.core.limits import clock, time_left
 from linsep.core.words import count
 from linsep.errors import require
 from linsep.study.families import last_step, parameters

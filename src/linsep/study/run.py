@@ -23,15 +23,15 @@ from sklearn.utils import _safe_indexing
 from threadpoolctl import threadpool_limits
 
 from linsep.choosing.choose import was_interrupted
-from linsep.core.memory import total_memory
-from linsep.core.stopping import (
+from linsep.core.limits import (
     Interrupts,
     asked_to_stop,
     clock,
     extra_time,
     time_left,
+    total_memory,
 )  # fmt: skip
-from linsep.core.stopping import (
+from linsep.core.limits import (
     time_limit as limited,
 )
 from linsep.core.words import count

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.drive import Limits, Moment, Observer, Outcome
+from linsep.core.drive import Moment, Observer, Outcome
+from linsep.core.limits import Limits, time_limit
 from linsep.core.log import Event
 from linsep.core.problem import Problem
-from linsep.core.status import Status
-from linsep.core.stopping import time_limit
+from linsep.core.protocol import Status
 from linsep.core.words import count, percent
 from linsep.errors import CapabilityError, DataError
 from linsep.models.base import Classifier

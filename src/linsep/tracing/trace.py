@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.files import atomic_write_bytes
+from linsep.core.protocol import Status
 from linsep.core.schema import (
     Check,
     Refused,
@@ -32,7 +33,6 @@ from linsep.core.schema import (
     word,
 )
 from linsep.core.sources import boundary, fetch
-from linsep.core.status import Status
 from linsep.core.words import count
 from linsep.errors import FormatError, SettingError, printable
 from linsep.tracing.conventions import CONVENTIONS, Convention, convention_named

@@ -16,7 +16,8 @@ import pytest
 import linsep
 from linsep.core import drive
 from linsep.core.checkpoint import Checkpointer, load_checkpoint, save_checkpoint
-from linsep.core.drive import Limits, Observer
+from linsep.core.drive import Observer
+from linsep.core.limits import Limits
 from linsep.core.problem import Problem
 from linsep.errors import CheckpointError
 from linsep.solvers.hulls.exact import ExactHulls

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from linsep.core import compile as compiling
-from linsep.core import costs, stopping
+from linsep.core import costs, limits
 from linsep.errors import LinsepWarning
 
 
@@ -311,12 +311,12 @@ def test_a_proof_in_many_small_calls_is_compiled_once_python_has_taken_as_long()
         return x
 
     made = compiling.Routine(loop)
-    with stopping.extra_time():
+    with limits.extra_time():
         assert not made._in_time((), 1000)
         made._spent[()] = compiling.Spent()
         made._spent[()].add(10.0, 10_000_000)
         assert made._in_time((), 1000)
-        with stopping.given_up_after(np.inf):  # what can be given up waits for nothing
+        with limits.given_up_after(np.inf):  # what can be given up waits for nothing
             assert not made._in_time((), 1000)
 
 
@@ -385,7 +385,7 @@ def test_a_signal_while_machine_code_is_made_ends_the_fit_with_its_model(
     from linsep.solvers.perceptron import single
 
     number = getattr(signal, name)
-    monkeypatch.setattr(stopping.Interrupts, "_used_up", set())
+    monkeypatch.setattr(limits.Interrupts, "_used_up", set())
     before = signal.signal(
         number, signal.SIG_DFL if name != "SIGINT" else signal.default_int_handler
     )

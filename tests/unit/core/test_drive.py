@@ -15,11 +15,11 @@ import pytest
 
 import linsep
 from linsep.core import drive
-from linsep.core.drive import Limits, Observer
+from linsep.core.drive import Observer
+from linsep.core.limits import Interrupts, Limits
 from linsep.core.problem import Problem
 from linsep.core.progress import Pace, ProgressBar, ProgressRows, progress_observer
-from linsep.core.status import Status
-from linsep.core.stopping import Interrupts
+from linsep.core.protocol import Status
 from linsep.solvers.hinge.dual_cd import DualCD
 from linsep.solvers.perceptron.single import SingleSample
 

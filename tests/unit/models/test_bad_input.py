@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 import linsep
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import DataError, LabelError, LinsepError, NotSeparatedWarning, SettingError
 
 ESTIMATORS = [linsep.Perceptron, linsep.Kozinec]

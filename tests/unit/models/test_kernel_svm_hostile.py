@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 import linsep
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import (
     DataError,
     GapWarning,

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import linsep
 from linsep.cli.main import main
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import CapabilityError, SettingError
 from linsep.kernels import RBF, Linear, Polynomial
 

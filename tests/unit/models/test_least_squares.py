@@ -16,8 +16,7 @@ from sklearn.datasets import load_digits
 import linsep
 from linsep.core import drive
 from linsep.core.problem import Problem
-from linsep.core.protocol import Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Status, Witness
 from linsep.errors import (
     CapabilityError,
     DataError,

@@ -17,7 +17,7 @@ from sklearn.base import clone
 import linsep
 from linsep.core import drive, lanes
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
 from linsep.losses.logistic import best_shift, entropy, loss
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap

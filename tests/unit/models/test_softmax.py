@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linsep.core import drive
-from linsep.core.drive import Limits
+from linsep.core.limits import Limits
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.losses.softmax import best_intercepts, class_balance, shares
 from linsep.proofs.softmax import softmax_gap
 from linsep.solvers.logistic.softmax import NewtonSoftmax

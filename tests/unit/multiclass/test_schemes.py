@@ -30,7 +30,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import get_tags
 
 import linsep
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import (
     CapabilityError,
     DataError,

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import linsep
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import DataError, GapWarning, NotPositiveWarning, ProofError, SettingError
 from linsep.kernels import Function, Precomputed
 from linsep.kernels.spec import from_sklearn

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.kernel import KernelGap
 

@@ -152,7 +152,7 @@ def test_no_time_is_an_error_and_some_of_it_leaves_families_out(monkeypatch):
     with pytest.raises(DataError, match="no family was finished within"):
         linsep.study(table(), "grade", time_limit=1e-6)
     time = iter(np.arange(0.0, 1e6, 0.25))
-    monkeypatch.setattr("linsep.core.stopping._source", lambda: float(next(time)))
+    monkeypatch.setattr("linsep.core.limits._source", lambda: float(next(time)))
     found = linsep.study(table(), "grade", time_limit=150, folds=3)
     assert found.seconds_ <= 1.05 * 150
     assert any(" s" in one.why for one in found.skipped)

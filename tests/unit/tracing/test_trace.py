@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import CapabilityError, FormatError
 
 

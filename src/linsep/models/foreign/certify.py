@@ -18,11 +18,12 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.utils import compute_class_weight
 
 from linsep.core.cluster import as_stream
-from linsep.core.drive import Limits, drive
-from linsep.core.memory import enough_memory
+from linsep.core.drive import drive
+from linsep.core.limits import Limits, enough_memory
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import PlaneModel, Witness
+from linsep.core.validate import in_parts
 from linsep.core.words import count
 from linsep.errors import ModelError, SettingError
 from linsep.formats import load
@@ -113,9 +114,8 @@ def certify(
     >>> report.relative_gap < 0.01, report.words.split("; ")[1]
     (True, 'the intercept is penalised as the weight of a constant feature 1')
     """
-    stream = as_stream(X, y, sample_weight)
-    if stream is not None:
-        return _of_stream(model, stream, tol, time_limit)
+    if in_parts(X):
+        return _of_stream(model, as_stream(X, y, sample_weight), tol, time_limit)
     model, X = _unwrapped(model, X)
     text = isinstance(model, LiblinearModel | LibsvmModel)
     if not text and (C is not None or class_weight is not None):

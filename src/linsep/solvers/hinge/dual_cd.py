@@ -26,8 +26,7 @@ from linsep.core.compile import inner, routine
 from linsep.core.layouts import Matrix
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.rows.loops import fetch, sample_add, sample_dot, sample_fetch, sample_locate

@@ -25,8 +25,7 @@ from scipy.linalg import lapack
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Held, State, Status, Witness
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor

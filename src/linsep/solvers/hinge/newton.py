@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread, run_all, sum_of_pieces
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import FIXED, Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import FIXED, Held, State, Status, Witness
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor

@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread
+from linsep.core.limits import tick
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
-from linsep.core.status import Status
-from linsep.core.stopping import tick
+from linsep.core.protocol import State, Status, Witness
 from linsep.losses.rivals import balanced_shares, nearest_shares, rival_terms, rounded_loss
 from linsep.numerics.cholesky import Factor
 from linsep.numerics.line import Bracket

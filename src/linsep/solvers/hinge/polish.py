@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.limits import time_left
 from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import Witness
-from linsep.core.stopping import time_left
 from linsep.losses.hinge import QuadraticLoss
 from linsep.numerics.box import free_values
 from linsep.solvers.hinge.dual_cd import DualCD

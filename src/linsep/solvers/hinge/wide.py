@@ -18,8 +18,7 @@ import numpy as np
 
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import State, Status, Witness
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.solvers.hinge.interior import InteriorHinge, InteriorState

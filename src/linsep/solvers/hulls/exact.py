@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Held, State, Status, Witness
 from linsep.numerics.integers import independent_columns, integer_products, to_integers
 from linsep.rows.exact import reflected
 from linsep.rows.signs import float_bounds

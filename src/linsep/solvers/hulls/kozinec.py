@@ -30,8 +30,7 @@ from linsep.core.costs import LONG
 from linsep.core.layouts import BinaryRows, Rows
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness
 from linsep.errors import SettingError
 from linsep.rows.loops import add, dot
 

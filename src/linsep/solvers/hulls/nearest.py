@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from linsep.core.compile import inner, routine
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness
 from linsep.solvers.hulls.cloud import Cloud, cloud_of, cone_of
 
 Array = NDArray[np.float64]

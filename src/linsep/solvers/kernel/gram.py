@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 
 from linsep.core.costs import KEPT_KERNEL, KERNEL, second_thread
 from linsep.core.lanes import run_all
-from linsep.core.memory import in_words
+from linsep.core.limits import in_words, time_left
 from linsep.core.problem import Problem
-from linsep.core.stopping import time_left
 from linsep.kernels.additive import Levels, levels_of
 from linsep.kernels.blocks import Duel, KernelValues, Runs, duels_of
 from linsep.kernels.sums import add_rows, scratch, signed_sums

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import State, Status, Witness
 from linsep.kernels.images import Images, images_of
 
 Array = NDArray[np.float64]

@@ -35,8 +35,7 @@ from numpy.typing import NDArray
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem
-from linsep.core.protocol import ANY, ENDLESS, Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import ANY, ENDLESS, Held, State, Status, Witness
 from linsep.kernels.additive import levels_of
 from linsep.kernels.blocks import Duel
 from linsep.numerics.box import balanced, free_values, newton_change

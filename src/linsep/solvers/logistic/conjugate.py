@@ -34,8 +34,7 @@ from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import permutation
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Held, State, Status, Witness
 from linsep.losses.base import Loss, needs_smooth
 from linsep.losses.logistic import LOGISTIC, Logistic
 from linsep.numerics.cholesky import Factor, growing, inverse_roots

@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import FIXED, Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import FIXED, Held, State, Status, Witness
 from linsep.numerics.cholesky import solved
 from linsep.numerics.lbfgs import solved_with_pairs
 from linsep.rows.levels import Latest, sample_matrix, sample_sizes, want_double

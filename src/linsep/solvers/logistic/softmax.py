@@ -32,8 +32,7 @@ from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem, moved, reads
-from linsep.core.protocol import ANY, FIXED, Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import ANY, FIXED, Held, State, Status, Witness
 from linsep.losses.softmax import Shares
 from linsep.numerics.cholesky import Factor, growing, triangle
 from linsep.numerics.lbfgs import solved_with_pairs

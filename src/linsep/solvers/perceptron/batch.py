@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State
-from linsep.core.status import Status
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status
 from linsep.solvers.perceptron import single as loops
 from linsep.solvers.perceptron.single import MistakeDriven
 from linsep.solvers.schedule import CONSTANT, Schedule, start_weights

@@ -26,8 +26,7 @@ from linsep.core.costs import LONG
 from linsep.core.log import NO_LOG, Event, Log, new_log
 from linsep.core.order import in_turn, permutation, with_replacement
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness
 from linsep.rows.loops import add, dot, norm2, weight
 from linsep.solvers.schedule import CONSTANT, Schedule, start_weights
 

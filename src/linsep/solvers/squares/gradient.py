@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import State, Status, Witness
 from linsep.rows.normal import (
     aims,
     columns_of,

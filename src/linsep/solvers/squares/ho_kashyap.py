@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Held, State, Status, Witness
 from linsep.rows.exact import dependency, reflected
 from linsep.rows.normal import aims, columns_of, flat, totals
 from linsep.solvers.squares.pseudo_inverse import pseudo_inverse

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Witness
-from linsep.core.status import Status
+from linsep.core.protocol import State, Status, Witness
 from linsep.rows.normal import Totals, aims, columns_of, flat, right_side, totals
 from linsep.solvers.squares.pseudo_inverse import pseudo_inverse
 

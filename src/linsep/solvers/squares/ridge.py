@@ -19,8 +19,7 @@ import numpy as np
 
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Witness
-from linsep.core.status import Status
+from linsep.core.protocol import Status, Witness
 from linsep.numerics.cholesky import Factor, growing, inverse_roots
 from linsep.rows.normal import aims, columns_of, flat, gram, totals
 from linsep.solvers.squares.normal import ExactState

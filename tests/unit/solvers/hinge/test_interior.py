@@ -13,7 +13,7 @@ import linsep
 from linsep import LinearSVM
 from linsep.core import drive
 from linsep.core.problem import Problem, against_rest
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import SettingError
 from linsep.losses import machine_loss
 from linsep.models import svm_choice

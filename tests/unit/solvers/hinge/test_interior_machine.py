@@ -9,7 +9,7 @@ import scipy.sparse
 
 import linsep
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.proofs.rivals import rivals_gap
 from linsep.solvers.hinge.interior_machine import interior_machine
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linsep import LinearSVM
 from linsep.core import drive
-from linsep.core.drive import Limits
+from linsep.core.limits import Limits
 from linsep.core.problem import Problem
 from linsep.losses import machine_loss
 from linsep.solvers.hinge.proximal import ProximalNewton, opposed_rows

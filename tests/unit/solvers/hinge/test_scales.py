@@ -10,7 +10,7 @@ import pytest
 
 import linsep
 from linsep.core import drive
-from linsep.core.drive import Limits
+from linsep.core.limits import Limits
 from linsep.core.problem import Problem
 from linsep.solvers.hinge.newton import NewtonHinge
 

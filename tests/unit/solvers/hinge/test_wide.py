@@ -8,7 +8,7 @@ import pytest
 from linsep import LinearSVM
 from linsep.core import drive
 from linsep.core.problem import Problem, against_rest
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.solvers.hinge.interior import InteriorHinge, table_of
 from linsep.solvers.hinge.wide import WideHinge
 

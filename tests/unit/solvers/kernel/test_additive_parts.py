@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 import linsep
 from linsep.core import drive
 from linsep.core.problem import Problem
-from linsep.core.status import Status
+from linsep.core.protocol import Status
 from linsep.errors import GapWarning
 from linsep.kernels import Intersection, PowerMean
 from linsep.kernels.additive import Levels

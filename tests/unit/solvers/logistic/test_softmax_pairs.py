@@ -6,7 +6,7 @@ import pytest
 import linsep
 from linsep.core import Problem, drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
-from linsep.core.drive import Limits
+from linsep.core.limits import Limits
 from linsep.solvers.logistic.softmax import NewtonSoftmax
 
 

@@ -8,7 +8,7 @@ import scipy.sparse
 
 import linsep
 from linsep.core import drive
-from linsep.core.drive import Limits
+from linsep.core.limits import Limits
 from linsep.core.problem import Problem
 from linsep.solvers.logistic.conjugate import LogisticCG, best_logit, sweep, swept, worth_sweeping
 
