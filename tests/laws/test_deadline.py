@@ -198,7 +198,8 @@ def test_no_model_is_worse_than_none(name, seed):
 
 def test_no_rescue_begins_without_time(monkeypatch):
     """Costs beyond all rounding once took seconds of sweeps, whatever the limit was."""
-    monkeypatch.setattr(linsep.models.linear_svm, "capped_machine", lambda *_: 1 / 0)
+    tried = linsep.models.linear_svm.Rescue("", lambda *_: True, lambda *_: 1 / 0)
+    monkeypatch.setattr(linsep.models.linear_svm, "RESCUES", (tried,))
     draw = np.random.default_rng(2)
     rows, labels = draw.normal(size=(300, 3)) ** 5, draw.integers(0, 2, 300)
     with pytest.warns(LinsepWarning, match="time limit"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.costs import AGREED
-from linsep.core.drive import Outcome, drive
+from linsep.core.drive import Outcome
 from linsep.core.limits import Limits, TimeUpError, time_left
 from linsep.core.notes import warn
 from linsep.core.parts import Stream
@@ -58,19 +57,17 @@ from linsep.models.fit import (
     threads_of,
     way_on,
 )
-from linsep.models.model_file import LINEAR, Table, stored
-from linsep.models.parts import fit_stream, no_stream
-from linsep.models.summary import Line, bounds, known_rule, radius, street, work
-from linsep.models.svm_choice import (
-    SOLVERS,
+from linsep.models.hard_margin import (
     at_one,
-    choose_solver,
     hard_machine,
     hard_machines,
     hull_search,
-    is_small,
     scaled_witness,
 )
+from linsep.models.model_file import LINEAR, Table, stored
+from linsep.models.parts import fit_stream, no_stream
+from linsep.models.summary import Line, bounds, known_rule, radius, street, work
+from linsep.models.svm_choice import SOLVERS, choose_solver, is_small
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible, svm_gap
 from linsep.proofs.separable import Proof
@@ -82,7 +79,6 @@ from linsep.solvers.hinge.interior import InteriorHinge
 from linsep.solvers.hinge.interior_machine import interior_machine
 from linsep.solvers.hinge.newton_machine import NewtonMachine
 from linsep.solvers.hinge.polish import polish, polish_parts
-from linsep.solvers.hinge.wide import WideHinge
 from linsep.solvers.hulls.nearest import NearestHulls
 
 Array = NDArray[np.float64]
@@ -321,17 +317,12 @@ class LinearSVM(LinearClassifier):
             return self._hard_margin(run)
         solver = self._choose(run.lent)[0]
         rescues = [] if self._given else [one for one in RESCUES if one.applies(self, run, solver)]
-        for rescue in rescues:
-            tried = rescue.before and time_left() > 0
-            found = rescue.better(self, run, None) if tried else None
-            if found is not None:
-                return found
         answer = super()._answer(run)
         for rescue in rescues:
             short = answer.status in _FAILED or self._falls_short(run.problem, answer)
-            if not rescue.before and short and time_left() > 0:
+            if short and time_left() > 0:
                 with suppress(TimeUpError):  # what is there counts
-                    answer = rescue.better(self, run, answer) or answer
+                    answer = rescue.better(self, run, answer)
         return answer
 
     def _falls_short(self, problem: Problem, answer: Answer) -> bool:
@@ -429,8 +420,7 @@ class LinearSVM(LinearClassifier):
         answer = self._measured(problem, witness, outcome, reason)
         if answer.status in _UNFINISHED or _gap(answer) <= self.tol:
             return answer
-        # rows on the edge of the street have losses of pure rounding, which large costs multiply
-        hair = narrower(problem, witness, objective, kind=self.multi_class)
+        hair = narrower(problem, witness, objective, self.multi_class)
         return self._measured(problem, hair, outcome, reason)
 
     def _measured(
@@ -533,16 +523,15 @@ class LinearSVM(LinearClassifier):
         outcome = run.drive(solver, solver.init(run.lent), self._limits(run.problem, solver))
         return self._prove(run, solver, outcome, reason)
 
-    def _by_newton(self, run: Run, answer: Answer | None) -> Answer:
+    def _by_newton(self, run: Run, answer: Answer) -> Answer:
         """Newton's method; the better of the two is kept. It has no more digits at the end."""
-        if answer is not None and _gap(answer) <= _DIGITS:
+        if _gap(answer) <= _DIGITS:
             return answer
         other = self._anew(run, *self._choose(run.lent, instead="newton"))
-        return other if answer is None or _gap(other) <= _gap(answer) else answer
+        return other if _gap(other) <= _gap(answer) else answer
 
-    def _by_points(self, run: Run, answer: Answer | None) -> Answer | None:
+    def _by_points(self, run: Run, answer: Answer) -> Answer:
         """A machine of Crammer and Singer by interior points; the better of the two is kept."""
-        assert answer is not None
         witness = interior_machine(run.lent, self._cost)
         reason = "interior points for one loss of all classes (where Newton's method stalls)"
         gap = svm_gap(run.problem, witness, self._objective(), self.multi_class)
@@ -550,11 +539,11 @@ class LinearSVM(LinearClassifier):
         other = Answer(witness, gap, status, answer.outcome, reason)
         return other if _gap(other) <= _gap(answer) else answer
 
-    def _by_less(self, run: Run, answer: Answer | None) -> Answer | None:
+    def _by_less(self, run: Run, answer: Answer) -> Answer:
         """Runs that are asked for less, up to what is proved, and up to the default in any case:
         whoever asks for more than that shall not get less."""
         tol = 10.0 * float(self.tol)
-        while answer is not None and _gap(answer) > _DIGITS and time_left() > 0:
+        while _gap(answer) > _DIGITS and time_left() > 0:
             if tol > max(_gap(answer), AGREED) * (1 + 1e-9):
                 break
             other = self._anew(run, *self._chosen(run.lent, self._cost, tol=tol))
@@ -562,26 +551,17 @@ class LinearSVM(LinearClassifier):
             tol *= 10.0
         return answer
 
-    def _gap_of_capped(self, run: Run) -> float:
-        """The gap for which costs beyond all rounding are capped; 0: they are not."""
-        if self._is_machine(run.problem) or self.solver != "auto" or run.checkpoint is not None:
-            return 0.0
-        fine = self._to_last_digits(run.problem)
-        return gap_wanted(run.problem, self._objective(), self.tol, fine)
-
-    def _capped(self, run: Run, answer: Answer | None) -> Answer | None:
-        """Costs no larger than make a difference; None where that does not lead to a proof."""
-        problem, objective = run.problem, self._objective()
-        gap, first = self._gap_of_capped(run), self._choose(run.lent)[0]
-        # systems of more columns than rows take long, and have no more digits
-        other = _is(first, InteriorHinge) and problem.d <= problem.n
-        for instead in ("", "newton") if other else ("",):
-            choose = partial(self._chosen, instead=instead)
-            limits = self._limits(problem, first)
-            found = capped_machine(problem, objective, gap, limits, choose)
-            if found is not None:
-                return self._measured(problem, *found)
-        return None
+    def _by_hard_margin(self, run: Run, answer: Answer) -> Answer:
+        """The plane of maximum margin, if there is one; the better of the two is kept."""
+        problem = run.problem
+        search = hard_machine if problem.binary else hard_machines
+        hard = search(problem, self.tol, self._limits(problem, hull_search(self.tol)))
+        if hard.proof is not None:
+            return answer
+        reason = "nearest points of the two hulls (at this cost no row is inside the street)"
+        witness = narrower(problem, hard.witness, self._objective())
+        found = self._measured(problem, witness, hard.outcome, reason)
+        return found if _gap(found) < _gap(answer) else answer
 
     def _is_machine(self, problem: Problem) -> bool:
         return self.multi_class == "crammer-singer" and not problem.binary
@@ -799,29 +779,19 @@ class LinearSVM(LinearClassifier):
 
 @dataclass(frozen=True)
 class Rescue:
-    """What is done where rounding is in the way, and why there."""
+    """What is done after a run that rounding has stopped, and why there."""
 
     reason: str
-    before: bool
-    """Whether it comes before the run, or after one that has failed."""
     applies: Callable[[LinearSVM, Run, Solver[Any]], bool]
-    better: Callable[[LinearSVM, Run, Answer | None], Answer | None]
+    better: Callable[[LinearSVM, Run, Answer], Answer]
+    """Another answer, or the one that was there where that is the better."""
 
 
-def _sees_rounding(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
-    """Whether the solver ends by itself where rounding stops it, or has steps without rounding."""
-    if _largest_cost(run.problem, model._objective()) <= _HUGE:
-        return True
-    sees = _is(solver, WideHinge) or solver.unit == "Newton step"
-    return sees and not model._to_last_digits(run.problem)
-
-
-def _drowns_unseen(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
-    return model._gap_of_capped(run) > 0 and not _sees_rounding(model, run, solver)
-
-
-def _drowns_seen(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
-    return model._gap_of_capped(run) > 0 and _sees_rounding(model, run, solver)
+def _hardly_any_row_inside(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
+    """Whether rows inside the street cost so much that, very likely, there are none."""
+    if model.solver != "auto" or run.checkpoint is not None or model._is_machine(run.problem):
+        return False
+    return _largest_cost(run.problem, model._objective()) > _LARGE
 
 
 def _by_interior_points(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
@@ -840,24 +810,20 @@ def _may_ask_for_less(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
 
 RESCUES = (
     Rescue(
-        "losses times such costs drown in rounding, and the solver would not see it",
-        True, _drowns_unseen, LinearSVM._capped,
-    ),
-    Rescue(
         "interior points are lost to rounding sooner than Newton's method is",
-        False, _by_interior_points, LinearSVM._by_newton,
+        _by_interior_points, LinearSVM._by_newton,
     ),
     Rescue(
-        "losses times such costs drown in rounding, and the solver has ended there",
-        False, _drowns_seen, LinearSVM._capped,
+        "losses times such costs drown in rounding; without losses nothing drowns",
+        _hardly_any_row_inside, LinearSVM._by_hard_margin,
     ),
     Rescue(
         "one loss of all classes has corners where Newton's method stays",
-        False, _is_small_machine, LinearSVM._by_points,
+        _is_small_machine, LinearSVM._by_points,
     ),
     Rescue(
         "a run that rounding stops may end worse than one that was asked for less",
-        False, _may_ask_for_less, LinearSVM._by_less,
+        _may_ask_for_less, LinearSVM._by_less,
     ),
 )  # fmt: skip
 
@@ -982,22 +948,12 @@ def _positions(slack: Array) -> NDArray[Any]:
     return np.where(slack >= 1.0, "wrong", np.where(slack > _ROUNDING, "inside", "ideal"))
 
 
-# -- Costs so large that losses drown in rounding: cap them, and prove the answer for the real ones
-#
-# A row that satisfies y f(x) >= 1 at the optimum has a dual variable of its own size, which does
-# not depend on its cost as long as that is larger. So the machine of capped costs is the machine
-# asked for, once its street is made narrower by a hair so that no such row is inside it. Where
-# rows stay inside, alpha grows in proportion to the cost, and so it is scaled.
+# -- Rows on the edge of the street ---------------------------------------------------------------
 
 
-_HUGE = 1e13  # cost times squared length beyond which steps are lost to rounding
-_LARGE = 1e8  # and beyond which the last digits of a small machine are
-_DIGITS = 1e-9  # gap of such a machine, or the usual way is no worse
-_CAPS = (1e6, 1e10)
-_LARGEST = 5_000_000  # entries of X up to which it is worth a try
+_LARGE = 1e6  # cost times squared length beyond which losses times costs drown in rounding
+_DIGITS = 1e-9  # gap of a small machine that is known to its last digits
 _NARROWER = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
-
-Choice = Callable[[Problem, float], tuple[Solver[Any], str]]
 
 
 def _largest_cost(problem: Problem, objective: Objective) -> float:
@@ -1005,54 +961,17 @@ def _largest_cost(problem: Problem, objective: Objective) -> float:
     return objective.C * float(problem.weight.max()) * float(survey(problem).rows.max())
 
 
-def gap_wanted(problem: Problem, objective: Objective, tol: float, small: bool) -> float:
-    """Gap from which on capped costs are the better way; 0: never."""
-    most = _largest_cost(problem, objective)
-    if problem.n * problem.d > _LARGEST or not most > _LARGE:
-        return 0.0
-    return tol if not most <= _HUGE else min(tol, _DIGITS) if small else 0.0
-
-
-def capped_machine(
-    problem: Problem, objective: Objective, tol: float, limits: Limits, choose: Choice
-) -> tuple[Witness, Outcome[Any], str] | None:  # fmt: skip
-    """The machine with its run and the reason of the choice; None if it cannot be proved so."""
-    size = float(survey(problem).rows.max())
-    for cap in _CAPS:
-        top = cap / size
-        with np.errstate(over="ignore"):
-            weight = np.minimum(objective.C * problem.weight, top) / top
-        twin = problem.lent.changed(weight=np.maximum(weight, 1e-300))
-        solver, words = choose(twin, top)
-        outcome = drive(twin, solver, limits=limits)
-        if outcome.status in CUT_SHORT:
-            return None
-        finish = polish if problem.binary else polish_parts
-        found = outcome.witness
-        if problem.n <= 2000:
-            found = finish(twin, found, top, objective.loss)
-        witness = narrower(problem, found, objective, (1.0, objective.C / top))
-        gap = svm_gap(problem, witness, objective, "one-vs-rest").relative_gap
-        if gap <= tol:
-            return witness, outcome, f"{words}; no cost above {top:.3g} makes a difference"
-    return None
-
-
 def narrower(
-    problem: Problem,
-    found: Witness,
-    objective: Objective,
-    shares: tuple[float, ...] = (1.0,),
-    kind: str = "one-vs-rest",
+    problem: Problem, found: Witness, objective: Objective, kind: str = "one-vs-rest"
 ) -> Witness:
-    """The street a hair narrower, and alpha in some proportion: what proves most."""
+    """The machine with its street a hair narrower, by as much as proves most.
+
+    Rows on the edge of the street have losses of pure rounding, which large costs multiply.
+    """
     best, least = found, np.inf
-    for share in shares:
-        with np.errstate(over="ignore"):
-            multipliers = found.multipliers * share
-        for more in _NARROWER:
-            tried = Witness(found.a * (1.0 + more), found.rows, multipliers, claim="dual")
-            gap = svm_gap(problem, tried, objective, kind).relative_gap
-            if gap < least:
-                best, least = tried, gap
+    for more in _NARROWER:
+        tried = replace(found, a=found.a * (1.0 + more), claim="dual")
+        gap = svm_gap(problem, tried, objective, kind).relative_gap
+        if gap < least:
+            best, least = tried, gap
     return best

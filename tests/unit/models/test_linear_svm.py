@@ -471,8 +471,19 @@ def test_a_gap_that_is_asked_for_ends_a_small_fit(model):
     assert fine.certificate_.relative_gap < 1e-9 < rough.certificate_.relative_gap <= 1e-2
 
 
-def test_large_costs_that_a_run_is_a_match_for_are_not_capped(monkeypatch):
+@pytest.mark.parametrize("C", [1e6, 1e10, 1e14, 1e300])
+def test_costs_at_which_no_row_is_inside_end_at_the_hard_margin(C):
+    """Losses of rounding times such costs once ended a fit with a gap of 2e-6 at C = 1e6."""
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(3000, 20))
+    y = X @ draw.normal(size=20) > 0
+    model, hard = linsep.LinearSVM(C=C).fit(X, y), linsep.LinearSVM(C=np.inf).fit(X, y)
+    assert model.status_.name == "CERTIFIED" and model.certificate_.errors == 0
+    np.testing.assert_allclose(model.certificate_.objective, hard.certificate_.objective, rtol=1e-6)
+
+
+def test_large_costs_that_a_run_is_a_match_for_are_left_to_it(monkeypatch):
     X, y = load_wine(return_X_y=True)
-    monkeypatch.setattr(linsep.models.linear_svm, "capped_machine", lambda *_: 1 / 0)
+    monkeypatch.setattr(linsep.models.linear_svm, "hard_machine", lambda *_: 1 / 0)
     model = linsep.LinearSVM(C=1e3).fit(X, y)
     assert model.status_.name == "CERTIFIED" and model.certificate_.relative_gap < 1e-7

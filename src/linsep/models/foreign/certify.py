@@ -44,12 +44,13 @@ from linsep.models.foreign.objectives import (
     has_objective,
     located,
 )
+from linsep.models.hard_margin import hard_machine
 from linsep.models.kernel_base import certify_svc
 from linsep.models.least_squares import LeastSquares
 from linsep.models.linear import Linear
 from linsep.models.logistic_regression import choose_logistic
 from linsep.models.parts import certify_plane_in_parts
-from linsep.models.svm_choice import choose_solver, hard_machine, is_small
+from linsep.models.svm_choice import choose_solver, is_small
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.l1 import l1_gap

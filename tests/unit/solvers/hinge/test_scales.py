@@ -49,8 +49,8 @@ def test_float32_that_is_too_short_is_noticed_on_the_way(monkeypatch):
     assert any(noticed)
 
 
-def test_costs_are_capped_within_the_time_limit():
-    """Inseparable and beyond all rounding: both ways together keep to one limit."""
+def test_rescues_keep_to_the_time_limit():
+    """Inseparable and beyond all rounding: all ways together keep to one limit."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 400)) * np.geomspace(1e-8, 1e8, 400)
     y = np.where(rng.random(3000) < 0.5, 1, -1)
