@@ -268,6 +268,8 @@ def test_ctrl_c_writes_the_checkpoint_and_resume_goes_on(tmp_path):
     assert child.returncode == 130
     assert "--resume run.npz" in err
     assert "stopped on request" in out
+    again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 1 and "--resume run.npz" in again.stderr  # nothing is written over
     with np.load(tmp_path / "run.npz") as file:
         done = json.loads(file["header"].tobytes())["numbers"]["steps"] // 200
     more = ["-s", f"max_iter={done + 5}", "-s", "order=shuffle", "-s", "random_state=1"]

@@ -17,11 +17,11 @@ from linsep.errors import CheckpointError, LinsepWarning, SettingError
 
 def run(args: Namespace) -> int:
     """Fit, print the summary, write the model."""
-    from linsep.core.checkpoint import Checkpointer, require_no_other
+    from linsep.core.checkpoint import Checkpointer, require_free
 
     require_writable(args.output, args.checkpoint, args.resume, read=(args.data, args.test))
-    if args.checkpoint:
-        require_no_other(args.checkpoint)
+    if args.checkpoint and args.checkpoint != args.resume:
+        require_free(args.checkpoint)
     if args.output:
         from linsep.formats import check_ending
 

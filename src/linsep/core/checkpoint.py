@@ -40,6 +40,7 @@ from linsep.core.schema import (
     word,
 )
 from linsep.core.sources import boundary, fetch
+from linsep.core.words import count
 from linsep.errors import CheckpointError, DataError, LinsepWarning
 
 S = TypeVar("S", bound=State)
@@ -170,12 +171,13 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, arrays
 
 
-def require_no_other(path: str | Path) -> None:
-    """Refuse a place where something else lies, such as data, which a checkpoint would replace."""
+def require_free(path: str | Path) -> None:
+    """Refuse a place where something lies that a checkpoint would replace: data, or a run that
+    has not ended."""
     try:
         if not Path(path).expanduser().is_file() or not fetch(path):
             return
-        _read(path)
+        steps = _unfinished(_read(path)[0])
     except CheckpointError as error:
         if f"is a {_FORMAT}" not in str(error):  # of another version it is one
             raise CheckpointError(
@@ -184,6 +186,20 @@ def require_no_other(path: str | Path) -> None:
             ) from error
     except DataError:
         return  # empty, or not to be read: told when it is written
+    else:
+        if steps:
+            raise CheckpointError(
+                f"{path} holds a run that has not ended ({count(steps, 'step')}) and would be "
+                f"replaced. Go on with --resume {path}, choose another place, or remove it first."
+            )
+
+
+def _unfinished(header: dict[str, Any]) -> int:
+    """Steps of a run that could go on; 0 for one that has ended."""
+    numbers = header["numbers"]
+    going_on = numbers.get("status") in (Status.READY.name, Status.RUNNING.name)
+    steps = numbers.get("steps")
+    return steps if going_on and isinstance(steps, int) else 0
 
 
 def _digest(numbers: dict[str, Any], arrays: dict[str, Any]) -> str:
@@ -202,7 +218,7 @@ class Checkpointer(Observer):
     A file that cannot be written is no reason to end a fit: a warning names it, and the next
     one is tried when its time comes. The old file stays whole. Where another run writes the same
     file meanwhile, neither loses its work: this one goes on beside it, in a file that a warning
-    names.
+    names. The same is done where the file holds a run that has not ended and has come further.
 
     Parameters
     ----------
@@ -231,8 +247,17 @@ class Checkpointer(Observer):
             self._write(dataclasses.replace(self._now, state=outcome.state))
 
     def _write(self, now: Moment[Any]) -> None:
-        if self._left is not None and _marks(self.path) not in (None, self._left):
-            self._step_aside()
+        marks = _marks(self.path)
+        if self._left is None and marks is not None and _further(self.path, now.state.steps):
+            self._step_aside(
+                f"the checkpoint {self.path} holds a run that has not ended and has come further",
+                "To go on with it: resume(X, y, FILE).",
+            )
+        elif self._left is not None and marks not in (None, self._left):
+            self._step_aside(
+                f"another run writes the checkpoint {self.path}, too",
+                "Give each run a file of its own.",
+            )
         try:
             save_checkpoint(self.path, now.problem, now.solver, now.state)
             self._left = _marks(self.path)
@@ -246,17 +271,21 @@ class Checkpointer(Observer):
             self._warned = True
         self._next = clock() + self.every
 
-    def _step_aside(self) -> None:
+    def _step_aside(self, why: str, way: str) -> None:
         """Leave the file to the other run that has written it, and take one of our own."""
         shared = self.path
         tries = (f"{shared.stem}-{os.getpid()}-{k}{shared.suffix}" for k in itertools.count(1))
         self.path = next(p for name in tries if not os.path.lexists(p := shared.with_name(name)))
         self._left = None
-        warn(
-            f"another run writes the checkpoint {shared}, too; this one goes on to write "
-            f"{self.path}. Give each run a file of its own.",
-            LinsepWarning,
-        )
+        warn(f"{why}; this one writes {self.path}. {way}", LinsepWarning)
+
+
+def _further(path: Path, steps: int) -> bool:
+    """Whether a file holds a run that has not ended and has more steps than these."""
+    try:
+        return _unfinished(_read(path)[0]) > steps
+    except CheckpointError:  # nothing that could be gone on with
+        return False
 
 
 def _marks(path: Path) -> tuple[int, int, int] | None:

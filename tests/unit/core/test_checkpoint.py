@@ -15,11 +15,11 @@ import pytest
 
 import linsep
 from linsep.core import drive
-from linsep.core.checkpoint import Checkpointer, load_checkpoint, save_checkpoint
+from linsep.core.checkpoint import Checkpointer, load_checkpoint, require_free, save_checkpoint
 from linsep.core.drive import Observer
 from linsep.core.limits import Limits
 from linsep.core.problem import Problem
-from linsep.errors import CheckpointError
+from linsep.errors import CheckpointError, LinsepWarning
 from linsep.solvers.hulls.exact import ExactHulls
 from linsep.solvers.hulls.nearest import NearestCone
 from linsep.solvers.perceptron.single import SingleSample
@@ -103,6 +103,31 @@ def test_the_observer_writes_at_the_end(tmp_path):
     )
     state = load_checkpoint(path, data(), SOLVER)
     np.testing.assert_array_equal(state.a, outcome.state.a)
+
+
+def test_a_run_that_has_not_ended_is_not_written_over(tmp_path):
+    path = tmp_path / "run.npz"
+    drive(data(), SOLVER, limits=Limits(steps=100), observers=[Checkpointer(path)])
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=r"not ended \(100 steps\).*--resume"):
+        require_free(path)
+    watch = Checkpointer(path)
+    with pytest.warns(LinsepWarning, match="has come further; this one writes"):
+        drive(data(), SOLVER, limits=Limits(steps=40), observers=[watch])
+    assert path.read_bytes() == before
+    assert load_checkpoint(watch.path, data(), SOLVER).steps == 40
+    # the run itself goes on in its file
+    state = load_checkpoint(path, data(), SOLVER)
+    drive(data(), SOLVER, state, limits=Limits(steps=150), observers=[Checkpointer(path)])
+    assert load_checkpoint(path, data(), SOLVER).steps == 150
+
+
+def test_a_run_that_has_ended_may_be_written_over(tmp_path):
+    path = tmp_path / "run.npz"
+    easy = Problem([[0.0], [2.0], [3.0]], [0, 1, 1])
+    for _ in range(2):
+        require_free(path)
+        assert drive(easy, SOLVER, observers=[Checkpointer(path)]).status.ok
 
 
 CHILD = """
@@ -266,7 +291,7 @@ def test_two_runs_on_one_checkpoint_lose_nothing(tmp_path):
     path = tmp_path / "run.npz"
 
     class Other(Observer):
-        left = 3
+        left = 1
 
         def moment(self, now):
             self.left -= 1
