@@ -58,7 +58,7 @@ from linsep.proofs.definite import definite
 from linsep.proofs.kernel import NU_ROUNDED, Definite, KernelGap, Overlap
 from linsep.rows.exact import equal_rows as first_equal
 from linsep.solvers.kernel.overlap import find_overlap
-from linsep.solvers.kernel.smo import SMO
+from linsep.solvers.kernel.smo import DIGITS, SMO
 
 _SMALL = 1000  # rows up to which more digits than the default cost nothing worth mentioning
 _DOUBLE = 3000  # rows up to which the Gram matrix is float64,
@@ -399,7 +399,7 @@ class KernelSVM(KernelClassifier):
             kernel=kernel,
             C=self._cost if getattr(self, "overlap_", None) is None else 1.0,
             tol=tol,
-            fine=min(tol, 1e-10) if small else tol,
+            fine=min(tol, DIGITS) if small else tol,
             convex=known.convex,
             memory=float(self.memory),
             single=single,
@@ -433,7 +433,9 @@ class KernelSVM(KernelClassifier):
         words = words_of(solver.C, self._kernel, problem.fit_intercept, known, nu)
         gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words, nu)
         cut = outcome.status in (*CUT_SHORT, Status.STEP_LIMIT)  # then rounding is not what is left
-        wide = gap.relative_gap > self.tol and not cut
+        # few rows are asked for all digits, whatever tol is, so that a smaller one is never worse
+        enough = DIGITS if solver.fine <= DIGITS else self.tol
+        wide = gap.relative_gap > enough and not cut
         if gap.convex and np.isfinite(solver.C) and wide and nu is None:
             longer = stretched(pairs, alphas, offsets, solver.C)
             better = certify_pairs(problem, pairs, *longer, solver.C, known, words)

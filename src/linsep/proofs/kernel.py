@@ -9,7 +9,8 @@ if the kernel is positive semidefinite (``definite.py``). Where that is proved o
 bounds are those of K + s I: f(x_i) grows by s alpha_i y_i, which makes no loss larger, and |w|^2 by
 s |alpha|^2. alpha is put into the box and balanced for it; kernel values are computed again in
 float64, and all rounding errors are bounded by |K_ij|^2 <= K_ii K_jj.
-Where these bounds are too rough, as with huge C, small machines are measured in balls.
+Where these bounds are too rough, as with huge C, small machines are measured in balls, and those
+with the linear kernel as the planes that they are.
 For other kernels nothing bounds P from below, and none is claimed. Where no plane in the feature
 space separates the classes, that is proved in fractions: ``Overlap``.
 """
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +37,13 @@ from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 from linsep.losses.hinge import best_stretch
 from linsep.numerics.rounding import SUM, U32, U
 from linsep.proofs.gap import Gap, balanced
+from linsep.proofs.sharp import sharp_sums_of, sharp_weights
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_WORTH = 1e-6  # share of the objective from which rounding errors are worth interval arithmetic
+_WORTH = 1e-6  # share of the objective from which rounding errors are worth interval arithmetic,
+_WORTH_LINEAR = 1e-12  # and the sums of a plane
 
 
 @dataclass(frozen=True)
@@ -156,8 +159,13 @@ def kernel_gap(
         low = _lower(values, ids, y, cost, alpha, quad, root, share, free, hard, shift)
     if nu is not None:
         low -= _excess(y, cost, alpha, nu, free) if low > 0 else np.inf
-    elif convex and not hard and _rounding_matters(high, low, quad, cost, score, alpha):
-        high, low = ball_bounds(values, ids, y, cost, alpha, b, high, low, free, shift)
+    elif convex and not hard and _rounding_matters(high, low, quad, cost, score, alpha, values):
+        plane = None if shift > 0 else plane_bounds(values, ids, y, cost, alpha, b, free)
+        if plane is None:
+            high, low = ball_bounds(values, ids, y, cost, alpha, b, high, low, free, shift)
+        else:
+            s, score = plane.sums, y * (plane.sums + b)
+            high, low, plain = min(high, plane.high), max(low, plane.low), plane.squared
     violation = _violation(y, cost, np.clip(alpha, 0.0, cost), s - y, free)
     gap = KernelGap.of(score, float(np.sqrt(max(plain, 0.0))), high, low, words)
     return replace(gap, violation=violation, convex=convex, proved=known.proved, shift=shift)
@@ -196,12 +204,15 @@ def _added(shift: float, alpha: Array) -> float:
 
 
 def _rounding_matters(
-    high: float, low: float, quad: float, cost: Array, score: Array, alpha: Array
-) -> bool:
+    high: float, low: float, quad: float, cost: Array, score: Array, alpha: Array,
+    values: KernelValues,
+) -> bool:  # fmt: skip
     """Whether a good part of the gap is what rounding errors may amount to at worst."""
+    linear = values.kernel is not None and values.kernel.linear
     plain = 0.5 * quad + float((cost * np.maximum(0.0, 1.0 - score)).sum())
     least = float(np.clip(alpha, 0.0, cost).sum()) - 0.5 * quad
-    return bool(high > low and (high - plain) + max(least - low, 0.0) > _WORTH * high)
+    worth = _WORTH_LINEAR if linear else _WORTH
+    return bool(high > low and (high - plain) + max(least - low, 0.0) > worth * high)
 
 
 def criterion(
@@ -433,6 +444,48 @@ def entry_error(values: KernelValues) -> float:
     if values.kernel is None:
         return 0.0  # the numbers given are the kernel
     return float(values.kernel.error_bound(values.prepared(np.float64)))
+
+
+# -- Bounds of a machine with the linear kernel, which is a plane ---------------------------------
+#
+# Products of rows with columns of 1e5 have 1e10 in them, and their sums cancel. The weights are
+# sums over rows whose terms are as large, but they are d numbers: each is rounded once, and the
+# values of the rows follow from them with errors of their own size.
+
+
+class PlaneBounds(NamedTuple):
+    """What is proved of a plane, with w.x of the rows and |w|^2."""
+
+    high: float
+    low: float
+    sums: Array
+    squared: float
+
+
+def plane_bounds(
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float, free: bool
+) -> PlaneBounds | None:
+    """The objective from above and the dual value from below; None where it is not tried."""
+    if values.kernel is None or not values.kernel.linear or not np.isfinite(b):
+        return None
+    X = values.matrix if len(ids) == values.n else values.matrix[ids]
+    found = sharp_weights(X, alpha * y)
+    inside = np.clip(alpha, 0.0, cost)
+    point = balanced(inside, y > 0)[0] if free else inside
+    dual = sharp_sums_of(X, y, point, free=free)
+    if found is None or dual is None:
+        return None
+    w, error = found
+    d, size = len(w), np.abs(w)
+    sums, reach = np.asarray(X @ w, dtype=np.float64), np.asarray(abs(X) @ (size + error))
+    off = (d + 6) * U * (reach + abs(b) + 2.0) + 1.001 * np.asarray(abs(X) @ error)
+    with np.errstate(over="ignore", invalid="ignore"):
+        losses = float((cost * np.maximum(0.0, 1.0 - y * (sums + b) + off)).sum())
+        squared = float((size + error) @ (size + error)) * (1 + (d + 8) * U)
+        high = (0.5 * squared + losses * (1 + SUM)) * (1 + 16 * U)
+        low = dual.total * (1 - 8 * U) - 0.5 * dual.squared - 8 * U * float(point.sum())
+    low = max(low - 8 * U * abs(low), 0.0) if np.isfinite(low) else 0.0
+    return PlaneBounds(high if high == high else np.inf, low, sums, float(w @ w))
 
 
 # -- Bounds of a small kernel machine in interval arithmetic, where float64 says too little -------

@@ -8,7 +8,7 @@ column is summed by ``numerics/sums.py``.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,14 +40,16 @@ def sharp_sums(problem: Problem, alpha: Array, *, free: bool) -> SharpSums | Non
     free asks for a balanced alpha: that of the heavier class times the factor at which
     sum alpha_i y_i vanishes exactly. No alpha grows.
     """
-    rows = np.flatnonzero(alpha)
-    if not rows.size or rows.size * problem.d > _MOST:
+    return sharp_sums_of(problem.matrix, problem.sign, alpha, free=free)
+
+
+def sharp_sums_of(matrix: Any, signs: Array, alpha: Array, *, free: bool) -> SharpSums | None:
+    """The same for rows and their signs."""
+    found = _used_rows(matrix, alpha)
+    if found is None:
         return None
-    X = problem.matrix[rows]
-    X = np.asarray(X.toarray() if problem.sparse else X, dtype=np.float64)
-    c, sign = alpha[rows], problem.sign[rows]
-    if not max(float(np.abs(X).max()), float(c.max())) < LARGEST:
-        return None
+    rows, X, c = found
+    sign = signs[rows]
     total, heavy, share = math.fsum(c.tolist()), np.zeros(len(c), np.bool_), 0.0
     if free:
         extra = math.fsum((c * sign).tolist())
@@ -57,11 +59,34 @@ def sharp_sums(problem: Problem, alpha: Array, *, free: bool) -> SharpSums | Non
         share = abs(extra) / math.fsum(c[heavy].tolist())  # to be taken off the heavier class
         total -= abs(extra)
     squared = 0.0
-    for j in range(problem.d):
-        squared += _column(c * sign, X[:, j], heavy, share) ** 2
-    every = np.zeros(problem.n, np.bool_)
+    for column in X.T:
+        squared += _column(c * sign, column, heavy, share) ** 2
+    every = np.zeros(len(alpha), np.bool_)
     every[rows] = heavy
-    return SharpSums(total, squared * (1 + (problem.d + 16) * U), every, share)
+    return SharpSums(total, squared * (1 + (X.shape[1] + 16) * U), every, share)
+
+
+def sharp_weights(matrix: Any, signed: Array) -> tuple[Array, Array] | None:
+    """w = sum of the rows times these numbers, and how far each entry may be off; None where it
+    is not tried."""
+    found = _used_rows(matrix, signed)
+    if found is None:
+        return None
+    _, X, c = found
+    w = np.array([sum_of_pairs(*split_product(c, column)) for column in X.T])
+    return w, U * np.abs(w) + len(c) * TINY
+
+
+def _used_rows(matrix: Any, numbers: Array) -> tuple[NDArray[np.int64], Array, Array] | None:
+    """The rows whose numbers are not 0, written out, with these numbers."""
+    rows = np.flatnonzero(numbers)
+    if not rows.size or rows.size * matrix.shape[1] > _MOST:
+        return None
+    X = matrix[rows]
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    c = numbers[rows]
+    fits = max(float(np.abs(X).max()), float(np.abs(c).max())) < LARGEST
+    return (rows, X, c) if fits else None
 
 
 def _column(c: Array, x: Array, heavy: NDArray[np.bool_], share: float) -> float:

@@ -466,3 +466,56 @@ def test_the_objective_of_a_kernel_without_a_feature_space_may_have_a_negative_s
     assert coef @ K @ coef < 0
     wanted = coef @ K @ coef / 2 + 2 * losses.sum()
     assert model.certificate_.objective == pytest.approx(wanted, rel=1e-12)
+
+
+# -- raw tables: columns of any scale, as they come ------------------------------------------------
+
+
+def raw_table(n, classes=2, seed=0):
+    """A credit table: yes and no, ages, and incomes up to 100,001 of which most are small."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([
+        rng.integers(0, 2, size=(n, 4)), rng.normal(30.0, 12.0, size=(n, 3)),
+        rng.gamma(0.5, 3.0, size=(n, 2)), rng.integers(0, 2000, size=n),
+        np.floor(rng.pareto(0.8, size=n) * 50.0).clip(0, 100_001),
+    ])  # fmt: skip
+    scores = X[:, :4] @ rng.normal(size=(4, classes)) + rng.normal(size=(n, classes))
+    return X, (scores + np.log1p(X[:, [-1]]) * rng.normal(size=classes) / 3).argmax(axis=1)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize(("n", "classes"), [(300, 2), (2500, 2), (400, 3)])
+def test_a_raw_table_with_the_linear_kernel_is_certified(n, classes, C):
+    """Its products of rows have 16 digits of 1e10 in them: the machine is found as a plane."""
+    X, y = raw_table(n, classes)
+    model = linsep.KernelSVM(C, kernel="linear").fit(X, y)
+    assert model.status_ is Status.CERTIFIED
+    plane = linsep.LinearSVM(C, tol=1e-8)
+    if classes == 2:
+        best = plane.fit(X, y).certificate_
+        assert best.lower_bound <= model.certificate_.objective <= best.objective * (1 + 2e-5)
+        assert model.certificate_.errors == pytest.approx(best.errors, abs=2)
+    else:
+        best = linsep.OneVsOne(plane).fit(X, y)
+        total = sum(gap.objective for gap in best.certificates_)
+        assert model.certificate_.objective == pytest.approx(total, rel=2e-5)
+
+
+def test_planes_are_found_without_an_offset_and_with_weights():
+    X, y = raw_table(300)
+    weight = np.random.default_rng(5).choice([0.0, 0.5, 4.0], len(y))
+    model = linsep.KernelSVM(100.0, kernel="linear", fit_intercept=False).fit(X, y, weight)
+    plane = linsep.LinearSVM(100.0, fit_intercept=False, tol=1e-8).fit(X, y, weight)
+    assert model.status_ is Status.CERTIFIED
+    objective = model.certificate_.objective
+    assert plane.certificate_.lower_bound <= objective <= 1.00002 * plane.certificate_.objective
+
+
+def test_rows_in_short_floats_and_sparse_ones_are_planes_too():
+    X, y = raw_table(300, seed=3)
+    X = np.round(X, 2).astype(np.float32)
+    dense = linsep.KernelSVM(100.0, kernel="linear").fit(X, y)
+    thin = linsep.KernelSVM(100.0, kernel="linear").fit(scipy.sparse.csr_array(X), y)
+    assert dense.status_ is thin.status_ is Status.CERTIFIED
+    one, other = dense.certificate_.objective, thin.certificate_.objective
+    assert one == pytest.approx(other, rel=2e-5)

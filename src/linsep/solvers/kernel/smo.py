@@ -19,7 +19,8 @@ part, or functions of single features where the kernel is a sum over them (addit
 
 Steps of two variables creep where many variables are free, and where rows are badly scaled. A
 round may then move all free variables at once by Newton's method (numerics/box.py), and small
-pairs get help from interior points (rescue.py) and their last digits from linear equations.
+pairs get help from interior points (numerics/interior.py) and their last digits from linear
+equations. With the linear kernel help is the plane itself (plane.py).
 """
 
 from __future__ import annotations
@@ -32,12 +33,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import AGREED_KERNEL
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.core.protocol import ANY, ENDLESS, Held, State, Status, Witness
 from linsep.kernels.additive import levels_of
-from linsep.kernels.blocks import Duel
+from linsep.kernels.blocks import Duel, KernelValues
 from linsep.numerics.box import balanced, free_values, newton_change
 from linsep.solvers.kernel.additive_rows import share_squares
 from linsep.solvers.kernel.gram import (
@@ -48,6 +50,7 @@ from linsep.solvers.kernel.gram import (
     source_of,
     whole_of,
 )
+from linsep.solvers.kernel.plane import dense, may_be_plane, plane_scores, plane_variables
 from linsep.solvers.kernel.working_set import (
     LANES,
     Optimality,
@@ -69,11 +72,14 @@ _NEARLY = 0.5  # share of the tolerance at which the active rows are left for a 
 _QUIET = 1e-13  # violation, relative to the size of f, that is taken for rounding
 _EXTRA = 40  # steps a row that a small problem may take beyond the tolerance asked for
 _HALVING = 4000  # rounds in which the gap must fall to a half; where rescue came, 60
+_EQUAL = 1e-12  # share of the objective that is taken for rounding
 _NEAR_GAP = 50.0  # times the gap wanted, from which a better offset may be all that is missing
 _FLAT = 1e-13  # squared distance of the hulls over the largest K_ii: nothing between them
+DIGITS = 1e-10  # gap from which on the last digits are what is aimed at
 POLISH = 1000  # rows up to which the last digits come from linear equations, if they are wanted
 RESCUE = 2000  # rows up to which an interior point method helps out
 _PATIENCE = 100  # steps a row after which it does
+_PATIENCE_LINEAR = 4  # and after which a plane is looked for, which costs next to nothing
 
 
 # -- What changes: one state for each pair of classes ---------------------------------------------
@@ -424,7 +430,7 @@ class SMO:
         pair, part = work.pair, work.part
         part.status = Status.RUNNING
         part.steps += 1
-        if self._creeps(part):
+        if self._creeps(work):
             self._rescue(work)
             return
         rows = self._active(work)
@@ -505,7 +511,7 @@ class SMO:
         now = self._judge(work)
         if part.status is Status.STALLED and self._hopeful(work, rows.before.spread):
             self._rescue(work)
-        elif self._met(part) and self._exactly(part):
+        elif self._exactly(part):
             self._polish(work)
         else:
             work.pairs.last = part, part.steps, now
@@ -606,7 +612,7 @@ class SMO:
             return
         if work.free:
             primal += _less(work, now.offset, best_offset(y, work.cost, part.f))
-        if primal < part.least:
+        if primal < part.least - _EQUAL * abs(part.least) or np.isinf(part.least):
             part.least, part.best, part.best_f = primal, part.alpha.copy(), part.f.copy()
 
     def _better_offset(self, work: Work, now: Optimality) -> None:
@@ -623,12 +629,6 @@ class SMO:
         if primal - now.dual <= self.fine * primal:
             part.facts[0], part.facts[2] = primal, b
 
-    def _met(self, part: PairState) -> bool:
-        """Whether the gap is what was asked for."""
-        if part.status is Status.RUNNING:
-            return self.convex and part.gap <= self.tol
-        return part.status is Status.CERTIFIED
-
     def _lingers(self, part: PairState) -> bool:
         """Whether the gap has not been halved for long."""
         now = part.gap if self.convex and np.isfinite(part.gap) else part.violation
@@ -643,28 +643,60 @@ class SMO:
         return len(part.active) == len(part.alpha) <= rows and self.convex and exact
 
     def _exactly(self, part: PairState) -> bool:
-        """Whether the last digits are wanted."""
-        return self.fine < 0.5 * self.tol and self._small(part, POLISH)
+        """Whether the last digits are wanted, and near: whatever tol is, the way to them is one."""
+        near = part.status is Status.CERTIFIED or part.gap <= max(self.tol, AGREED_KERNEL)
+        return near and self.fine <= DIGITS and self._small(part, POLISH)
 
-    def _creeps(self, part: PairState) -> bool:
+    def _creeps(self, work: Work) -> bool:
         """Whether it takes so long that another method is worth its price."""
-        slow = part.inner > _PATIENCE * len(part.alpha) + 1000
-        return slow and not part.rescued and part.bonus < 0 and self._small(part, RESCUE)
+        part = work.part
+        plane = self._is_plane(work)
+        patience = _PATIENCE_LINEAR if plane else _PATIENCE
+        slow = part.inner > patience * len(part.alpha) + 1000 and not part.rescued
+        return slow and part.bonus < 0 and (plane or self._small(part, RESCUE))
+
+    def _is_plane(self, work: Work) -> bool:
+        """Whether the machine is a plane among rows of fewer columns."""
+        linear = self.kernel is not None and self.kernel.linear and bool(np.isfinite(self.C))
+        return linear and may_be_plane(_rows_of(work))
 
     def _hopeful(self, work: Work, spread: float) -> bool:
         """Whether the interior point method may go on where steps of two variables cannot."""
         apart = np.isfinite(self.C) or not _flat(work, spread)
-        return bool(apart and not work.part.rescued and self._small(work.part, RESCUE))
+        able = self._is_plane(work) or self._small(work.part, RESCUE)
+        return bool(apart and not work.part.rescued and able)
 
     def _rescue(self, work: Work) -> None:
         """The answer of the interior point method, if it is better."""
         y, part = work.pair.y, work.part
         part.rescued = 1
+        if self._is_plane(work):
+            self._by_plane(work)
+            return
         start = part.alpha, part.f
-        part.alpha, f = best_interior(work.whole(), y, work.cost, work.free, start, self.tol)
+        goal = min(self.tol, DIGITS)
+        part.alpha, f = best_interior(work.whole(), y, work.cost, work.free, start, goal)
         part.f = work.f_anew(f)
         part.read += len(y)
         self._polish(work)
+        self._judge(work)
+
+    def _by_plane(self, work: Work) -> None:
+        """The dual variables of the plane, if they are better."""
+        pair, part = work.pair, work.part
+        X = dense(_rows_of(work)[pair.ids])
+        found = []
+        for alpha in (part.alpha, plane_variables(X, pair.y, work.cost, work.free)):
+            alpha = balanced(alpha, pair.y, work.cost) if work.free else alpha
+            f = plane_scores(X, alpha * pair.y) - pair.y
+            now = optimality(pair.y, work.cost, alpha, f, work.free)
+            found.append((now.primal - now.dual, alpha, f))
+        _, part.alpha, part.f = min(found, key=lambda one: one[0])
+        part.seen = part.alpha.copy()
+        part.far, part.past = part.far[:0], part.past[:0]
+        part.read += len(pair.y)
+        part.generation += len(part.active) < len(pair.y)
+        part.least = np.inf  # it came from products
         self._judge(work)
 
     def _polish(self, work: Work) -> None:
@@ -677,9 +709,17 @@ class SMO:
         part.alpha, f = better
         part.f = work.f_anew(f)
         self._judge(work)
-        if not part.gap <= kept[2]:
+        if part.gap <= kept[2]:
+            part.least, part.best, part.best_f = part.objective, part.alpha.copy(), part.f.copy()
+        else:
             part.alpha, part.f = kept[0], kept[1]
             self._judge(work)
+
+
+def _rows_of(work: Work) -> Any:
+    """The rows that products are made of."""
+    assert isinstance(work.pairs.values, KernelValues)
+    return work.pairs.values.matrix
 
 
 def _is_due(steps: int) -> bool:
