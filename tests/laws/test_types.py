@@ -1,12 +1,15 @@
-"""A caller's type checker sees the public names: one run of mypy over a good and a wrong file."""
+"""Type checkers see: a caller's the public names, by one run of mypy over a good and a wrong file;
+ours the models inside, none of which is anything at all."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -190,3 +193,85 @@ def test_an_unknown_name_is_an_attribute_error():
 def test_types_are_shipped():
     assert (ROOT / "py.typed").exists()
     assert {"linsep", "linsep.core", "linsep.risk"} <= {package.__name__ for package in PACKAGES}
+
+
+# -- inside ---------------------------------------------------------------------------------------
+
+STUBS = ROOT.parents[1] / "typings"
+MODELS = ("me", "model", "classifier")
+ANYTHING: dict[str, str] = {}
+"""Places, as module.function, whose model may be anything at all, with the reason."""
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    """Modules of linsep by name."""
+    for path in sorted(ROOT.rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        yield name, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_a_model_is_not_just_anything():
+    """A parameter of type Any has every attribute, misspelt ones too. ``object`` is what a model of
+    any library is, until it was asked for what it has (core/protocol.py)."""
+    found = {
+        f"{module}.{function.name}"
+        for module, tree in trees()
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for arg in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+        if arg.arg in MODELS and isinstance(arg.annotation, ast.Name) and arg.annotation.id == "Any"
+    }
+    assert found == set(ANYTHING)
+
+
+def stubbed() -> dict[str, set[str]]:
+    """What the stubs say that modules have, methods as Class.method."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(STUBS.rglob("*.pyi")):
+        inner = path.relative_to(STUBS).with_suffix("").parts
+        names = found.setdefault(".".join(inner[:-1] if inner[-1] == "__init__" else inner), set())
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                names.add(node.name)
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                defs = (inner for inner in node.body if isinstance(inner, ast.FunctionDef))
+                names |= {f"{node.name}.{inner.name}" for inner in defs}
+    return found
+
+
+def test_classes_of_scikit_learn_that_are_derived_from_have_stubs():
+    """Else the classes of linsep have a base of unknown type, and with it every attribute."""
+    known = stubbed()
+    blind = [
+        f"{module}.{node.name}({base.id})"
+        for module, tree in trees()
+        for theirs in [
+            {
+                alias.asname or alias.name: (one.module, alias.name)
+                for one in ast.walk(tree)
+                if isinstance(one, ast.ImportFrom) and (one.module or "").startswith("sklearn")
+                for alias in one.names
+            }
+        ]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+        if isinstance(base, ast.Name)
+        and base.id in theirs
+        and theirs[base.id][1] not in known.get(theirs[base.id][0], ())
+    ]
+    # the base of a warning, which is nothing but an exception
+    assert blind == ["errors.GapWarning(ConvergenceWarning)"]
+
+
+def test_the_stubs_name_what_scikit_learn_has():
+    for module, names in stubbed().items():
+        try:
+            real = importlib.import_module(module)
+        except ModuleNotFoundError:
+            assert module == "sklearn.callback"  # came with 1.9
+            continue
+        for name in names:
+            holder, _, method = name.partition(".")
+            thing = getattr(real, holder)
+            assert not method or hasattr(thing, method) or method in dir(thing()), name

@@ -27,6 +27,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from linsep.choosing.choice import Choice, label
+from linsep.core.protocol import Learner, is_pipeline, last_step
 from linsep.core.validate import as_weights
 from linsep.core.words import count
 from linsep.errors import (
@@ -181,7 +182,7 @@ class _Run:
         self.fitted: list[Any] = []
         self.empirical: list[float] = []
 
-    def add(self, value: Any, model: Any) -> bool:
+    def add(self, value: Any, model: Learner) -> bool:
         """Measure one value; False if Ctrl-C stopped a fit on the way."""
         words = f"{self.name} {label(value)}"
         data = (self.X, self.y, self.weight)
@@ -246,7 +247,7 @@ class _Run:
 
 
 def measure_whole(
-    model: Any, X: Any, y: Any, weight: Array | None, measure: Measure
+    model: Learner, X: Any, y: Any, weight: Array | None, measure: Measure
 ) -> tuple[Any, float]:
     """The model fitted on all rows, and its training loss."""
     fitted = clone(model)
@@ -430,9 +431,9 @@ def measure_fold(
     )
 
 
-def was_interrupted(model: Any) -> bool:
+def was_interrupted(model: object) -> bool:
     """Whether a fit of linsep was stopped by Ctrl-C, which it survives with what it has."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    last = last_step(model)
     return bool(getattr(getattr(last, "outcome_", None), "interrupted", False))
 
 
@@ -442,7 +443,7 @@ def rows_of(X: Any, y: Any, weight: Array | None, index: NDArray[np.intp]) -> tu
     return _safe_indexing(X, index), _safe_indexing(y, index), chosen
 
 
-def fit_weighted(model: Any, X: Any, y: Any, weight: Array | None) -> Any:
+def fit_weighted(model: Learner, X: Any, y: Any, weight: Array | None) -> Any:
     """Fit, with weights handed to the last step of a pipeline."""
     if weight is None:
         return model.fit(X, y)
@@ -479,7 +480,7 @@ class Measure:
     ) -> None:
         self.name, self.total, self.scorer, self.zero_one = name, total, scorer, zero_one
 
-    def __call__(self, model: Any, X: Any, y: Any, weight: Array | None) -> tuple[float, float]:
+    def __call__(self, model: Learner, X: Any, y: Any, weight: Array | None) -> tuple[float, float]:
         """The sum of the losses of these rows, and the weight of the rows."""
         size = float(len(y) if weight is None else weight.sum())
         if not size > 0:
@@ -584,9 +585,9 @@ def structural_bounds(
     return Bounds(bound, dimension, note)
 
 
-def _dimension(model: Any) -> tuple[str, int]:
+def _dimension(model: object) -> tuple[str, int]:
     """Why there is no VC dimension (or ""), and the VC dimension."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    steps = [step for _, step in model.steps] if is_pipeline(model) else [model]
     last = steps[-1]
     if not hasattr(last, "coef_") or not hasattr(last, "classes_"):
         return f"{type(last).__name__} has no coef_, so its capacity is not that of planes", 0

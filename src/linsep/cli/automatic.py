@@ -15,7 +15,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,15 @@ from linsep.cli.common import emit, estimator, kept, literal, narrate
 from linsep.cli.common import table as read_table
 from linsep.core.limits import time_left, time_limit
 from linsep.core.problem import Problem
+from linsep.core.protocol import Learner, Predictor
 from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, SettingError
 from linsep.models.logistic_regression import LogisticRegression
 from linsep.tables.path import COSTS, Path, Setting, confusion, cost_path, folds_for
 from linsep.tables.tabular import Tabular
+
+if TYPE_CHECKING:
+    from linsep.models.base import Classifier
 
 _FEW = 30  # rows below which errors of folds tell nothing, unless folds are asked for
 _SHOWN = 8  # classes whose confusion is printed
@@ -57,7 +61,7 @@ def fit(args: Namespace) -> int:
     alone = named and not wanted  # a test file or rows held out judge it
     folds = 0 if alone else folds_for(data.y, args.cv or 5)
     folds = folds if wanted or len(data.y) >= _FEW else 0
-    model: Any = LogisticRegression(fit_intercept=not args.no_intercept)
+    model: Classifier = LogisticRegression(fit_intercept=not args.no_intercept)
     settings: list[Setting] = list(COSTS)
     if named:
         model, settings = estimator(args), [None]
@@ -80,7 +84,7 @@ def fit(args: Namespace) -> int:
         fitted = _fitted(model, data)
     for warning in caught:
         narrate(f"warning: {warning.message}")
-    if data.columns is not None and fitted.telling_:
+    if isinstance(fitted, Tabular) and fitted.telling_:
         suspects = ", ".join(map(repr, fitted.telling_))
         narrate(f"{suspects} alone tells every label; if it is known only afterwards, --drop it")
     judged = _judged(args, fitted, data, held, path)
@@ -95,21 +99,21 @@ def fit(args: Namespace) -> int:
     else:
         head, *rest = fitted.summary().split("\n")
         emit("\n".join([head, *lines, *rest]), False)
-    inside = getattr(fitted, "estimator_", fitted)
+    inside = fitted.estimator_ if isinstance(fitted, Tabular) else fitted
     if inside.outcome_.interrupted:
         return 130
     return 0 if good else 1
 
 
-def _fitted(model: Any, data: Given) -> Any:
+def _fitted(model: Classifier, data: Given) -> Classifier | Tabular:
     weights = {} if data.weight is None else {"sample_weight": data.weight}
     if data.columns is None:
-        fitted, matrix = model.fit(data.X, data.y, **weights), data.X
-        inside = fitted
-    else:
-        fitted = Tabular(model, **data.columns.get_params()).fit(data.X, data.y, **weights)
-        inside, matrix = fitted.estimator_, fitted.columns_.transform(data.X)
-    inside.fingerprint_ = Problem(matrix, data.y).fingerprint  # ``linsep verify`` asks for it
+        model.fit(data.X, data.y, **weights)
+        model.fingerprint_ = Problem(data.X, data.y).fingerprint  # ``linsep verify`` asks for it
+        return model
+    fitted = Tabular(model, **data.columns.get_params()).fit(data.X, data.y, **weights)
+    matrix = fitted.columns_.transform(data.X)
+    fitted.estimator_.fingerprint_ = Problem(matrix, data.y).fingerprint
     return fitted
 
 
@@ -151,7 +155,7 @@ def _test_file(args: Namespace, data: Given) -> Given:
 
 
 def _judged(
-    args: Namespace, model: Any, data: Given, held: Given | None, path: Path | None
+    args: Namespace, model: Predictor, data: Given, held: Given | None, path: Path | None
 ) -> Judged | None:
     if held is not None:
         told = model.predict(held.X)
@@ -167,12 +171,12 @@ def _judged(
     return Judged(share, path.standard_error, how, data.y, path.predicted)
 
 
-def _set(model: Any, setting: Setting) -> None:
+def _set(model: Learner, setting: Setting) -> None:
     if setting is not None:
         model.set_params(**(setting if isinstance(setting, Mapping) else {"C": setting}))
 
 
-def searched(text: str, model: Any) -> list[dict[str, Any]]:
+def searched(text: str, model: Learner) -> list[dict[str, Any]]:
     """All combinations of a grid such as C=1e-3..1e3,gamma=0.1/1.
 
     a..b are powers of ten from a on; slashes stand between values.
@@ -218,7 +222,7 @@ def _told(setting: Setting) -> str:
 
 
 def _lines(
-    model: Any,
+    model: Predictor,
     data: Given,
     path: Path | None,
     judged: Judged | None,
@@ -266,14 +270,16 @@ def _table(judged: Judged, classes: list[Any]) -> list[str]:
     return lines
 
 
-def _cost(setting: Setting, model: Any) -> Any:
+def _cost(setting: Setting, model: object) -> Any:
     if isinstance(setting, Mapping):
         return setting.get("C")
     return getattr(model, "C", None) if setting is None else setting
 
 
-def _report(model: Any, data: Given, path: Path | None, judged: Judged | None) -> dict[str, Any]:
-    inside = getattr(model, "estimator_", model)
+def _report(
+    model: Classifier | Tabular, data: Given, path: Path | None, judged: Judged | None
+) -> dict[str, Any]:
+    inside = model.estimator_ if isinstance(model, Tabular) else model
     classes, counts = np.unique(data.y, return_counts=True)
     report: dict[str, Any] = {
         "algorithm": type(inside).__name__,
@@ -288,7 +294,7 @@ def _report(model: Any, data: Given, path: Path | None, judged: Judged | None) -
             "error": 1 - counts.max() / counts.sum(),
         },
     }
-    if data.columns is not None:
+    if isinstance(model, Tabular):
         report["columns"] = {
             name: {"role": role.kind, "why": role.why}
             for name, role in model.columns_.roles_.items()

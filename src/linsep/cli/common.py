@@ -310,7 +310,7 @@ def in_order(model: object, data: Table) -> Table:
     return replace(data, X=data.X[:, columns], feature_names=tuple(map(str, wanted)))
 
 
-def fitted_to(model: Any, data: Table) -> Any:
+def fitted_to(model: object, data: Table) -> Any:
     """The model for rows of this width: a file of LIBSVM leaves out features that are all zero."""
     return model.widened(data.X.shape[1]) if hasattr(model, "widened") else model
 

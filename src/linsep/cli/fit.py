@@ -6,13 +6,16 @@ import shlex
 import warnings
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linsep.cli.common import emit, estimator, framed, kept, narrate, numbers_of, require_writable
 from linsep.cli.lifting import lifted, rule, with_lift
 from linsep.core.limits import time_limit
 from linsep.data.lectures import available
 from linsep.errors import CheckpointError, LinsepWarning, SettingError
+
+if TYPE_CHECKING:
+    from linsep.models.base import Classifier
 
 
 def run(args: Namespace) -> int:
@@ -102,7 +105,7 @@ def _automatic(args: Namespace) -> bool:
     return True
 
 
-def _whole(columns: Any, lift: Any, model: Any) -> Any:
+def _whole(columns: Any, lift: Any, model: Classifier) -> Any:
     """What to save: the model behind its lift or its columns."""
     if columns is None:
         return with_lift(lift, model)
@@ -124,7 +127,7 @@ def _again(argv: list[str], checkpoint: str) -> str:
     return shlex.join(["linsep", *words, "--resume", checkpoint])
 
 
-def _report(model: Any) -> dict[str, Any]:
+def _report(model: Classifier) -> dict[str, Any]:
     outcome = model.outcome_
     return {
         "algorithm": type(model).__name__,

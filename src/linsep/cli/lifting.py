@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from linsep.cli.common import framed, narrate
+from linsep.core.protocol import Predictor, is_pipeline, last_step
 from linsep.core.words import count
 from linsep.data.table import Table
 from linsep.errors import DataError
@@ -41,7 +42,7 @@ def plain(data: Table) -> Table:
     return replace(data, X=data.X.toarray())
 
 
-def with_lift(lift: Any, model: Any) -> Any:
+def with_lift(lift: Any, model: Predictor) -> Any:
     """What to save: the model, behind its lift if it has one."""
     if lift is None:
         return model
@@ -54,17 +55,7 @@ def with_lift(lift: Any, model: Any) -> Any:
     return Pipeline([("lift", lift), ("model", nameless)])
 
 
-def last_step(model: Any) -> Any:
-    """The classifier of a model that may be a pipeline."""
-    return model.steps[-1][1] if is_pipeline(model) else model
-
-
-def is_pipeline(model: object) -> bool:
-    """Whether a loaded model holds steps; Kozinec has a setting of that name."""
-    return isinstance(getattr(model, "steps", None), list)
-
-
-def behind(model: Any, data: Table) -> tuple[Any, Table]:
+def behind(model: object, data: Table) -> tuple[Any, Table]:
     """The classifier of a model, and the data as it sees them."""
     if not is_pipeline(model):
         return model, data

@@ -6,21 +6,22 @@ from argparse import Namespace
 from typing import Any
 
 from linsep.cli.common import check_features, fitted_to, in_order
-from linsep.cli.lifting import behind, is_pipeline, plain
+from linsep.cli.lifting import behind, plain
+from linsep.core.protocol import is_pipeline
 from linsep.data.table import Table
 
 
-def model_and_data(args: Namespace, model: Any = None) -> tuple[Any, Table]:
+def model_and_data(args: Namespace, model: object = None) -> tuple[Any, Table]:
     """The classifier of MODEL, and DATA behind its columns, scalers and lifts."""
     from linsep.cli.predict import read_for
     from linsep.formats import load
 
-    model = load(args.model) if model is None else model
-    if hasattr(model, "columns_"):
+    found: Any = load(args.model) if model is None else model
+    if hasattr(found, "columns_"):
         from linsep.cli.columns import behind_columns
 
-        return behind_columns(args, model)
-    data = in_order(model, read_for(args, model))
-    model = fitted_to(model, data)
-    check_features(model, data)
-    return behind(model, plain(data) if is_pipeline(model) else data)
+        return behind_columns(args, found)
+    data = in_order(found, read_for(args, found))
+    found = fitted_to(found, data)
+    check_features(found, data)
+    return behind(found, plain(data) if is_pipeline(found) else data)

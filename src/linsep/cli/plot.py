@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def run(args: Namespace) -> int:
     return 0 if good else 1
 
 
-def _features(asked: str | None, known: list[str], model: Any) -> list[int] | None:
+def _features(asked: str | None, known: list[str], model: object) -> list[int] | None:
     """The two columns to draw: those asked for, else those of the largest weights."""
     if asked is not None:
         names = asked.split(",")

@@ -20,8 +20,9 @@ from linsep.cli.common import (
     require_writable,
     table,
 )
-from linsep.cli.lifting import is_pipeline, last_step, plain
+from linsep.cli.lifting import plain
 from linsep.core.files import atomic_write_bytes
+from linsep.core.protocol import Predictor, is_pipeline, last_step
 from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, SettingError
 
@@ -74,7 +75,7 @@ def run(args: Namespace) -> int:
     return 0 if good else 1
 
 
-def _decided(model: Any, X: Any, threshold: float | None) -> Any:
+def _decided(model: Predictor, X: Any, threshold: float | None) -> Any:
     """The classes; those of two from a probability on, if one is asked for."""
     if threshold is None:
         return model.predict(X)
@@ -83,7 +84,7 @@ def _decided(model: Any, X: Any, threshold: float | None) -> Any:
     return model.classes_[(model.predict_proba(X)[:, 1] >= threshold).astype(int)]
 
 
-def _probabilities(model: Any, X: Any) -> Any:
+def _probabilities(model: Predictor, X: Any) -> Any:
     """Of all classes, in the order of the model's."""
     if not hasattr(model, "predict_proba"):
         raise SettingError(
@@ -93,7 +94,7 @@ def _probabilities(model: Any, X: Any) -> Any:
     return model.predict_proba(X)
 
 
-def read_for(args: Namespace, model: Any) -> Any:
+def read_for(args: Namespace, model: Predictor) -> Any:
     """Data of a model: with labels if the file has one column more, else without."""
     encoding = getattr(last_step(model), "preprocessing_", {}).get("encoding")
     options: dict[str, Any] = {"n_features": model.n_features_in_}

@@ -13,7 +13,7 @@ import re
 from argparse import Namespace
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -21,13 +21,30 @@ from linsep.cli.common import check_features, emit, fitted_to, framed, numbers_o
 from linsep.cli.lifting import lifted
 from linsep.cli.models import model_and_data
 from linsep.core.problem import Problem
-from linsep.core.protocol import PlaneModel, Predictor, Status, Witness
+from linsep.core.protocol import PlaneModel, Predictor, Status, Witness, last_step
 from linsep.core.schema import from_json
 from linsep.core.sources import boundary, fetch
 from linsep.core.words import misplaced
 from linsep.data.table import Table
 from linsep.errors import LinsepError, ModelError, SettingError
-from linsep.models.logistic_regression import log_likelihood, null_log_likelihood
+from linsep.models.gaussian import GaussianClassifier
+from linsep.models.kernel_option import KernelOption
+from linsep.models.kernel_svm import KernelSVM
+from linsep.models.logistic_regression import (
+    LogisticRegression,
+    log_likelihood,
+    null_log_likelihood,
+)
+
+if TYPE_CHECKING:
+    from linsep.multiclass.base import ManyClasses
+    from linsep.multiclass.kesler import Kesler
+
+
+class Stored(PlaneModel, Protocol):
+    """A model with what it claims; one with a kernel has sums in place of planes."""
+
+    certificate_: Any
 
 
 def run(args: Namespace) -> int:
@@ -106,7 +123,7 @@ def _model(args: Namespace, stored: Any) -> int:
 
 
 def _compared(
-    X: Any, matrix: Any, labels: Any, model: Any, weight: Any = None
+    X: Any, matrix: Any, labels: Any, model: Stored, weight: Any = None
 ) -> tuple[Any, list[str]]:
     """The certificate of one model, recomputed, and what differs from the stored one."""
     told = model.certificate_
@@ -115,7 +132,7 @@ def _compared(
     check_classes(model, problem)
     check_intercept(model)
     check_class_weight(model)
-    if hasattr(told, "log_likelihood"):
+    if isinstance(model, GaussianClassifier):
         found, wrong = _likelihood(X, labels, model, told, weight)
     elif hasattr(told, "reach"):
         found, wrong = _squares(X, labels, model, told, weight)
@@ -143,7 +160,7 @@ def _facts(problem: Problem, model: PlaneModel, told: Any) -> tuple[Any, list[st
     from linsep.risk.novikoff import novikoff_bound
     from linsep.separating.verdict import decide
 
-    if getattr(model, "kernel", None) is not None:
+    if isinstance(model, KernelOption) and model.kernel is not None:
         return _facts_of_sums(problem, model, told)
     a = np.column_stack([model.coef_, model.intercept_]).ravel()
     found = judge(problem, Witness(a))
@@ -165,7 +182,7 @@ def _facts(problem: Problem, model: PlaneModel, told: Any) -> tuple[Any, list[st
     return found, wrong
 
 
-def _facts_of_sums(problem: Problem, model: Any, told: Any) -> tuple[Any, list[str]]:
+def _facts_of_sums(problem: Problem, model: KernelOption, told: Any) -> tuple[Any, list[str]]:
     """The same of a sum over kernel values, whose coefficients bound the margins as well."""
     labels = problem.classes[problem.label]
     found = model.certificate_for(problem.matrix, labels)
@@ -183,7 +200,9 @@ def _facts_of_sums(problem: Problem, model: Any, told: Any) -> tuple[Any, list[s
     return found, wrong
 
 
-def _likelihood(X: Any, labels: Any, model: Any, told: Any, weight: Any) -> tuple[Any, list[str]]:
+def _likelihood(
+    X: Any, labels: Any, model: GaussianClassifier, told: Any, weight: Any
+) -> tuple[Any, list[str]]:
     """Recompute the likelihood of the parameters, and the best one of their structure."""
     import linsep
 
@@ -377,12 +396,12 @@ def _other_data(model: object, data: Table) -> list[str]:
     return [f"data: they are not those of the fit, whose fingerprint is {told[:12]}..."]
 
 
-def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:
+def refuted_status(problem: Problem, model: Stored, found: Any) -> list[str]:
     """Whether the stored status says more than the recomputed certificate supports."""
     status = getattr(model, "status_", None)
     if status is Status.SEPARATED and found.errors:
         return [f"status: SEPARATED, but {misplaced(found.errors, sentence=True)}"]
-    if hasattr(model, "overlap_"):  # a machine with a kernel; certify has computed its proof again
+    if isinstance(model, KernelSVM):  # certify has computed its proof again
         proved = bool(model.overlap_ is not None and np.isinf(model._cost))
         if proved is not (status is Status.INSEPARABLE):
             fact = "it is proved" if proved else "there is no proof"
@@ -396,7 +415,7 @@ def refuted_status(problem: Problem, model: Any, found: Any) -> list[str]:
     told = getattr(model.certificate_, "separable", None) is False
     if status is Status.INSEPARABLE and not told and not _without_hard_margin(problem, model):
         return ["status: INSEPARABLE, but there are no multipliers that prove it"]
-    unpenalised = hasattr(model, "separation_") and np.isinf(model._cost)
+    unpenalised = isinstance(model, LogisticRegression) and np.isinf(model._cost)
     if status is Status.NO_MAXIMUM and not (unpenalised and _endless(problem)):
         return ["status: NO_MAXIMUM, but no plane proves it"]
     if status is Status.CERTIFIED and not getattr(found, "proved", True):
@@ -473,7 +492,7 @@ def refuted_sentences(stored: Any, where: str = "") -> list[str]:
     return wrong
 
 
-def refuted_separation(problem: Problem, model: Any) -> list[str]:
+def refuted_separation(problem: Problem, model: object) -> list[str]:
     """Whether ``separation_`` of a logistic regression tells what separates these rows."""
     if not hasattr(model, "separation_"):
         return []
@@ -520,12 +539,11 @@ Compare = Callable[..., tuple[Any, list[str]]]
 
 
 def check_machines(
-    X: Any, labels: Any, model: Any, compare: Compare, given: Any = None
+    X: Any, labels: Any, model: ManyClasses, compare: Compare, given: Any = None
 ) -> tuple[Any, list[str]]:
     """The certificates of all machines, recomputed, and what differs from the stored ones."""
     import linsep
     from linsep.multiclass.certificates import renumbered
-    from linsep.multiclass.machines import last_step
 
     wrong: list[str] = []
     matrix = X.to_numpy() if hasattr(X, "to_numpy") else X
@@ -551,7 +569,7 @@ def check_machines(
 
 
 def check_learner(
-    X: Any, labels: Any, model: Any, compare: Compare, given: Any = None
+    X: Any, labels: Any, model: Kesler, compare: Compare, given: Any = None
 ) -> list[str]:
     """Whether Kesler's machine is the one of its learner, and what that claims is true."""
     learner, K = model.estimators_[0], len(model.classes_)
@@ -578,9 +596,9 @@ def check_learner(
 # -- Log likelihoods that a model file claims, held against the data ------------------------------
 
 
-def refuted_likelihood(problem: Problem, model: Any, found: Any) -> list[str]:
+def refuted_likelihood(problem: Problem, model: object, found: Any) -> list[str]:
     """Whether stored log likelihoods are those of the weights and of the intercept alone."""
-    if not hasattr(model, "null_log_likelihood_"):
+    if not (isinstance(model, LogisticRegression) and hasattr(model, "null_log_likelihood_")):
         return []
     wrong = []
     if getattr(model, "kernel", None) is not None:

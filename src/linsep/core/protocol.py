@@ -3,15 +3,17 @@
 A solver holds settings only. A state holds the numbers that change. The data stay in the
 problem. So a state can be copied, saved, resumed and stepped from outside, and the same
 code serves a fit, a trace, a progress bar and a browser.
+
+And what a model is to those who only read it: fitted classifiers of any library, by what they have.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,11 +178,31 @@ class Witness:
     claim: str = ""
 
 
+class Learner(Protocol):
+    """A classifier of linsep or of another library, as those see it who train it."""
+
+    @property
+    def fit(self) -> Callable[..., Any]:
+        """Train on X, y and what else the library takes."""
+
+    def predict(self, X: Any, /) -> NDArray[Any]:
+        """The class of each row."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name."""
+
+    def set_params(self, **params: Any) -> Any:
+        """Change some of them."""
+
+
 class Predictor(Protocol):
     """A fitted classifier, of linsep or of another library."""
 
-    classes_: NDArray[Any]
-    n_features_in_: int
+    @property
+    def classes_(self) -> NDArray[Any]: ...
+
+    @property
+    def n_features_in_(self) -> int: ...
 
     def predict(self, X: Any, /) -> NDArray[Any]:
         """The class of each row."""
@@ -189,8 +211,45 @@ class Predictor(Protocol):
 class PlaneModel(Predictor, Protocol):
     """The same with planes: one for two classes, else one for each."""
 
-    coef_: NDArray[Any]
-    intercept_: NDArray[Any]
+    @property
+    def coef_(self) -> NDArray[Any]: ...
+
+    @property
+    def intercept_(self) -> NDArray[Any]: ...
+
+
+class Scored(Predictor, Protocol):
+    """The same with scores: one for two classes, else one for each class or pair."""
+
+    def decision_function(self, X: Any, /) -> NDArray[Any]: ...
+
+
+class Steps(Protocol):
+    """A pipeline of scikit-learn."""
+
+    steps: list[tuple[str, Any]]
+
+    def __getitem__(self, which: Any, /) -> Any: ...
+
+
+def has_planes(model: object) -> TypeGuard[PlaneModel]:
+    """Whether a model is a fitted linear classifier."""
+    return all(hasattr(model, name) for name in ("coef_", "intercept_", "classes_"))
+
+
+def has_scores(model: object) -> TypeGuard[Scored]:
+    """Whether a model is a fitted classifier with scores."""
+    return hasattr(model, "decision_function") and hasattr(model, "classes_")
+
+
+def is_pipeline(model: object) -> TypeGuard[Steps]:
+    """Whether a model has steps, scikit-learn's way."""
+    return isinstance(getattr(model, "steps", None), list)
+
+
+def last_step(model: object) -> Any:
+    """The classifier at the end of a pipeline, or the model itself."""
+    return model.steps[-1][1] if is_pipeline(model) else model
 
 
 S = TypeVar("S", bound=State)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.protocol import has_scores, is_pipeline, last_step
 from linsep.display.geometry import (
     alike,
     box_corners,
@@ -34,7 +35,7 @@ from linsep.display.look import (
 )
 from linsep.display.look import legend as draw_legend
 from linsep.display.regions import RegionsDisplay
-from linsep.display.view import View, class_numbers, is_pipeline, make_view, plane_of_model
+from linsep.display.view import View, class_numbers, make_view, no_planes, plane_of_model
 from linsep.display.view import feature_names as _feature_names
 from linsep.errors import CapabilityError, DataError
 from linsep.models.linear import Linear
@@ -127,7 +128,7 @@ class DecisionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: object,
         X: Any,
         y: Any,
         *,
@@ -167,8 +168,8 @@ class DecisionDisplay:
         """
         fitted = hasattr(model, "classes_")
         if fitted and not hasattr(model, "coef_") and not _is_affine(model):
-            if not hasattr(model, "decision_function"):
-                plane_of_model(model)  # says what it needs
+            if not has_scores(model):
+                raise no_planes(model)
             return RegionsDisplay.from_estimator(
                 model, X, y, features=features, feature_names=feature_names,
                 class_names=class_names, ax=ax,
@@ -181,7 +182,7 @@ class DecisionDisplay:
         view = make_view(rows, coef, offset, names, features)
         values, lengths = values_of(rows, labels, coef, offset)
         wrong = values <= 0
-        model = model.steps[-1][1] if _is_affine(model) else model
+        model = last_step(model)
         margin, street = margin_of(model, values, lengths)
         near = nearest_of(values, lengths, margin, street)
         display = cls(
@@ -451,8 +452,8 @@ def _plane_title(plane: Any, w: Array, b: float, classes: Sequence[str]) -> str:
     return f"{name}: the origin is {away:.4g} away, on the side of {classes[int(b > 0)]}"
 
 
-def _is_affine(model: Any) -> bool:
-    return is_pipeline(model) and hasattr(model.steps[-1][1], "coef_")
+def _is_affine(model: object) -> bool:
+    return is_pipeline(model) and hasattr(last_step(model), "coef_")
 
 
 _STREETS = ("LinearSVM", "LinearSVC", "SVC")  # models whose margin lines are y f(x) = 1

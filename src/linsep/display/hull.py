@@ -38,6 +38,7 @@ from linsep.display.reflect import plane_coordinates, reflected, step_weights, t
 from linsep.display.view import View, class_numbers, make_view
 from linsep.display.view import feature_names as _feature_names
 from linsep.errors import CapabilityError, LabelError, SettingError
+from linsep.models.base import LinearClassifier
 from linsep.models.kozinec import Kozinec
 from linsep.proofs.separable import round_down, round_up
 from linsep.separating.verdict import separability
@@ -172,7 +173,7 @@ class HullDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: object,
         X: Any,
         y: Any,
         *,
@@ -200,12 +201,15 @@ class HullDisplay:
         -------
         HullDisplay
         """
-        witness = getattr(getattr(model, "outcome_", None), "witness", None)
-        if witness is None or witness.rows.size == 0 or len(model.classes_) != 2:
-            raise CapabilityError(
-                f"{type(model).__name__} holds no points of two hulls; "
-                "linsep.HullDisplay.from_data(X, y) finds them."
-            )
+        none = CapabilityError(
+            f"{type(model).__name__} holds no points of two hulls; "
+            "linsep.HullDisplay.from_data(X, y) finds them."
+        )
+        if not isinstance(model, LinearClassifier) or not hasattr(model, "outcome_"):
+            raise none
+        witness = model.outcome_.witness
+        if witness.rows.size == 0 or len(model.classes_) != 2:
+            raise none
         if witness.claim == "two hulls":
             names = _feature_names(X, model.n_features_in_, feature_names, model)
             found = (witness.rows, witness.multipliers)

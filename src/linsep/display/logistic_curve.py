@@ -68,7 +68,7 @@ class LogisticCurveDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: object,
         X: Any,
         y: Any,
         *,

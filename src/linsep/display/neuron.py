@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.protocol import has_planes
 from linsep.display.look import COLOURS, INK, RULE, axes, plain_names, short
 from linsep.errors import CapabilityError, require
 
@@ -64,7 +65,7 @@ class NeuronDisplay:
         self.activation = activation
 
     @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, model: object, *, ax: Any = None) -> Self:
         """Draw a fitted linear classifier.
 
         Parameters
@@ -78,7 +79,7 @@ class NeuronDisplay:
         -------
         NeuronDisplay
         """
-        if not hasattr(model, "coef_") or not hasattr(model, "classes_"):
+        if not has_planes(model):
             raise CapabilityError(
                 f"{type(model).__name__} has no coef_; a neuron shows a fitted linear classifier."
             )

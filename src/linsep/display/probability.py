@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.protocol import Predictor
 from linsep.display.geometry import box_around
 from linsep.display.look import (
     COLOURS,
@@ -94,7 +95,7 @@ class ProbabilityDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: object,
         X: Any,
         y: Any,
         *,
@@ -126,7 +127,7 @@ class ProbabilityDisplay:
         -------
         ProbabilityDisplay
         """
-        if not (hasattr(model, "predict_proba") and hasattr(model, "classes_")):
+        if not _is_rated(model):
             raise CapabilityError(
                 f"{type(model).__name__} has no predict_proba; fit it first, and give a "
                 "classifier with probabilities, such as GaussianClassifier."
@@ -334,8 +335,18 @@ class Posterior(NamedTuple):
     """A number for each decision; the largest decides."""
 
 
+class Rated(Predictor, Protocol):
+    """A fitted classifier with probabilities."""
+
+    def predict_proba(self, X: Any, /) -> NDArray[Any]: ...
+
+
+def _is_rated(model: object) -> TypeGuard[Rated]:
+    return hasattr(model, "predict_proba") and hasattr(model, "classes_")
+
+
 def evaluate(
-    model: Any,
+    model: Rated,
     middle: Array,
     shown: list[int],
     box: Array,
@@ -362,7 +373,7 @@ def evaluate(
     )
 
 
-def _values(model: Any, rows: Any, probability: Array) -> Array:
+def _values(model: Predictor, rows: Any, probability: Array) -> Array:
     """What the decisions compare: a signed score, the expected losses, or the posteriors."""
     many = len(getattr(model, "decisions_", model.classes_))
     if many == 2 and hasattr(model, "decision_function"):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from linsep.core.protocol import Predictor
+from linsep.core.protocol import Scored, last_step
 from linsep.display.areas import FINE, HOLDS, draw_areas, draw_street, grid_of
 from linsep.display.geometry import box_for
 from linsep.display.look import (
@@ -29,7 +29,7 @@ from linsep.display.look import (
     wrapped,
 )
 from linsep.display.look import legend as draw_legend
-from linsep.display.view import Section, class_numbers, has_street, is_pipeline, like, section_of
+from linsep.display.view import Section, class_numbers, has_street, like, section_of
 from linsep.display.view import feature_names as _feature_names
 from linsep.errors import DataError, EmptyRegionWarning, require
 from linsep.models.linear_svm import LinearSVM
@@ -120,7 +120,7 @@ class RegionsDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Predictor,
+        model: Scored,
         X: Any,
         y: Any,
         *,
@@ -340,7 +340,7 @@ class RegionsDisplay:
 
 
 def _found(
-    model: Any, X: Any, section: Section, box: NDArray[np.float64], scheme: str | None
+    model: Scored, X: Any, section: Section, box: NDArray[np.float64], scheme: str | None
 ) -> Regions:
     """The regions of the box, or of the points of a grid in a section."""
     with warnings.catch_warnings():
@@ -356,7 +356,7 @@ def _decided(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.asarray(scores >= 0 if scores.ndim == 1 else scores.argmax(axis=1), dtype=np.intp)
 
 
-def _scores_of(model: Any, X: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def _scores_of(model: Scored, X: Any) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """Scores of points, with the names of the features where the model knows them."""
 
     def scores(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -366,7 +366,7 @@ def _scores_of(model: Any, X: Any) -> Callable[[NDArray[np.float64]], NDArray[np
 
 
 def _holding(
-    model: Any, scores: NDArray[np.float64], labels: NDArray[np.intp]
+    model: Scored, scores: NDArray[np.float64], labels: NDArray[np.intp]
 ) -> NDArray[np.bool_] | None:
     """Rows at or inside the street of a machine of two classes; None where there is none."""
     if scores.ndim > 1 or not has_street(model):
@@ -375,10 +375,10 @@ def _holding(
 
 
 def _student_title(
-    model: Any, scores: NDArray[np.float64], labels: NDArray[np.intp], holding: Any
+    model: Scored, scores: NDArray[np.float64], labels: NDArray[np.intp], holding: Any
 ) -> str:
     """Which model it is, what it gets wrong, and which rows hold it."""
-    last = model[-1] if is_pipeline(model) else model
+    last = last_step(model)
     wrong = int((_decided(scores) != labels).sum())
     kernel = getattr(last, "kernel", None)
     name = type(last).__name__ + (f" with kernel {kernel}" if kernel is not None else "")

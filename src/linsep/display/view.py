@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.protocol import Steps, has_planes, is_pipeline, last_step
 from linsep.core.words import count
 from linsep.display.geometry import residual_direction
 from linsep.errors import CapabilityError, DataError, LabelError, SettingError
@@ -41,18 +42,20 @@ class View:
     """Whether distances to the boundary are those among all features."""
 
 
-def is_pipeline(model: Any) -> bool:
-    """Whether a model is a pipeline of scikit-learn; Kozinec has steps of another kind."""
-    return isinstance(getattr(model, "steps", None), list)
-
-
-def has_street(model: Any) -> bool:
+def has_street(model: object) -> bool:
     """Whether f = -1 and f = 1 bound the street of a model, or of the end of a pipeline."""
-    last = model.steps[-1][1] if is_pipeline(model) else model
-    return type(last).__name__ in _MACHINES
+    return type(last_step(model)).__name__ in _MACHINES
 
 
-def plane_of_model(model: Any, X: Any = None) -> tuple[Array, Array, NDArray[Any]]:
+def no_planes(model: object) -> CapabilityError:
+    """For models that are not fitted, or not linear."""
+    return CapabilityError(
+        f"{type(model).__name__} has no coef_ and classes_; fit it first, and give a linear "
+        "classifier. RegionsDisplay draws any classifier of two features."
+    )
+
+
+def plane_of_model(model: object, X: Any = None) -> tuple[Array, Array, NDArray[Any]]:
     """coef, intercept and classes of a fitted linear model of linsep or scikit-learn.
 
     With rows X the plane of a pipeline is that in their space, if its steps are affine.
@@ -67,11 +70,8 @@ def plane_of_model(model: Any, X: Any = None) -> tuple[Array, Array, NDArray[Any
             f"{name} has no coef_; draw its last step on the rows that it sees: "
             "model[-1] with model[:-1].transform(X)."
         )
-    if not (hasattr(model, "coef_") and hasattr(model, "classes_")):
-        raise CapabilityError(
-            f"{name} has no coef_ and classes_; fit it first, and give a linear classifier. "
-            "RegionsDisplay draws any classifier of two features."
-        )
+    if not has_planes(model):
+        raise no_planes(model)
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
     offset = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64).ravel(), len(coef))
@@ -84,7 +84,7 @@ def plane_of_model(model: Any, X: Any = None) -> tuple[Array, Array, NDArray[Any
     return coef, np.array(offset), classes
 
 
-def _affine(model: Any, X: Any) -> tuple[Array, Array]:
+def _affine(model: Steps, X: Any) -> tuple[Array, Array]:
     """The steps before the last one as rows -> A row + c, tried at some rows."""
     d, steps, columns = X.shape[1], model[:-1], getattr(X, "columns", None)
 

@@ -44,9 +44,6 @@ def save(model: object, path: str | os.PathLike[str], *, format: str | None = No
         format = text if Path(path).suffix.lower() == ".model" else "json"
     if format not in FORMATS:
         raise SettingError(f"format is {format!r}; allowed: {', '.join(map(repr, FORMATS))}, None.")
-    if format == "libsvm" and not has_vectors(model):
-        raise ModelError(f"{type(model).__name__} has no support vectors with a kernel, so LIBSVM "
-                         "has no file for it; LIBLINEAR may have.")  # fmt: skip
     writers = {
         "json": save_json, "liblinear": write_liblinear, "libsvm": write_libsvm,
         "svmlight": write_svmlight_model,

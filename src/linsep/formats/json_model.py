@@ -23,13 +23,14 @@ import warnings
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep import PUBLIC
 from linsep._version import __version__
+from linsep.core.protocol import Steps, is_pipeline
 from linsep.core.schema import Refused, from_json, listed, ratio, ratio_text, shown, text, whole
 from linsep.core.sources import boundary, fetch
 from linsep.errors import DataError, LinsepError, ModelError
@@ -49,7 +50,25 @@ _OTHERS = {"Untrained": "linsep.multiclass.machines"} | dict.fromkeys(
 CLASSES = _OTHERS | dict.fromkeys(_STORED, "linsep")
 
 
-def save_json(model: Any, path: str | os.PathLike[str]) -> None:
+class Own(Protocol):
+    """An estimator of linsep, with its hook."""
+
+    def to_model(self) -> dict[str, Any]: ...
+
+
+class Foreign(Protocol):
+    """A linear classifier or a scaler of scikit-learn; a scaler has no planes."""
+
+    n_features_in_: int
+    classes_: NDArray[Any]
+    coef_: NDArray[Any]
+    intercept_: NDArray[Any]
+    _label_binarizer: Any
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
+
+def save_json(model: object, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; the file appears only when it is complete."""
     from linsep.core.files import atomic_write_bytes
 
@@ -85,7 +104,7 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _try_out(model: Any) -> None:
+def _try_out(model: object) -> None:
     """A model of a file tells what it is and answers one row before anybody asks it to.
 
     Every field has been checked by now; what fails here was forged with care.
@@ -102,13 +121,13 @@ def _try_out(model: Any) -> None:
                 model.predict(np.zeros((1, d)))
 
 
-def _fields(model: Any) -> dict[str, Any]:
+def _fields(model: object) -> dict[str, Any]:
     name = type(model).__name__
-    if name == PIPELINE and hasattr(model, "steps"):
+    if name == PIPELINE and is_pipeline(model):
         content = pipeline_to_model(model, _can_be_saved)
-    elif foreign_name(model) is not None:
+    elif _is_foreign(model):
         content, name = foreign_to_model(model), str(foreign_name(model))
-    elif _can_be_saved(model):
+    elif _has_fields(model):
         content = model.to_model()
     else:
         raise ModelError(
@@ -119,9 +138,12 @@ def _fields(model: Any) -> dict[str, Any]:
     return {"estimator": name, **{key: pack(v, key, _fields) for key, v in content.items()}}
 
 
-def _can_be_saved(model: Any) -> bool:
-    own = type(model).__name__ in CLASSES and hasattr(model, "to_model")
-    return own or foreign_name(model) is not None
+def _can_be_saved(model: object) -> bool:
+    return _has_fields(model) or _is_foreign(model)
+
+
+def _has_fields(model: object) -> TypeGuard[Own]:
+    return type(model).__name__ in CLASSES and hasattr(model, "to_model")
 
 
 def _revive(content: Any, where: str) -> Any:
@@ -378,11 +400,15 @@ _KNOWN: dict[str, tuple[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def foreign_name(model: Any) -> str | None:
+def foreign_name(model: object) -> str | None:
     """What a model file calls it; None if it cannot hold it."""
     kind = type(model)
     known = kind.__name__ in _KNOWN and kind.__module__.startswith(PREFIX)
     return PREFIX + kind.__name__ if known else None
+
+
+def _is_foreign(model: object) -> TypeGuard[Foreign]:
+    return foreign_name(model) is not None
 
 
 def foreign_is_known(name: str) -> bool:
@@ -390,7 +416,7 @@ def foreign_is_known(name: str) -> bool:
     return name.startswith(PREFIX) and name.removeprefix(PREFIX) in _KNOWN
 
 
-def foreign_to_model(model: Any) -> dict[str, Any]:
+def foreign_to_model(model: Foreign) -> dict[str, Any]:
     """Fields of a fitted estimator of the table."""
     name = type(model).__name__
     arrays = {key: getattr(model, key, None) for key in _KNOWN[name][1]}
@@ -435,7 +461,7 @@ def _fits(key: str, shape: tuple[int, ...], d: int) -> bool:
     return len(shape) == 1 if key == "intercept_" else shape == (d,)
 
 
-def _give_classes(model: Any, classes: Any) -> None:
+def _give_classes(model: Foreign, classes: NDArray[Any]) -> None:
     rows = 1 if len(classes) == 2 else len(classes)
     model.intercept_ = np.broadcast_to(model.intercept_, rows).copy()
     given = len(np.atleast_2d(model.coef_))
@@ -459,7 +485,7 @@ def _dense(value: Any) -> Any:
 # -- Pipelines in model files: a list of named steps, each of them an estimator of linsep ---------
 
 
-def pipeline_to_model(model: Any, can_be_saved: Callable[[Any], bool]) -> dict[str, Any]:
+def pipeline_to_model(model: Steps, can_be_saved: Callable[[Any], bool]) -> dict[str, Any]:
     """Fields of a fitted pipeline."""
     for name, step in model.steps:
         if not can_be_saved(step):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
+from linsep.core.protocol import PlaneModel, has_planes
 from linsep.errors import ModelError
 from linsep.formats.text_model import Head, number, sorted_labels, whole_labels, write_lines
 
@@ -38,6 +39,17 @@ _OTHERS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL", "ONEC
 
 def _is_logistic(model: LiblinearModel) -> bool:
     return model.loss == "logistic"
+
+
+class LinearObject(Protocol):
+    """A model of LIBLINEAR's Python interface: a structure of C, with arrays as pointers."""
+
+    param: Any
+    nr_class: int
+    nr_feature: int
+    bias: float
+    w: Any
+    label: Any
 
 
 @dataclass
@@ -98,7 +110,7 @@ class LiblinearModel:
             return np.asarray(self.classes_[last.astype(int)])
         return np.asarray(labels[scores[:, np.searchsorted(self.classes_, labels)].argmax(axis=1)])
 
-    @available_if(_is_logistic)  # type: ignore[untyped-decorator]
+    @available_if(_is_logistic)
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes in sorted order, as ``predict -b 1`` computes them.
 
@@ -142,7 +154,7 @@ class LiblinearModel:
         return cls._made(name, weights, head.wholes("label", K), bias, path)
 
     @classmethod
-    def from_object(cls, model: Any) -> Self:
+    def from_object(cls, model: LinearObject) -> Self:
         """The model behind an object of the Python interface of LIBLINEAR."""
         if not model.label:
             raise ModelError("this LIBLINEAR model has no labels: it is no classifier.")
@@ -174,18 +186,25 @@ class LiblinearModel:
         return cls(name, np.ascontiguousarray(coef), intercept, classes, bias, labels=given)
 
 
-def is_liblinear(model: Any) -> bool:
+def is_liblinear(model: object) -> TypeGuard[LinearObject]:
     """Whether this is an object of LIBLINEAR's Python interface."""
     kind = type(model)
     return kind.__name__ == "model" and hasattr(model, "get_decfun_coef")
 
 
-def write_liblinear(model: Any, path: str | os.PathLike[str]) -> None:
+def write_liblinear(model: object, path: str | os.PathLike[str]) -> None:
     """Write a fitted linear classifier as a file of LIBLINEAR, with bias 1.
 
     LIBLINEAR has no word for an intercept without penalty; its predictions do not ask for one. A
     file that was read is written with its own bias and order of labels.
     """
+    if not hasattr(model, "classes_"):
+        raise ModelError(f"{type(model).__name__} is not fitted; call fit before saving it.")
+    if not has_planes(model):
+        raise ModelError(
+            f"{type(model).__name__} has neither weights of features nor support vectors of its "
+            "own, so LIBLINEAR and LIBSVM have no file for it; save it as .json."
+        )
     name = _solver_name(model)
     labels, bias = whole_labels(model.classes_, "LIBLINEAR"), 1.0
     coef, last = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
@@ -209,14 +228,7 @@ def write_liblinear(model: Any, path: str | os.PathLike[str]) -> None:
     write_lines([*head, *body], path)
 
 
-def _solver_name(model: Any) -> str:
-    if not hasattr(model, "classes_"):
-        raise ModelError(f"{type(model).__name__} is not fitted; call fit before saving it.")
-    if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
-        raise ModelError(
-            f"{type(model).__name__} has neither weights of features nor support vectors of its "
-            "own, so LIBLINEAR and LIBSVM have no file for it; save it as .json."
-        )
+def _solver_name(model: PlaneModel) -> str:
     if isinstance(model, LiblinearModel):
         return model.solver_type
     together = str(getattr(model, "multi_class", "")).replace("_", "-") == "crammer-singer"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
 
 import numpy as np
 import scipy.sparse
@@ -21,8 +21,12 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
 from linsep.core.notes import warn
+from linsep.core.protocol import Predictor
 from linsep.errors import LinsepWarning, ModelError
 from linsep.formats.text_model import Head, number, pairs, sorted_labels, whole_labels, write_lines
+
+if TYPE_CHECKING:
+    from linsep.kernels.base import Kernel
 
 Array = NDArray[np.float64]
 
@@ -34,6 +38,33 @@ _LEAST = 1e-7  # probability of a class against another one, at least; LIBSVM's
 
 def _has_sigmoids(model: LibsvmModel) -> bool:
     return model.probA is not None
+
+
+class SvmObject(Protocol):
+    """A model of LIBSVM's Python interface: a structure of C, with arrays as pointers."""
+
+    param: Any
+    nr_class: int
+    sv_coef: Any
+    rho: Any
+    probA: Any
+    probB: Any
+    nSV: Any
+    label: Any
+
+    def get_SV(self) -> list[dict[int, float]]: ...
+
+    def get_sv_indices(self) -> list[int]: ...
+
+
+class KernelModel(Predictor, Protocol):
+    """A machine of linsep with support vectors, class by class."""
+
+    kernel_: Kernel
+    dual_coef_: NDArray[Any]
+    intercept_: NDArray[Any]
+    n_support_: NDArray[Any]
+    support_vectors_: Any
 
 
 @dataclass
@@ -119,7 +150,7 @@ class LibsvmModel:
             votes[:, second] += values[:, place] <= 0
         return np.asarray(self._labels()[votes.argmax(axis=1)])
 
-    @available_if(_has_sigmoids)  # type: ignore[untyped-decorator]
+    @available_if(_has_sigmoids)
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes in sorted order, as ``svm-predict -b 1`` computes them.
 
@@ -205,7 +236,7 @@ class LibsvmModel:
         return made
 
     @classmethod
-    def from_object(cls, model: Any) -> Self:
+    def from_object(cls, model: SvmObject) -> Self:
         """The model behind an object of the Python interface of LIBSVM."""
         kind, name = _TYPES[int(model.param.svm_type)], _NUMBERED[int(model.param.kernel_type)]
         _refuse(kind, name, "the LIBSVM model")
@@ -310,7 +341,7 @@ def _refuse(kind: str, name: str, where: str) -> None:
                          f"linsep reads {', '.join(KERNELS)}.")  # fmt: skip
 
 
-def is_libsvm(model: Any) -> bool:
+def is_libsvm(model: object) -> TypeGuard[SvmObject]:
     """Whether this is an object of LIBSVM's Python interface."""
     return type(model).__name__ == "svm_model" and hasattr(model, "get_sv_coef")
 
@@ -318,19 +349,22 @@ def is_libsvm(model: Any) -> bool:
 # -- Kernel machines as files of LIBSVM, which its own programs read ------------------------------
 
 
-def has_vectors(model: Any) -> bool:
+def has_vectors(model: object) -> TypeGuard[KernelModel | LibsvmModel]:
     """Whether a fitted model is a machine of support vectors and a kernel."""
     return isinstance(model, LibsvmModel) or (
         hasattr(model, "support_vectors_") and hasattr(model, "kernel_")
     )
 
 
-def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
+def write_libsvm(model: object, path: str | os.PathLike[str]) -> None:
     """Write a fitted kernel machine as a file of LIBSVM.
 
     Labels stand in sorted order, those of a file that was read in its order, and every number with
     the digits that give its bits again. Of classes with equally many votes LIBSVM takes the first.
     """
+    if not has_vectors(model):
+        raise ModelError(f"{type(model).__name__} has no support vectors with a kernel, so LIBSVM "
+                         "has no file for it; LIBLINEAR may have.")  # fmt: skip
     labels = whole_labels(model.classes_, "LIBSVM")
     K, counts = len(labels), np.asarray(model.n_support_)
     coef, rho = np.asarray(model.dual_coef_, dtype=np.float64), -np.asarray(model.intercept_)
@@ -353,7 +387,7 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
     write_lines([*head, *vector_lines(coef, vectors)], path)
 
 
-def _type(model: Any) -> str:
+def _type(model: KernelModel | LibsvmModel) -> str:
     own = "nu_svc" if getattr(model, "nu", None) is not None else "c_svc"
     return str(getattr(model, "svm_type", own))
 
@@ -370,7 +404,7 @@ def vector_lines(coef: Array, vectors: Any) -> list[str]:
     return body
 
 
-def _sigmoid_lines(model: Any) -> list[str]:
+def _sigmoid_lines(model: KernelModel | LibsvmModel) -> list[str]:
     """Lines of the probabilities; of ours only a temperature of two classes is such a sigmoid."""
     slopes, offsets = getattr(model, "probA", None), getattr(model, "probB", None)
     found = getattr(model, "calibration_", None)
@@ -394,7 +428,7 @@ def _joined(values: Any) -> str:
     return " ".join(f"{value + 0.0:.17g}" for value in values)
 
 
-def kernel_settings(model: Any, program: str) -> dict[str, Any]:
+def kernel_settings(model: KernelModel | LibsvmModel, program: str) -> dict[str, Any]:
     """The kernel in scikit-learn's words; those that are no function of a few are refused."""
     if isinstance(model, LibsvmModel):
         return vars(model)
@@ -405,7 +439,7 @@ def kernel_settings(model: Any, program: str) -> dict[str, Any]:
     return settings
 
 
-def _kernel_lines(model: Any) -> list[str]:
+def _kernel_lines(model: KernelModel | LibsvmModel) -> list[str]:
     """The lines of the kernel, in LIBSVM's words and with its names of parameters."""
     settings, known = kernel_settings(model, "LIBSVM"), {o: theirs for theirs, o in KERNELS.items()}
     name = known[settings["kernel"]]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linsep.core.protocol import has_planes
 from linsep.errors import ModelError
 from linsep.formats.libsvm import LibsvmModel, has_vectors, kernel_settings, vector_lines
 from linsep.formats.text_model import number, pairs, whole, whole_labels, write_lines
@@ -70,7 +71,7 @@ def read_svmlight_model(lines: list[str], path: str) -> LibsvmModel:
     return model
 
 
-def write_svmlight_model(model: Any, path: str | os.PathLike[str]) -> None:
+def write_svmlight_model(model: object, path: str | os.PathLike[str]) -> None:
     """Write a machine of two classes -1 and +1; a linear one without its vectors as one vector."""
     if not hasattr(model, "classes_"):
         raise ModelError(f"{type(model).__name__} is not fitted; call fit before saving it.")
@@ -83,7 +84,7 @@ def write_svmlight_model(model: Any, path: str | os.PathLike[str]) -> None:
         settings = kernel_settings(model, "SVMlight")
         vectors = scipy.sparse.csr_array(model.support_vectors_)
         signed = np.asarray(model.dual_coef_, dtype=np.float64)
-    elif hasattr(model, "coef_"):
+    elif has_planes(model):
         vectors, signed = scipy.sparse.csr_array(np.atleast_2d(model.coef_)), np.ones((1, 1))
     else:
         raise ModelError(f"{type(model).__name__} has neither weights of features nor support "

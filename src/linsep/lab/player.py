@@ -16,14 +16,14 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.drive import Moment, Observer
 from linsep.core.limits import clock
-from linsep.core.protocol import Status
+from linsep.core.protocol import Status, last_step
 from linsep.core.schema import (
     Refused,
     listed,
@@ -45,6 +45,9 @@ from linsep.lab.methods import BY_KEY, Method, code_of
 from linsep.tracing.conventions import CONVENTIONS
 from linsep.tracing.record import trace
 from linsep.tracing.trace import Step, Summary, Trace
+
+if TYPE_CHECKING:
+    pass
 
 Array = NDArray[np.float64]
 
@@ -299,9 +302,9 @@ class Player:
 
         return make_pipeline(Lift(task.lift), model)
 
-    def _limit(self, model: Any) -> None:
+    def _limit(self, model: object) -> None:
         """The time that a run on a page may take."""
-        inner = model.steps[-1][1] if self.task.lift else model
+        inner = last_step(model)
         inner = getattr(inner, "estimator", inner)
         if "time_limit" in inner.get_params():
             inner.set_params(time_limit=_SECONDS)
@@ -354,7 +357,7 @@ class Player:
 
     def _answer_alone(self) -> Trace:
         model, X = self.fitted, self.lifted[0]
-        last = model.steps[-1][1] if self.task.lift else model
+        last = last_step(model)
         coef: Array = np.zeros(0)
         b: Any = 0.0
         if hasattr(last, "coef_") and not self._duels:
@@ -401,7 +404,7 @@ class Player:
 
     @cached_property
     def _kernel(self) -> Any:
-        last = self.fitted.steps[-1][1] if self.task.lift else self.fitted
+        last = last_step(self.fitted)
         return last.kernel_
 
     # -- messages -------------------------------------------------------------------------
@@ -461,7 +464,7 @@ class Player:
     def verdict(self) -> dict[str, Any]:
         """Whether the classes are separable, the rows that prove it, and what the fit proved."""
         proof, run = self.proof, self.run
-        model = self.fitted.steps[-1][1] if self.task.lift else self.fitted
+        model = last_step(self.fitted)
         certificate = getattr(model, "certificate_", None)
         low, high = (float(v) for v in proof.margin)
         return {
@@ -612,7 +615,7 @@ class Player:
             imports = imports[2:]
         if task.lift:
             imports.insert(-1, "from sklearn.pipeline import make_pipeline")
-            code = f'make_pipeline(linsep.Lift("{task.lift}"), {code_of(made.steps[-1][1])})'
+            code = f'make_pipeline(linsep.Lift("{task.lift}"), {code_of(last_step(made))})'
         else:
             code = code_of(made)
         lines += [f"model = {code}"]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from linsep.core.protocol import Learner
 from linsep.errors import LinsepWarning, SettingError, require
 from linsep.lift.transformer import Lift
 from linsep.models.perceptron import Perceptron
@@ -132,7 +133,7 @@ def _name(lift: Any) -> str:
     return phi if isinstance(phi, str) else getattr(phi, "__name__", repr(phi))
 
 
-def _row(name: str, lift: Any, X: Any, y: Any, model: object) -> Row:
+def _row(name: str, lift: Any, X: Any, y: Any, model: Learner) -> Row:
     lift = clone(lift) if isinstance(lift, Lift) else Lift(lift)
     rows = lift.fit_transform(X)
     intercept = bool(getattr(model, "fit_intercept", True))

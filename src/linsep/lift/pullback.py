@@ -280,7 +280,7 @@ def _combined(
 # -- Pullbacks of fitted pipelines and of linear models behind a lift -----------------------------
 
 
-def pullback(model: Any) -> Pullback:
+def pullback(model: object) -> Pullback:
     """The boundary of a pipeline that ends in a linear classifier, as a function of its inputs.
 
     Parameters
@@ -323,10 +323,10 @@ def pullback_of_steps(steps: Sequence[Any], model: object) -> Pullback:
     return Pullback(chain, coef, intercept, classes)
 
 
-def _plane(model: Any) -> tuple[Array, Array, NDArray[Any]]:
+def _plane(model: object) -> tuple[Array, Array, NDArray[Any]]:
     if isinstance(model, tuple) and len(model) == 2:
         coef, intercept, classes = model[0], model[1], None
-    elif hasattr(model, "coef_"):
+    elif hasattr(model, "coef_") and hasattr(model, "intercept_"):
         coef, intercept = model.coef_, model.intercept_
         classes = getattr(model, "classes_", None)
     else:

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.cluster import as_stream
@@ -32,7 +31,7 @@ from linsep.core.limits import (
 from linsep.core.notes import warn
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, product, rows_of
-from linsep.core.protocol import Solver, Status, Witness
+from linsep.core.protocol import Solver, Status, Witness, has_planes
 from linsep.core.sources import boundary
 from linsep.core.validate import in_parts
 from linsep.core.words import count
@@ -74,7 +73,7 @@ _TIE = 1e-9  # between the offsets of classes without weights
 _POOR = 0.2  # gap above which a first model is looked at beside what a solver has found
 
 
-class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class Classifier(CallbackSupportMixin, Calibrated):
     """Base of the classifiers that are trained by steps.
 
     The way of a fit is ``_fit``. An estimator gives ``_choose`` (the solver), ``_prove`` (what is
@@ -90,7 +89,12 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
     callbacks: Any
     status_: Status
     outcome_: Outcome[Any]
+    solver_used_: str
+    certificate_: Any
+    """Each estimator says of which kind."""
+    fingerprint_: str
     n_iter_: int
+    n_updates_: int
 
     _checks: ClassVar[dict[str, Check]] = {}
     _common_checks: ClassVar[dict[str, Check]] = {
@@ -316,6 +320,9 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """One seed a fit; None is 0, so that a fit gives the same bits every time."""
         return seed_of(self.random_state)
 
+    def _calibration_seed(self) -> int:
+        return self._seed() if hasattr(self, "random_state") else 0
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of the rows; ``zero`` says what a score of exactly 0 is."""
         if in_parts(X):
@@ -331,6 +338,9 @@ class Classifier(Calibrated, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """Share of the rows whose class is predicted; of a stream, which has its labels in it."""
         if not in_parts(X):
             return float(super().score(X, y, sample_weight))
+        check_is_fitted(self)
+        if not has_planes(self):
+            raise no_stream(self)
         found = counted(self, as_stream(X, y, sample_weight))
         return 1.0 - found.wrong_weight / found.weight
 
@@ -378,8 +388,6 @@ class LinearClassifier(Classifier):
     fit_intercept: bool
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
-    certificate_: Any
-    """Each estimator says of which kind."""
 
     _checked_at_the_end: ClassVar[bool] = False
     """Whether NaN and infinity in X are noticed by the certificate, which reads all rows, so

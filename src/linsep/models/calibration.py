@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -46,14 +46,16 @@ def _is_asked_for(model: object) -> bool:
     return getattr(model, "calibrate", None) is not None
 
 
-class Calibrated:
+class Calibrated(ClassifierMixin, BaseEstimator):
     """Adds ``predict_proba`` to a classifier whose parameter ``calibrate`` is not None.
 
     The scores come from fits to four fifths of the rows, for the other fifth. The plane itself
     is that of all rows, and ``predict`` is not changed.
     """
 
+    calibrate: str | None
     classes_: NDArray[Any]
+    calibration_: Calibration
     _stopped_calibrating: bool = False
 
     @available_if(_is_asked_for)
@@ -81,12 +83,19 @@ class Calibrated:
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of the rows that are right."""
-        found = super().score(X, plain_labels(y), sample_weight)  # type: ignore[misc]
-        return float(found)
+        return float(super().score(X, plain_labels(y), sample_weight))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on X and y."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores of the rows."""
+        raise NotImplementedError
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Scores whose largest is the class predicted; one of >= 0 is the last of two."""
-        return self.decision_function(X)  # type: ignore[attr-defined, no-any-return]
+        return self.decision_function(X)
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> Any:
         """Sample weights times class weights."""
@@ -176,7 +185,7 @@ class Calibrated:
         usable = used[count[group] > 1]
         if not len(usable):
             raise DataError(
-                f"calibrate={self.calibrate!r} needs a class with two rows at least, "  # type: ignore[attr-defined]
+                f"calibrate={self.calibrate!r} needs a class with two rows at least, "
                 "one to train on and one to look at; leave calibrate out."
             )
         cv = getattr(self, "calibrate_cv", None)
@@ -194,7 +203,7 @@ class Calibrated:
         for number, (train, out) in enumerate(pairs):
             yield _whole_classes(_numbers(train, len(y)), _numbers(out, len(y)), y, used, number)
 
-    def _copy_for(self, train: NDArray[np.intp]) -> Any:
+    def _copy_for(self, train: NDArray[np.intp]) -> Self:
         """A fresh estimator with the same settings, for some of the rows."""
         model = clone(self)
         known = model.get_params(deep=False)
@@ -211,7 +220,7 @@ class Calibrated:
         return 1.0 / (1 + (int(cv) if isinstance(cv, Integral) else _FOLDS))
 
     def _calibration_seed(self) -> int:
-        return self._seed() if hasattr(self, "random_state") else 0  # type: ignore[attr-defined]
+        return 0
 
 
 def _part(X: Any, rows: NDArray[np.intp], train: NDArray[np.intp], model: object) -> Any:

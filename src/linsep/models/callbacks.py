@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 __all__ = ["CallbackSupportMixin", "FitCallback", "with_callbacks"]
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
-try:
-    import sklearn.callback as _theirs
+if TYPE_CHECKING or find_spec("sklearn.callback") is not None:
     from sklearn.callback import CallbackSupportMixin, FitCallback
-except ModuleNotFoundError:
-    _theirs = None
+    from sklearn.callback import with_callbacks as _theirs
+else:
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
+    class CallbackSupportMixin:
         """Nothing to support."""
 
-    class FitCallback:  # type: ignore[no-redef]
+    class FitCallback:
         """Nobody's class: whatever else is given as a callback is refused."""
+
+    def _theirs(method: Any) -> Any:
+        return method
 
 
 def with_callbacks(method: _Method) -> _Method:
     """scikit-learn's decorator of fits that call back; type checkers see the method itself."""
-    return method if _theirs is None else cast(_Method, _theirs.with_callbacks(method))
+    return cast(_Method, _theirs(method))

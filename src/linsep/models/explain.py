@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError, DataError, printable
+
+if TYPE_CHECKING:
+    from linsep.models.kernel_base import KernelClassifier
 
 Array = NDArray[np.float64]
 
@@ -91,7 +94,7 @@ def explain_linear(model: Ruled, row: Any) -> Explanation:
     return _told(terms, b, model.predict(frame)[0])
 
 
-def explain_kernel(model: Any, row: Any, similarities: Array) -> Explanation:
+def explain_kernel(model: KernelClassifier, row: Any, similarities: Array) -> Explanation:
     """Weight x sign x similarity of every support vector.
 
     With a sum for each of several classes it is the lead of the best class over the second.

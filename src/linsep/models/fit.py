@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -372,7 +372,9 @@ class Watched(Protocol):
     callbacks: Any
     verbose: int
     time_limit: float | None
-    _predicting: tuple[str, ...]
+
+    @property
+    def _predicting(self) -> tuple[str, ...]: ...
 
     def set_callbacks(self, *callbacks: Any) -> Any: ...
 
@@ -454,8 +456,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class View:
-    """What a trace shows of a machine after a step: machines that can be traced step by step give
-    one by ``_view(problem, solver, witness)``, and by ``_view_of(problem, answer)`` of the end."""
+    """What a trace shows of a machine after a step."""
 
     values: NDArray[np.float64]
     """y f(x) of the rows, or the lead of their own class."""
@@ -464,6 +465,21 @@ class View:
     intercept: Any
     gap: Gap
     """What is proved of it, from the data and its numbers."""
+
+
+class Viewed(Protocol):
+    """A machine that can be traced step by step."""
+
+    def _view(self, problem: Problem, solver: Any, witness: Witness) -> View:
+        """After a step."""
+
+    def _view_of(self, problem: Problem, answer: Answer) -> View:
+        """At the end."""
+
+
+def is_viewed(model: object) -> TypeGuard[Viewed]:
+    """Whether a classifier is such a machine."""
+    return hasattr(model, "_view")
 
 
 CUT_SHORT = (Status.TIME_LIMIT, Status.STOPPED)

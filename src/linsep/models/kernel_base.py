@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from math import isqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -555,39 +555,7 @@ def pair_columns(dual: Array, n_support: NDArray[Any]) -> Array:
 # -- The proof of a kernel machine again, from the data and the numbers of the model alone --------
 
 
-class WithSupport(Protocol):
-    """A fitted machine with support vectors, of linsep or of scikit-learn."""
-
-    C: float
-    class_weight: Any
-    fit_intercept: bool
-    classes_: NDArray[Any]
-    dual_coef_: Any
-    intercept_: Array
-    support_: NDArray[np.integer[Any]]
-    support_vectors_: Any
-    n_support_: NDArray[np.integer[Any]]
-
-
-class KernelMachine(WithSupport, Protocol):
-    """The same with a kernel of linsep."""
-
-    kernel_: Kernel
-    _precomputed: bool
-    _cost: float
-
-
-def recheck(model: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
-    """Bounds of a fitted KernelSVM on the rows it was trained on."""
-    kernel = None if model._precomputed else model.kernel_
-    C, overlap = model._cost, getattr(model, "overlap_", None)
-    if overlap is not None:
-        if overlap.kernel != model.kernel_ or overlap.fit_intercept != bool(model.fit_intercept):
-            raise ModelError("the proof that no street exists is about another machine.")
-        overlap.check(X, y)
-        C = 1.0 if np.isinf(C) else C
-    nu = getattr(model, "nu", None)
-    return _measured(model, kernel, C, model.fit_intercept, X, y, sample_weight, nu)
+Machine = KernelClassifier | SVC | NuSVC
 
 
 def certify_svc(model: SVC, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
@@ -605,13 +573,14 @@ def certify_svc(model: SVC, X: Any, y: Any, sample_weight: Any = None) -> Kernel
             f"SVC(kernel={name!r}) cannot be certified; one of {', '.join(NAMED)}, 'precomputed' "
             "or a function of two arrays can."
         )
-    return _measured(model, kernel, float(model.C), True, X, y, sample_weight)
+    return certify_vectors(model, kernel, float(model.C), True, X, y, sample_weight)
 
 
-def _measured(
-    model: WithSupport, kernel: Any, C: float, free: bool, X: Any, y: Any, sample_weight: Any,
+def certify_vectors(
+    model: Machine, kernel: Any, C: float, free: bool, X: Any, y: Any, sample_weight: Any,
     nu: float | None = None,
 ) -> KernelGap:  # fmt: skip
+    """Bounds of a machine with one plane a pair of classes, on the rows it was trained on."""
     problem = problem_for(model, X, y, sample_weight, free)
     known = definite(problem, kernel)
     pairs = duels_of(problem, kernel)
@@ -628,14 +597,14 @@ def _measured(
 
 
 def problem_for(
-    model: WithSupport, X: Any, y: Any, sample_weight: Any = None, free: bool | None = None
+    model: Machine, X: Any, y: Any, sample_weight: Any = None, free: bool | None = None
 ) -> Problem:
     """The rows a model was trained on, with its weights of classes."""
     labels = np.asarray(y)
     own = not isinstance(model, SVC | NuSVC)
     given = getattr(model, "class_weight", None)
     weight = row_weights(given, labels, sample_weight, by_weight=own)
-    free = bool(model.fit_intercept) if free is None else bool(free)
+    free = bool(getattr(model, "fit_intercept", True)) if free is None else bool(free)
     targets = getattr(model, "targets", None)
     problem = Problem(X, labels, sample_weight=weight, fit_intercept=free, targets=targets)
     if not np.array_equal(np.asarray(model.classes_), problem.classes):
@@ -645,7 +614,7 @@ def problem_for(
     return problem
 
 
-def _columns(model: WithSupport) -> tuple[Array, Array]:
+def _columns(model: Machine) -> tuple[Array, Array]:
     """Coefficients of the support vectors for each pair, positive for the second class."""
     dual = model.dual_coef_
     dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual, dtype=np.float64)
@@ -655,7 +624,7 @@ def _columns(model: WithSupport) -> tuple[Array, Array]:
     return -pair_columns(dual, np.asarray(model.n_support_)), -offsets
 
 
-def places_of(model: WithSupport, problem: Problem) -> NDArray[np.int64]:
+def places_of(model: Machine, problem: Problem) -> NDArray[np.int64]:
     """Rows of the problem that the support vectors are."""
     support = np.asarray(model.support_, dtype=np.int64)
     index = problem.row_index

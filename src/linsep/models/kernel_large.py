@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.core.protocol import Learner
 from linsep.errors import DataError, LinsepWarning, SettingError
 from linsep.models.fit import Check, check_value, number
 from linsep.models.kernel_svm import KernelSVM
@@ -123,7 +124,7 @@ def approximate(
     test, rest = order[:held], order[held:]
     train = np.sort(rest[:sample])
 
-    def trained(model: Any, rows: Any) -> Any:
+    def trained(model: Learner, rows: Any) -> Any:
         given = {} if weight is None else {_weight_name(model): weight[rows]}
         return model.fit(_safe_indexing(X, rows), labels[rows], **given)
 

@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 _FILE: Table[Any] = kernel_table(certificate=certificate_of)
 
 
-def _has_kernel(model: Any) -> bool:
+def _has_kernel(model: KernelOption) -> bool:
     return model.kernel is not None
 
 

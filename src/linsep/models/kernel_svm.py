@@ -43,10 +43,10 @@ from linsep.models.kernel_base import (
     KernelClassifier,
     canonical,
     certify_pairs,
+    certify_vectors,
     cost_words,
     kernel_table,
     pair_columns,
-    recheck,
     stretched,
     sure_sums,
     votes_and_sums,
@@ -608,7 +608,16 @@ class KernelSVM(KernelClassifier):
 
     def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> KernelGap:
         """The proof again, from the data and the numbers of the model; see linsep.certify."""
-        return recheck(self, X, y, sample_weight)
+        kernel = None if self._precomputed else self.kernel_
+        C, overlap = self._cost, getattr(self, "overlap_", None)
+        if overlap is not None:
+            if overlap.kernel != self.kernel_ or overlap.fit_intercept != bool(self.fit_intercept):
+                raise ModelError("the proof that no street exists is about another machine.")
+            overlap.check(X, y)
+            C = 1.0 if np.isinf(C) else C
+        return certify_vectors(
+            self, kernel, C, self.fit_intercept, X, y, sample_weight, getattr(self, "nu", None)
+        )
 
     def _told(self) -> list[Line]:
         gap, outcome = self.certificate_, getattr(self, "outcome_", None)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 
+from linsep.core.protocol import has_planes, is_pipeline, last_step
 from linsep.core.words import count
 from linsep.criteria import Criterion
 from linsep.errors import DataError, LabelError, ModelError, SettingError
@@ -275,15 +276,14 @@ class Linear(ClassifierMixin, BaseEstimator):
         return cls(_plain(w), _plain([b])[0], feature_names=feature_names, **more)
 
     @classmethod
-    def of(cls, model: Any) -> Self:
+    def of(cls, model: object) -> Self:
         """The plane, or the planes, of a fitted linear model of any library.
 
         Scalers in front of it in a pipeline are folded into the weights, so that it takes the
         rows as they are.
         """
-        steps = getattr(model, "steps", None)
-        last = steps[-1][1] if isinstance(steps, list) else model
-        if not (hasattr(last, "coef_") and hasattr(last, "classes_")):
+        last: object = last_step(model)
+        if not has_planes(last):
             raise ModelError(
                 f"{type(last).__name__} has no coef_ and classes_: it is no fitted linear "
                 "classifier, so there is no plane to take from it."
@@ -294,7 +294,7 @@ class Linear(ClassifierMixin, BaseEstimator):
         coef = np.atleast_2d(np.asarray(dense, dtype=np.float64))
         offset = np.ravel(np.asarray(last.intercept_, dtype=np.float64))
         offset = np.broadcast_to(offset, len(coef)).copy()
-        for name, step in reversed(steps[:-1] if isinstance(steps, list) else []):
+        for name, step in reversed(model.steps[:-1] if is_pipeline(model) else []):
             coef, offset = _unscaled(name, step, coef, offset)
         loss, C = getattr(last, "loss", None), getattr(last, "C", None)
         known = isinstance(loss, str) and loss in LOSSES

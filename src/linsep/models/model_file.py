@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from linsep.core.protocol import Predictor, Status
+from linsep.core.protocol import Learner, Predictor, Status
 from linsep.core.schema import Check as SchemaCheck
 from linsep.core.schema import (
     Refused,
@@ -102,6 +102,8 @@ class Table(Generic[M]):
 class Restored(Predictor, Protocol):
     """What most models get back from a file."""
 
+    classes_: NDArray[Any]
+    n_features_in_: int
     feature_names_in_: NDArray[Any]
     status_: Status
     calibration_: Calibration
@@ -113,7 +115,7 @@ class Restored(Predictor, Protocol):
 def settings(*without: str) -> Field[Any]:
     """The parameters of the constructor, but for those named."""
 
-    def out(model: Any) -> dict[str, Any]:
+    def out(model: Learner) -> dict[str, Any]:
         params = model.get_params(deep=False)
         cv = params.get("calibrate_cv")
         splits = cv is not None and not isinstance(cv, Integral)  # no number, and of no use later

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,13 @@ from linsep.core.drive import Outcome, drive
 from linsep.core.limits import Limits, time_left
 from linsep.core.notes import warn
 from linsep.core.parts import Block, Place, Stream, Threads
-from linsep.core.protocol import Status
+from linsep.core.problem import Problem
+from linsep.core.protocol import PlaneModel, Solver, Status
 from linsep.core.words import count, percent
 from linsep.errors import CapabilityError, DataError, GapWarning, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.hinge import QuadraticLoss
-from linsep.models.fit import observers_of, own_threads, seed_of, stoppable, way_on
+from linsep.models.fit import Watched, observers_of, own_threads, seed_of, stoppable, way_on
 from linsep.proofs.parts import StreamGap, stream_gap
 from linsep.rows.parts import PartsProblem, looked_at
 from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts, first_width
@@ -38,7 +39,43 @@ _ROUGH = 2e-4  # relative gap to which a sample is worth being solved
 _AHEAD = 0.9  # of tol, that the solver aims at: the proof takes its own rounding off
 
 
-def fit_stream(model: Any, stream: Stream, checkpoint: str | Path | None = None) -> None:
+class Streamed(PlaneModel, Watched, Protocol):
+    """What an estimator has and gives that can be fitted to a stream."""
+
+    fit_intercept: bool
+    class_weight: Any
+    random_state: Any
+    tol: float
+    max_iter: int
+    classes_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    coef_: Array
+    intercept_: Array
+    status_: Status
+    certificate_: Any
+    outcome_: Outcome[Any]
+    solver_used_: str
+    n_iter_: int
+    n_updates_: int
+    _forgotten: ClassVar[tuple[str, ...]]
+
+    def _streamed(self) -> tuple[Loss, float]:
+        """The loss and its cost."""
+
+    def _keep_stream(self, mass: Array) -> None:
+        """Attributes of its own, from the weight of each class."""
+
+    def _check_settings(self) -> None: ...
+
+    def _choose(self, problem: Problem) -> tuple[Solver[Any], str]: ...
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, *, checkpoint: str | Path | None
+    ) -> object: ...
+
+
+def fit_stream(model: Streamed, stream: Stream, checkpoint: str | Path | None = None) -> None:
     """Train a model of planes on a stream."""
     loss, C = model._streamed()
     with stoppable(model) as interrupts, own_threads(model):
@@ -114,7 +151,7 @@ class StreamAnswer:
 
 
 def _machine(
-    model: Any, problem: PartsProblem, loss: Loss, C: float, checkpoint: str | Path | None
+    model: Streamed, problem: PartsProblem, loss: Loss, C: float, checkpoint: str | Path | None
 ) -> StreamAnswer:
     """Two classes: a model of the sample, passes from there, and the proof."""
     parts: Any = problem  # what solvers and the driver ask of a problem it has
@@ -122,10 +159,10 @@ def _machine(
     start, h = None, 0.25
     limits = Limits(steps=model.max_iter, seconds=time_left() if time_left() < np.inf else None)
     if len(np.unique(sample.label)) == 2:
-        solver, _ = model._choose(sample)
-        if hasattr(solver, "tol"):
-            solver = replace(solver, tol=max(solver.tol, _ROUGH))
-        a = drive(sample, solver, limits=replace(limits, steps=1000)).witness.a
+        chosen: Any = model._choose(sample)[0]
+        if hasattr(chosen, "tol"):
+            chosen = replace(chosen, tol=max(chosen.tol, _ROUGH))
+        a = drive(sample, chosen, limits=replace(limits, steps=1000)).witness.a
         start = problem.split(a)
         if isinstance(loss, QuadraticLoss) and loss.kinked:
             h = first_width(loss, sample, a, C, model.tol)
@@ -183,14 +220,14 @@ def certify_plane_in_parts(
     return better if better.lower_bound > found.lower_bound else found
 
 
-def _names(model: Any, problem: PartsProblem) -> None:
+def _names(model: Streamed, problem: PartsProblem) -> None:
     model.n_features_in_ = problem.d
     model.__dict__.pop("feature_names_in_", None)
     if problem.feature_names is not None:
         model.feature_names_in_ = np.array(problem.feature_names, dtype=object)
 
 
-def _keep(model: Any, problem: PartsProblem, answers: list[StreamAnswer]) -> None:
+def _keep(model: Streamed, problem: PartsProblem, answers: list[StreamAnswer]) -> None:
     """The attributes of a fitted model, but for what belongs to single rows."""
     for name in (*model._forgotten, "support_", "dual_coef_", "leave_one_out_bound_"):
         model.__dict__.pop(name, None)
@@ -212,7 +249,7 @@ def _keep(model: Any, problem: PartsProblem, answers: list[StreamAnswer]) -> Non
         model._keep_stream(problem.mass)
 
 
-def _warn(model: Any, answers: list[StreamAnswer]) -> None:
+def _warn(model: Streamed, answers: list[StreamAnswer]) -> None:
     status, gap = model.status_, model.certificate_
     if status.ok:
         return
@@ -257,7 +294,7 @@ def _counted(block: Block, place: Place, *, predict: Callable[[Any], NDArray[Any
     return Count(len(wrong), int(wrong.sum()), float(weight.sum()), float(weight[wrong].sum()))
 
 
-def counted(model: Any, stream: Stream) -> Count:
+def counted(model: PlaneModel, stream: Stream) -> Count:
     """How many rows of a stream a model gets wrong: one pass."""
     found = stream.total(partial(_counted, predict=_Plain(model)))
     if found is None:
@@ -265,7 +302,7 @@ def counted(model: Any, stream: Stream) -> Count:
     return found
 
 
-def errors_of(model: Any, stream: Stream) -> int:
+def errors_of(model: PlaneModel, stream: Stream) -> int:
     """Rows of a stream whose class the model does not predict."""
     return counted(model, stream).wrong
 
@@ -273,7 +310,7 @@ def errors_of(model: Any, stream: Stream) -> int:
 class _Plain:
     """Classes by the planes of a model; small enough to be sent to workers."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: PlaneModel) -> None:
         self.W, self.b = model.coef_.T.copy(), model.intercept_.copy()
         self.classes = model.classes_
 
@@ -319,7 +356,7 @@ def mapped(function: Callable[[Any], NDArray[Any]], X: Any, none: NDArray[Any]) 
     return X.rechunk({1: -1}).map_blocks(function, drop_axis=1, dtype=none.dtype, meta=none)
 
 
-def no_stream(model: Any) -> CapabilityError:
+def no_stream(model: object) -> CapabilityError:
     """Why a model takes no stream, and what does."""
     kernel = "" if getattr(model, "kernel", None) is None else " with a kernel"
     return CapabilityError(

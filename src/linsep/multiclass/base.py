@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.limits import time_left, time_limit
 from linsep.core.notes import warn
-from linsep.core.protocol import Status
+from linsep.core.protocol import Status, last_step
 from linsep.core.validate import as_labels, as_weights
 from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, LabelError, ModelError, printable
@@ -47,7 +47,6 @@ from linsep.multiclass.machines import (
     certified,
     is_ours,
     is_pairwise,
-    last_step,
     refuse_others,
     refuse_unusable,
 )
@@ -57,7 +56,7 @@ from linsep.proofs.gap import Gap
 from linsep.proofs.squares import Squares
 
 
-class ManyClasses(Calibrated, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class ManyClasses(MetaEstimatorMixin, Calibrated):
     """Base of OneVsRest, OneVsOne and Kesler."""
 
     certificate_: Any

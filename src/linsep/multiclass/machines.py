@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from linsep.core.problem import Problem
-from linsep.core.protocol import Status, Witness
+from linsep.core.protocol import Status, Witness, last_step
 from linsep.errors import CapabilityError, LinsepError, LinsepWarning, ModelError, SettingError
 from linsep.models.base import LinearClassifier
 from linsep.models.fit import Effort, with_effort
@@ -24,11 +24,6 @@ from linsep.models.model_file import LINEAR
 from linsep.proofs.certificate import judge
 
 _CERTIFIED = 200_000  # entries up to which machines of other libraries are certified in fit
-
-
-def last_step(machine: Any) -> Any:
-    """The classifier itself, at the end of a pipeline."""
-    return machine[-1] if isinstance(machine, Pipeline) else machine
 
 
 def is_ours(estimator: Any) -> bool:
@@ -185,6 +180,10 @@ class Untrained(ClassifierMixin, BaseEstimator):
 
     untrained = True
     certificate_ = None
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    classes_: NDArray[np.int64]
+    status_: Status
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores w . x + b; without weights the same for each row, whatever it is."""

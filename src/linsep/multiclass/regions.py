@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.notes import warn
-from linsep.core.protocol import Predictor
+from linsep.core.protocol import Scored
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, EmptyRegionWarning, SettingError
 from linsep.models.fit import number
@@ -90,7 +90,7 @@ class Regions:
 
 
 def regions(
-    model: Any,
+    model: Scored,
     X: Any = None,
     *,
     box: ArrayLike | None = None,
@@ -165,7 +165,7 @@ def regions(
     return _of_box(model, corners, scheme, points)
 
 
-def _of_rows(model: Predictor, X: Any, scheme: str) -> Regions:
+def _of_rows(model: Scored, X: Any, scheme: str) -> Regions:
     decided = decided_by(model, X, scheme)
     rows = X if hasattr(X, "shape") else np.asarray(X)
     facts = _linear_facts(model, scheme, None)
@@ -174,13 +174,13 @@ def _of_rows(model: Predictor, X: Any, scheme: str) -> Regions:
     )
 
 
-def _counted(decided: Numbers, model: Predictor) -> tuple[Array, float, float]:
+def _counted(decided: Numbers, model: Scored) -> tuple[Array, float, float]:
     K, n = len(model.classes_), max(1, len(decided))
     shares = np.array([(decided == k).sum() / n for k in range(K)])
     return shares, float((decided == NONE).sum() / n), float((decided == SEVERAL).sum() / n)
 
 
-def _of_box(model: Predictor, box: Array, scheme: str, points: int) -> Regions:
+def _of_box(model: Scored, box: Array, scheme: str, points: int) -> Regions:
     axes = [np.linspace(box[0, j], box[1, j], points) for j in range(2)]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
     decided = decided_by(model, grid, scheme)
@@ -200,7 +200,7 @@ def _of_box(model: Predictor, box: Array, scheme: str, points: int) -> Regions:
     )  # fmt: skip
 
 
-def _polygons(model: Any, box: Array, scheme: str) -> list[tuple[int, Array]] | None:
+def _polygons(model: Scored, box: Array, scheme: str) -> list[tuple[int, Array]] | None:
     """Convex pieces of the box by what is decided there; None where that is not linear."""
     lines = _lines(model, scheme)
     if lines is None or len(lines[0]) > _LINES:
@@ -223,7 +223,7 @@ def _polygons(model: Any, box: Array, scheme: str) -> list[tuple[int, Array]] | 
     return [(int(number), polygon) for number, (polygon, _) in zip(found, pieces)]
 
 
-def _lines(model: Any, scheme: str) -> tuple[Array, Array] | None:
+def _lines(model: Scored, scheme: str) -> tuple[Array, Array] | None:
     """The lines at which something changes."""
     if isinstance(model, OneVsOne):
         if scheme == "argmax" or not all(hasattr(m, "coef_") for m in model.estimators_):
@@ -239,7 +239,7 @@ def _lines(model: Any, scheme: str) -> tuple[Array, Array] | None:
     return coef[i] - coef[j], offset[i] - offset[j]
 
 
-def _scores(model: Any) -> tuple[Array, Array] | None:
+def _scores(model: Scored) -> tuple[Array, Array] | None:
     """Weights and offsets of one linear score for each class, if the model has them."""
     if isinstance(model, OneVsOne):
         return None
@@ -256,7 +256,7 @@ def _scores(model: Any) -> tuple[Array, Array] | None:
     return (coef, np.array(offset)) if len(coef) == K else None
 
 
-def _linear_facts(model: Predictor, scheme: str, box: Array | None) -> dict[str, Any]:
+def _linear_facts(model: Scored, scheme: str, box: Array | None) -> dict[str, Any]:
     """Contiguous pairs, boundaries and empty regions of a linear machine."""
     scores = _scores(model) if scheme == "argmax" else None
     if scores is None or len(scores[0]) > _CLASSES:
@@ -292,7 +292,7 @@ def scheme_of(model: object) -> str:
     return "unanimous" if getattr(model, "decide", "argmax") == "unanimous" else "argmax"
 
 
-def decided_by(model: Any, X: Any, scheme: str) -> Numbers:
+def decided_by(model: Scored, X: Any, scheme: str) -> Numbers:
     """Class number of each row under a scheme; -1 for none, -2 for several."""
     if scheme == "votes":
         if not isinstance(model, OneVsOne):

@@ -15,12 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, comb, floor, inf
+from operator import index
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
+from linsep.core.protocol import is_pipeline, last_step
 from linsep.core.validate import as_matrix, require_finite
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, ModelError, SettingError
@@ -104,7 +106,7 @@ class VCDimension(int):
 
 
 def vc_dimension(
-    model: Any, X: Any = None, y: Any = None, *, fit_intercept: bool | None = None
+    model: object, X: Any = None, y: Any = None, *, fit_intercept: bool | None = None
 ) -> VCDimension:
     """VC dimension of the class of a linear model, or its bound by the margin on data.
 
@@ -138,10 +140,11 @@ def vc_dimension(
     dimension at most 3 (all planes with an offset in R^3 have VC dimension 4)
     """
     if hasattr(model, "__index__"):
-        if isinstance(model, bool) or model < 1:
+        number = index(model)
+        if isinstance(model, bool) or number < 1:
             raise SettingError(f"the number of features must be at least 1. Got {model!r}.")
-        return VCDimension.make(int(model), fit_intercept is not False, None, None)
-    lift, last = last_step(model)
+        return VCDimension.make(number, fit_intercept is not False, None, None)
+    lift, last = in_steps(model)
     coef, intercept, offset = plane_of_model(last, fit_intercept)
     if X is None and y is None:
         return VCDimension.make(len(coef), offset, None, None)
@@ -162,13 +165,12 @@ def vc_dimension(
     return VCDimension.make(problem.d, offset, radius, margin)
 
 
-def last_step(model: Any) -> tuple[Any, Any]:
+def in_steps(model: object) -> tuple[Any, Any]:
     """What comes before the classifier (None for nothing), and the classifier."""
     model = getattr(model, "best_estimator_", model)
-    if not hasattr(model, "named_steps"):
+    if not is_pipeline(model):
         return None, model
-    before = model[:-1]
-    return (before if len(before.steps) else None), model.steps[-1][1]
+    return (model[:-1] if len(model.steps) > 1 else None), last_step(model)
 
 
 def plane_of_model(model: object, fit_intercept: bool | None) -> tuple[NDArray[Any], float, bool]:
@@ -530,7 +532,7 @@ class CountedMargin(float):
 
 
 def counted_margin(
-    model: Any, X: Any, y: Any, *, beta: float = 1.0, tol: float = 1e-6
+    model: object, X: Any, y: Any, *, beta: float = 1.0, tol: float = 1e-6
 ) -> CountedMargin:
     """|w|^2 / 2 plus beta times the number of rows with y f(x) < 1.
 
@@ -554,7 +556,7 @@ def counted_margin(
     """
     if not beta >= 0 or not np.isfinite(beta):
         raise SettingError(f"beta must be a number >= 0. Got {beta!r} instead.")
-    lift, last = last_step(model)
+    lift, last = in_steps(model)
     coef, intercept, offset = plane_of_model(last, None)
     problem = Problem(X if lift is None else lift.transform(X), y, fit_intercept=offset)
     match(last, problem, coef)

@@ -57,7 +57,7 @@ class EmpiricalRisk(float):
 
 
 def empirical_risk(
-    model: Any,
+    model: object,
     X: Any = None,
     y: Any = None,
     *,
@@ -133,7 +133,7 @@ def empirical_risk(
     )
 
 
-def _predictions(model: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _predictions(model: object, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Predictions and true labels, one of each for every row."""
     if hasattr(model, "predict"):
         if X is None or y is None:

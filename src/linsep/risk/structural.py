@@ -23,7 +23,7 @@ import numpy as np
 
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, SettingError
-from linsep.risk.capacity import VCDimension, last_step, vc_dimension
+from linsep.risk.capacity import VCDimension, in_steps, vc_dimension
 from linsep.risk.intervals import check_level
 
 _TERMS = 10_000  # of a sum that are added one by one
@@ -460,7 +460,7 @@ def name_models(models: list[Any]) -> list[tuple[str, Any]]:
         if isinstance(item, tuple | list) and len(item) == 2:
             out.append((str(item[0]), item[1]))
         else:
-            out.append((type(last_step(item)[1]).__name__, item))
+            out.append((type(in_steps(item)[1]).__name__, item))
     seen: dict[str, int] = {}
     names = [name for name, _ in out]
     for i, (name, model) in enumerate(out):

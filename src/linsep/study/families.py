@@ -275,11 +275,6 @@ def parameters(estimator: Any) -> dict[str, Any]:
     }
 
 
-def last_step(model: Any) -> Any:
-    """The classifier of a pipeline, or the model itself."""
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
-
-
 def imports(estimators: Sequence[Any]) -> list[str]:
     """The lines that the expressions need beside ``import linsep``."""
     found = set()

@@ -14,9 +14,10 @@ import numpy as np
 
 from linsep._version import __version__
 from linsep.core.limits import clock, time_left
+from linsep.core.protocol import last_step
 from linsep.core.words import count
 from linsep.errors import require
-from linsep.study.families import last_step, parameters
+from linsep.study.families import parameters
 from linsep.study.result import Row, Study, percents
 from linsep.tables.tabular import Tabular
 
@@ -228,7 +229,7 @@ def _listed(study: Study, model: Tabular) -> str:
     )
 
 
-def _sparse_weights(study: Study, model: Any) -> str:
+def _sparse_weights(study: Study, model: object) -> str:
     coef = getattr(last_step(model), "coef_", None)
     if coef is None:
         return "It has no weights."

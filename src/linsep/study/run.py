@@ -34,11 +34,12 @@ from linsep.core.limits import (
 from linsep.core.limits import (
     time_limit as limited,
 )
+from linsep.core.protocol import last_step
 from linsep.core.words import count
 from linsep.errors import DataError, LabelError, LinsepError, LinsepWarning, SettingError
 from linsep.models.logistic_regression import LogisticRegression
 from linsep.separating.verdict import separability
-from linsep.study.families import SURE, Facts, Family, are_amounts, in_turn, last_step
+from linsep.study.families import SURE, Facts, Family, are_amounts, in_turn
 from linsep.study.result import Row, Skipped, Study, Trial
 from linsep.tables.columns import Columns, as_frame, telling
 from linsep.tables.path import folds_for
@@ -643,7 +644,7 @@ def _fit(setting: Any, X: Any, y: NDArray[Any]) -> Any:
         return clone(setting).fit(X, y)
 
 
-def _unfinished(model: Any) -> bool:
+def _unfinished(model: object) -> bool:
     return getattr(getattr(last_step(model), "status_", None), "name", "") in (
         "TIME_LIMIT",
         "STOPPED",

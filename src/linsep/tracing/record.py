@@ -16,7 +16,7 @@ from linsep.core.protocol import Status
 from linsep.core.words import count, percent
 from linsep.errors import CapabilityError, DataError
 from linsep.models.base import Classifier
-from linsep.models.fit import Answer, Run, View
+from linsep.models.fit import Answer, Run, View, Viewed, is_viewed
 from linsep.tracing.conventions import convention_named
 from linsep.tracing.trace import Step, Summary, Trace
 
@@ -99,7 +99,7 @@ def trace(
     updates = outcome.state.n_updates
     kept = _kept(steps, outcome.state.n_updates) if max_steps is None else updates
     message = f"{status.value}: {count(updates, 'update')}, {count(n_visits, 'visit')}"
-    if run.recorder.machine:
+    if run.recorder.machine is not None:
         updates, n_visits, kept = steps[-1].update, steps[-1].visit, None
         message = f"{status.value}: {count(updates, outcome.unit)}"
     message += "" if kept is None else f"; t_lup = {kept}"
@@ -128,8 +128,8 @@ def _answered(model: Classifier, run: _Recording) -> tuple[Status, Outcome[Any]]
         status = answer.status if answer.status is Status.INSEPARABLE else Status.STEP_LIMIT
         ended = run.outcome is not None and run.outcome.status is not Status.STOPPED
         return (answer.status if ended else status), answer.outcome
-    if recorder.machine:
-        recorder.close_machine(answer)
+    if recorder.machine is not None:
+        recorder.close_machine(answer, recorder.machine)
     else:
         recorder.close(answer.witness.a)
     return answer.status, answer.outcome
@@ -185,7 +185,7 @@ class _Recording(Run):
         self.observers = [*self.observers, recorder]
 
     def drive(self, solver: Any, state: Any, limits: Limits, certifier: Any = None) -> Outcome[Any]:
-        if not (self.recorder.machine or hasattr(solver, "current")):
+        if not (self.recorder.machine is not None or hasattr(solver, "current")):
             raise CapabilityError(
                 f"this cannot be traced: {type(solver).__name__} moves many weights at once. "
                 "Perceptron, Kozinec and solver='gradient' can be."
@@ -208,12 +208,12 @@ class _Recorder(Observer):
         names: list[str] | None,
         max_steps: int | None,
         visits: bool,
-        model: Any,
+        model: Classifier,
     ) -> None:
-        self.problem, self.names, self.max_steps, self.model = problem, names, max_steps, model
-        self.machine = hasattr(model, "_view")
-        self.visits = visits and not self.machine
-        self.stride = 1 if visits or self.machine else 0
+        self.problem, self.names, self.max_steps = problem, names, max_steps
+        self.machine = model if is_viewed(model) else None
+        self.visits = visits and self.machine is None
+        self.stride = 1 if visits or self.machine is not None else 0
         self.steps: list[Step] = []
         self.full = False
         self._values: NDArray[np.float64] = np.zeros(0)
@@ -224,8 +224,8 @@ class _Recorder(Observer):
     def moment(self, now: Moment[Any]) -> bool:
         """Record what happened since the last call: nothing, a look, or one update."""
         solver, state = now.solver, now.state
-        if self.machine:
-            return self._advanced(now)
+        if self.machine is not None:
+            return self._advanced(now, self.machine)
         if not self.steps:
             self._start(solver, state)
         events = list(now.log.events())
@@ -240,9 +240,9 @@ class _Recorder(Observer):
         self.full = self.max_steps is not None and updates >= self.max_steps
         return self.full
 
-    def close_machine(self, answer: Answer) -> None:
+    def close_machine(self, answer: Answer, machine: Viewed) -> None:
         """The machine that is kept, where it is not that of the last step."""
-        view = self.model._view_of(self.problem, answer)
+        view = machine._view_of(self.problem, answer)
         last = self.steps[-1] if self.steps else None
         same = last is not None and (
             np.array_equal(view.coef, last.coef)
@@ -273,7 +273,7 @@ class _Recorder(Observer):
 
     # -- inside ---------------------------------------------------------------------------
 
-    def _advanced(self, now: Moment[Any]) -> bool:
+    def _advanced(self, now: Moment[Any], machine: Viewed) -> bool:
         """A machine after a step of its solver, which is a Newton step, a sweep, a working set."""
         state, witness = now.state, now.solver.witness
         taken = state.steps - (self._looked if self._whose is state else state.steps)
@@ -281,7 +281,7 @@ class _Recorder(Observer):
             update = self.steps[-1].update + taken if self.steps else 0
             words = f"{now.solver.unit} {update}" if update else "start"
             visit = round(state.passes * self.problem.n)
-            view = self.model._view(self.problem, now.solver, witness(now.problem, state))
+            view = machine._view(self.problem, now.solver, witness(now.problem, state))
             self._add(view, update, visit, words)
         self._looked, self._whose = state.steps, state
         self.full = self.max_steps is not None and self.steps[-1].update >= self.max_steps

@@ -17,7 +17,14 @@ import linsep
 from linsep.core.checkpoint import Checkpointer
 from linsep.core.drive import Observer
 from linsep.core.parts import Threads
-from linsep.errors import CapabilityError, DataError, LabelError, ProofError, SettingError
+from linsep.errors import (
+    CapabilityError,
+    DataError,
+    LabelError,
+    ModelError,
+    ProofError,
+    SettingError,
+)
 from linsep.losses.table import LOSSES
 from linsep.proofs.parts import stream_gap
 from linsep.rows.parts import looked_at
@@ -558,3 +565,12 @@ def test_dask_collections_and_a_worker_that_dies(tmp_path):
 def test_a_stream_says_who_reads_it():
     assert "2 threads" in Threads(2).words
     assert repr(linsep.data.stream(BIG)) == "Stream('made', 1 part)"
+
+
+def test_what_a_stream_cannot_tell_is_refused_in_words():
+    X, y = chunk(0, n=60)
+    with pytest.raises(CapabilityError, match="KernelSVM with a kernel needs all rows at once"):
+        linsep.KernelSVM().fit(X, y).score(stream())
+    squares = linsep.Linear(W, 0.3, loss="squares")
+    with pytest.raises(ModelError, match="without a penalty are certified on tables"):
+        linsep.certify(squares, stream())

@@ -22,7 +22,7 @@ from linsep.core.drive import drive
 from linsep.core.limits import Limits, enough_memory
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, against_rest
-from linsep.core.protocol import PlaneModel, Witness
+from linsep.core.protocol import Witness, has_planes, is_pipeline, last_step
 from linsep.core.validate import in_parts
 from linsep.core.words import count
 from linsep.errors import ModelError, SettingError
@@ -64,7 +64,7 @@ Array = NDArray[np.float64]
 
 @enough_memory("the certificate")
 def certify(
-    model: Any,
+    model: object,
     X: Any,
     y: Any = None,
     *,
@@ -147,14 +147,14 @@ def certify(
     return replace(report, words=f"{report.words}; {claim.note}") if claim.note else report
 
 
-def _of_stream(model: Any, stream: Stream, tol: float, limit: float | None) -> Gap:
+def _of_stream(model: object, stream: Stream, tol: float, limit: float | None) -> Gap:
     """The same for the rows of a stream: planes of two classes, whose intercept is free."""
     if isinstance(model, str | os.PathLike):
         model = load(model)
     known = getattr(model, "certificate_", None)
     if isinstance(known, StreamGap) and not known.parts:
         loss, C, generator = LOSSES[known.loss], known.C, np.array(known.generator)
-        class_weight = model.class_weight
+        class_weight = getattr(model, "class_weight", None)
     else:
         claim = claim_of(model, 0)
         loss, C, generator = claim.objective.loss, claim.objective.C, None
@@ -168,7 +168,7 @@ def _of_stream(model: Any, stream: Stream, tol: float, limit: float | None) -> G
                 "a hinge, its square or the logistic loss, a finite C and an intercept that is "
                 "not penalised: linsep.Linear(coef, intercept, loss='hinge', C=1.0)."
             )
-    if len(model.classes_) != 2:
+    if not has_planes(model) or len(model.classes_) != 2:
         raise ModelError("on a stream a model of two classes is certified; this one has more.")
     a = np.append(np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]))
     offset = bool(getattr(model, "fit_intercept", True))
@@ -187,7 +187,7 @@ def _squares(plane: Linear, y: Any) -> LeastSquares:
     return twin
 
 
-def _unwrapped(model: Any, X: Any) -> tuple[Any, Any]:
+def _unwrapped(model: object, X: Any) -> tuple[Any, Any]:
     """The classifier itself, and the rows as it sees them."""
     if isinstance(model, str | os.PathLike):
         return load(model), X
@@ -197,9 +197,8 @@ def _unwrapped(model: Any, X: Any) -> tuple[Any, Any]:
         return LibsvmModel.from_object(model), X
     if hasattr(model, "best_estimator_"):  # a search
         return _unwrapped(model.best_estimator_, X)
-    steps = getattr(model, "steps", None)
-    if isinstance(steps, list):  # a pipeline: its last step, on the rows that it sees
-        return _unwrapped(steps[-1][1], model[:-1].transform(X) if len(steps) > 1 else X)
+    if is_pipeline(model):  # its last step, on the rows that it sees
+        return _unwrapped(last_step(model), model[:-1].transform(X) if len(model.steps) > 1 else X)
     many = {"calibrated_classifiers_": "[k].estimator", "estimators_": "[k]"}
     for name, part in many.items():
         ours = type(model).__module__.startswith("linsep.")
@@ -250,7 +249,7 @@ def _kernel_machine(
 
 
 def _certified(
-    model: PlaneModel,
+    model: object,
     claim: Claim,
     X: Any,
     y: Any,
@@ -323,8 +322,13 @@ def _part(problem: Problem, k: int, by_class: Array | None) -> Problem:
     return part.changed(weight=np.where(own, problem.weight * by_class[k], problem.weight))
 
 
-def _weights_of(model: PlaneModel, claim: Claim, problem: Problem) -> tuple[Array, Array]:
-    coef, intercept = claim.weights or (model.coef_, model.intercept_)
+def _weights_of(model: object, claim: Claim, problem: Problem) -> tuple[Array, Array]:
+    if claim.weights is not None:
+        coef, intercept = claim.weights
+    elif has_planes(model):
+        coef, intercept = model.coef_, model.intercept_
+    else:
+        raise ModelError(f"{type(model).__name__} has no coef_ and intercept_; fit it first.")
     coef = coef.toarray() if hasattr(coef, "toarray") else coef
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
     intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -23,6 +23,17 @@ from linsep.losses.hinge import HINGE
 from linsep.losses.table import machine_loss
 from linsep.models.fit import cost_of_slack
 from linsep.proofs.hinge import Objective
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression as TheirLogistic
+    from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV, SGDClassifier
+    from sklearn.svm import SVC, LinearSVC, NuSVC
+
+    from linsep.models.linear import Linear
+    from linsep.models.linear_svm import LinearSVM
+    from linsep.models.logistic_regression import LogisticRegression
+
+    Logistic: TypeAlias = LogisticRegression | TheirLogistic
 
 TWO_OF_A_KIND = (
     "the machine of Crammer and Singer for two classes, w being the difference of their weights"
@@ -54,7 +65,7 @@ class Claim:
     """What the words about the objective should add."""
 
 
-def claim_of(model: Any, n: int) -> Claim:
+def claim_of(model: object, n: int) -> Claim:
     """The objective behind a fitted model, by its class and the library that it comes from."""
     maker = _maker(model)
     if maker is None:
@@ -64,12 +75,12 @@ def claim_of(model: Any, n: int) -> Claim:
     return maker(model, n)
 
 
-def has_objective(model: Any) -> bool:
+def has_objective(model: object) -> bool:
     """Whether the objective behind such a model is known."""
     return _maker(model) is not None
 
 
-def _maker(model: Any) -> Callable[[Any, int], Claim] | None:
+def _maker(model: object) -> Callable[[Any, int], Claim] | None:
     """A class, or one that it is derived from; another library's class of that name is neither."""
     for base in type(model).__mro__:
         known = _MAKERS.get((base.__module__.split(".")[0], base.__name__))
@@ -78,7 +89,7 @@ def _maker(model: Any) -> Callable[[Any, int], Claim] | None:
     return None
 
 
-def _why_not(model: Any) -> str:
+def _why_not(model: object) -> str:
     """Why nothing is known about the objective of a model, and what can be done about it."""
     kind, home = type(model).__name__, type(model).__module__.split(".")[0]
     if isinstance(model, RegressorMixin):
@@ -96,11 +107,11 @@ def _why_not(model: Any) -> str:
     )
 
 
-def _free(model: Any) -> str:
+def _free(model: object) -> str:
     return "free" if getattr(model, "fit_intercept", True) else "none"
 
 
-def _ours(model: Any, n: int) -> Claim:
+def _ours(model: LinearSVM, n: int) -> Claim:
     together = model.multi_class == "crammer-singer" and len(model.classes_) > 2
     objective = Objective(machine_loss(model.loss), cost_of_slack(model), _free(model))
     # signs tell the own class from rivals where one loss holds for all of them
@@ -113,7 +124,7 @@ def _ours(model: Any, n: int) -> Claim:
     )  # fmt: skip
 
 
-def _given(model: Any, n: int) -> Claim:
+def _given(model: Linear, n: int) -> Claim:
     how, constant = "free" if model.fit_intercept else "none", 1.0
     if model.penalised is not None:
         how, constant = "penalised", float(model.penalised)
@@ -123,13 +134,15 @@ def _given(model: Any, n: int) -> Claim:
     if name == "squares":
         if getattr(model.loss, "targets", None) is not None:
             raise ModelError("squares can be certified with the targets 1, not with others.")
+        if C is None:
+            raise ModelError("squares without a penalty are certified on tables only.")
         return Claim("ridge", Objective(HINGE, 0.5 / C, how))  # |w|^2 / 2 + C J, over C
     loss = HINGE if name == "logistic" else machine_loss(name)
     kind = "logistic" if name == "logistic" else "svm"
     return Claim(kind, Objective(loss, 1.0 if C is None else C, how, constant))
 
 
-def _linear_svc(model: Any, n: int) -> Claim:
+def _linear_svc(model: LinearSVC, n: int) -> Claim:
     how = "penalised" if model.fit_intercept else "none"
     C, constant, loss = float(model.C), float(model.intercept_scaling), model.loss
     kind, scale = "svm", 1.0
@@ -146,7 +159,7 @@ def _linear_svc(model: Any, n: int) -> Claim:
     )  # fmt: skip
 
 
-def _svc(model: Any, n: int) -> Claim:
+def _svc(model: SVC, n: int) -> Claim:
     _need(model, "kernel", "linear")
     dual = model.dual_coef_
     dual = dual.toarray() if hasattr(dual, "toarray") else np.asarray(dual)
@@ -157,7 +170,7 @@ def _svc(model: Any, n: int) -> Claim:
     )  # fmt: skip
 
 
-def _nu_svc(model: Any, n: int) -> Claim:
+def _nu_svc(model: NuSVC, n: int) -> Claim:
     """nu chooses a C: rows beyond the street have the largest alpha, which is that C."""
     C, note = cost_of_nu(model)
     dual = model.dual_coef_
@@ -168,7 +181,7 @@ def _nu_svc(model: Any, n: int) -> Claim:
     )  # fmt: skip
 
 
-def cost_of_nu(model: Any) -> tuple[float, str]:
+def cost_of_nu(model: NuSVC) -> tuple[float, str]:
     """The C of a NuSVC, and the words of where it comes from."""
     if len(model.classes_) > 2:
         raise ModelError(
@@ -178,7 +191,7 @@ def cost_of_nu(model: Any) -> tuple[float, str]:
     return float(abs(model.dual_coef_).max()), f"C is what nu={model.nu:g} comes to"
 
 
-def _sgd(model: Any, n: int) -> Claim:
+def _sgd(model: SGDClassifier, n: int) -> Claim:
     if model.loss == "perceptron":
         return _perceptron(model, n)
     kinds = {"hinge": "svm", "squared_hinge": "svm", "log_loss": "logistic"}
@@ -194,7 +207,7 @@ def _sgd(model: Any, n: int) -> Claim:
     return Claim(kinds[model.loss], objective, model.class_weight, positive_only=True)
 
 
-def _logistic(model: Any, n: int) -> Claim:
+def _logistic(model: Logistic, n: int) -> Claim:
     ratio, penalty = getattr(model, "l1_ratio", 0.0), getattr(model, "penalty", "l2")
     ours = type(model).__module__.startswith("linsep.")
     one_norm = penalty == "l1" or (penalty == "deprecated" and (ratio or 0.0) == 1.0)
@@ -209,7 +222,7 @@ def _logistic(model: Any, n: int) -> Claim:
     C = np.inf if penalty in (None, "none") else _cost(model)
     how, constant = _free(model), 1.0
     if liblinear and model.fit_intercept:
-        how, constant = "penalised", float(model.intercept_scaling)
+        how, constant = "penalised", float(getattr(model, "intercept_scaling", 1.0))
     one_each = liblinear or getattr(model, "multi_class", "auto") == "ovr"
     softmax = len(model.classes_) > 2 and not one_each
     if softmax and one_norm:
@@ -226,7 +239,7 @@ def _logistic(model: Any, n: int) -> Claim:
     )  # fmt: skip
 
 
-def _cost(model: Any) -> float:
+def _cost(model: Logistic) -> float:
     """C of a logistic model; that of LogisticRegressionCV if it is one for all classes."""
     chosen = getattr(model, "C_", None)
     values = np.unique(np.ravel(model.C if chosen is None else chosen))
@@ -238,15 +251,16 @@ def _cost(model: Any) -> float:
     return float(values[0])
 
 
-def _ridge(model: Any, n: int) -> Claim:
+def _ridge(model: RidgeClassifier | RidgeClassifierCV, n: int) -> Claim:
     lam = float(getattr(model, "alpha_", None) or model.alpha)
     return Claim("ridge", Objective(HINGE, lam, _free(model)), model.class_weight)
 
 
-def _perceptron(model: Any, n: int) -> Claim:
-    if getattr(model, "penalty", None) is not None:
+def _perceptron(model: object, n: int) -> Claim:
+    penalty = getattr(model, "penalty", None)
+    if penalty is not None:
         raise ModelError(
-            f"a perceptron with the penalty {model.penalty!r} cannot be certified; one with "
+            f"a perceptron with the penalty {penalty!r} cannot be certified; one with "
             "penalty=None can."
         )
     weight = getattr(model, "class_weight", None)
@@ -254,14 +268,14 @@ def _perceptron(model: Any, n: int) -> Claim:
     return Claim("perceptron", objective, weight, positive_only=True)
 
 
-def _gaussian(model: Any, n: int) -> Claim:
+def _gaussian(model: object, n: int) -> Claim:
     raise ModelError(
         f"{type(model).__name__} has a closed form: the greatest likelihood of Gaussian classes. "
         "linsep.GaussianClassifier fits the same and carries a proof of it."
     )
 
 
-def _need(model: Any, name: str, value: str) -> None:
+def _need(model: object, name: str, value: str) -> None:
     got = getattr(model, name)
     if got != value:
         raise ModelError(
@@ -368,7 +382,7 @@ def cost_of(model: LibsvmModel, C: float | None, class_weight: Any) -> tuple[flo
     )
 
 
-def _refuse_lost_weights(model: Any, class_weight: Any) -> None:
+def _refuse_lost_weights(model: LiblinearModel | LibsvmModel, class_weight: Any) -> None:
     if model.weighted and class_weight is None:
         raise ModelError(
             "the model was trained with weights of classes (-w), which it does not keep; give "
