@@ -1,4 +1,4 @@
-"""Bugs on the solver's side can make a fit stall, never lie.
+"""Bugs of solvers, and of what they read through, can make a fit stall, never lie.
 
 Each bug is put into something that a solver reads from or keeps its numbers in. The certificate of
 the fit must then be the one that a judge without the bug gives for the same weights.
@@ -335,3 +335,216 @@ def test_a_bug_of_a_solver_is_no_lie_of_the_judge(name):
     if model.status_.ok:
         assert claimed.objective <= best.objective * (1 + 2e-3)
     assert claimed.errors == true.errors
+
+
+# -- Bugs below both ------------------------------------------------------------------------------
+#
+# What solvers and proofs once had in common: reading, summing, storing. A proof reads by itself
+# (proofs/plain.py), or makes sums of kernel values a second time (proofs/referee.py), so here, too,
+# a certificate is that of a judge without the bug.
+
+
+def everywhere(patch: pytest.MonkeyPatch, where: str, spoil: Callable[[Any], Any]) -> list[int]:
+    """Spoil what a function or a method gives, whoever calls it; how often it did."""
+    module, _, path = where.partition(":")
+    home: Any = importlib.import_module(module)
+    hits: list[int] = []
+
+    def wrapped(right: Any) -> Any:
+        def wrong(*args: Any, **options: Any) -> Any:
+            found = right(*args, **options)
+            hits.append(1)
+            return spoil(found)
+
+        return wrong
+
+    if "." in path:
+        kind, name = path.split(".")
+        owner = getattr(home, kind)
+        right = vars(owner)[name]
+        if isinstance(right, property):
+            patch.setattr(owner, name, property(wrapped(right.fget)))
+        else:
+            patch.setattr(owner, name, wrapped(right))
+        return hits
+    right = getattr(home, path)
+    for name, other in list(sys.modules.items()):
+        if name.startswith("linsep.") and vars(other).get(path) is right:
+            patch.setattr(other, path, wrapped(right))
+    return hits
+
+
+def each(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Any], Any]:
+    """The change for every float array in a result: alone, in a tuple, in a dataclass."""
+
+    def spoil(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size > 3:
+            return change(value.copy())
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            return tuple(spoil(part) for part in value)
+        if isinstance(value, tuple):
+            return type(value)(*(spoil(part) for part in value))
+        if dataclasses.is_dataclass(value):
+            twin = copy.copy(value)
+            for field in dataclasses.fields(value):
+                object.__setattr__(twin, field.name, spoil(getattr(value, field.name)))
+            return twin
+        return value
+
+    return spoil
+
+
+def larger(x: np.ndarray) -> np.ndarray:
+    """Every third entry, row or number, 8 % too large."""
+    x[::3] *= x.dtype.type(1.08)
+    return x
+
+
+def swapped(x: np.ndarray) -> np.ndarray:
+    """Two neighbours change places, all along."""
+    even = len(x) // 2 * 2
+    x[:even:2], x[1:even:2] = x[1:even:2].copy(), x[:even:2].copy()
+    return x
+
+
+def turned(x: np.ndarray) -> np.ndarray:
+    """The sign of some rows."""
+    x[::7] *= -1
+    return x
+
+
+def lost(x: np.ndarray) -> np.ndarray:
+    """What belongs to the last tenth was never added."""
+    x[-(len(x) // 10) :] = 0
+    return x
+
+
+def shorter(blocks: Any) -> Any:
+    """A lane whose last block is not read."""
+    return iter(list(blocks)[:-1])
+
+
+def twice(blocks: Any) -> Any:
+    """A lane whose first block is read again in place of the second."""
+    every = [(lo, hi, block.copy()) for lo, hi, block in blocks]
+    if len(every) > 1:
+        every[1] = (*every[1][:2], np.resize(every[0][2], every[1][2].shape))
+    return iter(every)
+
+
+TALL = (30000, 20)
+BELOW: dict[str, tuple[Any, tuple[Any, ...], list[tuple[str, Any]]]] = {
+    "hinge": (
+        linsep.LinearSVM(),
+        (400, 5),
+        [
+            ("linsep.core.problem:Problem.sign", each(turned)),
+            ("linsep.core.problem:product", each(larger)),
+            ("linsep.losses.hinge:QuadraticLoss.value", each(larger)),
+            ("linsep.rows.reader:survey", each(larger)),
+        ],
+    ),
+    "hinge, tall": (
+        linsep.LinearSVM(),
+        TALL,
+        [
+            ("linsep.core.lanes:Lanes.blocks", shorter),
+            ("linsep.core.lanes:Lanes.blocks", twice),
+            ("linsep.rows.hinge:RowSet.read", each(larger)),
+            ("linsep.rows.reader:added", each(lost)),
+            ("linsep.core.problem:Problem.sign", each(turned)),
+        ],
+    ),
+    "crammer-singer": (
+        linsep.LinearSVM(multi_class="crammer-singer"),
+        (400, 5, 3),
+        [("linsep.core.problem:Problem.product", each(swapped))],
+    ),
+    "one against the rest": (
+        linsep.LinearSVM(loss="squared_hinge"),
+        (400, 5, 3),
+        [
+            ("linsep.losses.hinge:QuadraticLoss.dual_cost", lambda x: 0.5 * x),
+        ],
+    ),
+    "logistic": (
+        linsep.LogisticRegression(),
+        (400, 5),
+        [
+            ("linsep.losses.logistic:loss", each(larger)),
+            ("linsep.losses.logistic:probability", each(larger)),
+        ],
+    ),
+    "logistic, tall": (
+        linsep.LogisticRegression(),
+        TALL,
+        [
+            ("linsep.core.lanes:Lanes.blocks", shorter),
+            ("linsep.rows.reader:added", each(larger)),
+            ("linsep.rows.levels:sample_matrix", each(swapped)),
+            ("linsep.core.lanes:sum_of_pieces", lambda x: 0.9 * x),
+        ],
+    ),
+    "softmax": (
+        linsep.LogisticRegression(),
+        (400, 5, 3),
+        [
+            ("linsep.losses.softmax:shares", each(larger)),
+        ],
+    ),
+    "squares": (
+        linsep.LeastSquares(),
+        (30000, 6),
+        [
+            ("linsep.rows.normal:gram", each(larger)),
+            ("linsep.rows.normal:totals", each(lost)),
+            ("linsep.core.lanes:Lanes.blocks", shorter),
+        ],
+    ),
+    "kernel": (
+        linsep.KernelSVM(),
+        (300, 4),
+        [
+            ("linsep.kernels.sums:weighted_sums", each(swapped)),
+            ("linsep.kernels.blocks:KernelValues.combine", each(turned)),
+            ("linsep.kernels.sums:tile_of", each(larger)),
+        ],
+    ),
+    "kernel, three classes": (
+        linsep.KernelSVM(),
+        (300, 4, 3),
+        [("linsep.kernels.blocks:KernelValues.combine_many", each(larger))],
+    ),
+    "polynomials": (
+        linsep.KernelSVM(kernel="poly"),
+        (300, 4),
+        [("linsep.kernels.products:Polynomial.block", each(larger))],
+    ),
+}
+INJECTED = [
+    pytest.param(case, where, spoil, id=f"{case}-{where.split(':')[1]}-{k}")
+    for case, (_, _, bugs) in BELOW.items()
+    for k, (where, spoil) in enumerate(bugs)
+]
+
+
+@pytest.mark.parametrize(("case", "where", "spoil"), INJECTED)
+def test_a_bug_below_both_is_no_lie_of_the_judge(case, where, spoil):
+    model, shape, _ = BELOW[case]
+    model = copy.deepcopy(model).set_params(time_limit=1.0)
+    X, y = overlapping(*shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.MonkeyPatch.context() as patch:
+            hits = everywhere(patch, where, spoil)
+            model.fit(X, y)
+        true = linsep.certify(model, X, y, tol=1.0, time_limit=1.0)
+        best = copy.deepcopy(BELOW[case][0]).fit(X, y).certificate_
+    assert hits, "nobody has met the bug"
+    claimed = model.certificate_
+    assert claimed.objective == pytest.approx(true.objective, rel=1e-6)
+    assert claimed.lower_bound <= best.objective * (1 + 1e-9)
+    assert claimed.errors == true.errors
+    assert claimed.margin == pytest.approx(true.margin, rel=1e-6)
+    if model.status_.ok:
+        assert claimed.objective <= best.objective * (1 + 2e-3)

@@ -45,7 +45,7 @@ class KernelValues:
     def __init__(
         self, problem: Problem, kernel: Any, order: NDArray[np.int64] | None = None
     ) -> None:
-        self.kernel = kernel
+        self.problem, self.kernel = problem, kernel
         self.n = problem.n
         matrix = problem.matrix
         same = order is None or bool(np.array_equal(order, np.arange(problem.n)))

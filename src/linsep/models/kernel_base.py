@@ -58,11 +58,13 @@ from linsep.proofs.kernel import (
     Definite,
     KernelGap,
     Rough,
+    as_labelled,
     kernel_gap,
     rough_sums,
     single_sums,
     stretch,
 )
+from linsep.proofs.referee import agreed
 
 SHORT = ("gamma", "sigma", "degree", "coef0")
 
@@ -425,10 +427,13 @@ def certify_pairs(
     known: Definite, words: str, nu: float | None = None,
 ) -> KernelGap:  # fmt: skip
     """The proof of all machines, recomputed from their numbers and the kernel."""
+    pairs = replace(pairs, pairs=[as_labelled(problem, pairs, pair) for pair in pairs.pairs])
     coef = np.zeros((problem.n, len(alphas)))
     for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
         coef[pair.ids, k] = np.nan_to_num(alpha * pair.y, posinf=0.0, neginf=0.0)
     rough = rough_sums(pairs.values, coef, _groups(problem, pairs))
+    if rough is not None and len(alphas) > 1 and not _agree(pairs, coef, rough):
+        rough = None
     raw = _all_sums(pairs, coef) if rough is None and len(alphas) > 1 else None
     parts = []
     for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
@@ -449,7 +454,15 @@ def certify_pairs(
 def _all_sums(pairs: Duels, coef: Array, some: NDArray[Any] | None = None) -> Array:
     """Of all machines in float64, for some rows or all: the votes need each of them."""
     rows, vectors = np.arange(len(coef)) if some is None else some, np.flatnonzero(coef.any(axis=1))
-    return np.asarray(pairs.values.combine_many(vectors, coef[vectors], rows))
+    told = pairs.values.combine_many(vectors, coef[vectors], rows)
+    return agreed(pairs.values, rows, vectors, coef[vectors], told)
+
+
+def _agree(pairs: Duels, coef: Array, rough: Rough) -> bool:
+    """Whether sums in float32 are those of the kernel's definition, as far as they claim to be."""
+    rows, vectors = np.arange(len(coef)), np.flatnonzero(coef.any(axis=1))
+    told = agreed(pairs.values, rows, vectors, coef[vectors], rough.sums, rough.error)
+    return told is rough.sums
 
 
 def _groups(problem: Problem, pairs: Any) -> list[tuple[NDArray[Any], NDArray[Any]]] | None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -877,10 +876,9 @@ def _feasible(
     problem: Problem, rows: Any, sign: Array, multipliers: Array, objective: Objective
 ) -> Array:
     """y alpha of some rows, the others being 0."""
-    part: Any = SimpleNamespace(sign=sign)
     with np.errstate(over="ignore"):
         cost = objective.C * problem.weight[rows]
-    return sign * feasible(part, objective, cost, np.array(multipliers, dtype=np.float64))[0]
+    return sign * feasible(sign > 0, objective, cost, np.array(multipliers, float))[0]
 
 
 # -- The conditions of optimality of the rows -----------------------------------------------------

@@ -25,6 +25,7 @@ from linsep.losses.hinge import HINGE
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible
+from linsep.proofs.plain import signs
 
 Array = NDArray[np.float64]
 
@@ -66,7 +67,7 @@ def additive_gap(
     )
     parts = []
     for k, (part, low) in enumerate(zip(machines, bounds, strict=True)):
-        values = part.sign * scores[:, k]
+        values = signs(part) * scores[:, k]
         loss = np.maximum(0.0, 1.0 - values + off[:, k])
         high = (0.5 * squared[k] + float((cost * loss).sum())) * (1 + SUM + 16 * U)
         length = float(np.sqrt(squared[k]))
@@ -99,7 +100,7 @@ def belong(problem: Problem, function: AdditiveFunction, dual: Array) -> bool:
     The Hellinger machine is found by its weights; there only the signs are looked at.
     """
     machines = [problem] if problem.binary else each_against_rest(problem)
-    if any((part.sign * line < 0).any() for part, line in zip(machines, dual, strict=True)):
+    if any((signs(part) * line < 0).any() for part, line in zip(machines, dual, strict=True)):
         return False
     if function.power == 0.0:
         return True
@@ -146,11 +147,11 @@ def _bound(
     problem: Problem, objective: Objective, levels: Levels, cost: Array, alpha: Array
 ) -> float:
     """Lower bound of D(alpha), at least the value 0 of alpha = 0."""
-    alpha, slack = feasible(problem, objective, cost, alpha)
+    alpha, slack = feasible(signs(problem) > 0, objective, cost, alpha)
     rows = np.flatnonzero(alpha)
     if not rows.size:
         return 0.0
-    signed = (alpha * problem.sign)[rows]
+    signed = (alpha * signs(problem))[rows]
     both = levels.function(rows, np.column_stack([signed, np.abs(signed)]))
     own = AdditiveFunction(both.power, both.start, both.values, both.coef[:, :1].copy())
     size = AdditiveFunction(both.power, both.start, both.values, both.coef[:, 1:].copy())

@@ -22,6 +22,7 @@ from linsep.core.schema import facts, ratio_text
 from linsep.core.words import misplaced
 from linsep.kernels.base import Kernel
 from linsep.numerics.rounding import U
+from linsep.proofs import plain
 from linsep.proofs.feature_space import FeatureSpace, Sums
 from linsep.proofs.margins import margin_above, margin_below
 from linsep.proofs.separable import Proof, combination
@@ -140,7 +141,7 @@ def judge(
     """Recompute everything that the witness is good for; values z . a that a certificate has
     computed already are not computed again."""
     a = witness.a
-    values = problem.values(a) if values is None else values
+    values = plain.values(problem, a) if values is None else values
     wrong = _wrong(problem, values)
     separable: bool | None = None
     if not wrong.size:  # a claim to separate is decided without rounding
@@ -226,7 +227,7 @@ def _sums_above(problem: Problem, space: FeatureSpace, sums: Sums) -> tuple[floa
     """
     label = problem.label[sums.support]
     if problem.binary:
-        shares = sums.coef[0] * problem.sign[sums.support]
+        shares = sums.coef[0] * plain.signs(problem)[sums.support]
         proper = bool((shares >= 0).all())
     else:
         others = label[:, None] != np.arange(problem.K)
@@ -339,7 +340,7 @@ def _combine(
         block = np.column_stack([block, np.zeros(len(block))])
     slack = (rows.size + 4) * 2 * U * 2 * float(np.linalg.norm(block, axis=1).max())
     if problem.binary:
-        return (lam * problem.sign[samples]) @ block, slack
+        return (lam * plain.signs(problem)[samples]) @ block, slack
     point = np.zeros((problem.K, problem.d + 1))
     for row, weight, x in zip(rows.tolist(), lam, block):
         point[problem.label[row // (problem.K - 1)]] += weight * x

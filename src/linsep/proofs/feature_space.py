@@ -24,6 +24,8 @@ from linsep.kernels.blocks import KernelValues
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.definite import definite
 from linsep.proofs.kernel import Definite, entry_error, roots, street_above
+from linsep.proofs.plain import signs
+from linsep.proofs.referee import agreed
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -83,7 +85,7 @@ class FeatureSpace:
         label = self.problem.label[rows]
         y = np.where(label == label.max(initial=0), 1.0, -1.0)
         if not self.problem.fit_intercept and self.problem.binary:
-            y = self.problem.sign[rows]
+            y = signs(self.problem)[rows]
         free = self.problem.fit_intercept
         return street_above(self.values, rows, y, weights, free=free, known=self.known)
 
@@ -109,9 +111,9 @@ class FeatureSpace:
         root = self.roots()
         share = entry_error(self.values) + (len(support) + 12) * U + self.known.uneven
         mass = np.abs(coef) @ root[support]
-        s = self.values.combine_many(
-            support, np.ascontiguousarray(coef.T), np.arange(self.problem.n)
-        )
+        every, columns = np.arange(self.problem.n), np.ascontiguousarray(coef.T)
+        s = self.values.combine_many(support, columns, every)
+        s = agreed(self.values, every, support, columns, s)
         if shift > 0:
             s[support] += shift * coef.T
         off = share * np.outer(root, mass) + 8 * U * (np.abs(s) + np.abs(sums.intercept))
@@ -173,12 +175,13 @@ class FeatureSpace:
         root = roots(values, every, support, known.convex, known.shift)
         share = entry_error(values) + (len(support) + 12) * U + known.uneven
         mass = float(size @ root[support])
-        s = values.combine(support, coef, ids)
+        s = agreed(values, ids, support, coef, values.combine(support, coef, ids))
         off = share * mass * root[ids] + 8 * U * (np.abs(s) + offset)
         own = np.zeros(self.problem.n)
         own[support] = coef
         off += known.shift * np.maximum(-own[ids] * y, 0.0) * (1 + 8 * U)
-        quad = float(coef @ values.combine(support, coef, support))
+        own_sums = values.combine(support, coef, support)
+        quad = float(coef @ agreed(values, support, support, coef, own_sums))
         quad += known.shift * float(coef @ coef) * (1 + (len(coef) + 4) * U)
         length = float(np.sqrt(max(quad + (share + SUM) * mass * mass, 0.0))) * (1 + 4 * U)
         return y * (s + b), off, length

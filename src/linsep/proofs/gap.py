@@ -16,7 +16,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.lanes import sum_of_pieces
 from linsep.core.protocol import Status
 from linsep.core.schema import facts
 from linsep.core.words import count, misplaced, percent
@@ -64,7 +63,7 @@ class Gap:
 
         length is |w|, offset |b| for a linear rule. A value that is no number is an error.
         """
-        clear, outside = sum_of_pieces(_counts, values).tolist()
+        clear, outside = np.count_nonzero(values > 0), np.count_nonzero(values >= 1.0 - 1e-9)
         least = float(values.min(initial=np.inf))
         size = None if offset is None else float(np.hypot(length, offset))
         return cls(
@@ -157,11 +156,6 @@ def least_of(numbers: Sequence[float | None]) -> float | None:
     """The least, or None where one is unknown."""
     known = [number for number in numbers if number is not None]
     return min(known) if len(known) == len(numbers) else None
-
-
-def _counts(values: Array) -> Array:
-    """Rows strictly on their own side, and rows that are not inside the street."""
-    return np.array([np.count_nonzero(values > 0), np.count_nonzero(values >= 1.0 - 1e-9)], float)
 
 
 def balanced(

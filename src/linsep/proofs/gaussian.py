@@ -24,9 +24,10 @@ from linsep.core.protocol import Status
 from linsep.core.schema import facts
 from linsep.numerics.rounding import U
 from linsep.proofs.certificate import Certificate
-from linsep.rows.moments import moments_about
+from linsep.rows.moments import Moments
 
 Array = NDArray[np.float64]
+_CHUNK = 1 << 18  # entries that are looked at together
 _LOG_2PI = float(np.log(2 * np.pi))
 _CLOSE = 3e-6  # gap, in nats for an entry of a row of weight 1, that counts as none
 
@@ -151,7 +152,7 @@ def judge_gaussian(
     factors = [whitener(C) for C in covariances]
     weights, found, best, gradient = [], [], [], 0.0
     for k in range(problem.K):
-        moments = moments_about(problem, k, means[k], products=not diagonal)
+        moments = _moments(problem, k, means[k], products=not diagonal)
         first, second = moments.first[used], moments.second[cut]
         drift = first**2 if diagonal else np.outer(first, first)
         off, size = moments.terms * U, moments.size[used]
@@ -181,6 +182,31 @@ def judge_gaussian(
         stationarity=gradient,
         total_weight=float(np.sum(weights)),
     )
+
+
+def _moments(problem: Problem, k: int, centre: Array, *, products: bool) -> Moments:
+    """Weighted means of x - c over the rows of a class, and of its squares or products."""
+    rows = np.flatnonzero(problem.label == k)
+    X, s = problem.matrix[rows], problem.weight[rows]
+    total = float(s.sum())
+    if problem.sparse and not products:  # about 0, and moved: each sum is as large as size says
+        wide = X.astype(np.float64)
+        mean, squares = wide.T @ s / total, wide.multiply(wide).T @ s / total
+        second = squares - 2 * centre * mean + centre * centre
+        size = np.sqrt(np.maximum(second, 0.0)) + 2 * np.abs(centre)
+        return Moments(total, mean - centre, second, len(rows) + 16, size * (1 + 1e-9))
+    first, second = np.zeros(problem.d), np.zeros((problem.d,) * (2 if products else 1))
+    step = max(_CHUNK // problem.d, problem.d if products else 1)
+    for lo in range(0, len(rows), step):
+        block, weight = X[lo : lo + step], s[lo : lo + step]
+        block = (block.toarray() if problem.sparse else block).astype(np.float64) - centre
+        first += weight @ block
+        root = block * np.sqrt(weight)[:, None]
+        second += root.T @ root if products else np.square(root).sum(axis=0)
+    terms = min(step, len(rows)) + -(-len(rows) // step) + 16
+    second /= total
+    size = np.sqrt(np.diag(second) if products else second) * (1 + 1e-9)
+    return Moments(total, first / total, second, terms, size)
 
 
 def _mean(share: Array, parts: list[Scatter]) -> Scatter:

@@ -25,9 +25,10 @@ from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.margins import margin_above, margin_below
+from linsep.proofs.plain import cap, dual_cost, losses, one_pass, scores, signs
 from linsep.proofs.rivals import gap_of_witness
 from linsep.proofs.sharp import sharp_sums
-from linsep.rows.reader import Totals, one_pass, survey
+from linsep.rows.reader import Totals, survey
 
 Array = NDArray[np.float64]
 
@@ -73,7 +74,7 @@ def hinge_gap(problem: Problem, witness: Witness, objective: Objective) -> Gap:
     alpha[witness.rows] = witness.multipliers
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
         cost = objective.C * problem.weight
-        alpha, slack = feasible(problem, objective, cost, alpha)
+        alpha, slack = feasible(signs(problem) > 0, objective, cost, alpha)
         totals = one_pass(problem, a, alpha)
         high = (_hard_primal if np.isinf(objective.C) else _primal)(objective, cost, a, totals)
         low, blur = _dual(objective, cost, alpha, slack, totals, problem)
@@ -89,17 +90,20 @@ def hinge_gap(problem: Problem, witness: Witness, objective: Objective) -> Gap:
 
 
 def feasible(
-    problem: Problem, objective: Objective, cost: Array, alpha: Array
+    positive: NDArray[np.bool_], objective: Objective, cost: Array, alpha: Array
 ) -> tuple[Array, float]:
-    """alpha in its box and balanced, and the relative error of its entries."""
+    """alpha in its box and balanced, and the relative error of its entries.
+
+    positive says which rows are of the positive class.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(alpha.sum())
     if not finite:
         np.nan_to_num(alpha, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
-    np.clip(alpha, 0.0, objective.loss.cap(cost), out=alpha)
+    np.clip(alpha, 0.0, cap(objective.loss, cost), out=alpha)
     if objective.intercept != "free":
         return alpha, 0.0
-    return balanced(alpha, problem.sign > 0)
+    return balanced(alpha, positive)
 
 
 def _primal(objective: Objective, cost: Array, a: Array, totals: Totals) -> float:
@@ -123,12 +127,12 @@ def losses_above(loss: QuadraticLoss, cost: Array, a: Array, totals: Totals) -> 
     reach, offset = float(np.abs(a[:-1]) @ totals.columns), 2.0 + abs(float(a[-1]))
     worst = step * (reach + offset)
     u = 1.0 - totals.values
-    total = float((cost * loss.value(u)).sum())
+    total = float((cost * losses(loss, u)).sum())
     most = float(cost.max())
     if most * worst * len(u) > 1e-9 * total:  # rows that are certainly 0 owe nothing
         live = u > -worst
         u, cost = u[live], cost[live]
-    steep = loss.cap(cost) if loss.kinked else cost * loss.slope(u)
+    steep = cap(loss, cost) if loss.kinked else cost * loss.slope(u)
     off = step * (float(np.linalg.norm(steep)) * reach + float(steep.sum()) * offset)
     if not loss.kinked:
         off += worst * worst * float(cost.sum()) / (4.0 * loss.q)
@@ -163,7 +167,7 @@ def _by_margins(
     size = np.asarray(witness.multipliers, dtype=np.float64)
     used = np.flatnonzero((size > 0) & np.isfinite(size))
     rows, shares = witness.rows[used], witness.multipliers[used]
-    both = bool((problem.sign[rows] > 0).any() and (problem.sign[rows] < 0).any())
+    both = len(np.unique(problem.label[rows])) == 2
     if len(rows) and (both or objective.intercept == "none"):
         above = margin_above(problem, rows, shares)
         if above > 0:
@@ -186,7 +190,7 @@ def _dual(
     size = np.abs(v) + error
     squared = float(size @ size) * (1 + (len(v) + 8) * U)
     if objective.intercept == "penalised":
-        balance = float(alpha @ problem.sign)
+        balance = float(alpha @ signs(problem))
         balance = abs(balance) + problem.n * U * float(alpha.sum())
         squared += (balance * objective.constant) ** 2
     bound = linear - 0.5 * squared * (1 + 8 * U) - _curved(objective, cost, alpha, slack)
@@ -199,7 +203,7 @@ def _curved(objective: Objective, cost: Array, alpha: Array, slack: float) -> fl
     """At least the conjugates of the losses, alpha being in its box."""
     if np.isinf(objective.C):
         return 0.0
-    return objective.loss.dual_cost(alpha, cost) * (1 + 2 * slack + SUM + 8 * U)
+    return dual_cost(objective.loss, alpha, cost) * (1 + 2 * slack + SUM + 8 * U)
 
 
 def _sharp(objective: Objective, cost: Array, alpha: Array, problem: Problem) -> float:
@@ -241,9 +245,8 @@ def svm_gap(problem: Problem, witness: Witness, objective: Objective, kind: str)
 
     size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
     parts = run_all([partial(part, k) for k in range(problem.K)], 1 if size < _SMALL else None)
-    scores = problem.scores(witness.a)
-    own_scores = scores[np.arange(problem.n), problem.label]
-    scores[np.arange(problem.n), problem.label] = -np.inf
-    best_rival = scores.max(axis=1)
-    errors = int((own_scores <= best_rival).sum())
+    found, at = scores(problem, witness.a), np.arange(problem.n)
+    own = found[at, problem.label].copy()
+    found[at, problem.label] = -np.inf
+    errors = int((own <= found.max(axis=1)).sum())
     return Gap.together(parts, errors, "one class against the rest")

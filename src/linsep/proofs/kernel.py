@@ -30,13 +30,14 @@ from linsep.core.protocol import Status
 from linsep.core.schema import Check, anything, listed, ratio, ratio_text, record, truth, whole
 from linsep.errors import CapabilityError, ProofError
 from linsep.kernels.base import Kernel, exact_gram
-from linsep.kernels.blocks import KernelValues
+from linsep.kernels.blocks import Duel, Duels, KernelValues
 from linsep.kernels.rows import Rows
 from linsep.kernels.spec import from_dict
 from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 from linsep.losses.hinge import best_stretch
 from linsep.numerics.rounding import SUM, U32, U
 from linsep.proofs.gap import Gap, balanced
+from linsep.proofs.referee import agreed
 from linsep.proofs.sharp import sharp_sums_of, sharp_weights
 
 Array = NDArray[np.float64]
@@ -124,12 +125,14 @@ def kernel_gap(
 
     The objective is that of the machine with exactly these alpha, the lower bound that of the
     nearest alpha which is allowed. rough: sums of these rows in float32 and their errors. sums:
-    those that ``values`` has just made of these alpha in float64, for all machines at once. nu:
+    those of these alpha in float64 that were made, and agreed on, for all machines at once. nu:
     the bounds are those of nu-SVC, see ``_excess``.
     """
     alpha = np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0)
     if sums is None:
         s, more = sums_of(values, ids, y, alpha * y, b, rough)
+        used = np.flatnonzero(alpha)
+        s = agreed(values, ids, ids[used], (alpha * y)[used], s, more)
     else:
         s, more = sums, np.zeros(len(ids))
     convex, shift = known.convex, known.shift
@@ -171,6 +174,19 @@ def kernel_gap(
     return replace(gap, violation=violation, convex=convex, proved=known.proved, shift=shift)
 
 
+def as_labelled(problem: Problem, pairs: Duels, pair: Duel) -> Duel:
+    """A pair with the signs and weights that labels and weights of the problem give its rows."""
+    rows, (first, second) = pairs.order[pair.ids], pair.classes
+    wanted = np.flatnonzero((problem.label == first) | (problem.label == second))
+    if not np.array_equal(np.sort(rows), wanted):
+        raise ProofError(
+            f"{len(rows)} rows are taken for those of two classes that have {len(wanted)}, or "
+            "others than these; this is a bug of linsep, please report it."
+        )
+    y = np.where(problem.label[rows] == second, 1.0, -1.0)
+    return replace(pair, y=y, weight=problem.weight[rows])
+
+
 _LONGER = 1.001  # times as long a machine may become to have rounding out of its losses
 
 
@@ -181,7 +197,9 @@ def stretch(
 
     With a large C even a violation of the size of a rounding error costs more than the length.
     """
-    s, root = _sums(values, ids, alpha * y), np.sqrt(np.maximum(values.diagonal(ids), 0.0))
+    some = np.flatnonzero(alpha)
+    s = values.combine(ids[some], (alpha * y)[some], ids)  # of a new machine, no claim yet
+    root = np.sqrt(np.maximum(values.diagonal(ids), 0.0))
     off = _share(values, alpha) * float(np.abs(alpha) @ root) * root
     low = y * (s + b) - 2 * off - 16 * U * (np.abs(s) + abs(b) + 1)
     t = best_stretch(float((alpha * y) @ s), cost, low, _LONGER)
@@ -190,7 +208,9 @@ def stretch(
 
 def _sums(values: KernelValues, ids: Index, signed: Array) -> Array:
     some = np.flatnonzero(signed)
-    return values.combine(ids[some], signed[some], ids)
+    return agreed(
+        values, ids, ids[some], signed[some], values.combine(ids[some], signed[some], ids)
+    )
 
 
 def _share(values: KernelValues, alpha: Array) -> float:
@@ -220,7 +240,7 @@ def criterion(
 ) -> tuple[KernelGap, Array]:
     """The perceptron criterion of a machine, and its scores; an error is whatever may be one."""
     ids, some = np.arange(len(y)), np.flatnonzero(alpha)
-    s = values.combine(some, (alpha * y)[some], ids)
+    s = _sums(values, ids, alpha * y)
     root = roots(values, ids, some, getattr(values.kernel, "positive", None) is True)
     share = entry_error(values) + (len(alpha) + 8) * U
     off = share * float(np.abs(alpha) @ root) * root + 4 * U * (np.abs(s) + abs(b))
@@ -248,7 +268,7 @@ def _lower(
     if more > 1e-7 * total:  # far away: then it is computed for the point itself
         some = np.flatnonzero(point)
         signed = (point * y)[some]
-        quad = float(signed @ values.combine(ids[some], signed, ids[some]))
+        quad = float(signed @ _sums(values, ids[some], signed))
         quad += _added(shift, signed)
         mass, more = float(point @ root), 0.0
     quad += more + (share + 3 * slack + 2 * SUM) * mass * mass

@@ -23,15 +23,14 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.kernels.base import Kernel
-from linsep.losses.logistic import best_shift, loss, probability
-from linsep.losses.softmax import shares
+from linsep.losses.logistic import best_shift
 from linsep.numerics.rounding import SUM, U
+from linsep.proofs import plain
 from linsep.proofs.feature_space import FeatureSpace, Sums
 from linsep.proofs.gap import balanced
 from linsep.proofs.kernel import KernelGap
 from linsep.proofs.logistic import best_multiple, entropy_below
 from linsep.proofs.softmax import best_value, entropy_of, feasible_shares, with_rest
-from linsep.rows.normal import aims
 
 Array = NDArray[np.float64]
 
@@ -53,15 +52,16 @@ def logistic_sums(
 
 
 def _two_classes(space: FeatureSpace, sums: Sums, cost: Array, words: str) -> KernelGap:
-    problem, y = space.problem, space.problem.sign
+    problem, y = space.problem, plain.signs(space.problem)
     scores, off, squared = space.scores(sums)
     m, off = y * scores[:, 0], off[:, 0]
-    losses = float((cost * loss(m - off)).sum()) * (1 + SUM + _FUNCTION) + problem.n * 5e-324
+    total = float((cost * plain.log_loss(m - off)).sum())
+    losses = total * (1 + SUM + _FUNCTION) + problem.n * 5e-324
     high = (0.5 * squared + losses) * (1 + 8 * U)
     low = -np.inf
     if space.known.convex:
         at = m + y * best_shift(m, y, cost) if problem.fit_intercept else m
-        alpha = np.clip(np.nan_to_num(cost * probability(at)), 0.0, cost * (1 - 4 * U))
+        alpha = np.clip(np.nan_to_num(cost * plain.sigma(at)), 0.0, cost * (1 - 4 * U))
         slack = 0.0
         if problem.fit_intercept:
             alpha, slack = balanced(alpha, y > 0, math.fsum)
@@ -76,10 +76,9 @@ def _softmax(
     problem, at = space.problem, np.arange(space.problem.n)
     scores, off, squared = space.scores(sums)
     S, worst = np.ascontiguousarray(scores.T), off.max(axis=1)
-    now = shares(S, problem.label)
-    wrong = np.minimum(now.rivals.sum(axis=0), 1.0)
+    each, wrong = plain.softmax_losses(S, problem.label)
     slope = cost * np.minimum(wrong * np.exp(np.minimum(2 * worst, 700.0)), 1.0)
-    losses = float((cost * now.losses).sum()) * (1 + SUM + problem.K * U + _FUNCTION)
+    losses = float((cost * each).sum()) * (1 + SUM + problem.K * U + _FUNCTION)
     losses += 2.0 * float(slope @ worst) * (1 + SUM)
     high = (0.5 * squared + losses) * (1 + 8 * U)
     low = -np.inf
@@ -110,7 +109,7 @@ def _softmax(
 
 def squares_sums(problem: Problem, kernel: Kernel, sums: Sums, C: float, words: str) -> KernelGap:
     """Bounds of kernel least squares, one column of targets for two classes, else one a class."""
-    space, s, T = FeatureSpace(problem, kernel), problem.weight[:, None], aims(problem)
+    space, s, T = FeatureSpace(problem, kernel), problem.weight[:, None], plain.aims(problem)
     with np.errstate(all="ignore"):
         scores, off, squared = space.scores(sums)
         errors = T - scores
@@ -131,7 +130,7 @@ def squares_sums(problem: Problem, kernel: Kernel, sums: Sums, C: float, words: 
             rest += C * space.reach(dual, slack) * (1 + 8 * U)
             low = gain / rest * gain * (1 - 8 * U) if gain > 0 and 0 < rest < np.inf else 0.0
     if problem.binary:
-        values = problem.sign * scores[:, 0]
+        values = plain.signs(problem) * scores[:, 0]
     else:
         at, others = np.arange(problem.n), scores.copy()
         others[at, problem.label] = -np.inf

@@ -22,7 +22,7 @@ from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible, losses_above
 from linsep.proofs.logistic import entropy_below, loss_above
-from linsep.rows.reader import one_pass
+from linsep.proofs.plain import one_pass, signs, values
 
 Array = NDArray[np.float64]
 
@@ -30,21 +30,21 @@ Array = NDArray[np.float64]
 def l1_gap(problem: Problem, a: Array, loss: Loss, objective: Objective) -> Gap:
     """Bounds for the weights a; the loss is logistic, or quadratic without a corner."""
     cost = objective.C * problem.weight
-    values = problem.sign * (problem.product(a[:-1]) + a[-1])
+    found = values(problem, a)
     curved = loss if isinstance(loss, QuadraticLoss) else None
     if curved is None:
-        alpha = cost / (1.0 + np.exp(np.clip(values, -700.0, 700.0)))
+        alpha = cost / (1.0 + np.exp(np.clip(found, -700.0, 700.0)))
     else:
-        alpha = cost * loss.slope(1.0 - values)
+        alpha = cost * loss.slope(1.0 - found)
     box = Objective(curved or HINGE, objective.C, objective.intercept)
-    alpha, slack = feasible(problem, box, cost, alpha)
+    alpha, slack = feasible(signs(problem) > 0, box, cost, alpha)
     totals = one_pass(problem, a, alpha)
     error = (totals.terms * U + slack) * float(np.linalg.norm(alpha)) * 1.001
     size = np.abs(totals.v) + error * totals.columns
     top = float(size.max(initial=0.0))
     penalty = float(np.abs(a[:-1]).sum())
     if objective.intercept == "penalised":
-        balance = abs(float(alpha @ problem.sign)) + problem.n * U * float(alpha.sum())
+        balance = abs(float(alpha @ signs(problem))) + problem.n * U * float(alpha.sum())
         top = max(top, balance * abs(objective.constant))
         penalty += abs(float(a[-1]) / objective.constant)
     share = 1.0 if top <= 1.0 else (1.0 - 16 * U) / top

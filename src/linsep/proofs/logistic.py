@@ -24,8 +24,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.costs import LOGISTIC_PASS, second_thread
-from linsep.core.lanes import Lanes, one_blas_thread, sum_of_pieces
+from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem, columns_of, moved, rows_of
 from linsep.losses.logistic import (
     LAST_DIGIT_ROWS,
@@ -37,13 +36,13 @@ from linsep.losses.logistic import (
 )
 from linsep.numerics.cholesky import solved
 from linsep.numerics.rounding import SUM, U
+from linsep.proofs import plain
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.sharp import sharp_sums
 from linsep.rows.exact import dependent_columns
 from linsep.rows.levels import sample_matrix, sample_sizes
 from linsep.rows.logistic import LogisticRows
-from linsep.rows.loops import scatter
-from linsep.rows.reader import added, one_pass, survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 
@@ -102,7 +101,7 @@ def _plain_bounds(
     """Bounds from one dual point, better sums and the likelihood where these are poor."""
     cost, d = C * problem.weight, problem.d
     alpha, slack = _dual_point(problem, a, cost, intercept, alpha)
-    totals = one_pass(problem, a, alpha)
+    totals = plain.one_pass(problem, a, alpha)
     extra = (float(a[-1]) / constant) ** 2 if intercept == "penalised" else 0.0
     squared = float(a[:-1] @ a[:-1]) + extra
     losses = loss_above(totals.values, cost, a, totals.columns)
@@ -111,7 +110,7 @@ def _plain_bounds(
     size = np.abs(totals.v) + error
     pull = float(size @ size) * (1 + (d + 8) * U)
     if intercept == "penalised":
-        balance = abs(float(alpha @ problem.sign)) + problem.n * U * float(alpha.sum())
+        balance = abs(float(alpha @ plain.signs(problem))) + problem.n * U * float(alpha.sum())
         pull += (balance * constant) ** 2
     # alpha is off by a share of slack at most: H falls by no more than alpha |logit| slack
     low = best_multiple(entropy_below(alpha, cost, slack), pull)
@@ -127,16 +126,17 @@ def _dual_point(
     problem: Problem, a: Array, cost: Array, intercept: str, alpha: Array | None
 ) -> tuple[Array, float]:
     """alpha, or that of the model, in its box and balanced; the relative error of its entries."""
+    sign = plain.signs(problem)
     if alpha is None:
-        values = problem.values(a)
+        values = plain.values(problem, a)
         if intercept == "free":
-            values = values + problem.sign * best_shift(values, problem.sign, cost)
-        alpha = cost * probability(values)
+            values = values + sign * best_shift(values, sign, cost)
+        alpha = cost * plain.sigma(values)
     alpha = np.clip(np.nan_to_num(alpha, nan=0.0), 0.0, cost * (1 - 4 * U))  # C s is rounded
     if intercept != "free":
         return alpha, 0.0
     few = problem.n <= LAST_DIGIT_ROWS  # then sums are rounded once
-    return balanced(alpha, problem.sign > 0, math.fsum if few else np.sum)
+    return balanced(alpha, sign > 0, math.fsum if few else np.sum)
 
 
 def best_multiple(gain: float, squared: float) -> float:
@@ -181,7 +181,6 @@ def _without_penalty(problem: Problem, values: Array, C: float) -> float:
 # taken off the sample's rows of the heavier class.
 
 
-_SERIAL = second_thread(LOGISTIC_PASS)
 _FAR = 0.02  # relative gap from which alpha as it is will not do
 _AIM = 0.9  # of the goal, as far as it can be estimated
 _STEEP = 30.0  # beyond this margin on the wrong side the entropy counts as 0
@@ -229,28 +228,17 @@ class Reading:
 
 def _read(problem: Problem, a: Array, C: float) -> Reading:
     """The pass in float64, and by no reader of a solver: what is wrong there is not wrong here."""
-    lanes = Lanes(problem.matrix, wide=True, scatter=scatter, serial=_SERIAL)
-    w, b, m = np.ascontiguousarray(a[:-1]), float(a[-1]), np.empty(problem.n)
+    m = plain.values(problem, a)
+    sign, weight = plain.signs(problem), problem.weight
+    alpha = weight * plain.sigma(m)
+    pull = alpha * sign
+    v, terms = plain.combination(problem, pull)
 
-    def lane_sums(lane: int) -> tuple[Array, Array]:
-        v, sums = np.zeros(problem.d), np.zeros(5)
-        for lo, hi, block in lanes.blocks(lane):
-            sign, weight = problem.sign[lo:hi], problem.weight[lo:hi]
-            values = m[lo:hi]
-            np.matmul(block, w, out=values)
-            values += b
-            values *= sign
-            e = np.exp(-np.abs(values))
-            alpha = weight * np.where(values > 0, e, 1.0) / (1.0 + e)
-            own = np.log1p(e) + np.maximum(-values, 0.0)
-            pull = alpha * sign
-            sums += weight @ own, alpha.sum(), pull.sum(), alpha @ values, alpha @ alpha
-            v += pull @ block
-        return v, sums
+    def sums(m: Array, weight: Array, alpha: Array, pull: Array) -> Array:
+        losses = weight @ plain.log_loss(m)
+        return np.array([losses, alpha.sum(), pull.sum(), alpha @ m, alpha @ alpha])
 
-    parts = lanes.each(lane_sums)
-    v, sums = added(parts)
-    losses, mass, balance, product, squares = sums.tolist()
+    losses, mass, balance, product, squares = plain.added(sums, m, weight, alpha, pull).tolist()
     return Reading(
         m,
         np.append(C * v, C * balance if problem.fit_intercept else 0.0),
@@ -258,7 +246,7 @@ def _read(problem: Problem, a: Array, C: float) -> Reading:
         C * mass,
         C * product,
         C * math.sqrt(squares),
-        min(problem.n, lanes.rows) + -(-problem.n // lanes.rows) + len(parts) + 5,
+        terms + 5,
     )
 
 
@@ -279,20 +267,24 @@ def _below(
     gain, wrong = _entropies(read, problem.weight, C)
     error = float(read.terms)
     if size:
-        rows, old, new = correction(problem, read.m, C, g, float(a[-1]), size, goal)
-        sign, c, m = rows.sign, rows.cost, read.m[rows.index]
+        rows, _, new = correction(problem, read.m, C, g, float(a[-1]), size, goal)
+        index = rows.index  # nothing but the rows and their new variables is believed
+        if index is None or len(np.unique(index)) < len(index):
+            return -np.inf
+        sign, c, m = plain.signs(problem)[index], C * problem.weight[index], read.m[index]
+        old = c * plain.sigma(m)
         if problem.fit_intercept:
             new, slack = _balanced_rows(read, sign, old, new)
             if not slack < 1e-6:
                 return -np.inf
-        new = np.minimum(new, c * (1 - 4 * U))
-        own_rows = problem.matrix[rows.index]  # not the copy that the correction has worked on
+        new = np.clip(new, 0.0, c * (1 - 4 * U))
+        own_rows = problem.matrix[index]  # not the copy that the correction has worked on
         v = v + np.asarray(own_rows.T @ ((new - old) * sign), dtype=np.float64)
         length += float(np.linalg.norm(new)) + float(np.linalg.norm(old))
-        error += rows.n + 8
-        own = c * loss(m) + old * m
+        error += len(index) + 8
+        own = c * plain.log_loss(m) + old * m
         gain -= float(own.sum())
-        wrong += (rows.n + 40) * U * float((c * loss(m) + np.abs(old * m)).sum())
+        wrong += (len(index) + 40) * U * float((c * plain.log_loss(m) + np.abs(old * m)).sum())
         gain += entropy_below(new, c, slack)
     error = (error * U + slack) * 1.001 * length
     size_v = np.abs(v) + error * survey(problem).column_lengths()
@@ -426,7 +418,7 @@ def loss_above(values: Array, cost: Array, a: Array, columns: Array) -> float:
     """Upper bound of the sum of cost log(1 + exp(-m)); m_i is off by at most
     e_i = (d + 4) u (sum_j |x_ij w_j| + |b|), the loss by e_i sigma(-m_i) exp(e_i), and
     sum c_i |x_ij| <= |c| |column j|."""
-    total, slopes, squares = sum_of_pieces(_losses, values, cost).tolist()
+    total, slopes, squares = plain.added(_losses, values, cost).tolist()
     off = margin_errors(a, columns, slopes, float(np.sqrt(squares)), cost)
     return float(total * (1 + SUM + 32 * U) + off + len(values) * 5e-324)
 
@@ -446,8 +438,8 @@ def margin_errors(
 
 
 def _losses(values: Array, cost: Array) -> Array:
-    slope = cost * probability(values)
-    return np.array([(cost * loss(values)).sum(), slope.sum(), slope @ slope])
+    slope = cost * plain.sigma(values)
+    return np.array([(cost * plain.log_loss(values)).sum(), slope.sum(), slope @ slope])
 
 
 def entropy_below(alpha: Array, cost: Array, slack: float) -> float:
@@ -455,7 +447,7 @@ def entropy_below(alpha: Array, cost: Array, slack: float) -> float:
     ``slack`` and alpha / cost was rounded. An error e of q changes H by no more than
     e (|log q| + |log(1 - q)| + 1) as long as it is small against 1 - q; rows nearer to 1 than
     that count as 0."""
-    total, size = sum_of_pieces(partial(_entropy_values, slack), alpha, cost)
+    total, size = plain.added(partial(_entropy_values, slack), alpha, cost)
     return float(total - (32 * U + SUM + 2 * slack) * size)
 
 
@@ -543,8 +535,8 @@ def likelihood_bounds(problem: Problem, a: Array, *, part: bool = True) -> tuple
     """
     a = np.asarray(a, dtype=np.float64)
     with one_blas_thread(), np.errstate(all="ignore"):
-        values = problem.values(a)
-        totals = one_pass(problem, a, problem.weight * probability(values))
+        values = plain.values(problem, a)
+        totals = plain.one_pass(problem, a, problem.weight * plain.sigma(values))
         high = loss_above(totals.values, problem.weight, a, totals.columns)
         low = lower_bound(problem, values)
         exists = low > 0.0
@@ -559,7 +551,7 @@ def likelihood_bounds(problem: Problem, a: Array, *, part: bool = True) -> tuple
 
 def _partial_bound(problem: Problem, values: Array, high: float) -> float:
     """The best bound of those for the rows nearer to the plane than some margin."""
-    losses = problem.weight * loss(values)
+    losses = problem.weight * plain.log_loss(values)
     far = np.unique(values[values > _FAR_SCORE])
     ratio = far / np.append(_FAR_SCORE, far[:-1])
     best = 0.0
@@ -578,9 +570,9 @@ def lower_bound(problem: Problem, values: Array) -> float:
     """D of a feasible point near the margins; 0 if none can be shown to be near."""
     given = _narrow(problem)
     problem = centred(given)[0]
-    s, sign = problem.weight, problem.sign
-    alpha = s * probability(values)
-    W = s * curvature(values)
+    s, sign = problem.weight, plain.signs(problem)
+    alpha = s * plain.sigma(values)
+    W = s * plain.sigma(values) * plain.sigma(-values)
     if problem.d > _COLUMNS or not (np.isfinite(alpha).all() and alpha.min() > 0):
         return 0.0
     gram = _gram(problem, W, given)
@@ -589,7 +581,7 @@ def lower_bound(problem: Problem, values: Array) -> float:
     for _ in range(2):
         r, _ = _residual(problem, alpha)
         step = gram.solve(r)
-        t = sign * (problem.product(step[:-1]) + step[-1])
+        t = sign * (plain.product(problem, step[:-1]) + step[-1])
         if not np.isfinite(t).all():
             return 0.0
         alpha -= W * np.clip(t, -0.9, 0.9)
@@ -627,12 +619,12 @@ def _narrow(problem: Problem) -> Problem:
 
 def _residual(problem: Problem, alpha: Array) -> tuple[Array, Array]:
     """sum alpha_i z_i, and a bound of its rounding errors."""
-    totals = one_pass(problem, np.zeros(problem.d + 1), alpha)
+    totals = plain.one_pass(problem, np.zeros(problem.d + 1), alpha)
     length = float(np.linalg.norm(alpha)) * 1.001
     error = (totals.terms + 2) * U * length * totals.columns  # entries may be rounded, centred
     if not problem.fit_intercept:
         return np.append(totals.v, 0.0), np.append(error, 0.0)
-    positive = problem.sign > 0
+    positive = plain.signs(problem) > 0
     plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
     return np.append(totals.v, plus - minus), np.append(error, SUM * (plus + minus))
 
@@ -682,24 +674,17 @@ def _products(problem: Problem, W: Array) -> tuple[Array, Array, int]:
     most = np.append(np.ravel(most.toarray() if problem.sparse else most), problem.fit_intercept)
     most = most.astype(np.float64)
     unit = np.where(most > 0, np.ldexp(1.0, -np.frexp(most)[1].clip(-1000, 1000)), 0.0)
-    lanes = Lanes(M, wide=True)
     root = np.sqrt(W)
 
-    def lane_sum(lane: int) -> Array:
-        total = np.zeros((d + 1, d + 1))
-        for lo, hi, block in lanes.blocks(lane):
-            B = np.empty((hi - lo, d + 1))
-            np.multiply(block, unit[:d], out=B[:, :d])
-            B[:, d] = unit[d]
-            B *= root[lo:hi, None]
-            total += B.T @ B
-        return total
+    def work(lo: int, hi: int, block: Array) -> Array:
+        B = np.empty((hi - lo, d + 1))
+        np.multiply(block, unit[:d], out=B[:, :d])
+        B[:, d] = unit[d]
+        B *= root[lo:hi, None]
+        return B.T @ B
 
-    parts = lanes.each(lane_sum)
-    out = parts[0]
-    for other in parts[1:]:
-        out += other
-    return out, unit, min(problem.n, lanes.rows) + -(-problem.n // lanes.rows) + len(parts) + 12
+    total, terms = plain.blockwise(problem, (d + 1, d + 1), work)
+    return total, unit, terms + 8
 
 
 # -- The same rows with columns of mean nearly 0, where an intercept makes up for it --------------

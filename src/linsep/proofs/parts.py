@@ -29,14 +29,13 @@ from linsep.core.schema import facts
 from linsep.errors import ProofError
 from linsep.losses.base import Loss
 from linsep.losses.hinge import QuadraticLoss
-from linsep.losses.logistic import probability
 from linsep.losses.table import LOSSES
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, intercept_words
 from linsep.proofs.hinge import losses_above
 from linsep.proofs.logistic import entropy_below, loss_above
+from linsep.proofs.plain import cap, dual_cost, one_pass, sigma, signs, values
 from linsep.rows.parts import PartsProblem
-from linsep.rows.reader import one_pass
 
 Array = NDArray[np.float64]
 
@@ -79,11 +78,11 @@ class Sides:
 
 def _sides(problem: Problem, *, a: Array, generator: Array, loss: Loss, C: float) -> Sides:
     """The sums of a block."""
-    cost, sign = C * problem.weight, problem.sign
+    cost, sign = C * problem.weight, signs(problem)
     at = generator[:-1]
-    u = loss.corner - problem.values(at)
+    u = loss.corner - values(problem, at)
     alpha = cost * _slopes(loss, u, float(generator[-1]))
-    top = loss.cap(cost) if isinstance(loss, QuadraticLoss) else cost * (1 - 4 * U)
+    top = cap(loss, cost) if isinstance(loss, QuadraticLoss) else cost * (1 - 4 * U)
     alpha = np.clip(np.nan_to_num(alpha, nan=0.0, posinf=0.0, neginf=0.0), 0.0, top)
     zero = np.zeros_like(a)
     totals = [
@@ -92,18 +91,18 @@ def _sides(problem: Problem, *, a: Array, generator: Array, loss: Loss, C: float
     ]
     lengths = [float(np.linalg.norm(alpha[own])) * 1.001 for own in (sign < 0, sign > 0)]
     reach = np.outer(lengths, totals[0].columns)
-    values = totals[1].values
+    found = totals[1].values
     gain, curved = np.zeros(2), np.zeros(2)
     for k, own in enumerate((sign < 0, sign > 0)):
         if isinstance(loss, QuadraticLoss):
             gain[k] = float(alpha[own].sum()) * (1 - SUM)
-            curved[k] = loss.dual_cost(alpha[own], cost[own]) * (1 + SUM + 8 * U)
+            curved[k] = dual_cost(loss, alpha[own], cost[own]) * (1 + SUM + 8 * U)
         else:
             gain[k] = entropy_below(alpha[own], cost[own], 0.0)
     if isinstance(loss, QuadraticLoss):
         losses = losses_above(loss, cost, a, totals[1])
     else:
-        losses = loss_above(values, cost, a, totals[1].columns)
+        losses = loss_above(found, cost, a, totals[1].columns)
     return Sides(
         losses,
         np.array([alpha[sign < 0].sum(), alpha[sign > 0].sum()]),
@@ -114,9 +113,9 @@ def _sides(problem: Problem, *, a: Array, generator: Array, loss: Loss, C: float
         reach,
         1,
         problem.n,
-        int(np.count_nonzero(values > 0)),
-        int(np.count_nonzero(values >= 1.0 - 1e-9)),
-        float(values.min()),
+        int(np.count_nonzero(found > 0)),
+        int(np.count_nonzero(found >= 1.0 - 1e-9)),
+        float(found.min()),
     )
 
 
@@ -124,7 +123,7 @@ def _slopes(loss: Loss, u: Array, h: float) -> Array:
     """L' at u; a hinge rounded off over |u| < h."""
     if isinstance(loss, QuadraticLoss):
         return loss.rounded_slope(u, h)
-    return probability(-u)
+    return sigma(-u)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from linsep.core.protocol import Witness
 from linsep.losses.rivals import balanced_shares
 from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap
+from linsep.proofs.plain import combination, scores
 
 Array = NDArray[np.float64]
 
@@ -41,10 +42,10 @@ def rivals_gap(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
         frobenius = float(np.sqrt(problem.squared_lengths.sum())) * (1 + 1e-9)
         low = _below(problem, beta, cost, frobenius)
-    scores, at = problem.scores(a), np.arange(problem.n)
-    own = scores[at, problem.label].copy()
-    scores[at, problem.label] = -np.inf
-    values = own - scores.max(axis=1)
+    found, at = scores(problem, a), np.arange(problem.n)
+    own = found[at, problem.label].copy()
+    found[at, problem.label] = -np.inf
+    values = own - found.max(axis=1)
     coef, intercept = problem.split(a)
     length = float(np.linalg.norm(coef))
     # scores are off by (d + 4) u (|x| |w| + |b|), the difference of two by twice that
@@ -96,13 +97,8 @@ def _below(problem: Problem, beta: Array, cost: Array, frobenius: float) -> floa
 
 def _squared(problem: Problem, alpha: Array, frobenius: float) -> float:
     """|V|^2 rounded up."""
-    if problem.sparse or problem.matrix.dtype == np.float64:
-        V = np.asarray(problem.matrix.T @ alpha, dtype=np.float64)
-    else:
-        V = np.zeros((problem.d, problem.K))
-        for lo in range(0, problem.n, 4096):
-            V += problem.matrix[lo : lo + 4096].astype(np.float64).T @ alpha[lo : lo + 4096]
-    error = (problem.n + problem.K + 8) * U * float(np.linalg.norm(alpha)) * frobenius
+    V, terms = combination(problem, alpha)
+    error = (terms + problem.K + 4) * U * float(np.linalg.norm(alpha)) * frobenius
     size = float(np.linalg.norm(V)) * (1 + (V.size + 8) * U) + error
     return size * size
 

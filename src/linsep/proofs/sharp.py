@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.numerics.rounding import U
 from linsep.numerics.sums import LARGEST, TINY, split_product, sum_of_pairs
+from linsep.proofs import plain
 
 Array = NDArray[np.float64]
 
@@ -40,7 +41,7 @@ def sharp_sums(problem: Problem, alpha: Array, *, free: bool) -> SharpSums | Non
     free asks for a balanced alpha: that of the heavier class times the factor at which
     sum alpha_i y_i vanishes exactly. No alpha grows.
     """
-    return sharp_sums_of(problem.matrix, problem.sign, alpha, free=free)
+    return sharp_sums_of(problem.matrix, plain.signs(problem), alpha, free=free)
 
 
 def sharp_sums_of(matrix: Any, signs: Array, alpha: Array, *, free: bool) -> SharpSums | None:

@@ -25,11 +25,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.lanes import Lanes, one_blas_thread
+from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem, against_rest
 from linsep.losses.softmax import best_intercepts, shares
 from linsep.numerics.rounding import SUM, U
 from linsep.numerics.sums import LARGEST, TINY, split_product, sum_of_pairs
+from linsep.proofs import plain
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import centred
 from linsep.rows.exact import dependent_columns
@@ -77,7 +78,7 @@ def softmax_gap(
         blocks -= blocks[reference]
     W, b = blocks[:, :-1], blocks[:, -1]
     with one_blas_thread(), np.errstate(all="ignore"):
-        S = np.ascontiguousarray(problem.product(W.T).T)
+        S = np.ascontiguousarray(plain.product(problem, W.T).T)
         S += b[:, None]
         cost = (1.0 if np.isinf(C) else C) * problem.weight
         if not np.isfinite(S).all():
@@ -151,8 +152,7 @@ def objective_above(
     problem: Problem, W: Array, b: Array, S: Array, cost: Array, *, penalty: bool
 ) -> tuple[float, float, float]:
     """Upper bound of P(W, b), how far it can be too high, and how far off a score can be."""
-    now = shares(S, problem.label)
-    wrong = np.minimum(now.rivals.sum(axis=0), 1.0)
+    losses, wrong = plain.softmax_losses(S, problem.label)
     # scores are off by e_i <= (d + 4) u (sum_j |x_ij| max_k |w_kj| + |b|), and the loss by
     # 2 e_i times the largest share of the rivals on the way, at most exp(2 e_i) times the present
     step = (problem.d + 4) * U
@@ -161,7 +161,7 @@ def objective_above(
     worst = step * (reach + offset)
     slope = cost * np.minimum(wrong * np.exp(min(2 * worst, 700.0)), 1.0)
     off = 2 * step * (float(np.linalg.norm(slope)) * reach + float(slope.sum()) * offset)
-    total = float((cost * now.losses).sum())
+    total = float((cost * losses).sum())
     half = 0.5 * float(np.vdot(W, W)) if penalty else 0.0
     doubt = total * (SUM + problem.K * U + _FUNCTION) + half * (W.size + 8) * U + off * 1.001
     doubt += 16 * U * (half + total)
@@ -341,19 +341,8 @@ def entropy_of(problem: Problem, q: Array, Q: Array, cost: Array) -> tuple[float
 
 def combination(problem: Problem, alpha: Array) -> tuple[Array, int]:
     """sum_i alpha_ki x_i, shape (K, d), and how often an entry was rounded in a row at most."""
-    if problem.sparse:
-        V = np.asarray(problem.matrix.T @ np.ascontiguousarray(alpha.T), dtype=np.float64).T
-        return np.ascontiguousarray(V), problem.n + 4
-    lanes = Lanes(problem.matrix, wide=True)
-
-    def lane_sums(lane: int) -> Array:
-        V = np.zeros((problem.K, problem.d))
-        for lo, hi, block in lanes.blocks(lane):
-            V += alpha[:, lo:hi] @ block
-        return V
-
-    parts = lanes.each(lane_sums)
-    return sum(parts[1:], parts[0]), lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 4
+    V, terms = plain.combination(problem, np.ascontiguousarray(alpha.T))
+    return np.ascontiguousarray(V.T), terms
 
 
 # -- The dual value of a softmax model from sums that are rounded once ----------------------------

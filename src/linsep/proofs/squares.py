@@ -18,11 +18,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.problem import Problem, rows_of
+from linsep.core.problem import Problem, reads, rows_of
 from linsep.core.protocol import Status, Witness
 from linsep.core.schema import facts, ratio_text
 from linsep.numerics.integers import integer_products, scaled_integers
 from linsep.numerics.rounding import SUM, U
+from linsep.proofs import plain
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.gap import Gap, intercept_words
 from linsep.proofs.separable import Proof
@@ -31,16 +32,12 @@ from linsep.rows.normal import (
     REACH,
     Gram,
     Totals,
-    aims,
     columns_of,
     flat,
-    gram,
     gram_fits,
-    totals,
     weighted_lengths,
     weighted_squares,
 )
-from linsep.rows.reader import one_pass
 
 Array = NDArray[np.float64]
 
@@ -189,10 +186,10 @@ def measure_squares(
     that may make W P nearly orthogonal; a bad one makes a bad bound, never a wrong one.
     """
     A = columns_of(problem, np.asarray(witness.a, dtype=np.float64))
-    T = aims(problem)
+    T = plain.aims(problem)
     with np.errstate(all="ignore"):
         now = totals(problem, A, T)
-        values = problem.sign * (now.residual + T)[:, 0] if problem.binary else None
+        values = plain.signs(problem) * (now.residual + T)[:, 0] if problem.binary else None
         plane = judge(problem, Witness(a=witness.a), values=values)
         high, low, reach = cost_bounds(problem, A, T, now, basis)
         total = float(weighted_squares(problem, T).sum())
@@ -249,6 +246,33 @@ _ROUNDING = 1e-9  # relative gap of a ridge below which it is not looked for wha
 _PLAIN = 1e5  # length, in units of 1 / |column|, of weights that are not called large
 
 
+def totals(problem: Problem, A: Array, T: Array) -> Totals:
+    """Residuals X~ A - T and half the gradient."""
+    R = plain.product(problem, A[: problem.d]) - T
+    if problem.fit_intercept:
+        R += A[-1]
+    SR = problem.weight[:, None] * R
+    g, terms = plain.combination(problem, SR)
+    if problem.fit_intercept:
+        g = np.vstack([g, SR.sum(axis=0)])
+    return Totals(R, g, terms)
+
+
+@reads("matrix", "weight", "fit_intercept")
+def _products(problem: Problem) -> Gram:
+    """X~' S X~, with what bounds its errors."""
+    D, d, root = problem.width, problem.d, np.sqrt(problem.weight)
+
+    def work(lo: int, hi: int, block: Array) -> Array:
+        rows = np.empty((hi - lo, D))
+        np.multiply(block, root[lo:hi, None], out=rows[:, :d])
+        rows[:, d:] = root[lo:hi, None]
+        return rows.T @ rows
+
+    G, terms = plain.blockwise(problem, (D, D), work)
+    return Gram(G, terms + 4, problem.n)
+
+
 def cost_bounds(
     problem: Problem, A: Array, T: Array, now: Totals, basis: Array | None
 ) -> tuple[float, float, float]:
@@ -262,14 +286,14 @@ def cost_bounds(
         return _cost_bounds(problem, A, T, now, basis, None)
     if problem.n >= 2 * _SHARE * _ROWS * problem.width:
         some = rows_of(problem, sample(problem, problem.n // _SHARE)[0])  # long rows more often
-        products = gram(some)
+        products = _products(some)
         high, least, reach = _cost_bounds(problem, A, T, now, basis, products)
         # where every column has its share of the sample, columns that depend there do so in all
         share = 0.25 / _SHARE * weighted_lengths(problem, None) ** 2
         told = np.isinf(reach) or bool((products.matrix.diagonal() >= share).all())
         if told and high - least <= _ENOUGH * high:
             return high, least, reach
-    return _cost_bounds(problem, A, T, now, basis, gram(problem))
+    return _cost_bounds(problem, A, T, now, basis, problem.once(_products))
 
 
 def _cost_bounds(
@@ -434,10 +458,10 @@ def _ridge_gap(problem: Problem, a: Array, lam: float, offset: bool, more: int =
     """The bounds; entries of the rows have ``more`` roundings behind them."""
     w, b, s = a[:-1], float(a[-1]), problem.weight
     with np.errstate(all="ignore"):  # what overflows proves nothing
-        now = one_pass(problem, a, np.zeros(problem.n))
+        now = plain.one_pass(problem, a, np.zeros(problem.n))
         whole = float(s.sum())
         lengths = np.sqrt(float(s.max())) * now.columns * (1 + 4 * U)  # of columns of S^(1/2) X
-        residual = problem.sign * (1.0 - now.values)
+        residual = plain.signs(problem) * (1.0 - now.values)
         # a residual is off by (d + 6) u (sum |x_ij w_j| + |b| + 1); taken together by columns
         reach = float(np.abs(w) @ lengths) + (abs(b) + 1.0) * np.sqrt(whole)
         off = (problem.d + 6 + more) * U * 1.01 * reach
@@ -465,7 +489,7 @@ def _ridge_below(
     size = float(np.sqrt((s * r * r).sum()))
     off += 2 * U * size  # for the shift of the residuals
     least = max(size * (1 - SUM) - off, 0.0)
-    now = one_pass(problem, np.zeros(problem.d + 1), s * r * problem.sign)
+    now = plain.one_pass(problem, np.zeros(problem.d + 1), s * r * plain.signs(problem))
     length = float(np.linalg.norm(s * r)) * 1.01
     slope = np.abs(lam * w - now.v) + 4 * U * (lam * np.abs(w) + np.abs(now.v))
     slope += lengths * off + (now.terms + 4 + more) * U * length * now.columns
@@ -502,7 +526,7 @@ def rational_squares(problem: Problem) -> RationalSquares | None:
     """The exact answer, or None where the table is too large for it."""
     if problem.width > _COLUMNS or problem.n * problem.width > _ENTRIES:
         return None
-    T = aims(problem)
+    T = plain.aims(problem)
     if T.shape[1] > _COLUMNS:
         return None
     X = problem.matrix.toarray() if problem.sparse else problem.matrix

@@ -1,0 +1,207 @@
+"""The judge's own eyes: rows, signs, losses, by their definitions and in plain numpy.
+
+Solvers read the rows through ``rows/`` and ``kernels/``, which are written for speed. A proof that
+read through the same code would believe what a solver believes, whatever is wrong there. So proofs
+read the matrix, the labels and the weights of a problem themselves, here, and share nothing with
+solvers but numpy and scipy:
+
+signs, aims                         y, and what least squares aims at
+product, scores, values             X W, X W + b, and y f(x) of all rows
+combination, one_pass, blockwise    X' c; both for a proof; any other sum over blocks of rows
+losses, cap, dual_cost              of a hinge, by its two numbers q and top
+log_loss, sigma, softmax_losses     of logistic regression
+added                               sums of long vectors, piece by piece
+
+Large tables go by pieces, by several threads. Every piece has a place of its own that holds NaN
+until it is done, so a piece that is left out, or done twice, proves nothing rather than too much.
+Kernels are in ``referee.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linsep.core.lanes import one_blas_thread, run_all
+from linsep.core.problem import Problem
+from linsep.losses.hinge import QuadraticLoss
+from linsep.rows.reader import Totals, survey
+
+Array = NDArray[np.float64]
+
+_BLOCK = 1 << 16  # entries that stay in the cache while they are read twice
+_PIECE = 1 << 18  # entries of a piece: from two of them on threads share the work
+_PIECES = 16
+_LONG = 20_000  # numbers of a piece of a long vector
+
+
+def signs(problem: Problem) -> Array:
+    """-1 and +1 for the labels of two classes; of more the last is the positive one."""
+    return np.where(problem.label == problem.K - 1, 1.0, -1.0)
+
+
+def aims(problem: Problem) -> Array:
+    """What least squares aims at: one column for two classes, one a class for more."""
+    b = np.ones(problem.n) if problem.targets is None else problem.targets
+    if problem.K == 2:
+        return (signs(problem) * b)[:, None]
+    return np.asarray(
+        np.where(problem.label[:, None] == np.arange(problem.K), 1.0, -1.0) * b[:, None]
+    )
+
+
+def product(problem: Problem, w: Array) -> Array:
+    """X @ w in float64."""
+    return _read(problem, w, None)[0]
+
+
+def combination(problem: Problem, c: Array) -> tuple[Array, int]:
+    """X' c in float64, and how often in a row an entry was rounded, at most."""
+    return _read(problem, None, c)[1:]
+
+
+def scores(problem: Problem, a: ArrayLike) -> Array:
+    """w.x + b of all rows: shape (n,) for two classes, (n, K) for more."""
+    blocks = np.asarray(a, dtype=np.float64).reshape(-1, problem.d + 1)
+    if problem.K == 2:
+        return np.asarray(product(problem, blocks[0, :-1]) + blocks[0, -1])
+    return np.asarray(product(problem, blocks[:, :-1].T) + blocks[:, -1])
+
+
+def values(problem: Problem, a: ArrayLike) -> Array:
+    """y f(x) of all rows; of more than two classes the lead over every rival, row by row."""
+    found = scores(problem, a)
+    if problem.K == 2:
+        return np.asarray(signs(problem) * found)
+    at = np.arange(problem.n)
+    rivals = np.ones(found.shape, dtype=bool)
+    rivals[at, problem.label] = False
+    leads: Array = (found[at, problem.label][:, None] - found)[rivals]
+    return leads
+
+
+def one_pass(problem: Problem, a: Array, alpha: Array) -> Totals:
+    """y f(x) of all rows, the sum of alpha_i y_i x_i, and what bounds the errors of both."""
+    sign = signs(problem)
+    found, v, terms = _read(problem, a[:-1], alpha * sign)
+    found += a[-1]
+    found *= sign
+    return Totals(found, v, terms, survey(problem).column_lengths())
+
+
+def _read(problem: Problem, w: Array | None, c: Array | None) -> tuple[Array, Array, int]:
+    """X w, X' c, and the roundings of an entry of the second; None leaves one out."""
+    X, (n, d) = problem.matrix, problem.matrix.shape
+    if not isinstance(X, np.ndarray):
+        left = np.zeros(0) if w is None else np.asarray(X @ w, dtype=np.float64)
+        right = np.zeros(0) if c is None else np.asarray(X.T @ c, dtype=np.float64)
+        return left, right, n + 4
+    if n * d < _PIECE and X.dtype == np.float64:
+        left = np.zeros(0) if w is None else np.asarray(X @ w)
+        return left, np.zeros(0) if c is None else np.asarray(X.T @ c), n + 4
+    left = np.full((n, *w.shape[1:]) if w is not None else 0, np.nan)
+    plane = None if w is None else np.ascontiguousarray(w)
+
+    def work(lo: int, hi: int, block: Array) -> Array:
+        if plane is not None:
+            left[lo:hi] = block @ plane
+        return np.zeros(0) if c is None else block.T @ c[lo:hi]
+
+    return left, *blockwise(problem, (0,) if c is None else (d, *c.shape[1:]), work)
+
+
+def blockwise(
+    problem: Problem, shape: tuple[int, ...], work: Callable[[int, int, Array], Array]
+) -> tuple[Array, int]:
+    """The sum of ``work(lo, hi, rows lo to hi in float64)``, and its roundings in a row."""
+    X, (n, d) = problem.matrix, problem.matrix.shape
+    edges = _edges(n, n * d // _PIECE)
+    step = max(64, _BLOCK // max(1, d))
+    parts = np.full((len(edges), *shape), np.nan)
+
+    def piece(k: int) -> None:
+        total = np.zeros(shape)
+        for lo in range(edges[k][0], edges[k][1], step):
+            hi = min(lo + step, edges[k][1])
+            block = X[lo:hi] if isinstance(X, np.ndarray) else X[lo:hi].toarray()
+            total += work(lo, hi, block.astype(np.float64, copy=False))
+        parts[k] = total
+
+    with one_blas_thread():
+        run_all([partial(piece, k) for k in range(len(edges))])
+    blocks = -(-n // (step * len(edges))) + 1
+    return np.asarray(parts.sum(axis=0)), step + blocks + len(edges) + 4
+
+
+def _edges(n: int, pieces: int) -> list[tuple[int, int]]:
+    pieces = max(1, min(pieces, _PIECES, n))
+    return list(pairwise(n * k // pieces for k in range(pieces + 1)))
+
+
+def added(function: Callable[..., Array], *arrays: Array) -> Array:
+    """The sums that a function gives for pieces of the arrays, which depend on their length."""
+    edges = _edges(len(arrays[0]), len(arrays[0]) // _LONG)
+    if len(edges) == 1:
+        return function(*arrays)
+    first = function(*(x[: edges[0][1]] for x in arrays))
+    parts = np.full((len(edges), *first.shape), np.nan)
+    parts[0] = first
+
+    def piece(k: int) -> None:
+        parts[k] = function(*(x[slice(*edges[k])] for x in arrays))
+
+    run_all([partial(piece, k) for k in range(1, len(edges))])
+    return np.asarray(parts.sum(axis=0))
+
+
+# -- Losses by their definitions ------------------------------------------------------------------
+
+
+def losses(loss: QuadraticLoss, u: Array) -> Array:
+    """max over t in [0, top] of t u - q t^2: half of the best t times u, until t is at its top."""
+    positive = np.maximum(u, 0.0)
+    if loss.q == 0.0:
+        return np.asarray(loss.top * positive)
+    curved = positive * positive * (0.25 / loss.q)
+    end = 2.0 * loss.q * loss.top
+    return np.asarray(np.where(u < end, curved, loss.top * (u - 0.5 * end)))
+
+
+def cap(loss: QuadraticLoss, cost: Array) -> Array:
+    """The largest dual variable of every row."""
+    return np.asarray(cost * loss.top if np.isfinite(loss.top) else np.full_like(cost, np.inf))
+
+
+def dual_cost(loss: QuadraticLoss, alpha: Array, cost: Array) -> float:
+    """sum of cost q (alpha / cost)^2."""
+    return 0.0 if loss.q == 0.0 else float((alpha * alpha / (cost / loss.q)).sum())
+
+
+def log_loss(m: Array) -> Array:
+    """log(1 + exp(-m))."""
+    return np.asarray(np.log1p(np.exp(-np.abs(m))) + np.maximum(-m, 0.0))
+
+
+def sigma(m: Array) -> Array:
+    """1 / (1 + exp(m)), with full relative accuracy on both sides."""
+    e: Any = np.exp(-np.abs(m))
+    return np.asarray(np.where(m > 0, e, 1.0) / (1.0 + e))
+
+
+def softmax_losses(S: Array, label: NDArray[np.int64]) -> tuple[Array, Array]:
+    """log of the sum of exp over all classes less the own score, S of shape (K, n), and the
+    probabilities that the rivals have together."""
+    at = np.arange(S.shape[1])
+    above = S - S[label, at]
+    above[label, at] = -np.inf
+    top = np.maximum(above.max(axis=0), 0.0)
+    rivals = np.exp(above - top).sum(axis=0)
+    own = np.exp(-top)
+    small = top == 0.0
+    losses = np.where(small, np.log1p(rivals), top + np.log(np.where(small, 1.0, own + rivals)))
+    return losses, rivals / (own + rivals)
