@@ -155,7 +155,9 @@ def parser() -> argparse.ArgumentParser:
     fit.add_argument("--cv", type=_folds, metavar="K", help="folds of cross-validation (5)")
     fit.add_argument("--test", metavar="FILE", help="count the errors in this file")
     fit.add_argument("--holdout", type=_share, metavar="P", help="or on this share of the rows")
-    fit.add_argument("-o", "--output", metavar="MODEL", help="write the model (.json, .model)")
+    fit.add_argument(
+        "-o", "--output", metavar="MODEL", help="write the model (.json, .model, .onnx)"
+    )
     fit.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
     fit.add_argument("--checkpoint", metavar="FILE", help="write the state there now and then")
     fit.add_argument(
@@ -232,12 +234,12 @@ def parser() -> argparse.ArgumentParser:
 
     convert = commands.add_parser("convert", help="a model file of one system as another's")
     convert.add_argument("model", metavar="MODEL", help="of linsep, LIBLINEAR, LIBSVM or SVMlight")
-    convert.add_argument("output", metavar="OUT", help="the new file (.json, .model)")
+    convert.add_argument("output", metavar="OUT", help="the new file (.json, .model, .onnx)")
     convert.add_argument(
         "--format",
-        choices=("json", "liblinear", "libsvm", "svmlight"),
+        choices=("json", "liblinear", "libsvm", "svmlight", "onnx"),
         help="whose file OUT becomes, whatever its name; else .json is linsep's and .model that of "
-        "LIBLINEAR for linear models, of LIBSVM for machines with support vectors",
+        "LIBLINEAR for linear models, of LIBSVM for machines with support vectors, .onnx ONNX",
     )
     convert.add_argument("--json", action="store_true", help="JSON on stdout")
 

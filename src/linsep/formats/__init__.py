@@ -11,7 +11,7 @@ from linsep.errors import DataError, ModelError, SettingError
 __all__ = ["check_ending", "is_text_model", "load", "save"]
 
 
-FORMATS = ("json", "liblinear", "libsvm", "svmlight")
+FORMATS = ("json", "liblinear", "libsvm", "svmlight", "onnx")
 
 
 def save(model: object, path: str | os.PathLike[str], *, format: str | None = None) -> None:
@@ -24,8 +24,9 @@ def save(model: object, path: str | os.PathLike[str], *, format: str | None = No
     path : str or path
         Ends in ``.json``: versioned JSON, with the answer and its certificate; no pickle.
         Ends in ``.model``: the text of LIBLINEAR for linear models, of LIBSVM for machines of
-        support vectors; both know integer labels only.
-    format : {"json", "liblinear", "libsvm", "svmlight"}, optional
+        support vectors; both know integer labels only. Ends in ``.onnx``: what many systems run
+        without Python (``pip install 'linsep[onnx]'``); such a file is not read back.
+    format : {"json", "liblinear", "libsvm", "svmlight", "onnx"}, optional
         Whose file it becomes, whatever its name; "svmlight" is for two classes -1 and +1.
 
     Raises
@@ -36,17 +37,19 @@ def save(model: object, path: str | os.PathLike[str], *, format: str | None = No
     from linsep.formats.json_model import save_json
     from linsep.formats.liblinear import write_liblinear
     from linsep.formats.libsvm import has_vectors, write_libsvm
+    from linsep.formats.onnx import write_onnx
     from linsep.formats.svmlight_model import write_svmlight_model
 
     if format is None:
         check_ending(path)
         text = "libsvm" if has_vectors(model) else "liblinear"
-        format = text if Path(path).suffix.lower() == ".model" else "json"
+        ending = Path(path).suffix.lower()
+        format = {".model": text, ".onnx": "onnx"}.get(ending, "json")
     if format not in FORMATS:
         raise SettingError(f"format is {format!r}; allowed: {', '.join(map(repr, FORMATS))}, None.")
     writers = {
         "json": save_json, "liblinear": write_liblinear, "libsvm": write_libsvm,
-        "svmlight": write_svmlight_model,
+        "svmlight": write_svmlight_model, "onnx": write_onnx,
     }  # fmt: skip
     writers[format](model, path)
 
@@ -76,6 +79,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     if is_text_model(path):
         return load_text(path)
     check_ending(path)
+    if Path(path).suffix.lower() == ".onnx":
+        raise ModelError(
+            f"{path}: ONNX files are written and not read; onnxruntime runs them, and a .json file "
+            "of the same model can be loaded."
+        )
     if Path(path).suffix.lower() == ".model":
         from linsep.core.sources import fetch
 
@@ -101,8 +109,8 @@ def is_text_model(path: str | os.PathLike[str]) -> bool:
 def check_ending(path: str | os.PathLike[str]) -> None:
     """Refuse a path whose ending names no model format."""
     ending = Path(path).suffix.lower()
-    if ending not in (".json", ".model"):
+    if ending not in (".json", ".model", ".onnx"):
         raise ModelError(
-            f"{path}: the ending {ending!r} is no model format; give a .json file, or a .model "
-            "file of LIBLINEAR or LIBSVM."
+            f"{path}: the ending {ending!r} is no model format; give a .json file, a .model file "
+            "of LIBLINEAR or LIBSVM, or an .onnx file."
         )

@@ -106,6 +106,12 @@ class Sum(_Pair):
         """The sum of both."""
         return self.left.exact(x, z) + self.right.exact(x, z)
 
+    def in_graph(self, graph: Any, x: str, z: Array) -> str:
+        """The sum of both."""
+        return str(
+            graph.op("Add", self.left.in_graph(graph, x, z), self.right.in_graph(graph, x, z))
+        )
+
     def _features(self, X: Any, like: Any) -> Any:
         parts = [k._features(X, like) for k in (self.left, self.right)]
         return np.hstack([_dense(part) for part in parts])
@@ -158,6 +164,12 @@ class Product(_Pair):
     def exact(self, x: list[Any], z: list[Any]) -> Any:
         """The product of both."""
         return self.left.exact(x, z) * self.right.exact(x, z)
+
+    def in_graph(self, graph: Any, x: str, z: Array) -> str:
+        """The product of both."""
+        return str(
+            graph.op("Mul", self.left.in_graph(graph, x, z), self.right.in_graph(graph, x, z))
+        )
 
     def _features(self, X: Any, like: Any) -> Any:
         a, b = (_dense(k._features(X, like)) for k in (self.left, self.right))
@@ -270,6 +282,11 @@ class Scaled(_Around):
     def exact(self, x: list[Any], z: list[Any]) -> Any:
         """The multiple."""
         return self.kernel.exact(x, z) * fraction(self.factor)
+
+    def in_graph(self, graph: Any, x: str, z: Array) -> str:
+        """The multiple."""
+        factor = graph.constant(float(self.factor))
+        return str(graph.op("Mul", self.kernel.in_graph(graph, x, z), factor))
 
     def _features(self, X: Any, like: Any) -> Any:
         return self.kernel._features(X, like) * np.sqrt(float(self.factor))
@@ -467,6 +484,11 @@ class Constant(Kernel):
     def exact(self, x: list[Any], z: list[Any]) -> Any:
         """The value."""
         return fraction(self.value)
+
+    def in_graph(self, graph: Any, x: str, z: Array) -> str:
+        """The value, as often as there are rows."""
+        row = graph.op("MatMul", x, graph.constant(np.zeros(z.shape[::-1])))
+        return str(graph.op("Add", row, graph.constant(float(self.value))))
 
     def _features(self, X: Any, like: Any) -> Any:
         return np.full((X.shape[0], 1), np.sqrt(float(self.value)))

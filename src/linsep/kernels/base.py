@@ -110,6 +110,10 @@ class Kernel:
         """K(x, z) as a flint ``fmpq``, where fractions give a fraction."""
         raise CapabilityError(f"{self!r} of fractions is no fraction.")
 
+    def in_graph(self, graph: Any, x: str, z: Array) -> str:
+        """K(x, z) of all rows x of a tensor and all z, by operators of ONNX (formats/onnx.py)."""
+        raise CapabilityError(f"{self!r} has no form in ONNX.")
+
     def _features(self, X: Any, like: Any) -> Any:
         del X, like
         raise CapabilityError(f"{self!r} has no explicit feature map of finite size.")

@@ -349,3 +349,15 @@ def _duel(
     y = np.where(np.arange(len(ids)) < b - a, -1.0, 1.0)
     runs = ((0, b - a, a), (b - a, len(ids), c))
     return Duel((first, second), ids, y, weight[ids], root[ids], runs)
+
+
+def pair_columns(dual: NDArray[np.float64], n_support: NDArray[Any]) -> NDArray[np.float64]:
+    """Coefficients of the support vectors, one column for each pair of classes."""
+    K = len(n_support)
+    edges = np.concatenate([[0], np.cumsum(n_support)])
+    out = np.zeros((dual.shape[1], K * (K - 1) // 2))
+    for column, (i, j) in enumerate(combinations(range(K), 2)):
+        first, second = slice(edges[i], edges[i + 1]), slice(edges[j], edges[j + 1])
+        out[first, column] = dual[j - 1, first]
+        out[second, column] = dual[i, second]
+    return out

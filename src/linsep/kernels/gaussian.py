@@ -248,6 +248,18 @@ class RBF(Kernel):
             return (-far * self.rate).exp()
         return (-far / (2 * arb(float(self.sigma)) ** 2)).exp()
 
+    def in_graph(self, graph: Any, x: str, z: Array) -> str:
+        """exp(gamma (2 x.z - |x|^2 - |z|^2)) of rows that are moved to the middle of all z."""
+        middle = z.mean(axis=0)
+        x, z = graph.op("Sub", x, graph.constant(middle)), z - middle
+        squares = graph.op(
+            "ReduceSum", graph.op("Mul", x, x), graph.constant([1], np.int64), keepdims=1
+        )
+        near = graph.op("MatMul", x, graph.constant(2.0 * z.T))
+        near = graph.op("Sub", near, graph.op("Add", squares, graph.constant((z * z).sum(axis=1))))
+        below = graph.op("Min", near, graph.constant(0.0))  # a distance is no less than 0
+        return str(graph.op("Exp", graph.op("Mul", below, graph.constant(self.rate))))
+
     def _features(self, X: Any, like: Any) -> Any:
         raise CapabilityError(
             f"the feature space of {self!r} has infinitely many dimensions; approximate it with "

@@ -50,6 +50,10 @@ class Linear(Kernel):
         """The sum of products."""
         return exact_product(x, z)
 
+    def in_graph(self, graph: Any, x: str, z: Array) -> str:
+        """One product of matrices."""
+        return str(graph.op("MatMul", x, graph.constant(z.T)))
+
     def _features(self, X: Any, like: Any) -> Any:
         return X
 
@@ -129,6 +133,12 @@ class Polynomial(Kernel):
         inside = exact_product(x, z) * fraction(self.gamma) + fraction(self.coef0)
         return inside ** int(self.degree)
 
+    def in_graph(self, graph: Any, x: str, z: Array) -> str:
+        """The power of the product."""
+        product = graph.op("MatMul", x, graph.constant(float(self.gamma) * z.T))
+        base = graph.op("Add", product, graph.constant(float(self.coef0)))
+        return str(graph.op("Pow", base, graph.constant(float(self.degree))))
+
     def _features(self, X: Any, like: Any) -> Any:
         return monomials(X, int(self.degree), float(self.coef0), float(self.gamma))
 
@@ -205,6 +215,11 @@ class Sigmoid(Kernel):
     def ball(self, x: list[float], z: list[float]) -> Any:
         """Tanh of the exact sum."""
         return (ball_product(x, z) * float(self.k) + float(self.c)).tanh()
+
+    def in_graph(self, graph: Any, x: str, z: Array) -> str:
+        """Tanh of the product."""
+        product = graph.op("MatMul", x, graph.constant(float(self.k) * z.T))
+        return str(graph.op("Tanh", graph.op("Add", product, graph.constant(float(self.c)))))
 
 
 def row_squares(matrix: Any) -> Array:

@@ -20,7 +20,7 @@ from linsep.core.notes import warn
 from linsep.core.problem import Problem, columns_of
 from linsep.errors import CapabilityError, CostWarning, DataError, ModelError, SettingError
 from linsep.kernels.base import Kernel
-from linsep.kernels.blocks import Duels, duels_of
+from linsep.kernels.blocks import Duels, duels_of, pair_columns
 from linsep.kernels.rows import Rows
 from linsep.kernels.spec import (
     NAMED,
@@ -551,18 +551,6 @@ def sure_winners(raw: Array, error: Array) -> NDArray[np.int64]:
         won[:, j] += raw[:, column] > error[:, column]
         won[:, i] += raw[:, column] < -error[:, column]
     return np.where(won.max(axis=1) == K - 1, won.argmax(axis=1), -1)
-
-
-def pair_columns(dual: Array, n_support: NDArray[Any]) -> Array:
-    """Coefficients of the support vectors, one column for each pair of classes."""
-    K = len(n_support)
-    edges = np.concatenate([[0], np.cumsum(n_support)])
-    out = np.zeros((dual.shape[1], K * (K - 1) // 2))
-    for column, (i, j) in enumerate(combinations(range(K), 2)):
-        first, second = slice(edges[i], edges[i + 1]), slice(edges[j], edges[j + 1])
-        out[first, column] = dual[j - 1, first]
-        out[second, column] = dual[i, second]
-    return out
 
 
 # -- The proof of a kernel machine again, from the data and the numbers of the model alone --------

@@ -24,7 +24,7 @@ from linsep.errors import (
     NotSeparatedWarning,
     SettingError,
 )
-from linsep.kernels.blocks import Duels, duels_of
+from linsep.kernels.blocks import Duels, duels_of, pair_columns
 from linsep.models.fit import (
     CUT_SHORT,
     Answer,
@@ -46,7 +46,6 @@ from linsep.models.kernel_base import (
     certify_vectors,
     cost_words,
     kernel_table,
-    pair_columns,
     stretched,
     sure_sums,
     votes_and_sums,
