@@ -76,7 +76,9 @@ def table(kind, n, K, seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, K, n)
     if kind == "sparse":
-        X = scipy.sparse.random(n, 1000, density=0.03, format="csr", random_state=seed)
+        columns = 33 * np.arange(30, dtype=np.int32) + rng.integers(0, 33, (n, 30), dtype=np.int32)
+        places = np.arange(0, 30 * n + 1, 30, dtype=np.int32)
+        X = scipy.sparse.csr_array((rng.random(30 * n), columns.ravel(), places), shape=(n, 1000))
         return X, np.argmax(X @ rng.normal(size=(1000, K)) + 0.3 * rng.normal(size=(n, K)), axis=1)
     X = np.abs(rng.normal(size=(n, 20)))
     X[:, 0] += 0.7 * y
