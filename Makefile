@@ -4,12 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Hundreds of tests start a Python of their own: what it reads is translated once.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-no-numba test-oldest check browser format bench fuzz clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
 
-test: $(READY) check browser
+# The browser is fetched while packages are installed and types are checked.
+test:
+	@$(MAKE) --no-print-directory --jobs=2 check browser
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # As on a machine without numba: half an hour, since loops are Python.

@@ -17,6 +17,11 @@ from hypothesis import settings
 
 import tests.no_numba
 
+# Threads of OpenMP and of OpenBLAS that wait for work go to sleep at once: where another process has
+# their core, two that spin for each other take seconds for milliseconds. Children inherit it.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+
 settings.register_profile("steady", derandomize=True, database=None, deadline=None)
 settings.register_profile(
     "fuzz", max_examples=int(os.environ.get("LINSEP_FUZZ", "100")), deadline=None
