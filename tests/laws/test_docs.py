@@ -10,6 +10,7 @@ from pathlib import Path
 
 import matplotlib
 import pytest
+from tests.served import served
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -18,10 +19,13 @@ NUMBER = re.compile(r"\d+\.?\d*(?:e[-+]?\d+)?")
 SECONDS = re.compile(rf"{NUMBER.pattern} (?:ms|s|min)\b")
 
 
-def _with_linsep():
-    """The environment with the commands of this Python on the path."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    return os.environ | {"PATH": path}
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory):
+    """The environment with linsep and the commands of this Python on the path."""
+    with served(tmp_path_factory.mktemp("bin")) as folder:
+        here = Path(sys.executable).parent
+        path = os.pathsep.join([str(folder), str(here), os.environ.get("PATH", "")])
+        yield os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
 
 
 def _words_and_numbers(text):
@@ -40,7 +44,7 @@ def _assert_shown(shown, printed):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_blocks_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsys):
+def test_blocks_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsys, shell):
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
@@ -58,7 +62,7 @@ def test_blocks_of_a_page_print_what_it_shows(page, tmp_path, monkeypatch, capsy
                 stderr=subprocess.STDOUT,  # as a terminal shows both
                 text=True,
                 check=False,
-                env=_with_linsep() | {"PYTHONUNBUFFERED": "1"},
+                env=shell,
             )
             assert done.returncode in (0, 3), done.stdout
             printed = done.stdout
