@@ -17,8 +17,8 @@ from hypothesis import settings
 
 import tests.no_numba
 
-# Threads of OpenMP and of OpenBLAS that wait for work go to sleep at once: where another process has
-# their core, two that spin for each other take seconds for milliseconds. Children inherit it.
+# Threads of OpenMP and of OpenBLAS that wait for work go to sleep at once: where another process
+# has their core, two that spin for each other take seconds for milliseconds. Children inherit it.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
