@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
+import inspect
 import pkgutil
 from fractions import Fraction
 
@@ -65,13 +66,13 @@ def run(solver, data, steps, state=None, chunks=None):
 
 
 def solver_classes():
-    """Classes of linsep.solvers with the four methods of the protocol."""
+    """Classes of linsep.solvers with the four methods of the protocol, that can be made."""
     for found in pkgutil.walk_packages(linsep.solvers.__path__, "linsep.solvers."):
         module = importlib.import_module(found.name)
         for kind in vars(module).values():
             if isinstance(kind, type) and kind.__module__ == module.__name__:
                 methods = ("init", "advance", "status", "witness")
-                if all(hasattr(kind, name) for name in methods):
+                if all(hasattr(kind, name) for name in methods) and not inspect.isabstract(kind):
                     yield kind
 
 

@@ -256,16 +256,6 @@ class PartsProblem:
         """A digest of all parts."""
         return self.stream.fingerprint
 
-    @property
-    def columns(self) -> Array:
-        """About the squared lengths of the columns with rows weighted, and the total weight."""
-        share = self.total_weight / self.n
-        return np.append(share * self.look.squares, self.total_weight)
-
-    def column_lengths(self) -> Array:
-        """At least the lengths of the columns."""
-        return np.asarray(np.sqrt(self.look.squares) * (1 + self.look.slack) + 1e-150)
-
     def split(self, a: Array) -> tuple[Array, Array]:
         """Take weights apart into coef of shape (1 or K, d) and intercept of shape (1 or K,)."""
         blocks = np.asarray(a, dtype=np.float64).reshape(-1, self.d + 1)
@@ -307,10 +297,6 @@ class PartsProblem:
             rows[kept], label[kept], weight[kept], classes,
             fit_intercept=self.fit_intercept, feature_names=self.feature_names,
         )  # fmt: skip
-
-    def whole(self) -> bool:
-        """Whether the sample is the table: it has all rows."""
-        return self.look.n <= len(self.look.keys)
 
     def __repr__(self) -> str:
         kind = "sparse" if self.sparse else "dense"

@@ -12,6 +12,7 @@ with it (``pseudo_inverse``), so the state is the weights alone.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -45,9 +46,9 @@ class ExactState(State):
         return float(self.n_passes)
 
 
-@dataclass(frozen=True)
-class ExactSquares:
-    """Least squares by a factorisation of the rows; there is nothing to set."""
+class Corrections(ABC):
+    """Base of the solvers whose step is one correction of the weights, by a factorisation that is a
+    function of the problem."""
 
     unit: ClassVar[str] = "correction"
 
@@ -71,6 +72,15 @@ class ExactSquares:
     def witness(self, problem: Problem, state: ExactState) -> Witness:
         """The weights."""
         return Witness(a=state.a.copy())
+
+    @abstractmethod
+    def _correct(self, problem: Problem, state: ExactState) -> None:
+        """One correction, and whether it was the last."""
+
+
+@dataclass(frozen=True)
+class ExactSquares(Corrections):
+    """Least squares by a factorisation of the rows; there is nothing to set."""
 
     def _correct(self, problem: Problem, state: ExactState) -> None:
         inverse = pseudo_inverse(problem)

@@ -13,16 +13,14 @@ least squares support vector machine (Suykens and Vandewalle 1999), also called 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Status, Witness
+from linsep.core.protocol import Status
 from linsep.numerics.cholesky import Factor, growing, inverse_roots
 from linsep.rows.normal import aims, columns_of, flat, gram, totals
-from linsep.solvers.squares.normal import ExactState
+from linsep.solvers.squares.normal import Corrections, ExactState
 
 _MOST = 12  # corrections
 _DONE = 1e-14  # a correction so small, relative to the weights, that the next one is rounding
@@ -30,7 +28,7 @@ _SHRINK = 0.3  # of a correction, below which another one is worth its pass
 
 
 @dataclass(frozen=True)
-class RidgeSquares:
+class RidgeSquares(Corrections):
     """Least squares with |W|^2 / C.
 
     Parameters
@@ -48,29 +46,6 @@ class RidgeSquares:
     """
 
     C: float = 1.0
-
-    unit: ClassVar[str] = "correction"
-
-    def init(self, problem: Problem, *, start: Any = None) -> ExactState:
-        """Weights zero: a start would not change the answer."""
-        return ExactState(a=np.zeros(problem.dim))
-
-    def advance(self, problem: Problem, state: ExactState, steps: int, log: Log = NO_LOG) -> int:
-        """Up to ``steps`` corrections."""
-        taken = 0
-        while taken < steps and not state.status.done:
-            taken += 1
-            state.steps += 1
-            self._correct(problem, state)
-        return taken
-
-    def status(self, state: ExactState) -> Status:
-        """CERTIFIED once corrections bring nothing more; the certificate has the last word."""
-        return state.status
-
-    def witness(self, problem: Problem, state: ExactState) -> Witness:
-        """The weights."""
-        return Witness(a=state.a.copy())
 
     def _correct(self, problem: Problem, state: ExactState) -> None:
         A = columns_of(problem, state.a)
