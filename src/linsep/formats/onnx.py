@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep._version import __version__
 from linsep.core.files import atomic_write_bytes
+from linsep.core.protocol import Predictor, has_planes, last_step
 from linsep.errors import CapabilityError, ModelError, require
+from linsep.formats.libsvm import KernelModel
 from linsep.kernels.blocks import pair_columns
 
 _OPSET, _IR = 17, 8  # of 2022: older runtimes read it as well as newer ones
@@ -38,7 +40,7 @@ def write_onnx(model: object, path: str | os.PathLike[str]) -> None:
     x = "X"
     for step in steps[:-1]:
         x = _scaled(graph, step, x)
-    last = steps[-1]
+    last: Predictor = last_step(model)
     scores = _scores(graph, last, x)
     graph.label(last, scores)
     graph.probabilities(last, scores)
@@ -87,7 +89,7 @@ class Graph:
         """Make a tensor a result of the file."""
         self._outputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
 
-    def label(self, model: Any, scores: str) -> None:
+    def label(self, model: Predictor, scores: str) -> None:
         """The class of each row; scores becomes an output too."""
         kinds = self._onnx.TensorProto
         classes = np.asarray(model.classes_)
@@ -106,7 +108,7 @@ class Graph:
         self.output("label", kind, ["n"])
         self.output("scores", kinds.DOUBLE, ["n"] if two else ["n", len(classes)])
 
-    def probabilities(self, model: Any, scores: str) -> None:
+    def probabilities(self, model: Predictor, scores: str) -> None:
         """Of a model whose scores are log odds, or logarithms of shares."""
         if not _has_probabilities(model):
             return
@@ -179,7 +181,25 @@ def _scaled(graph: Graph, step: Any, x: str) -> str:
 # -- Scores: one column of two classes, else one for each class -----------------------------------
 
 
-def _scores(graph: Graph, model: Any, x: str) -> str:
+class Quadratic(Predictor, Protocol):
+    """Gaussian classes with covariances of their own."""
+
+    quadratic_: Any
+    means_: NDArray[np.float64]
+    priors_: NDArray[np.float64]
+
+    def log_density(self, X: Any, /) -> NDArray[np.float64]: ...
+
+
+def _is_quadratic(model: object) -> TypeGuard[Quadratic]:
+    return hasattr(model, "quadratic_") and not hasattr(model, "coef_")
+
+
+def _has_sums(model: object) -> TypeGuard[KernelModel]:
+    return getattr(model, "kernel_", None) is not None and hasattr(model, "dual_coef_")
+
+
+def _scores(graph: Graph, model: Predictor, x: str) -> str:
     """Scores of the rows by the numbers of a model."""
     _refuse_other_rules(model)
     machines = getattr(model, "estimators_", None)
@@ -188,22 +208,21 @@ def _scores(graph: Graph, model: Any, x: str) -> str:
         return values if len(model.classes_) == 2 else _votes(graph, values, len(model.classes_))
     if machines is not None and hasattr(model, "decide"):
         return graph.op("Concat", *(_scores(graph, one, x) for one in machines), axis=1)
-    if getattr(model, "kernel_", None) is not None and hasattr(model, "dual_coef_"):
+    if _has_sums(model):
         return _sums(graph, model, x)
-    if hasattr(model, "quadratic_") and not hasattr(model, "coef_"):
+    if _is_quadratic(model):
         return _quadratic(graph, model, x)
-    try:
-        coef, intercept = np.atleast_2d(_dense(model.coef_)), np.ravel(model.intercept_)
-    except AttributeError:
+    if not has_planes(model):
         raise ModelError(
             f"{type(model).__name__} has neither weights nor support vectors that ONNX could "
             "compute with; save it as .json."
-        ) from None
+        )
+    coef, intercept = np.atleast_2d(_dense(model.coef_)), np.ravel(model.intercept_)
     product = graph.op("MatMul", x, graph.constant(coef.T))
     return graph.op("Add", product, graph.constant(np.broadcast_to(intercept, len(coef))))
 
 
-def _refuse_other_rules(model: Any) -> None:
+def _refuse_other_rules(model: object) -> None:
     """A file decides by sign or by the largest score, and has no other probabilities."""
     name = type(model).__name__
     if getattr(model, "zero", None) == "reject" or getattr(model, "decide", None) == "unanimous":
@@ -217,7 +236,7 @@ def _refuse_other_rules(model: Any) -> None:
         raise ModelError(f"{name} decides by a loss of its own; save it as .json.")
 
 
-def _sums(graph: Graph, model: Any, x: str) -> str:
+def _sums(graph: Graph, model: KernelModel, x: str) -> str:
     """f(x) = sum_i c_i K(x_i, x) + b, of each machine or of each pair of classes."""
     K, vectors = len(model.classes_), _dense(model.support_vectors_)
     if model.kernel_.given:
@@ -256,7 +275,7 @@ def _votes(graph: Graph, values: str, K: int) -> str:
     return graph.op("Add", votes, squeezed)
 
 
-def _quadratic(graph: Graph, model: Any, x: str) -> str:
+def _quadratic(graph: Graph, model: Quadratic, x: str) -> str:
     """ln p(k) p(x | k) = (x - m)' A (x - m) + c of each class; of two classes the difference."""
     forms, means = model.quadratic_.A, model.means_
     highest = np.diagonal(model.log_density(means)) + np.log(model.priors_)
@@ -271,7 +290,7 @@ def _quadratic(graph: Graph, model: Any, x: str) -> str:
     return graph.op("Concat", *columns, axis=1)
 
 
-def _has_probabilities(model: Any) -> bool:
+def _has_probabilities(model: object) -> bool:
     """Whether the scores are log odds, or logarithms of probabilities up to a sum."""
     return hasattr(model, "log_odds")
 
@@ -284,7 +303,7 @@ def _dense(values: Any) -> NDArray[np.float64]:
 # -- What is known about the model ----------------------------------------------------------------
 
 
-def _about(model: Any) -> dict[str, str]:
+def _about(model: object) -> dict[str, str]:
     """The class, why it stopped and what is proved, for the metadata of the file."""
     out = {"estimator": type(model).__name__}
     status, certificate = getattr(model, "status_", None), getattr(model, "certificate_", None)
