@@ -24,6 +24,8 @@ _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
 _ARROW, _PARQUET = (b"ARROW1", b"\xff\xff\xff\xff"), b"PAR1"
 _TEXT = 1 << 23  # bytes of text that become a block, at most
 _PIECE = 1 << 14  # entries that are turned from columns into rows while they are in the cache
+_BLOCK = 1 << 22  # bytes of the rows of a block, at most: more are no faster
+_BUFFER = 1 << 18  # bytes that are read of a column at a time, not its whole row group
 _WAY = "the file is damaged, or of another format than its ending says"
 
 
@@ -82,7 +84,7 @@ def stream(
     (True, Stream('rows', 1 part, 3000 rows))
     """
     limit = memory_of(memory)
-    asked = _Asked(target, columns, weight, max(1 << 20, limit // 32), n_features)
+    asked = _Asked(target, columns, weight, max(1 << 20, min(_BLOCK, limit // 32)), n_features)
     names: tuple[str, ...] | None = None
     rows: int | None = None
     if callable(source):
@@ -303,17 +305,21 @@ class _RowGroup(_FilePart):
         self.name = f"{path}, row group {group}"
 
     def _blocks(self) -> Iterator[Block]:
+        import pyarrow as pa
         import pyarrow.parquet
 
         wanted = [*self.features, self.target, *([self.asked.weight] if self.asked.weight else [])]
         size = len(self.features) * np.dtype(self.kind).itemsize
         rows = max(1024, self.asked.block // size)
-        with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False) as file:
+        with pyarrow.parquet.ParquetFile(
+            self.path, pre_buffer=False, buffer_size=_BUFFER
+        ) as file:
             batches = file.iter_batches(
                 rows, row_groups=[self.group], columns=wanted, use_threads=False
             )
             for batch in batches:
                 yield _block(self.name, batch, self.features, self.target, self.asked, self.kind)
+        pa.default_memory_pool().release_unused()  # else it keeps what its largest part took
 
 
 def _kind(path: Path, schema: Any, features: list[str]) -> str:

@@ -298,6 +298,17 @@ def test_files_of_all_kinds_hold_the_same_rows(tmp_path):
     assert chosen.feature_names == ("x0", "y")
 
 
+def test_a_row_group_is_read_page_by_page(tmp_path):
+    """What pyarrow holds at a time does not grow with the size of a row group."""
+    import pyarrow as pa
+
+    path = write_parquet(tmp_path / "a.parquet", rows(100, n=10_000), group=1_000_000)  # 40 MB
+    blocks = linsep.data.stream(path, memory="32MB").blocks()
+    held = [(pa.default_memory_pool().bytes_allocated(), len(block.y)) for _, block in blocks]
+    assert sum(n for _, n in held) == 1_000_000
+    assert max(size for size, _ in held) < 15e6
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
