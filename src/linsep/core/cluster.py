@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from linsep._version import __version__
 from linsep.core.lanes import enter_worker, one_blas_thread
-from linsep.core.limits import clock, tick
+from linsep.core.limits import clock
 from linsep.core.parts import Block, Found, Part, Stream, T, Task, Threads, run_part
 from linsep.core.words import count
 from linsep.errors import ClusterError, DataError, SettingError, require
@@ -46,7 +47,11 @@ class Cluster:
         self._same_version()
 
     def _workers(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        """Those that there are; none where the scheduler does not answer."""
+        try:
+            found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        except (OSError, ValueError, KeyError, RuntimeError):
+            return {}
         return found
 
     def _same_version(self) -> None:
@@ -58,7 +63,9 @@ class Cluster:
                     f"{__version__}; install the same everywhere."
                 )
 
-    def each(self, parts: Sequence[Part], task: Task[T]) -> Iterator[Found[T]]:
+    def each(
+        self, parts: Sequence[Part], task: Task[T], read: Callable[[int], None]
+    ) -> Iterator[Found[T] | None]:
         """In the order of the parts, with a few more under way than there are threads."""
         waiting: deque[tuple[Part, Any]] = deque()
         rest = iter(parts)
@@ -69,8 +76,12 @@ class Cluster:
                     waiting.append((part, self._submit(part, task)))
                 if not waiting:
                     return
-                part, future = waiting.popleft()
-                yield self._result(part, future)
+                part, future = waiting[0]
+                yield from self._until_done(future)
+                found: Found[T] = self._result(part, future)
+                waiting.popleft()
+                read(found.rows)
+                yield found
         finally:
             for _, future in waiting:
                 future.cancel()
@@ -83,31 +94,40 @@ class Cluster:
             return self.client.compute(work, retries=_TRIES)
         return self.client.submit(_on_worker, part, task, pure=False, retries=_TRIES)
 
-    def _result(self, part: Part, future: Any) -> Any:
-        """What a part comes to; ClusterError when there is nobody left to read it."""
-        from distributed import KilledWorker
+    def _until_done(self, future: Any) -> Iterator[None]:
+        """None now and then, until it is; ClusterError when there is nobody left to do it."""
+        from distributed import wait
 
         alone: float | None = None
-        while True:
-            tick()
-            try:
-                return future.result(timeout=_ASK)
-            except TimeoutError:
-                pass
-            except KilledWorker as error:
-                raise DataError(
-                    f"{part.name}: every worker that read it has died ({error}); it may take more "
-                    "memory than a worker has. Give a smaller memory=."
-                ) from error
-            if self._workers():
+        while not future.done():
+            yield None
+            with suppress(TimeoutError):
+                wait([future], timeout=_ASK)
+            if future.done() or self._workers():
                 alone = None
             elif alone is None:
                 alone = clock()
             elif clock() - alone > self.patience:
-                raise ClusterError(
-                    f"the cluster has had no worker for {self.patience:.0f} s; start some and fit "
-                    "again, or go on from the checkpoint with resume."
-                )
+                raise ClusterError(self._lost())
+
+    def _result(self, part: Part, future: Any) -> Any:
+        """What a part has come to."""
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            return future.result()
+        except KilledWorker as error:
+            raise DataError(
+                f"{part.name}: every worker that read it has died ({error}); it may take more "
+                "memory than a worker has. Give a smaller memory=."
+            ) from error
+        except CancelledError as error:  # with the scheduler, all that it knew is gone
+            raise ClusterError(self._lost()) from error
+
+    def _lost(self) -> str:
+        if self.client.status != "running":
+            return "the scheduler of the cluster is gone; start another one and fit again."
+        return f"the cluster has had no worker for {self.patience:.3g} s; start some and fit again."
 
 
 def _version() -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import cores, enter_worker, one_blas_thread
-from linsep.core.limits import tick
+from linsep.core.limits import clock, tick
 from linsep.core.validate import as_matrix, as_weights, plain_labels, require_finite
 from linsep.core.words import count
 from linsep.errors import DataError, LabelError
@@ -46,6 +46,8 @@ class Part(ABC):
     """As messages call it."""
     number: int = 0
     """Its place among the parts of a stream."""
+    size: int | None = None
+    """Its bytes where it is stored; None where that is not known."""
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
@@ -83,17 +85,46 @@ class Found(NamedTuple, Generic[T]):
     """Of the bytes that were read: they must be the same in every pass."""
 
 
+class Reading(NamedTuple):
+    """How far a pass has come."""
+
+    number: int
+    """Of the pass, from 1."""
+    rows: int
+    of_rows: int | None
+    size: int | None
+    """Bytes of all parts; None where that is not known."""
+    seconds: float
+    """Since the pass began."""
+    done: bool
+
+    @property
+    def share(self) -> float | None:
+        """Of the rows that are read, where their number is known."""
+        return None if not self.of_rows else min(1.0, self.rows / self.of_rows)
+
+
 class Runner(Protocol):
     """Who reads the parts."""
 
     words: str
 
-    def each(self, parts: Sequence[Part], task: Task[T]) -> Iterator[Found[T]]:
-        """What each part comes to, in their order."""
+    def each(
+        self, parts: Sequence[Part], task: Task[T], read: Callable[[int], None]
+    ) -> Iterator[Found[T] | None]:
+        """What each part comes to, in their order; None now and then while there is nothing.
+
+        ``read`` is told of rows as they are read.
+        """
 
 
-def run_part(part: Part, task: Task[T], given_up: Callable[[], bool] = lambda: False) -> Found[T]:
-    """One part, from its first block to its last, or to where the pass is given up."""
+def run_part(
+    part: Part, task: Task[T], go_on: Callable[[int], bool] = lambda rows: True
+) -> Found[T]:
+    """One part, from its first block to its last, or to where the pass is given up.
+
+    ``go_on`` is told the rows of each block, and says whether the pass is still wanted.
+    """
     total: T | None = None
     rows, mark = 0, 0
     for raw in part.blocks():
@@ -106,7 +137,7 @@ def run_part(part: Part, task: Task[T], given_up: Callable[[], bool] = lambda: F
             found = task(block, Place(part.name, part.number, rows))
         total = found if total is None else total.plus(found)
         rows += n
-        if given_up():
+        if not go_on(n):
             break
     return Found(total, rows, mark)
 
@@ -162,24 +193,43 @@ class Threads:
         self.workers = cores() if workers is None else max(1, workers)
         self.words = f"this machine, {count(self.workers, 'thread')}"
 
-    def each(self, parts: Sequence[Part], task: Task[T]) -> Iterator[Found[T]]:
+    def each(
+        self, parts: Sequence[Part], task: Task[T], read: Callable[[int], None]
+    ) -> Iterator[Found[T] | None]:
         """In the order of the parts; those ahead are given up with the pass."""
         waiting: deque[Future[Found[T]]] = deque()
         rest, end = iter(parts), threading.Event()
+
+        def go_on(rows: int) -> bool:
+            read(rows)
+            return not end.is_set()
+
         pool = ThreadPoolExecutor(self.workers, "linsep-part", enter_worker)
         try:
             with one_blas_thread():  # a part is the work of one thread
                 while True:
                     while len(waiting) <= self.workers and (part := next(rest, None)) is not None:
-                        waiting.append(pool.submit(run_part, part, task, end.is_set))
+                        waiting.append(pool.submit(run_part, part, task, go_on))
                     if not waiting:
                         return
                     while not wait([waiting[0]], _ASK).done:
-                        tick()
+                        yield None
                     yield waiting.popleft().result()
         finally:
             end.set()
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Counted:
+    """Rows that were read so far, by any thread."""
+
+    def __init__(self) -> None:
+        self.rows, self._lock = 0, threading.Lock()
+
+    def add(self, rows: int) -> None:
+        """More of them."""
+        with self._lock:
+            self.rows += rows
 
 
 class Stream:
@@ -210,6 +260,8 @@ class Stream:
         self.rows, self.labelled = rows, labelled
         self.runner: Runner = Threads() if runner is None else runner
         self.passes = 0
+        self.watch: Callable[[Reading], None] | None = None
+        """Told how far a pass has come: at its beginning, now and then, and at its end."""
         self._seen: list[tuple[int, int]] | None = None
         self._stamps = [part.stamp() for part in self.parts]
         for number, part in enumerate(self.parts):
@@ -219,16 +271,32 @@ class Stream:
         """A pass: the sum of what the task makes of every block; None of no rows at all."""
         seen: list[tuple[int, int]] = []
         total: T | None = None
-        for k, found in enumerate(self.runner.each(self.parts, task)):
+        counted, begin = _Counted(), clock()
+        self._tell(0, begin)
+        for found in self.runner.each(self.parts, task, counted.add):
             tick()
-            self._same(k, found)
-            seen.append((found.rows, found.mark))
-            if found.total is not None:
-                total = found.total if total is None else total.plus(found.total)
+            if found is not None:
+                self._same(len(seen), found)
+                seen.append((found.rows, found.mark))
+                if found.total is not None:
+                    total = found.total if total is None else total.plus(found.total)
+            self._tell(counted.rows, begin)
         self._seen = seen
         self.rows = sum(rows for rows, _ in seen)
+        self._tell(self.rows, begin, done=True)
         self.passes += 1
         return total
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of all parts where they are stored; None where that is not known."""
+        sizes = [part.size for part in self.parts]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def _tell(self, rows: int, begin: float, *, done: bool = False) -> None:
+        if self.watch is not None:
+            took = clock() - begin
+            self.watch(Reading(self.passes + 1, rows, self.rows, self.size, took, done))
 
     def _same(self, k: int, found: Found[Any]) -> None:
         """Refuse a part that is another one than in the pass before."""

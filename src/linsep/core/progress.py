@@ -11,9 +11,12 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from linsep.core.drive import Moment, Observer, Outcome
+from linsep.core.parts import Reading
 from linsep.core.words import count, percent
 
 
@@ -198,3 +201,128 @@ class ProgressBar(Observer):
         )
         self._task = self._bar.add_task("fit", total=1.0, words="")
         self._bar.start()
+
+
+# -- Passes over rows that are read part by part --------------------------------------------------
+
+
+def sized(size: float) -> str:
+    """Bytes as people say them.
+
+    >>> sized(4.2e9), sized(999), sized(12_345_678)
+    ('4.2 GB', '999 bytes', '12 MB')
+    """
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= unit:
+            return f"{size / unit:.2g} {name}" if size < 10 * unit else f"{size / unit:.0f} {name}"
+    return f"{size:.0f} bytes"
+
+
+class PassProgress(Observer):
+    """Passes of a stream: a line for each, or on a terminal one that moves with the bytes.
+
+    How many passes a fit takes is not known before its end, so the time that is told is that to
+    the end of the pass. Nothing is written for work that ends within ``after`` seconds.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, after: float = 0.5) -> None:
+        self.stream = sys.stderr if stream is None else stream
+        self.after = after
+        self._pace = Pace()
+        self._begin = time.perf_counter()
+        self._last = 0.0
+        self._gap = ""
+        self._ended: str | None = None
+        self._held: list[str] = []
+        self._told = False
+        self._bar: Any = None
+        self._task: Any = None
+
+    def reading(self, now: Reading) -> None:
+        """Tell how far a pass has come."""
+        clock = time.perf_counter()
+        if self.stream.isatty():
+            if now.done or (clock - self._last >= 0.1 and clock - self._begin >= self.after):
+                self._last = clock
+                self._move(now)
+            return
+        self._line("")
+        if now.done:
+            size = "" if now.size is None else sized(now.size)
+            seconds = f"{clock - self._begin:.1f}"
+            self._ended = f"{now.number:>6} {now.rows:>15,} {size:>9} {seconds:>9}"
+
+    def moment(self, now: Moment[Any]) -> None:
+        """Take down what a pass has proved."""
+        self._pace.note(now)
+        self._gap = self._pace.words(now)
+        self._line(self._gap)
+
+    def close(self) -> None:
+        """The end."""
+        self._line("")
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _line(self, words: str) -> None:
+        """Write the line of a pass that has ended, once it is known what it has come to."""
+        if self._ended is not None:
+            self._held.append(f"{self._ended}  {words}".rstrip())
+            self._ended = None
+        if self._held and time.perf_counter() - self._begin >= self.after:
+            head = [] if self._told else [f"{'pass':>6} {'rows':>15} {'read':>9} {'seconds':>9}"]
+            print("\n".join(head + self._held), file=self.stream, flush=True)
+            self._held, self._told = [], True
+
+    def _move(self, now: Reading) -> None:
+        if self._bar is None:
+            if now.done and time.perf_counter() - self._begin < self.after:
+                return
+            self._open()
+        words = f"pass {now.number}, {_how_far(now)}"
+        self._bar.update(
+            self._task, completed=now.share or 0.0, words=f"{words}{self._gap and ', '}{self._gap}"
+        )
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self._bar = Progress(
+            BarColumn(bar_width=8),
+            TextColumn("{task.fields[words]}"),
+            console=Console(file=self.stream),
+            transient=True,
+        )
+        self._task = self._bar.add_task("pass", total=1.0, words="")
+        self._bar.start()
+
+
+def _how_far(now: Reading) -> str:
+    """Bytes or rows that are read, their pace, and the time to the end of the pass."""
+    share, pace = now.share, now.rows / max(now.seconds, 1e-9)
+    if share is None or now.size is None:
+        words = f"{now.rows:,} rows" if share is None else f"{100 * share:.0f} % of the rows"
+        words += f", {pace:,.0f} rows/s"
+    else:
+        each = now.size / (now.of_rows or 1)
+        words = f"{sized(share * now.size)} of {sized(now.size)}, {sized(pace * each)}/s"
+    if share is None or now.rows == 0 or now.done:
+        return words
+    return f"{words}, {_span(now.seconds * (1 / share - 1))} more"
+
+
+@contextmanager
+def watching(data: Any, quiet: bool = False) -> Iterator[PassProgress | None]:
+    """Tell of all passes over a stream within, on stderr."""
+    if quiet:
+        yield None
+        return
+    shown = PassProgress()
+    before, data.watch = data.watch, shown.reading
+    try:
+        yield shown
+    finally:
+        data.watch = before
+        shown.close()

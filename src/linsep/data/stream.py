@@ -32,12 +32,13 @@ _WAY = "the file is damaged, or of another format than its ending says"
 def stream(
     source: Any,
     *,
-    target: str | int | None = None,
+    target: str | int | bool | None = None,
     columns: Sequence[str] | None = None,
     weight: str | None = None,
     memory: int | str | None = None,
     workers: int | None = None,
     client: Any = None,
+    patience: float | None = None,
     n_features: int | None = None,
 ) -> Stream:
     """A table in parts that is read anew for each pass, so that it need not fit into memory.
@@ -48,8 +49,9 @@ def stream(
         Files: a name, a pattern such as "data/*.parquet", a folder, or several. Parquet, Arrow,
         npy, CSV and svmlight; text may be packed. Or a function that gives a fresh iterator of
         (X, y) or (X, y, sample_weight) each time it is called.
-    target : str or int, optional
+    target : str, int or False, optional
         The column of the labels. By default one called y, label, class or target, else the last.
+        False: there are none, as for predictions.
     columns : list of str, optional
         The columns to use; by default all but those of labels and weights.
     weight : str, optional
@@ -60,6 +62,8 @@ def stream(
         Threads that read; by default one for each core. The result does not depend on it.
     client : dask.distributed.Client, optional
         Workers of a cluster read the parts. By default the active client, if there is one.
+    patience : float, optional
+        Seconds without any worker after which a cluster counts as lost; by default 60.
     n_features : int, optional
         Columns of svmlight text, where the last ones may be absent from all files.
 
@@ -101,8 +105,9 @@ def stream(
         name=name,
         feature_names=names,
         rows=rows,
-        runner=_runner(workers, client),
+        runner=_runner(workers, client, patience),
         memory=limit,
+        labelled=target is not False,
     )
 
 
@@ -126,15 +131,15 @@ def memory_of(asked: int | str | None) -> int:
     return size
 
 
-def _runner(workers: int | None, client: Any) -> Runner:
+def _runner(workers: int | None, client: Any, patience: float | None) -> Runner:
     if client is None and workers is None:
         from linsep.core.cluster import active_client
 
         client = active_client()
     if client is not None:
-        from linsep.core.cluster import Cluster
+        from linsep.core.cluster import PATIENCE, Cluster
 
-        return Cluster(client)
+        return Cluster(client, patience=PATIENCE if patience is None else patience)
     return Threads(workers)
 
 
@@ -145,7 +150,7 @@ def _runner(workers: int | None, client: Any) -> Runner:
 class _Asked:
     """What a caller wants of files."""
 
-    target: str | int | None
+    target: str | int | bool | None
     columns: Sequence[str] | None
     weight: str | None
     block: int
@@ -224,20 +229,20 @@ def _agreed(paths: list[Path], found: list[_Opened]) -> tuple[tuple[str, ...] | 
     return names, None if None in rows else sum(n for n in rows if n is not None)
 
 
-def _roles(path: Path, titles: list[str], asked: _Asked) -> tuple[str, list[str]]:
-    """The title of the labels, and those of the features."""
-    target = asked.target
+def _roles(path: Path, titles: list[str], asked: _Asked) -> tuple[str | None, list[str]]:
+    """The title of the labels, None if there are none, and those of the features."""
+    target = None if isinstance(asked.target, bool) else asked.target
     if isinstance(target, int):
         if not -len(titles) <= target < len(titles):
             raise DataError(f"{path} has {count(len(titles), 'column')}, and none {target}.")
         target = titles[target]
-    if target is None:
+    if target is None and asked.target is not False:
         rest = [t for t in titles if t != asked.weight]
         named = [t for t in rest if t.lower() in _TARGETS]
         target = named[0] if named else rest[-1]
     wanted = asked.columns
-    for name in (target, *([asked.weight] if asked.weight else []), *(wanted or ())):
-        if name not in titles:
+    for name in (target, asked.weight, *(wanted or ())):
+        if name is not None and name not in titles:
             shown = ", ".join(titles[:12])
             raise DataError(f"{path} has no column {name!r}; there are {shown}.")
     features = [
@@ -253,8 +258,9 @@ def _roles(path: Path, titles: list[str], asked: _Asked) -> tuple[str, list[str]
 class _FilePart(Part):
     """A part of a file."""
 
-    def __init__(self, path: Path, asked: _Asked) -> None:
+    def __init__(self, path: Path, asked: _Asked, size: int | None = None) -> None:
         self.path, self.asked, self.name = path, asked, str(path)
+        self.size = path.stat().st_size if size is None else size
 
     def stamp(self) -> object:
         """Size and time of change of the file; 0 where it is not there any more."""
@@ -287,10 +293,14 @@ def _parquet(path: Path, asked: _Asked) -> _Opened:
         schema, head = file.schema_arrow, file.metadata
         target, features = _roles(path, schema.names, asked)
         kind = _kind(path, schema, features)
+        size = path.stat().st_size / max(1, head.num_rows)
         parts: list[Part] = [
-            _RowGroup(path, asked, group, target, features, kind)
+            _RowGroup(
+                path, asked, group, target, features, kind,
+                int(size * head.row_group(group).num_rows),
+            )
             for group in range(head.num_row_groups)
-        ]
+        ]  # fmt: skip
         return _Opened(parts, tuple(features), head.num_rows)
 
 
@@ -298,9 +308,10 @@ class _RowGroup(_FilePart):
     """A row group of a Parquet file, some rows at a time."""
 
     def __init__(
-        self, path: Path, asked: _Asked, group: int, target: str, features: list[str], kind: str
-    ) -> None:
-        super().__init__(path, asked)
+        self, path: Path, asked: _Asked, group: int, target: str | None, features: list[str],
+        kind: str, size: int,
+    ) -> None:  # fmt: skip
+        super().__init__(path, asked, size)
         self.group, self.target, self.features, self.kind = group, target, features, kind
         self.name = f"{path}, row group {group}"
 
@@ -308,12 +319,11 @@ class _RowGroup(_FilePart):
         import pyarrow as pa
         import pyarrow.parquet
 
-        wanted = [*self.features, self.target, *([self.asked.weight] if self.asked.weight else [])]
+        others = (self.target, self.asked.weight)
+        wanted = [*self.features, *(name for name in others if name is not None)]
         size = len(self.features) * np.dtype(self.kind).itemsize
         rows = max(1024, self.asked.block // size)
-        with pyarrow.parquet.ParquetFile(
-            self.path, pre_buffer=False, buffer_size=_BUFFER
-        ) as file:
+        with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_BUFFER) as file:
             batches = file.iter_batches(
                 rows, row_groups=[self.group], columns=wanted, use_threads=False
             )
@@ -342,7 +352,7 @@ def _kind(path: Path, schema: Any, features: list[str]) -> str:
 
 
 def _block(
-    name: str, batch: Any, features: list[str], target: str, asked: _Asked, kind: str
+    name: str, batch: Any, features: list[str], target: str | None, asked: _Asked, kind: str
 ) -> Block:
     """Columns of Arrow as rows."""
     X = np.empty((batch.num_rows, len(features)), kind)
@@ -351,7 +361,7 @@ def _block(
     for lo in range(0, len(X), step):
         for j, column in enumerate(columns):
             X[lo : lo + step, j] = column[lo : lo + step]
-    y = _labels(name, batch, target)
+    y = None if target is None else _labels(name, batch, target)
     weight = _numbers(name, batch, asked.weight) if asked.weight else None
     return Block(X, y, weight)
 
@@ -400,7 +410,7 @@ class _ArrowFile(_FilePart):
     """An Arrow file, batch by batch."""
 
     def __init__(
-        self, path: Path, asked: _Asked, target: str, features: list[str], kind: str
+        self, path: Path, asked: _Asked, target: str | None, features: list[str], kind: str
     ) -> None:
         super().__init__(path, asked)
         self.target, self.features, self.kind = target, features, kind
@@ -433,9 +443,10 @@ def _npy(path: Path, asked: _Asked) -> _Opened:
     size = table.shape[1] * table.itemsize
     rows = max(1024, asked.block // size)
     edges = range(0, len(table), 4 * rows)
-    at = -1 if asked.target is None else asked.target
+    given = asked.target
+    at = None if given is False else -1 if given is None else int(given)
     parts: list[Part] = [
-        _Rows(path, asked, lo, min(len(table), lo + 4 * rows), rows, int(at)) for lo in edges
+        _Rows(path, asked, lo, min(len(table), lo + 4 * rows), rows, at, size) for lo in edges
     ]
     return _Opened(parts, None, len(table))
 
@@ -443,8 +454,10 @@ def _npy(path: Path, asked: _Asked) -> _Opened:
 class _Rows(_FilePart):
     """Some rows of an npy file."""
 
-    def __init__(self, path: Path, asked: _Asked, lo: int, hi: int, rows: int, target: int) -> None:
-        super().__init__(path, asked)
+    def __init__(
+        self, path: Path, asked: _Asked, lo: int, hi: int, rows: int, target: int | None, size: int
+    ) -> None:
+        super().__init__(path, asked, (hi - lo) * size)
         self.lo, self.hi, self.rows, self.target = lo, hi, rows, target
         self.name = f"{path}, rows {lo} to {hi - 1}"
 
@@ -452,7 +465,10 @@ class _Rows(_FilePart):
         table = np.load(self.path, mmap_mode="r", allow_pickle=False)
         for lo in range(self.lo, self.hi, self.rows):
             piece = np.asarray(table[lo : min(self.hi, lo + self.rows)])
-            yield Block(np.delete(piece, self.target, axis=1), piece[:, self.target])
+            if self.target is None:
+                yield Block(piece)
+            else:
+                yield Block(np.delete(piece, self.target, axis=1), piece[:, self.target])
 
 
 class _WholeFile(_FilePart):
@@ -492,7 +508,8 @@ class _Lines(_FilePart):
     """The lines of svmlight text that begin in a range of bytes."""
 
     def __init__(self, path: Path, asked: _Asked, lo: int, hi: int, packed: str) -> None:
-        super().__init__(path, asked)
+        whole = path.stat().st_size
+        super().__init__(path, asked, whole if packed else min(hi, whole) - lo)
         self.lo, self.hi, self.packed = lo, hi, packed
         self.name = str(path) if packed else f"{path}, bytes from {lo}"
 
@@ -543,7 +560,7 @@ class _Table(_FilePart):
     """CSV text with titles, some lines at a time."""
 
     def __init__(
-        self, path: Path, asked: _Asked, packed: str, target: str, features: list[str]
+        self, path: Path, asked: _Asked, packed: str, target: str | None, features: list[str]
     ) -> None:
         super().__init__(path, asked)
         self.packed, self.target, self.features = packed, target, features

@@ -382,7 +382,13 @@ class Watched(Protocol):
 
 
 def observers_of(estimator: Watched) -> list[Observer]:
-    """Progress as ``verbose`` asks for, and the observers among ``callbacks``.
+    """Progress as ``verbose`` asks for, and the observers among ``callbacks``."""
+    own = own_observers(estimator)
+    return [*progress_observer(estimator.verbose), *own] if estimator.verbose else own
+
+
+def own_observers(estimator: Watched) -> list[Observer]:
+    """The observers among ``callbacks``.
 
     The callbacks of scikit-learn among them are set on the estimator, where the bridge finds
     them.
@@ -398,8 +404,7 @@ def observers_of(estimator: Watched) -> list[Observer]:
             )
     if foreign:
         estimator.set_callbacks(*foreign)
-    own = [one for one in many if isinstance(one, Observer)]
-    return [*progress_observer(estimator.verbose), *own] if estimator.verbose else own
+    return [one for one in many if isinstance(one, Observer)]
 
 
 class CallbackBridge(Observer):

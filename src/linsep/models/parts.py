@@ -8,6 +8,7 @@ method begins, every step of which is a pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,17 +19,18 @@ from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 
 from linsep.core.checkpoint import load_checkpoint
-from linsep.core.drive import Outcome, drive
+from linsep.core.drive import Observer, Outcome, drive
 from linsep.core.limits import Limits, time_left
 from linsep.core.notes import warn
 from linsep.core.parts import Block, Place, Stream, Threads
 from linsep.core.problem import Problem
+from linsep.core.progress import watching
 from linsep.core.protocol import PlaneModel, Solver, Status
 from linsep.core.words import count, percent
-from linsep.errors import CapabilityError, DataError, GapWarning, SettingError
+from linsep.errors import CapabilityError, ClusterError, DataError, GapWarning, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.hinge import QuadraticLoss
-from linsep.models.fit import Watched, observers_of, own_threads, seed_of, stoppable, way_on
+from linsep.models.fit import Watched, own_observers, own_threads, seed_of, stoppable, way_on
 from linsep.proofs.parts import StreamGap, stream_gap
 from linsep.rows.parts import PartsProblem, looked_at
 from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts, first_width
@@ -78,7 +80,11 @@ class Streamed(PlaneModel, Watched, Protocol):
 def fit_stream(model: Streamed, stream: Stream, checkpoint: str | Path | None = None) -> None:
     """Train a model of planes on a stream."""
     loss, C = model._streamed()
-    with stoppable(model) as interrupts, own_threads(model):
+    with (
+        stoppable(model) as interrupts,
+        own_threads(model),
+        watching(stream, quiet=not model.verbose) as shown,
+    ):
         model._check_settings()
         problem = looked_at(
             stream,
@@ -104,7 +110,8 @@ def fit_stream(model: Streamed, stream: Stream, checkpoint: str | Path | None = 
         machines = [problem] if problem.binary else [problem.against(k) for k in range(problem.K)]
         if checkpoint is not None and len(machines) > 1:
             raise SettingError("checkpoints of streams are those of two classes.")
-        answers = [_machine(model, one, loss, C, checkpoint) for one in machines]
+        observers = [*own_observers(model), *([] if shown is None else [shown])]
+        answers = [_machine(model, one, loss, C, checkpoint, observers) for one in machines]
         _keep(model, problem, answers)
     if interrupts.outermost or not interrupts.requested:
         _warn(model, answers)
@@ -151,7 +158,12 @@ class StreamAnswer:
 
 
 def _machine(
-    model: Streamed, problem: PartsProblem, loss: Loss, C: float, checkpoint: str | Path | None
+    model: Streamed,
+    problem: PartsProblem,
+    loss: Loss,
+    C: float,
+    checkpoint: str | Path | None,
+    observers: list[Observer],
 ) -> StreamAnswer:
     """Two classes: a model of the sample, passes from there, and the proof."""
     parts: Any = problem  # what solvers and the driver ask of a problem it has
@@ -171,17 +183,36 @@ def _machine(
     state = newton.init(problem, start=start)
     if checkpoint is not None:
         state = load_checkpoint(checkpoint, parts, newton)
-    outcome = drive(parts, newton, state, limits=limits, observers=observers_of(model))
-    if outcome.status is Status.CLUSTER_LOST:
-        problem.stream.runner = Threads()
+        if state.status is Status.CLUSTER_LOST:  # there are others now
+            state.status = Status.RUNNING
+    outcome = drive(parts, newton, state, limits=limits, observers=observers)
     witness = outcome.witness
-    gap = stream_gap(problem, witness.a, witness.multipliers, loss, C)
+    with _without_workers(problem.stream, outcome.status is Status.CLUSTER_LOST):
+        gap = stream_gap(problem, witness.a, witness.multipliers, loss, C)
     reason = (
         f"Newton's method, a pass a step, from a sample of {count(sample.n, 'row')} "
         f"({count(problem.n, 'row')} in {count(len(problem.stream.parts), 'part')}, read by "
         f"{problem.stream.runner.words})"
     )
     return StreamAnswer(outcome, gap, gap.settle(outcome.status, float(model.tol)), reason)
+
+
+@contextmanager
+def _without_workers(stream: Stream, lost: bool) -> Iterator[None]:
+    """Where all workers are gone, the proof of what they came to is read by this machine."""
+    if not lost:
+        yield
+        return
+    before, stream.runner = stream.runner, Threads()
+    try:
+        yield
+    except DataError as error:
+        raise ClusterError(
+            "the workers of the cluster are gone, and this machine cannot read the rows to prove "
+            f"what they came to ({error}); start workers and go on from the checkpoint."
+        ) from error
+    finally:
+        stream.runner = before
 
 
 def certify_plane_in_parts(
@@ -258,9 +289,18 @@ def _warn(model: Streamed, answers: list[StreamAnswer]) -> None:
         f"{status.value} ({status.name}, {count(model.n_iter_, 'pass')}). The objective "
         f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the best "
         f"possible one; tol asks for {percent(model.tol, 3)}. "
-        f"{way_on(worst.outcome, 'Raise max_iter or time_limit, lower C, or scale the columns.')}",
+        f"{_way_on(worst)}",
         GapWarning,
     )
+
+
+def _way_on(worst: StreamAnswer) -> str:
+    if worst.outcome.status is Status.CLUSTER_LOST:
+        return (
+            "Start workers and go on with resume(stream, None, checkpoint), if a Checkpointer was "
+            "among the callbacks; else fit again."
+        )
+    return way_on(worst.outcome, "Raise max_iter or time_limit, lower C, or scale the columns.")
 
 
 # -- what a model says of a stream ----------------------------------------------------------------

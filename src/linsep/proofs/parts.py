@@ -157,6 +157,8 @@ class StreamGap(Gap):
     classes: tuple[Any, ...] = ()
     factors: tuple[float, ...] = ()
     """Of the weights of the rows of each class."""
+    positive: int | None = None
+    """The class that is set against all others, where there are more than two."""
     sources: tuple[Source, ...] = ()
     """The parts that were read."""
 
@@ -166,10 +168,15 @@ class StreamGap(Gap):
 
     def check(self, stream: Stream) -> bool:
         """Prove it again from the rows of a stream; True, or ProofError says what is not so."""
+        for part in self.parts:
+            assert isinstance(part, StreamGap)
+            part.check(stream)
+        if self.parts:
+            return self._check_sums()
         classes = np.array(self.classes)
         problem = PartsProblem(
             stream, classes, np.array(self.factors), len(self.weights) - 1,
-            fit_intercept=self.fit_intercept,
+            fit_intercept=self.fit_intercept, positive=self.positive,
         )  # fmt: skip
         found = stream_gap(
             problem, np.array(self.weights), np.array(self.generator), LOSSES[self.loss], self.C
@@ -190,6 +197,21 @@ class StreamGap(Gap):
                 f"only {found.lower_bound:.9g} is a lower bound, less than the "
                 f"{self.lower_bound:.9g} that the certificate states."
             )
+        for name in ("errors", "inside"):
+            mine, seen = getattr(self, name), getattr(found, name)
+            if abs(mine - seen) > _AGREES * sum(rows for _, rows, _ in stream.marks) + 2:
+                raise ProofError(f"{name}: found {seen}, and the certificate states {mine}.")
+        if not abs(found.margin - self.margin) <= 1e-6 * abs(found.margin):
+            raise ProofError(f"the margin is {found.margin:.9g}, not {self.margin:.9g}.")
+        return True
+
+    def _check_sums(self) -> bool:
+        """Several machines are proved: that what is said of all of them follows."""
+        together = StreamGap.together([p for p in self.parts if isinstance(p, StreamGap)], 0, "")
+        for name in ("objective", "lower_bound", "margin", "inside"):
+            mine, sums = getattr(self, name), getattr(together, name)
+            if not abs(mine - sums) <= _AGREES * abs(sums):
+                raise ProofError(f"{name}: that of all machines is {sums:.9g}, not {mine:.9g}.")
         return True
 
 
@@ -228,6 +250,7 @@ def stream_gap(
         fit_intercept=problem.fit_intercept,
         classes=tuple(problem.classes.tolist()),
         factors=tuple(problem.factors.tolist()),
+        positive=problem.positive,
         sources=tuple(Source(*one) for one in problem.stream.marks),
     )
 

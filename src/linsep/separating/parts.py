@@ -20,6 +20,21 @@ from numpy.typing import NDArray
 from linsep.core.limits import clock
 from linsep.core.parts import Block, Place, Stream, labels_of
 from linsep.core.problem import Problem
+from linsep.core.schema import (
+    Refused,
+    anything,
+    either,
+    labels,
+    listed,
+    maybe,
+    numbers,
+    real,
+    record,
+    text,
+    truth,
+    whole,
+    word,
+)
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, ProofError, printable
 from linsep.numerics.rounding import U
@@ -34,6 +49,33 @@ _ROUNDS = 12  # passes, at most
 _CLOSE = 1e-3  # relative width of the bounds of the margin
 
 
+FORMAT, VERSION = "linsep-stream-proof", 1
+_HEAD = ("format", "version", "verdict")
+
+
+def _end(value: float) -> Any:
+    """A bound in JSON, which has no infinity."""
+    return value if np.isfinite(value) else repr(value)
+
+
+def _bounds(value: Any, where: str) -> tuple[float, float]:
+    low, high = listed(either(real(0.0), word("inf")), 2)(value, where)
+    return float(low), float(high)
+
+
+def _rows(value: Any, where: str) -> NDArray[np.int64]:
+    return np.array(listed(whole(0))(value, where), dtype=np.int64)
+
+
+_STORED = record(
+    separable=maybe(truth), quasi=maybe(truth), exact=truth, margin=_bounds,
+    coef=maybe(numbers(None)), intercept=maybe(real()), rows=_rows,
+    places=lambda value, where: tuple(listed(text)(value, where)),
+    kind=word("float32", "float64"), X=numbers(None, None), y=labels, classes=labels,
+    fit_intercept=truth, n_read=whole(0), seconds=real(0.0), proof=anything,
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class StreamProof:
     """Whether the classes of a stream are separable by a plane, and why.
@@ -46,7 +88,7 @@ class StreamProof:
     margin: tuple[float, float]
     """The best margin of all rows lies between the two."""
     coef: NDArray[Any] | None
-    intercept: Any
+    intercept: float | None
     rows: NDArray[np.int64]
     """Numbers of the rows of ``table``, counted through all parts."""
     places: tuple[str, ...]
@@ -76,6 +118,62 @@ class StreamProof:
         more = "" if len(self.places) <= 4 else f" and {len(self.places) - 4} more"
         return printable(f"not separable: these rows prove it: {named}{more}")
 
+    def explain(self) -> str:
+        """The proof for a reader who wants to follow it."""
+        lines = [str(self)]
+        if self.separable is False:
+            lines = ["not separable: multiples of these rows, y [x, 1] each, cancel exactly"]
+            total = sum(self.multipliers)
+            named = zip(self.proof.rows.tolist(), self.multipliers)
+            lines += [
+                f"  {float(m / total):.6f} of class {self.table.y[k]!s}, {self.places[k]}"
+                for k, m in named
+            ]
+        elif self.separable and self.coef is not None:
+            shown = ", ".join(f"{value:.6g}" for value in self.coef[:12])
+            more = "" if len(self.coef) <= 12 else ", ..."
+            lines.append(f"  a plane that does it: w = [{shown}{more}], b = {self.intercept:.6g}")
+            lines.append(
+                f"  the upper bound is that of {count(len(self.rows), 'row')}, the lower one that "
+                f"of all {self.n_read}"
+            )
+        return printable("\n".join(lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that a proof needs, as numbers, strings and lists."""
+        return {
+            "format": FORMAT, "version": VERSION, "verdict": str(self),
+            "separable": self.separable, "quasi": self.quasi, "exact": self.exact,
+            "margin": [_end(value) for value in self.margin],
+            "coef": None if self.coef is None else self.coef.tolist(),
+            "intercept": self.intercept,
+            "rows": self.rows.tolist(), "places": list(self.places),
+            "kind": str(self.table.X.dtype), "X": self.table.X.tolist(),
+            "y": self.table.y.tolist(), "classes": self.classes.tolist(),
+            "fit_intercept": self.fit_intercept, "n_read": self.n_read, "seconds": self.seconds,
+            "proof": self.proof.to_dict(),
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The proof that ``to_dict`` wrote."""
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise ProofError("this is not a stored proof about a stream: its 'format' is missing.")
+        if data.get("version") != VERSION:
+            raise ProofError(
+                f"this proof has version {data.get('version')!r}; version {VERSION} can be read. "
+                "Make the proof again with linsep.separability."
+            )
+        try:
+            told = _STORED({k: v for k, v in data.items() if k not in _HEAD}, "")
+        except Refused as error:
+            raise ProofError(f"the stored proof cannot be read: {error}.") from error
+        n = len(told["y"])
+        if len(told["X"]) != n or len(told["rows"]) != n or len(told["places"]) != n:
+            raise ProofError("the stored proof cannot be read: its rows are not as many as its y.")
+        X, y = told.pop("X").astype(told.pop("kind")), told.pop("y")
+        return cls(**{**told, "table": Block(X, y), "proof": Proof.from_dict(told["proof"])})
+
     def check(self, stream: Stream) -> bool:
         """Prove it again from the rows of the stream; True, or ProofError."""
         self.proof.check(self.table.X, self.table.y)
@@ -95,8 +193,8 @@ class StreamProof:
         if self.separable:
             if not self.proof.margin[1] * (1 + 1e-12) >= self.margin[1]:
                 raise ProofError("the upper bound of the margin is not that of the rows given.")
-            assert self.coef is not None
-            a = np.append(np.asarray(self.coef, dtype=np.float64), float(self.intercept))
+            assert self.coef is not None and self.intercept is not None
+            a = np.append(np.asarray(self.coef, dtype=np.float64), self.intercept)
             worst = _pass(stream, a, self.classes)
             if not _below(worst, a) >= self.margin[0] * (1 - 1e-12) > 0:
                 raise ProofError("some row is nearer to the plane than the proof says.")
@@ -157,7 +255,7 @@ def decide_stream(
             high = min(high, float(upper.margin[1])) if upper.separable else high
             if known is None or low > known.margin[0]:
                 known = StreamProof(
-                    True, (low, high), found.coef, found.intercept, places[hull],
+                    True, (low, high), a[:-1], float(a[-1]), places[hull],
                     _names(stream, places[hull]), few, upper, problem.classes, fit_intercept,
                     problem.n,
                 )  # fmt: skip

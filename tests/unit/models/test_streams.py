@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import signal
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -176,8 +177,6 @@ def test_a_wrong_generator_proves_little_and_never_too_much():
 
 
 def test_a_certificate_of_other_rows_or_numbers_is_refused():
-    from dataclasses import replace
-
     data = stream(BIG)
     gap = linsep.LogisticRegression(tol=1e-3).fit(data).certificate_
     with pytest.raises(ProofError, match="not the rows"):
@@ -186,6 +185,10 @@ def test_a_certificate_of_other_rows_or_numbers_is_refused():
         replace(gap, lower_bound=gap.objective).check(data)
     with pytest.raises(ProofError, match="objective"):
         replace(gap, objective=0.9 * gap.objective).check(data)
+    with pytest.raises(ProofError, match="errors"):
+        replace(gap, errors=gap.errors // 2).check(data)
+    with pytest.raises(ProofError, match="margin"):
+        replace(gap, margin=0.0).check(data)
 
 
 def test_threads_and_blocks_do_not_change_a_bit(tmp_path):
@@ -215,6 +218,10 @@ def test_one_against_the_rest_in_parts():
     whole = linsep.LinearSVM(tol=1e-3).fit(X, y)
     assert model.certificate_.relative_gap <= 1e-3
     assert model.certificate_.errors == np.count_nonzero(model.predict(X) != y)
+    assert model.certificate_.check(data)
+    forged = replace(model.certificate_, lower_bound=model.certificate_.objective)
+    with pytest.raises(ProofError, match="lower_bound"):
+        forged.check(data)
     assert np.mean(model.predict(X) == whole.predict(X)) > 0.99
     with pytest.raises(CapabilityError, match="3 classes"):
         linsep.LogisticRegression().fit(stream(made))
