@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from linsep.cli import streams
 from linsep.cli.common import emit
 from linsep.cli.models import model_and_data
 
@@ -12,6 +13,8 @@ def run(args: Namespace) -> int:
     """Print objective, lower bound and gap, proved from the data alone."""
     import linsep
 
+    if streams.wanted(args):
+        return streams.certify(args)
     model, data = model_and_data(args)
     given = {} if args.C is None else {"C": args.C}
     report = linsep.certify(

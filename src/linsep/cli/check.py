@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linsep.cli import streams
 from linsep.cli.common import emit, kept, kernel_parameters, narrate, numbers_of, require_writable
 from linsep.cli.lifting import lifted
 from linsep.core.files import atomic_write_bytes
@@ -29,6 +30,8 @@ def run(args: Namespace) -> int:
     from linsep.separating.verdict import decide, decide_with
 
     require_writable(args.save, read=[args.data])
+    if streams.wanted(args):
+        return streams.check(args)
     _, data = lifted(args, numbers_of(args)[1])
     if args.plane is not None:
         return _given(args, data)

@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linsep.cli import streams
 from linsep.cli.common import emit, estimator, framed, kept, narrate, numbers_of, require_writable
 from linsep.cli.lifting import lifted, rule, with_lift
 from linsep.core.limits import time_limit
@@ -29,6 +30,8 @@ def run(args: Namespace) -> int:
         from linsep.formats import check_ending
 
         check_ending(args.output)
+    if streams.wanted(args):
+        return streams.fit(args)
     if _automatic(args):
         from linsep.cli import automatic
 
@@ -73,14 +76,14 @@ def run(args: Namespace) -> int:
     words = rule(lift, model)
     if args.json:
         more = {} if lift is None else {"lift": args.lift, "rule": words}
-        emit(_report(model) | more, True)
+        emit(report(model) | more, True)
     else:
         whole = model if columns is None else _whole(columns, None, model)
         emit(whole.summary() + (f"\n  inputs      {words}" if words else ""), False)
     if model.outcome_.interrupted:
         if checkpoint:
             written = str(observers[0].path)  # another one, where two runs had the same
-            narrate(f"interrupted; go on with: {_again(args.argv, written)}")
+            narrate(f"interrupted; go on with: {again(args.argv, written)}")
         else:
             narrate("interrupted; with --checkpoint FILE it could be resumed")
         return 130
@@ -116,7 +119,7 @@ def _whole(columns: Any, lift: Any, model: Classifier) -> Any:
     return Tabular.of(columns, with_lift(None, model))
 
 
-def _again(argv: list[str], checkpoint: str) -> str:
+def again(argv: list[str], checkpoint: str) -> str:
     """The same command, from the checkpoint."""
     words, skip = [], False
     for word in argv:
@@ -127,7 +130,7 @@ def _again(argv: list[str], checkpoint: str) -> str:
     return shlex.join(["linsep", *words, "--resume", checkpoint])
 
 
-def _report(model: Classifier) -> dict[str, Any]:
+def report(model: Classifier) -> dict[str, Any]:
     outcome = model.outcome_
     return {
         "algorithm": type(model).__name__,

@@ -126,6 +126,7 @@ def parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="are the classes separable? with a proof either way")
     _data(check)
     _columns(check, weights=False)
+    _streamed(check)
     check.add_argument("--no-exact", action="store_true", help="skip rational arithmetic")
     check.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
     check.add_argument("--save", metavar="FILE", help="write the proof as JSON")
@@ -148,6 +149,7 @@ def parser() -> argparse.ArgumentParser:
         "see linsep algorithms; without it logistic regression, its C chosen by cross-validation",
     )
     _columns(fit)
+    _streamed(fit)
     fit.add_argument(
         "--search", metavar="GRID",
         help="settings to choose among by cross-validation, such as C=1e-3..1e3,gamma=0.1/1",
@@ -187,6 +189,7 @@ def parser() -> argparse.ArgumentParser:
     predict = commands.add_parser("predict", help="classes of the rows of a file, one a line")
     predict.add_argument("model", metavar="MODEL")
     _data(predict, labels=False)
+    _streamed(predict)
     predict.add_argument(
         "--threshold", type=_share, metavar="P", help="probability from which a row is positive"
     )
@@ -200,6 +203,7 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument("model", metavar="MODEL_OR_PROOF")
     _data(verify)
     _columns(verify, weights=False)
+    _streamed(verify)
     verify.add_argument("--weights", metavar="COLUMN", help="weights of rows, as fit was given")
     verify.add_argument(
         "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
@@ -210,6 +214,7 @@ def parser() -> argparse.ArgumentParser:
     )
     certify.add_argument("model", metavar="MODEL", help="of linsep, LIBLINEAR, LIBSVM, SVMlight")
     _data(certify)
+    _streamed(certify)
     certify.add_argument("--weights", metavar="COLUMN", help="weights of rows, as fit was given")
     certify.add_argument(
         "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
@@ -361,6 +366,28 @@ def _columns(parser: argparse.ArgumentParser, weights: bool = True) -> None:
         action=argparse.BooleanOptionalAction,
         help="numbers in standard deviations from their mean (with -a: only if asked)",
     )
+
+
+def _streamed(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "data larger than memory",
+        "DATA may be a pattern in quotes, such as 'data/*.parquet', or a folder; it is then read "
+        "part by part, and so is a file with one of these options",
+    )
+    group.add_argument("--memory", metavar="SIZE", help="of the rows being read (256MB)")
+    group.add_argument("--workers", type=_count, metavar="N", help="threads that read (all cores)")
+    group.add_argument("--cluster", metavar="ADDRESS", help="of a Dask scheduler")
+    group.add_argument(
+        "--patience", type=_seconds, metavar="S",
+        help="seconds without workers after which a cluster is lost (60)",
+    )  # fmt: skip
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number of threads >= 1")
+    return value
 
 
 def _folds(text: str) -> int:

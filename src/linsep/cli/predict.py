@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.cli import streams
 from linsep.cli.common import (
     check_features,
     emit,
@@ -31,6 +32,8 @@ def run(args: Namespace) -> int:
     """Print one line for each row."""
     from linsep.formats import load
 
+    if streams.wanted(args):
+        return streams.predict(args)
     require_writable(args.output, read=[args.data, args.model])
     model = load(args.model)
     if hasattr(model, "columns_"):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from linsep.cli import streams
 from linsep.cli.common import check_features, emit, fitted_to, framed, numbers_of
 from linsep.cli.lifting import lifted
 from linsep.cli.models import model_and_data
@@ -51,6 +52,8 @@ def run(args: Namespace) -> int:
     """Print what the data say; 0 when it agrees with what is stored."""
     from linsep.formats import is_text_model
 
+    if streams.wanted(args):
+        return streams.verify(args)
     if is_text_model(args.model):
         return _text(args)
     if args.C is not None:
@@ -102,11 +105,11 @@ def _model(args: Namespace, stored: Any) -> int:
     check_class_weight(model)
     told = model.certificate_
     if hasattr(told, "problems"):
-        found, wrong = check_machines(framed(data), labels, model, _compared, data.sample_weight)
+        found, wrong = check_machines(framed(data), labels, model, compared, data.sample_weight)
     else:
-        found, wrong = _compared(framed(data), data.X, labels, model, data.sample_weight)
+        found, wrong = compared(framed(data), data.X, labels, model, data.sample_weight)
         if hasattr(model, "vectors"):
-            wrong += check_learner(framed(data), labels, model, _compared, data.sample_weight)
+            wrong += check_learner(framed(data), labels, model, compared, data.sample_weight)
     wrong += _other_data(model, data)
     wrong += refuted_sentences(stored)
     lines = [f"found   {found}", f"stored  {told}"]
@@ -122,7 +125,7 @@ def _model(args: Namespace, stored: Any) -> int:
     return 1 if wrong else 0
 
 
-def _compared(
+def compared(
     X: Any, matrix: Any, labels: Any, model: Stored, weight: Any = None
 ) -> tuple[Any, list[str]]:
     """The certificate of one model, recomputed, and what differs from the stored one."""

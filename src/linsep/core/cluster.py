@@ -119,7 +119,8 @@ class Cluster:
         except KilledWorker as error:
             raise DataError(
                 f"{part.name}: every worker that read it has died ({error}); it may take more "
-                "memory than a worker has. Give a smaller memory=."
+                "memory than a worker has. Give a smaller memory=.",
+                options={"memory=": "--memory"},
             ) from error
         except CancelledError as error:  # with the scheduler, all that it knew is gone
             raise ClusterError(self._lost()) from error

@@ -10,7 +10,9 @@ import os
 import platform
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 _LONGEST = 150  # bytes of a name up to which temporary files are called after it
 
@@ -37,10 +39,21 @@ def atomic_write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     if _is_special(path):
         _pour(path, data)
         return
+    with written_in_parts(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def written_in_parts(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """The same for what is too much to be held: a file that takes the place at the end."""
+    if _is_special(path):
+        with open(Path(path).expanduser(), "wb") as file:
+            yield file
+        return
     place, handle, name = _begin(path)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, _mode(place))

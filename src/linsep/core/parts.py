@@ -97,6 +97,8 @@ class Reading(NamedTuple):
     seconds: float
     """Since the pass began."""
     done: bool
+    words: str
+    """What the pass is for."""
 
     @property
     def share(self) -> float | None:
@@ -126,20 +128,20 @@ def run_part(
     ``go_on`` is told the rows of each block, and says whether the pass is still wanted.
     """
     total: T | None = None
-    rows, mark = 0, 0
+    rows, mark = 0, _Mark()
     for raw in part.blocks():
         block = checked(raw, Place(part.name, part.number, rows))
         n = block.X.shape[0]
         if not n:
             continue
-        mark = _marked(block, mark)
+        mark.add(block)
         with np.errstate(all="ignore"):
             found = task(block, Place(part.name, part.number, rows))
         total = found if total is None else total.plus(found)
         rows += n
         if not go_on(n):
             break
-    return Found(total, rows, mark)
+    return Found(total, rows, mark.total())
 
 
 def checked(block: Block, place: Place) -> Block:
@@ -172,18 +174,35 @@ def refuse_not_finite(block: Block, place: Place, names: Sequence[str] | None) -
         raise DataError(f"{place.part}, rows counted from {place.first}: {told}") from None
 
 
-def _marked(block: Block, mark: int) -> int:
-    """The mark of all bytes so far."""
-    X = block.X
-    arrays = (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr)
-    for array in (*arrays, block.weight):
-        if array is not None:
-            mark = zlib.adler32(np.ascontiguousarray(array).data.cast("B"), mark)
-    if block.y is not None:
-        y = block.y
-        data = repr(y.tolist()).encode() if y.dtype == object else np.ascontiguousarray(y).tobytes()
-        mark = zlib.adler32(data, mark)
-    return mark
+class _Mark:
+    """Of all bytes of a part; it does not depend on how they were cut into blocks."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, int] = {}
+
+    def add(self, block: Block) -> None:
+        """The bytes of a block."""
+        X, y = block.X, block.y
+        if isinstance(X, np.ndarray):
+            self._add("X", X)
+        else:
+            self._add("X", X.data)
+            self._add("columns", X.indices)
+            self._add("rows", np.diff(X.indptr))
+        if block.weight is not None:
+            self._add("weight", block.weight)
+        if y is not None:
+            letters = y.dtype.kind in "OU"
+            text = f"{y.tolist()!r}"[1:-1] + ", " if letters else ""
+            self._add("y", np.frombuffer(text.encode(), np.uint8) if letters else y)
+
+    def _add(self, name: str, values: NDArray[Any]) -> None:
+        data = np.ascontiguousarray(values).data.cast("B")
+        self._sums[name] = zlib.adler32(data, self._sums.get(name, 1))
+
+    def total(self) -> int:
+        """One number for all of them; 0 of no rows."""
+        return zlib.adler32(repr(self._sums).encode()) if self._sums else 0
 
 
 class Threads:
@@ -267,12 +286,15 @@ class Stream:
         for number, part in enumerate(self.parts):
             part.number = number
 
-    def total(self, task: Task[T]) -> T | None:
-        """A pass: the sum of what the task makes of every block; None of no rows at all."""
+    def total(self, task: Task[T], words: str = "") -> T | None:
+        """A pass: the sum of what the task makes of every block; None of no rows at all.
+
+        words say what it is for.
+        """
         seen: list[tuple[int, int]] = []
         total: T | None = None
         counted, begin = _Counted(), clock()
-        self._tell(0, begin)
+        self._tell(0, begin, words)
         for found in self.runner.each(self.parts, task, counted.add):
             tick()
             if found is not None:
@@ -280,10 +302,10 @@ class Stream:
                 seen.append((found.rows, found.mark))
                 if found.total is not None:
                     total = found.total if total is None else total.plus(found.total)
-            self._tell(counted.rows, begin)
+            self._tell(counted.rows, begin, words)
         self._seen = seen
         self.rows = sum(rows for rows, _ in seen)
-        self._tell(self.rows, begin, done=True)
+        self._tell(self.rows, begin, words, done=True)
         self.passes += 1
         return total
 
@@ -293,10 +315,10 @@ class Stream:
         sizes = [part.size for part in self.parts]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
-    def _tell(self, rows: int, begin: float, *, done: bool = False) -> None:
+    def _tell(self, rows: int, begin: float, words: str, *, done: bool = False) -> None:
         if self.watch is not None:
             took = clock() - begin
-            self.watch(Reading(self.passes + 1, rows, self.rows, self.size, took, done))
+            self.watch(Reading(self.passes + 1, rows, self.rows, self.size, took, done, words))
 
     def _same(self, k: int, found: Found[Any]) -> None:
         """Refuse a part that is another one than in the pass before."""
@@ -339,10 +361,17 @@ class Stream:
         return f"Stream({self.name!r}, {count(len(self.parts), 'part')}{size})"
 
 
+def no_labels(name: str) -> LabelError:
+    """Of a part or a stream that has none."""
+    return LabelError(
+        f"{name} has no labels; name their column with target=.", options={"target=": "--target"}
+    )
+
+
 def labels_of(block: Block, classes: NDArray[Any], place: Place) -> NDArray[np.int64]:
     """The number of each row's class among the sorted classes."""
     if block.y is None:
-        raise LabelError(f"{place.part} has no labels; name their column with target=.")
+        raise no_labels(place.part)
     at = np.searchsorted(classes, block.y)
     at = np.minimum(at, len(classes) - 1)
     strange = np.flatnonzero(classes[at] != block.y)

@@ -250,7 +250,7 @@ class PassProgress(Observer):
         if now.done:
             size = "" if now.size is None else sized(now.size)
             seconds = f"{clock - self._begin:.1f}"
-            self._ended = f"{now.number:>6} {now.rows:>15,} {size:>9} {seconds:>9}"
+            self._ended = f"{now.number:>6} {now.rows:>15,} {size:>9} {seconds:>9}  {now.words}"
 
     def moment(self, now: Moment[Any]) -> None:
         """Take down what a pass has proved."""
@@ -268,7 +268,7 @@ class PassProgress(Observer):
     def _line(self, words: str) -> None:
         """Write the line of a pass that has ended, once it is known what it has come to."""
         if self._ended is not None:
-            self._held.append(f"{self._ended}  {words}".rstrip())
+            self._held.append(f"{self._ended}{words}".rstrip())
             self._ended = None
         if self._held and time.perf_counter() - self._begin >= self.after:
             head = [] if self._told else [f"{'pass':>6} {'rows':>15} {'read':>9} {'seconds':>9}"]

@@ -25,6 +25,7 @@ _ARROW, _PARQUET = (b"ARROW1", b"\xff\xff\xff\xff"), b"PAR1"
 _TEXT = 1 << 23  # bytes of text that become a block, at most
 _PIECE = 1 << 14  # entries that are turned from columns into rows while they are in the cache
 _BLOCK = 1 << 22  # bytes of the rows of a block, at most: more are no faster
+_PART = 1 << 24  # bytes of a part of a file that has no parts of its own
 _BUFFER = 1 << 18  # bytes that are read of a column at a time, not its whole row group
 _WAY = "the file is damaged, or of another format than its ending says"
 
@@ -125,9 +126,15 @@ def memory_of(asked: int | str | None) -> int:
     try:
         size = int(float(digits) * units[text[len(digits) :].strip()])
     except (KeyError, ValueError, OverflowError):
-        raise SettingError(f"memory={asked!r} is no size; give bytes, or text as '1GB'.") from None
+        raise SettingError(
+            f"memory={asked!r} is no size; give bytes, or text as '1GB'.",
+            options={f"memory={asked!r}": f"--memory {asked}", "text as '1GB'": "a size as 1GB"},
+        ) from None
     if size < 8_000_000:
-        raise SettingError(f"memory={asked!r} is less than 8 MB, too little to read rows with.")
+        raise SettingError(
+            f"memory={asked!r} is less than 8 MB, too little to read rows with.",
+            options={f"memory={asked!r}": f"--memory {asked}"},
+        )
     return size
 
 
@@ -223,7 +230,10 @@ def _agreed(paths: list[Path], found: list[_Opened]) -> tuple[tuple[str, ...] | 
             more = ", ".join(sorted(ours ^ theirs)[:5]) or "their order"
             raise DataError(
                 f"{path} has other columns than {paths[0]} ({more} differ); name those that all "
-                "files have with columns=."
+                "files have with columns=.",
+                options={
+                    "name those that all files have with columns=": "give files with the same ones"
+                },
             )
     rows = [one.rows for one in found]
     return names, None if None in rows else sum(n for n in rows if n is not None)
@@ -343,7 +353,8 @@ def _kind(path: Path, schema: Any, features: list[str]) -> str:
         if not number:
             raise DataError(
                 f"{path}: column {name!r} holds {kind}, and a stream takes numbers; leave it out "
-                "with columns=, or make numbers of it first."
+                "with columns=, or make numbers of it first.",
+                options={"with columns=": f"with --drop {name}"},
             )
         wide |= not types.is_boolean(kind) and kind.bit_width > (
             32 if types.is_floating(kind) else 16
@@ -442,11 +453,12 @@ def _npy(path: Path, asked: _Asked) -> _Opened:
         raise DataError(f"{path} has no names of columns; give the label by its number.")
     size = table.shape[1] * table.itemsize
     rows = max(1024, asked.block // size)
-    edges = range(0, len(table), 4 * rows)
+    step = max(1024, _PART // size)
+    edges = range(0, len(table), step)
     given = asked.target
     at = None if given is False else -1 if given is None else int(given)
     parts: list[Part] = [
-        _Rows(path, asked, lo, min(len(table), lo + 4 * rows), rows, at, size) for lo in edges
+        _Rows(path, asked, lo, min(len(table), lo + step), rows, at, size) for lo in edges
     ]
     return _Opened(parts, None, len(table))
 
@@ -498,7 +510,7 @@ def _unpacked(path: Path, packed: str) -> Any:
 def _svmlight(path: Path, asked: _Asked, packed: str) -> _Opened:
     """Ranges of bytes of a plain file, one part of a packed one."""
     size = path.stat().st_size
-    step = size if packed else max(1 << 20, min(size, asked.block * 4))
+    step = size if packed else min(size, _PART)
     edges = range(0, max(size, 1), max(step, 1))
     parts: list[Part] = [_Lines(path, asked, lo, lo + step, packed) for lo in edges]
     return _Opened(parts, None, None)

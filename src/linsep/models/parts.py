@@ -7,6 +7,7 @@ method begins, every step of which is a pass.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -94,8 +95,8 @@ def fit_stream(model: Streamed, stream: Stream, checkpoint: str | Path | None = 
         )
         if problem.look.size <= stream.memory // 2:
             X, y, weight = gathered(stream)
-            _names(model, problem)
             model._fit(X, y, weight, checkpoint=checkpoint)
+            _names(model, problem)
             return
         if np.isinf(C):
             raise SettingError(
@@ -336,7 +337,7 @@ def _counted(block: Block, place: Place, *, predict: Callable[[Any], NDArray[Any
 
 def counted(model: PlaneModel, stream: Stream) -> Count:
     """How many rows of a stream a model gets wrong: one pass."""
-    found = stream.total(partial(_counted, predict=_Plain(model)))
+    found = stream.total(partial(_counted, predict=_Plain(model)), "errors counted")
     if found is None:
         raise DataError(f"{stream.name} has no rows.")
     return found
@@ -378,7 +379,10 @@ class Predicted:
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         for _, block in self.stream.blocks():
-            yield self.function(block.X)
+            with warnings.catch_warnings():  # its names were held against the model's before
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+                found = self.function(block.X)
+            yield found
 
     def __repr__(self) -> str:
         return f"Predicted({self.stream!r})"
@@ -390,17 +394,35 @@ def mapped(function: Callable[[Any], NDArray[Any]], X: Any, none: NDArray[Any]) 
     none is what it gives for no rows.
     """
     if isinstance(X, Stream):
+        same_columns(function.__self__, X)  # type: ignore[attr-defined]
         return Predicted(function, X)
     if hasattr(X, "map_partitions"):
         return X.map_partitions(function, meta=none)
     return X.rechunk({1: -1}).map_blocks(function, drop_axis=1, dtype=none.dtype, meta=none)
 
 
-def no_stream(model: object) -> CapabilityError:
+def same_columns(model: Any, stream: Stream) -> None:
+    """Refuse a stream whose columns have other names, or another order, than the model's."""
+    wanted = getattr(model, "feature_names_in_", None)
+    named = stream.feature_names
+    if wanted is None or named is None or list(named) == [str(name) for name in wanted]:
+        return
+    absent = [str(name) for name in wanted if str(name) not in named]
+    what = f"has no column {absent[0]!r}" if absent else "has its columns in another order"
+    raise DataError(
+        f"{stream.name} {what}, and the model was trained with "
+        f"{', '.join(map(str, list(wanted)[:8]))}; choose them with "
+        "linsep.data.stream(..., columns=model.feature_names_in_)."
+    )
+
+
+def no_stream(model: Any) -> CapabilityError:
     """Why a model takes no stream, and what does."""
-    kernel = "" if getattr(model, "kernel", None) is None else " with a kernel"
+    name = type(model).__name__
+    if getattr(model, "kernel", None) is not None and "Kernel" not in name:
+        name += " with a kernel"
     return CapabilityError(
-        f"{type(model).__name__}{kernel} needs all rows at once. LinearSVM and "
+        f"{name} needs all rows at once. LinearSVM and "
         "LogisticRegression take streams and Dask collections; for a curved boundary map the rows "
         "first, for instance with sklearn.kernel_approximation.Nystroem, or take a sample."
     )

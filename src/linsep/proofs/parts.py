@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem
 from linsep.core.schema import facts
+from linsep.core.words import count
 from linsep.errors import ProofError
 from linsep.losses.base import Loss
 from linsep.losses.hinge import QuadraticLoss
@@ -173,6 +174,11 @@ class StreamGap(Gap):
             part.check(stream)
         if self.parts:
             return self._check_sums()
+        if self.sources and len(self.sources) != len(stream.parts):
+            raise ProofError(
+                f"the proof is about {count(len(self.sources), 'part')}, and these are "
+                f"{len(stream.parts)}."
+            )
         classes = np.array(self.classes)
         problem = PartsProblem(
             stream, classes, np.array(self.factors), len(self.weights) - 1,
@@ -222,7 +228,7 @@ def stream_gap(
     a = np.asarray(a, dtype=np.float64)
     work: Callable[[Problem], Sides] = partial(_sides, a=a, generator=generator, loss=loss, C=C)
     with np.errstate(all="ignore"):  # what overflows proves nothing
-        found = problem.total(work)
+        found = problem.total(work, "the proof")
         d = problem.d
         many = SUM + found.blocks * U
         half = 0.5 * float(a[:-1] @ a[:-1]) * (1 + (d + 8) * U)

@@ -16,7 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linsep.core.order import generator
-from linsep.core.parts import Block, Place, Stream, Summed, labels_of, refuse_not_finite
+from linsep.core.parts import Block, Place, Stream, Summed, labels_of, no_labels, refuse_not_finite
 from linsep.core.problem import Problem
 from linsep.core.words import count
 from linsep.errors import DataError, LabelError
@@ -117,7 +117,7 @@ def _look(
     most: int,
 ) -> Look:
     if block.y is None:
-        raise LabelError(f"{place.part} has no labels; name their column with target=.")
+        raise no_labels(place.part)
     n, d = block.X.shape
     _check_labels(block, place)
     weight = np.ones(n) if block.weight is None else block.weight
@@ -270,13 +270,13 @@ class PartsProblem:
 
     # -- rows ---------------------------------------------------------------------------------
 
-    def total(self, work: Callable[[Problem], T]) -> T:
+    def total(self, work: Callable[[Problem], T], words: str = "") -> T:
         """A pass: the sum over all blocks of what ``work`` makes of them as problems."""
         task = partial(
             _work, work=work, classes=self.classes, factors=self.factors, d=self.d,
             fit_intercept=self.fit_intercept, positive=self.positive,
         )  # fmt: skip
-        found: T | None = self.stream.total(task)
+        found: T | None = self.stream.total(task, words)
         assert found is not None
         return found
 
@@ -317,7 +317,8 @@ def looked_at(
     """
     chance = np.inf if stream.rows is None else _DRAWN * _SAMPLE / max(1, stream.rows)
     names = stream.feature_names
-    found = stream.total(partial(_look, names=names, seed=seed, chance=chance, most=_SAMPLE))
+    look = partial(_look, names=names, seed=seed, chance=chance, most=_SAMPLE)
+    found = stream.total(look, "a first look, and a sample")
     if found is None:
         raise DataError(f"{stream.name} has no rows.")
     classes = _classes(found)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.limits import clock
-from linsep.core.parts import Block, Place, Stream, labels_of
+from linsep.core.parts import Block, Place, Stream, labels_of, no_labels
 from linsep.core.problem import Problem
 from linsep.core.schema import (
     Refused,
@@ -311,7 +311,7 @@ def _head(stream: Stream, most: int) -> tuple[Block, NDArray[np.int64], int]:
     """The first rows, as far as one look into the first part reaches."""
     for first, block in _numbered(stream):
         if block.y is None:
-            raise DataError(f"{stream.name} has no labels; name their column with target=.")
+            raise no_labels(stream.name)
         if first == 0:
             n = min(most, block.X.shape[0])
             return Block(block.X[:n], block.y[:n]), np.arange(n), block.X.shape[0]
@@ -396,7 +396,7 @@ class Worst:
 
 
 def _pass(stream: Stream, a: Array, classes: NDArray[Any]) -> Worst:
-    found = stream.total(partial(_worst, a=a, classes=classes))
+    found = stream.total(partial(_worst, a=a, classes=classes), "all rows held against a plane")
     assert found is not None
     return found
 

@@ -265,8 +265,8 @@ class PartsState(State):
 
     @property
     def passes(self) -> float:
-        """Passes over all parts."""
-        return float(self.rows_read)
+        """Passes over all parts, that of the first look among them."""
+        return 1.0 + self.rows_read
 
     @property
     def gap(self) -> float:
@@ -294,7 +294,7 @@ class NewtonParts:
     tol: float = 1e-3
     h: float = 0.25
 
-    unit: ClassVar[str] = "pass"
+    unit: ClassVar[str] = "Newton step"
     long_steps: ClassVar[bool] = True
 
     def init(self, problem: PartsProblem, *, start: Any = None) -> PartsState:

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import signal
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -200,6 +201,51 @@ def test_threads_and_blocks_do_not_change_a_bit(tmp_path):
         found.append(linsep.LinearSVM(tol=1e-3).fit(data))
     assert len({model.coef_.tobytes() for model in found}) == 1
     assert len({json.dumps(model.certificate_.to_dict()) for model in found}) == 1
+
+
+def test_a_proof_holds_for_any_blocks(tmp_path):
+    """Marks and parts do not depend on how much is read at a time."""
+    random = np.random.default_rng(0)
+    X, y = table(rows(40))
+    texts = np.array(["no", "yes"])[y]
+    np.save(tmp_path / "a.npy", np.column_stack([X, y]))
+    write_parquet(tmp_path / "b.parquet", rows(40), group=50_000)
+    sparse = scipy.sparse.random_array((20_000, 9), density=0.3, rng=random, format="csr")
+    for source in (
+        tmp_path / "a.npy",
+        tmp_path / "b.parquet",
+        lambda: iter([(X[:100_000], texts[:100_000]), (X[100_000:], texts[100_000:])]),
+        lambda: iter([(sparse, y[:20_000])]),
+    ):
+        few, many = stream(source), stream(source)
+        for part in many.parts:
+            if hasattr(part, "asked"):
+                part.asked = replace(part.asked, block=1 << 18)
+                part.rows = 5000  # of an npy file
+            else:
+                part.make = cut(part.make)
+        blocks = [one.total(lambda block, place: Counted(1)).n for one in (few, many)]
+        assert blocks[0] < blocks[1]
+        assert few.marks == many.marks and few.fingerprint == many.fingerprint
+
+
+class Counted:
+    def __init__(self, n):
+        self.n = n
+
+    def plus(self, other):
+        return Counted(self.n + other.n)
+
+
+def cut(make):
+    """The same rows in smaller blocks."""
+
+    def made():
+        for X, y in make():
+            for lo in range(0, X.shape[0], 3000):
+                yield X[lo : lo + 3000], y[lo : lo + 3000]
+
+    return made
 
 
 def test_one_against_the_rest_in_parts():
@@ -472,6 +518,26 @@ def test_certify_models_on_streams():
     found = linsep.certify(poor, data)
     assert found.objective > 1.2 * found.lower_bound > 0
     assert found.lower_bound <= linsep.LinearSVM(tol=1e-3).fit(data).certificate_.objective
+
+
+def test_predictions_ask_for_the_columns_of_the_model(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", BIG)
+    data = stream(path)
+    model = linsep.LinearSVM(tol=1e-3).fit(data)
+    X, _ = table(BIG)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answers = np.concatenate(list(model.predict(data)))
+    assert np.array_equal(answers, (X @ model.coef_[0] + model.intercept_[0] >= 0).astype(int))
+    with pytest.raises(DataError, match="another order"):
+        model.predict(stream(path, columns=["x1", "x0", "x2", "x3"]))
+    with pytest.raises(DataError, match="no column 'x3'"):
+        model.predict(stream(path, target="x3"))
+    bare = stream(path, columns=["x0", "x1", "x2", "x3"], target=False)
+    assert not bare.labelled
+    assert np.array_equal(np.concatenate(list(model.predict(bare))), answers)
+    with pytest.raises(LabelError, match="no labels"):
+        model.fit(bare)
 
 
 def test_predictions_come_part_by_part():
