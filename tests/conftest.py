@@ -58,6 +58,17 @@ def ignored_ctrl_c():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def hangup():
+    """SIGHUP as in a terminal for children, also under nohup, which has it ignored."""
+    if not hasattr(signal, "SIGHUP"):
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, lambda *_: None)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def pytest_unconfigure():
     """A thread that a hung test left behind must not keep the process from its end."""
     faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)

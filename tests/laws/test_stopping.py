@@ -230,6 +230,7 @@ def run(name, fits):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.usefixtures("hangup")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_to_end_stops_a_fit_once(name):
     done = run(name, 1)
