@@ -85,7 +85,27 @@ def models() -> list[bytes]:
     made.append(make_pipeline(StandardScaler(), linsep.LinearSVM()).fit(X, y))
     made.append(LogisticRegression().fit(X, y))
     made.append(make_pipeline(linsep.Lift("x1, x2, x1*x2"), linsep.LinearSVM()).fit(X, y))
+    made.append(_pipeline_of_columns())
     return [_saved(model, ".json") for model in made]
+
+
+def _pipeline_of_columns() -> Any:
+    """Scikit-learn's own way with columns."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
+
+    import linsep
+
+    frame = _frame()
+    made = make_column_transformer(
+        (make_pipeline(SimpleImputer(), PolynomialFeatures(2)), ["a"]),
+        (OneHotEncoder(handle_unknown="ignore"), ["city", "when"]),
+        (TfidfVectorizer(), "note"),
+    )
+    return make_pipeline(made, linsep.LinearSVM()).fit(frame, frame["y"])
 
 
 def _frame() -> Any:

@@ -30,17 +30,27 @@ from numpy.typing import NDArray
 
 from linsep import PUBLIC
 from linsep._version import __version__
-from linsep.core.protocol import Steps, is_pipeline
-from linsep.core.schema import Refused, from_json, listed, ratio, ratio_text, shown, text, whole
+from linsep.core.protocol import is_pipeline
+from linsep.core.schema import Refused, from_json, listed, ratio, ratio_text, shown, whole
 from linsep.core.sources import boundary, fetch
 from linsep.errors import DataError, LinsepError, ModelError
+from linsep.formats.sklearn_model import (
+    PIPELINE,
+    foreign_fields,
+    foreign_is_known,
+    foreign_made,
+    foreign_name,
+    is_foreign,
+    pipeline_from_model,
+    pipeline_to_model,
+    takes_columns,
+)
 from linsep.kernels.base import Kernel
 from linsep.kernels.spec import from_dict
 
 FORMAT, VERSION = "linsep-model", 1
 _WAY = "it is damaged or forged: save the model again"
 _WIDE = 1_000_000  # features up to which a model is tried out
-PIPELINE = "Pipeline"  # of scikit-learn, with steps from the list below
 
 # Only these names are ever looked up, whatever a file asks for; name -> module.
 _STORED = (*PUBLIC.kinds["Estimators"], "Lift", "Linear")
@@ -54,18 +64,6 @@ class Own(Protocol):
     """An estimator of linsep, with its hook."""
 
     def to_model(self) -> dict[str, Any]: ...
-
-
-class Foreign(Protocol):
-    """A linear classifier or a scaler of scikit-learn; a scaler has no planes."""
-
-    n_features_in_: int
-    classes_: NDArray[Any]
-    coef_: NDArray[Any]
-    intercept_: NDArray[Any]
-    _label_binarizer: Any
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
 
 def save_json(model: object, path: str | os.PathLike[str]) -> None:
@@ -116,7 +114,7 @@ def _try_out(model: object) -> None:
                 getattr(model, tell)()
         str(getattr(model, "certificate_", ""))
         d = getattr(model, "n_features_in_", 0)
-        if hasattr(model, "predict") and 0 < d <= _WIDE:
+        if hasattr(model, "predict") and 0 < d <= _WIDE and not takes_columns(model):
             with contextlib.suppress(LinsepError):  # a row of zeros may be none of its rows
                 model.predict(np.zeros((1, d)))
 
@@ -125,21 +123,21 @@ def _fields(model: object) -> dict[str, Any]:
     name = type(model).__name__
     if name == PIPELINE and is_pipeline(model):
         content = pipeline_to_model(model, _can_be_saved)
-    elif _is_foreign(model):
-        content, name = foreign_to_model(model), str(foreign_name(model))
+    elif is_foreign(model):
+        content, name = foreign_fields(model), str(foreign_name(model))
     elif _has_fields(model):
         content = model.to_model()
     else:
         raise ModelError(
             f"{name} cannot be saved as JSON; linsep's own fitted estimators can, and linear "
-            "classifiers and scalers of scikit-learn. For others there is joblib.dump, whose "
-            "files run code when they are loaded."
+            "classifiers, scalers and encoders of scikit-learn. For others there is joblib.dump, "
+            "whose files run code when they are loaded."
         )
     return {"estimator": name, **{key: pack(v, key, _fields) for key, v in content.items()}}
 
 
 def _can_be_saved(model: object) -> bool:
-    return _has_fields(model) or _is_foreign(model)
+    return _has_fields(model) or is_foreign(model)
 
 
 def _has_fields(model: object) -> TypeGuard[Own]:
@@ -151,7 +149,7 @@ def _revive(content: Any, where: str) -> Any:
     if name == PIPELINE:
         make = pipeline_from_model
     elif isinstance(name, str) and foreign_is_known(name):
-        make = partial(foreign_from_model, name)
+        make = partial(foreign_made, name)
     else:
         make = _find_class(name, where).from_model
     head = ("format", "version", "linsep", "estimator")
@@ -171,7 +169,6 @@ def _revive(content: Any, where: str) -> Any:
 
 
 def _find_class(name: Any, where: str) -> Any:
-    import importlib
 
     if not isinstance(name, str) or name not in CLASSES:
         raise ModelError(f"{where}: field 'estimator' is {name!r:.60}, which linsep does not have.")
@@ -322,190 +319,3 @@ def _from_list(values: Any, name: str) -> NDArray[Any]:
         if not isinstance(item, wanted) or (isinstance(item, bool) and wanted is not bool):
             raise ValueError(f"{item!r:.40} among values of type {name}")
     return np.array(values, dtype=np.str_ if name == "str" else np.dtype(name))
-
-
-# -- Labels of classes, of the type that they had --------------------------------------------------
-
-
-_CLASS_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
-_CLASS_TYPES = {"bool": "?", "int": "i8", "float": "f8", "str": "U"}  # where nothing else is said
-_CLASS_DTYPES = {
-    "int": ("i1", "i2", "i4", "u1", "u2", "u4", "u8"), "float": ("f2", "f4"), "str": ("O",),
-}  # fmt: skip
-
-
-def classes_out(classes: NDArray[Any]) -> dict[str, Any]:
-    """Labels by their type and values; ModelError for types that JSON cannot tell."""
-    objects = classes.dtype == object and all(isinstance(c, str) for c in classes)
-    kind = "str" if objects else _CLASS_KINDS.get(classes.dtype.kind)
-    if kind is None:
-        raise ModelError(f"classes of type {classes.dtype} cannot be stored; use text or numbers.")
-    if kind == "float" and classes.dtype.itemsize > 8:
-        if not np.array_equal(classes.astype(float), classes):
-            raise ModelError(f"classes of type {classes.dtype} are no float64; use text.")
-        classes = classes.astype(float)
-    stored: dict[str, Any] = {"type": kind, "values": classes.tolist()}
-    if objects:
-        stored["values"] = [str(c) for c in classes]  # numpy's own text among them
-    exact = "O" if objects else classes.dtype.str[1:]
-    if exact in _CLASS_DTYPES.get(kind, ()):
-        stored["dtype"] = exact
-    return stored
-
-
-def classes_in(stored: Any) -> NDArray[Any]:
-    """The labels behind ``classes_out``."""
-    kinds = {"bool": bool, "int": int, "float": float, "str": str}
-    try:
-        name = stored["type"]
-        kind, values, exact = kinds[name], stored["values"], stored.get("dtype", _CLASS_TYPES[name])
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ModelError("classes has no known type and values") from error
-    if not isinstance(values, list) or not all(type(value) is kind for value in values):
-        raise ModelError(f"classes are not a list of {name}")
-    if exact not in (_CLASS_TYPES[name], *_CLASS_DTYPES.get(name, ())):
-        raise ModelError(f"classes of type {name} cannot have the dtype {exact!r:.20}")
-    try:
-        return np.array(values, dtype=exact)
-    except OverflowError as error:
-        raise ModelError(f"classes do not fit in the dtype {exact!r}") from error
-
-
-# -- scikit-learn's linear classifiers and scalers in model files: settings and numbers, no pickle
-#
-# Only the classes of the table below are ever made, whatever a file asks for. Their names carry
-# the library, ``"sklearn.LogisticRegression"``, for some of linsep's classes have the same name.
-
-
-PREFIX = "sklearn."
-_PLANE = ("coef_", "intercept_")
-
-# Name -> module, fitted arrays that it answers with.
-_KNOWN: dict[str, tuple[str, tuple[str, ...]]] = {
-    "LinearSVC": ("svm", _PLANE),
-    "LinearDiscriminantAnalysis": ("discriminant_analysis", _PLANE),
-    "LogisticRegression": ("linear_model", _PLANE),
-    "PassiveAggressiveClassifier": ("linear_model", _PLANE),
-    "Perceptron": ("linear_model", _PLANE),
-    "RidgeClassifier": ("linear_model", _PLANE),
-    "SGDClassifier": ("linear_model", _PLANE),
-    "MaxAbsScaler": ("preprocessing", ("scale_", "max_abs_")),
-    "TfidfTransformer": ("feature_extraction.text", ("idf_",)),
-    "MinMaxScaler": (
-        "preprocessing", ("scale_", "min_", "data_min_", "data_max_", "data_range_")
-    ),
-    "Normalizer": ("preprocessing", ()),
-    "RobustScaler": ("preprocessing", ("center_", "scale_")),
-    "StandardScaler": ("preprocessing", ("mean_", "var_", "scale_")),
-}  # fmt: skip
-
-
-def foreign_name(model: object) -> str | None:
-    """What a model file calls it; None if it cannot hold it."""
-    kind = type(model)
-    known = kind.__name__ in _KNOWN and kind.__module__.startswith(PREFIX)
-    return PREFIX + kind.__name__ if known else None
-
-
-def _is_foreign(model: object) -> TypeGuard[Foreign]:
-    return foreign_name(model) is not None
-
-
-def foreign_is_known(name: str) -> bool:
-    """Whether it names a class of the table."""
-    return name.startswith(PREFIX) and name.removeprefix(PREFIX) in _KNOWN
-
-
-def foreign_to_model(model: Foreign) -> dict[str, Any]:
-    """Fields of a fitted estimator of the table."""
-    name = type(model).__name__
-    arrays = {key: getattr(model, key, None) for key in _KNOWN[name][1]}
-    if name != "Normalizer" and all(value is None for value in arrays.values()):
-        raise ModelError(f"{name} is not fitted; call fit before saving it.")
-    names = getattr(model, "feature_names_in_", None)
-    classes = getattr(model, "classes_", None)
-    return {
-        "params": dict(model.get_params(deep=False)),
-        "n_features": int(model.n_features_in_),
-        "feature_names": None if names is None else [str(n) for n in names],
-        "classes": None if classes is None else classes_out(np.asarray(classes)),
-        "arrays": {key: _dense(value) for key, value in arrays.items()},
-    }
-
-
-def foreign_from_model(name: str, fields: Mapping[str, Any]) -> Any:
-    """The estimator of a model file."""
-    short = name.removeprefix(PREFIX)
-    module, allowed = _KNOWN[short]
-    arrays, d = fields["arrays"], fields["n_features"]
-    if not isinstance(arrays, dict) or set(arrays) != set(allowed) or type(d) is not int:
-        raise ModelError(f"the arrays of {name} must be {', '.join(allowed)}")
-    model = getattr(importlib.import_module(PREFIX + module), short)(**fields["params"])
-    model.n_features_in_ = d
-    for key, value in arrays.items():
-        array = None if value is None else np.asarray(value, dtype=np.float64)
-        if array is not None and (not np.isfinite(array).all() or not _fits(key, array.shape, d)):
-            raise ModelError(f"{key} of {name} is no array of finite numbers for {d} features")
-        setattr(model, key, array)
-    if fields["classes"] is not None:
-        _give_classes(model, classes_in(fields["classes"]))
-    if fields.get("feature_names") is not None:
-        names = listed(text, d)(fields["feature_names"], "feature_names")
-        model.feature_names_in_ = np.array(names, dtype=object)
-    return model
-
-
-def _fits(key: str, shape: tuple[int, ...], d: int) -> bool:
-    if key == "coef_":
-        return shape == (d,) or (len(shape) == 2 and shape[1] == d)
-    return len(shape) == 1 if key == "intercept_" else shape == (d,)
-
-
-def _give_classes(model: Foreign, classes: NDArray[Any]) -> None:
-    rows = 1 if len(classes) == 2 else len(classes)
-    model.intercept_ = np.broadcast_to(model.intercept_, rows).copy()
-    given = len(np.atleast_2d(model.coef_))
-    if len(classes) < 2 or given != rows:
-        raise ModelError(f"coef_ has {given} rows for {len(classes)} classes")
-    if type(model).__name__ != "RidgeClassifier":
-        model.classes_ = classes
-        return
-    from sklearn.preprocessing import LabelBinarizer
-
-    model._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(classes)
-
-
-def _dense(value: Any) -> Any:
-    if value is None:
-        return None
-    dense = value.toarray() if hasattr(value, "toarray") else value
-    return np.atleast_1d(np.asarray(dense, dtype=np.float64))
-
-
-# -- Pipelines in model files: a list of named steps, each of them an estimator of linsep ---------
-
-
-def pipeline_to_model(model: Steps, can_be_saved: Callable[[Any], bool]) -> dict[str, Any]:
-    """Fields of a fitted pipeline."""
-    for name, step in model.steps:
-        if not can_be_saved(step):
-            raise ModelError(
-                f"step {name!r} of the pipeline is a {type(step).__name__}, which a model file "
-                "cannot hold; lifts, linsep's estimators and scikit-learn's linear classifiers and "
-                "scalers can be saved."
-            )
-    return {"steps": [[name, step] for name, step in model.steps]}
-
-
-def pipeline_from_model(fields: Mapping[str, Any]) -> Any:
-    """The pipeline of a model file."""
-    from sklearn.pipeline import Pipeline
-
-    steps = fields["steps"]
-    if not isinstance(steps, list) or not steps:
-        raise ModelError("steps is not a list of named estimators")
-    for step in steps:
-        named = isinstance(step, list) and len(step) == 2 and isinstance(step[0], str)
-        if not (named and hasattr(step[1], "get_params")):
-            raise ModelError("steps is not a list of named estimators")
-    return Pipeline([(name, step) for name, step in steps])

@@ -32,7 +32,7 @@ from linsep.core.schema import (
     word,
 )
 from linsep.errors import ModelError, SettingError
-from linsep.formats.json_model import classes_in, classes_out
+from linsep.formats.labels import classes_in, classes_out
 from linsep.models.calibration import Calibration
 from linsep.proofs.certificate import Certificate
 from linsep.proofs.gap import Gap

@@ -107,7 +107,7 @@ def test_models_of_linsep(tmp_path):
     with pytest.raises(ModelError, match="no support vectors"):
         linsep.save(linsep.LinearSVM().fit(X, y), path, format="libsvm")
     with pytest.raises(SettingError, match="allowed: 'json'"):
-        linsep.save(linsep.LinearSVM().fit(X, y), path, format="onnx")
+        linsep.save(linsep.LinearSVM().fit(X, y), path, format="pmml")
 
 
 def test_rows_of_single_precision_are_found_again(tmp_path):
