@@ -20,6 +20,7 @@ import scipy.sparse
 
 import linsep
 from linsep.core.problem import Problem
+from linsep.kernels import RBF, Linear, Polynomial
 
 Bug = Callable[[pytest.MonkeyPatch], None]
 
@@ -520,6 +521,32 @@ BELOW: dict[str, tuple[Any, tuple[Any, ...], list[tuple[str, Any]]]] = {
         (300, 4),
         [("linsep.kernels.products:Polynomial.block", each(larger))],
     ),
+    "histograms": (
+        linsep.KernelSVM(kernel="chi2"),
+        (300, 4, 2, True),
+        [
+            ("linsep.kernels.histograms:Additive.block", each(larger)),
+            ("linsep.kernels.histograms:power_means", each(swapped)),
+        ],
+    ),
+    "kernels of kernels": (
+        linsep.KernelSVM(kernel=Linear() + 2 * RBF(gamma=0.1) * Polynomial(2)),
+        (300, 4),
+        [
+            ("linsep.kernels.algebra:Sum.block", each(larger)),
+            ("linsep.kernels.algebra:Product.block", each(turned)),
+            ("linsep.kernels.algebra:Scaled.block", each(lost)),
+            ("linsep.kernels.gaussian:RBF.block", each(swapped)),
+        ],
+    ),
+    "lengths of images": (
+        linsep.KernelSVM(kernel=Polynomial(3).normalised()),
+        (300, 4),
+        [
+            ("linsep.kernels.algebra:Normalised._over", each(larger)),
+            ("linsep.kernels.products:Polynomial._diagonal", each(lost)),
+        ],
+    ),
 }
 INJECTED = [
     pytest.param(case, where, spoil, id=f"{case}-{where.split(':')[1]}-{k}")
@@ -532,7 +559,7 @@ INJECTED = [
 def test_a_bug_below_both_is_no_lie_of_the_judge(case, where, spoil):
     model, shape, _ = BELOW[case]
     model = copy.deepcopy(model).set_params(time_limit=1.0)
-    X, y = overlapping(*shape)
+    X, y = overlapping(*shape[:3], counts=len(shape) > 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.MonkeyPatch.context() as patch:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import SettingError
-from linsep.kernels.base import Kernel, fraction, is_number, number, plain
+from linsep.kernels.base import Kernel, fraction, is_number, number, own_values, plain
 from linsep.kernels.rows import Rows
 from linsep.numerics.rounding import U
 
@@ -95,6 +95,10 @@ class Sum(_Pair):
         values += self.right.block(A, B)
         return values
 
+    def definition(self, X: Any, Z: Any) -> Array:
+        """left + right."""
+        return np.asarray(self.left.definition(X, Z) + self.right.definition(X, Z))
+
     def _diagonal(self, rows: Rows) -> Array:
         return np.asarray(self.left._diagonal(rows) + self.right._diagonal(rows))
 
@@ -153,6 +157,10 @@ class Product(_Pair):
         values = self.left.block(A, B)
         values *= self.right.block(A, B)
         return values
+
+    def definition(self, X: Any, Z: Any) -> Array:
+        """left times right."""
+        return np.asarray(self.left.definition(X, Z) * self.right.definition(X, Z))
 
     def _diagonal(self, rows: Rows) -> Array:
         return np.asarray(self.left._diagonal(rows) * self.right._diagonal(rows))
@@ -271,6 +279,10 @@ class Scaled(_Around):
         values *= values.dtype.type(self.factor)
         return values
 
+    def definition(self, X: Any, Z: Any) -> Array:
+        """factor times the kernel inside."""
+        return np.asarray(float(self.factor) * self.kernel.definition(X, Z))
+
     def _diagonal(self, rows: Rows) -> Array:
         values = self.kernel._diagonal(rows)
         return np.asarray(values * values.dtype.type(self.factor))
@@ -350,6 +362,13 @@ class Normalised(_Around):
         values *= self._over(A).astype(values.dtype)[:, None]
         values *= self._over(B).astype(values.dtype)
         return np.clip(values, -1.0, 1.0, out=values) if self.positive else values
+
+    def definition(self, X: Any, Z: Any) -> Array:
+        """K(x, z) over the roots of K(x, x) and K(z, z), 0 where one of these is 0."""
+        with np.errstate(divide="ignore"):
+            x, z = (1.0 / np.sqrt(own_values(self.kernel, rows)) for rows in (X, Z))
+        x[np.isinf(x)], z[np.isinf(z)] = 0.0, 0.0
+        return np.asarray(self.kernel.definition(X, Z) * x[:, None] * z)
 
     def _over(self, rows: Rows) -> Array:
         """1 / root(K(x, x)), 0 where that is 0."""
@@ -471,6 +490,10 @@ class Constant(Kernel):
     def block(self, A: Rows, B: Rows) -> Array:
         """The value, everywhere."""
         return np.full((A.n, B.n), self.value, A.dtype)
+
+    def definition(self, X: Any, Z: Any) -> Array:
+        """The value, everywhere."""
+        return np.full((X.shape[0], Z.shape[0]), float(self.value))
 
     def _diagonal(self, rows: Rows) -> Array:
         return np.full(rows.n, self.value, rows.dtype)

@@ -106,6 +106,18 @@ class Kernel:
         """K(x, z) as a flint ``arb``: an interval that holds the true value."""
         raise CapabilityError(f"{self!r} has no interval arithmetic.")
 
+    def definition(self, X: Any, Z: Any) -> Array:
+        """K of all rows of X with all rows of Z by its formula and numpy alone: a new array.
+
+        Nobody calls it but proofs and tests: sums of kernel values that a proof rests on are made
+        again with it, so it shares nothing with ``block``. A kernel without one is asked for its
+        blocks again; a wrong formula is then believed.
+        """
+        return np.asarray(self.block(as_rows(X, np.float64), as_rows(Z, np.float64)), float)
+
+    price: ClassVar[int] = 20
+    """About how many multiplications a value of ``definition`` costs, besides one a column."""
+
     def exact(self, x: list[Any], z: list[Any]) -> Any:
         """K(x, z) as a flint ``fmpq``, where fractions give a fraction."""
         raise CapabilityError(f"{self!r} of fractions is no fraction.")
@@ -536,3 +548,19 @@ def has_fractions(kernel: Kernel, row: tuple[float, ...]) -> bool:
     except CapabilityError:
         return False
     return True
+
+
+# -- What definitions of kernels are written in ---------------------------------------------------
+
+
+def dot_products(X: Any, Z: Any) -> Array:
+    """x . z of all rows of two matrices in float64, dense or sparse."""
+    found = X @ Z.T
+    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float64)
+
+
+def own_values(kernel: Kernel, X: Any) -> Array:
+    """K(x, x) of every row by the definition of the kernel."""
+    parts = (X[lo : lo + 16] for lo in range(0, X.shape[0], 16))
+    found = [np.diagonal(kernel.definition(part, part)) for part in parts]
+    return np.concatenate([np.zeros(0), *found])

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from linsep.core.compile import in_machine_code, inner, routine
 from linsep.errors import CapabilityError, SettingError
-from linsep.kernels.base import WORDS, Kernel, number, require_scale, scale_of
+from linsep.kernels.base import WORDS, Kernel, dot_products, number, require_scale, scale_of
 from linsep.kernels.rows import Rows, dense_pair, inner_products
 from linsep.numerics.rounding import U32, U
 
@@ -27,6 +28,22 @@ _NARROW = 160  # columns up to which the exponents are made together with the pr
 _FAR = 1e30  # rates beyond this, or below its inverse, may leave float32 with the squares
 _RESOLVED = 1e3  # largest gamma |x|^2 for which products in float32 resolve the distances
 _PIECE = 128  # rows of a sparse block whose differences are taken together
+
+
+_FEW = 16  # columns up to which differences of entries cost no more than products
+
+
+def _squared_distances(X: Any, Z: Any) -> Array:
+    """|x - z|^2 for the definition, by differences; of many columns |x|^2 + |z|^2 - 2 x . z,
+    with the rows moved so that the squares are small."""
+    dense = isinstance(X, np.ndarray)
+    if dense and X.shape[1] <= _FEW:
+        return np.asarray(cdist(X, Z, "sqeuclidean"))
+    if dense:
+        middle = Z.mean(axis=0)
+        X, Z = X - middle, Z - middle
+    x, z = (np.asarray((rows * rows).sum(axis=1)).ravel() for rows in (X, Z))
+    return np.asarray(np.maximum(x[:, None] + z - 2.0 * dot_products(X, Z), 0.0))
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,6 +172,12 @@ class RBF(Kernel):
     def block(self, A: Rows, B: Rows) -> Array:
         """Exponentials of distances, from one matrix product where that is accurate."""
         return self.tile(A, B, None)
+
+    def definition(self, X: Any, Z: Any) -> Array:
+        """exp(-gamma |x - z|^2)."""
+        exponent = _squared_distances(X, Z)
+        exponent *= -self.rate
+        return np.asarray(np.exp(exponent, out=exponent))
 
     def tile(self, A: Rows, B: Rows, out: Array | None) -> Array:
         """By bits, by powers of two, or by products of rows, whichever these rows allow."""

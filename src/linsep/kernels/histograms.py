@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
@@ -37,6 +38,18 @@ class Additive(Kernel):
         """Sums of means."""
         a, b = dense_pair(A.matrix, B.matrix)
         return power_means(a, b, self.power)
+
+    def definition(self, X: Any, Z: Any) -> Array:
+        """Sums of means, column by column; a zero on either side adds nothing."""
+        out = np.zeros((X.shape[0], Z.shape[0]))
+        left, right = scipy.sparse.csc_array(X), scipy.sparse.csc_array(Z)
+        for k in range(X.shape[1]):
+            i, j = slice(*left.indptr[k : k + 2]), slice(*right.indptr[k : k + 2])
+            means = _mean(left.data[i, None], right.data[j], self.power)
+            out[np.ix_(left.indices[i], right.indices[j])] += means
+        return out
+
+    price: ClassVar[int] = 60
 
     def _diagonal(self, rows: Rows) -> Array:
         # Every mean of a number with itself is the number.
@@ -219,10 +232,29 @@ def _one_power_mean(x: Array, z: Array, q: float) -> Array:
     of the difference times a product, and that one would cost kernel values digits.
     """
     small, large = np.minimum(x, z), np.maximum(x, z)
-    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore", over="ignore"):
         log = np.log(small) - np.log(large)
         mean = small * np.exp(-np.log1p(np.expm1(q * log) / 2) / q)
     return np.asarray(np.where(small > 0, np.minimum(mean, large), x.dtype.type(0)))
+
+
+def _mean(x: Array, z: Array, power: float) -> Array:
+    """The power mean of numbers >= 0 as it is defined, for the definition of kernels.
+
+    The smaller number is taken out of it, so that no power overflows.
+    """
+    small, large = np.minimum(x, z), np.maximum(x, z)
+    if power == -math.inf:
+        return np.asarray(small)
+    if power == 0:
+        return np.asarray(np.sqrt(small) * np.sqrt(large))
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore", over="ignore"):
+        ratio = small / large
+        if power == -1.0:
+            mean = 2.0 * (small / (1.0 + ratio))
+        else:  # (1 + r^-p) / 2, which is near 1 for p near 0
+            mean = small * np.exp(np.log1p(np.expm1(-power * np.log(ratio)) / 2) / power)
+    return np.asarray(np.where(small > 0, mean, 0.0))
 
 
 def ball_mean(x: float, z: float, power: float) -> Any:

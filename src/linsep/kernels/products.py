@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError
-from linsep.kernels.base import WORDS, Kernel, fraction, number, require_scale, scale_of
+from linsep.kernels.base import (
+    WORDS,
+    Kernel,
+    dot_products,
+    fraction,
+    number,
+    require_scale,
+    scale_of,
+)
 from linsep.kernels.rows import Rows, inner_products
 from linsep.numerics.rounding import U
 
@@ -38,6 +46,10 @@ class Linear(Kernel):
     def block(self, A: Rows, B: Rows) -> Array:
         """Inner products."""
         return inner_products(A.matrix, B.matrix)
+
+    def definition(self, X: Any, Z: Any) -> Array:
+        """x . z."""
+        return dot_products(X, Z)
 
     def _diagonal(self, rows: Rows) -> Array:
         return row_squares(rows.matrix)
@@ -115,6 +127,11 @@ class Polynomial(Kernel):
     def block(self, A: Rows, B: Rows) -> Array:
         """Powers of the inner products."""
         return self._power(inner_products(A.matrix, B.matrix))
+
+    def definition(self, X: Any, Z: Any) -> Array:
+        """(gamma x . z + coef0) ** degree."""
+        base = float(self.gamma) * dot_products(X, Z) + float(self.coef0)
+        return np.asarray(base ** int(self.degree))
 
     def _power(self, values: Array) -> Array:
         values *= values.dtype.type(self.gamma)
@@ -203,6 +220,10 @@ class Sigmoid(Kernel):
     def block(self, A: Rows, B: Rows) -> Array:
         """Tanh of the inner products."""
         return self._tanh(inner_products(A.matrix, B.matrix))
+
+    def definition(self, X: Any, Z: Any) -> Array:
+        """tanh(k x . z + c)."""
+        return np.asarray(np.tanh(float(self.k) * dot_products(X, Z) + float(self.c)))
 
     def _tanh(self, values: Array) -> Array:
         values *= values.dtype.type(self.k)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -102,6 +102,15 @@ class Function(Kernel):
             for j in range(B.n):
                 out[i, j] = _one(self.function, a[i], b[j])
         return out
+
+    def definition(self, X: Any, Z: Any) -> Array:
+        """The function itself, pair by pair, or of both matrices."""
+        if (self.of or _takes(self.function, X)) == "matrices":
+            return np.array(self.function(X, Z), dtype=np.float64)
+        rows = _plain(Z)
+        return np.array([[float(self.function(x, z)) for z in rows] for x in _plain(X)])
+
+    price: ClassVar[int] = 5000
 
     def _diagonal(self, rows: Rows) -> Array:
         try:

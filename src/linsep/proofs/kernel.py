@@ -37,7 +37,7 @@ from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 from linsep.losses.hinge import best_stretch
 from linsep.numerics.rounding import SUM, U32, U
 from linsep.proofs.gap import Gap, balanced
-from linsep.proofs.referee import agreed
+from linsep.proofs.referee import agreed, agreed_diagonal
 from linsep.proofs.sharp import sharp_sums_of, sharp_weights
 
 Array = NDArray[np.float64]
@@ -449,7 +449,7 @@ _STEP = 256  # rows whose values are looked at together
 
 def roots(values: KernelValues, ids: Index, used: Index, convex: bool, shift: float = 0.0) -> Array:
     """One number for each of the rows ids, for values with the rows used."""
-    root = np.sqrt(np.maximum(values.diagonal(ids) + shift, 0.0))
+    root = np.sqrt(np.maximum(agreed_diagonal(values, ids) + shift, 0.0))
     if convex or not len(ids):
         return np.asarray(root)
     if values.kernel is not None and values.kernel.largest is not None:
