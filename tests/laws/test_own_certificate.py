@@ -83,7 +83,8 @@ def planes(model, X, y, rows):
 def products(kernel, A, B):
     A, B = dense(A), dense(B)
     if isinstance(kernel, K.RBF):
-        return np.exp(-Long(kernel.gamma) * ((A[:, None] - B) ** 2).sum(axis=2))
+        squares = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * (A @ B.T)
+        return np.exp(-Long(kernel.gamma) * np.maximum(squares, 0))
     if isinstance(kernel, K.Polynomial):
         return (Long(kernel.gamma) * (A @ B.T) + Long(kernel.coef0)) ** int(kernel.degree)
     assert isinstance(kernel, K.Linear), kernel

@@ -8,13 +8,16 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+from tests.laws.test_own_certificate import OBJECTIVES, planes
 
 import linsep
 from linsep.core.protocol import Status
 
-TOLS = (1e-2, 1e-5, 1e-8, 1e-11)
-ROUNDING = 1e-9  # relative, of objectives that are bounds from above,
-SHARE = 0.01  # or this share of what tol allows, where that is more
+TOLS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12)
+ROUNDING = 1e-12  # relative, of objectives in long double;
+# costs of 1e4 times the last bit of weights, and corners of all classes where Newton's steps stop
+ROUGH = {"LinearSVM costly": 1e-10, "LinearSVM crammer-singer": 1e-9}
+STEPPED = 1e-9  # and of those that certificates state, which are bounds from above
 CUT_SHORT = (Status.STEP_LIMIT, Status.TIME_LIMIT, Status.STOPPED)
 
 
@@ -41,6 +44,15 @@ def genes(rng):
 def words(rng):
     X = scipy.sparse.random(400, 300, 0.03, format="csr", random_state=rng)
     return X, labels(X @ rng.normal(size=300) + 0.1 * rng.normal(size=400))
+
+
+def raw(rng):
+    """Yes and no, ages, incomes: columns as they come."""
+    X = np.column_stack([
+        rng.integers(0, 2, (150, 3)), rng.normal(30, 12, (150, 2)), rng.gamma(0.5, 3, 150),
+        np.floor(rng.pareto(0.8, 150) * 50).clip(0, 1e5),
+    ])  # fmt: skip
+    return X, labels(X[:, 0] + np.log1p(X[:, -1]) + rng.normal(size=150))
 
 
 def three(X, y):
@@ -89,18 +101,22 @@ def test_every_estimator_with_a_tol_is_tried():
 
 
 def objectives(make, X, y):
-    """tol, objective, status, for each tol from the largest to the smallest."""
+    """tol, objective, status, for each tol from the largest to the smallest; the objective is
+    computed from the public numbers of the model."""
+    rows = np.ones(len(y), np.longdouble)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for tol in TOLS:
             model = make(tol).fit(X, y)
-            yield tol, float(model.certificate_.objective), model.status_
+            find = OBJECTIVES.get(type(model).__name__, planes)
+            yield tol, find(model, X, y, rows)[0], model.status_
 
 
 def cases():
     """Every machine on the hostile table and on one of the others, by turns."""
     for k, name in enumerate([*MACHINES, *OF_THREE]):
         yield name, (small, tall, words)[k % 3]
+        yield name, raw
         if name not in TOO_WIDE:
             yield name, genes
 
@@ -114,8 +130,8 @@ def test_a_smaller_tol_is_never_worse(name, table):
     for tol, objective, status in objectives(make, X, y if name in MACHINES else three(X, y)):
         if status in CUT_SHORT:
             continue
-        slack = max(ROUNDING, SHARE * tol if status.ok else 0.0)
-        assert objective <= best * (1 + slack), (tol, objective, best, status)
+        slack = ROUGH.get(name, ROUNDING)
+        assert objective <= best * (1 + slack), (tol, objective / best - 1, status)
         best = min(best, objective)
 
 
@@ -136,7 +152,7 @@ def test_more_steps_are_never_worse(name, table):
             warnings.simplefilter("ignore")
             model = make(1e-6).set_params(max_iter=steps).fit(X, y)
         objective = float(model.certificate_.objective)
-        assert objective <= best * (1 + ROUNDING), (steps, objective, best)
+        assert objective <= best * (1 + STEPPED), (steps, objective, best)
         best = min(best, objective)
         if model.status_ not in CUT_SHORT:
             break

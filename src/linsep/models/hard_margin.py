@@ -33,6 +33,7 @@ from linsep.solvers.hulls.nearest import NearestHulls
 Array = NDArray[np.float64]
 
 _EXACT = 20_000  # entries of the rows that span two nearest points: fractions take no time
+_NEAR = 1e-6  # relative gap of a machine whose last digits are worth having
 _AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
 
 
@@ -64,8 +65,11 @@ def hard_machine(
     objective = Objective(HINGE, np.inf, "free" if problem.fit_intercept else "none")
     witness = scaled_witness(problem, outcome.witness.rows, outcome.witness.multipliers)
     gap = hinge_gap(problem, witness, objective)
+    near = gap.relative_gap <= max(tol, _NEAR)  # the same last digits, whatever tol is
+    if near:
+        witness = _finished(problem, witness, objective)
     if gap.relative_gap <= tol:
-        return Hard(_finished(problem, witness, objective), gap, outcome)
+        return Hard(witness, gap, outcome)
     if outcome.status in (Status.TIME_LIMIT, Status.STEP_LIMIT, Status.STOPPED):
         return Hard(witness, gap, outcome)
     labels = problem.classes[problem.label]
@@ -73,8 +77,11 @@ def hard_machine(
         problem.matrix, labels, fit_intercept=problem.fit_intercept, time_limit=limits.seconds
     )
     if proof.separable and len(proof.hull_rows):
-        witness = _proved_witness(problem, proof)
-        return Hard(witness, hinge_gap(problem, witness, objective), outcome)
+        proved = _proved_witness(problem, proof)
+        known, other = (hinge_gap(problem, one, objective) for one in (witness, proved))
+        if near and not other.relative_gap < 0.5 * known.relative_gap:  # rounding is all there is
+            return Hard(witness, known, outcome)
+        return Hard(proved, other, outcome)
     if proof.separable is False:  # a usable plane all the same: the soft margin of C = 1
         soft = drive(problem, NewtonHinge(C=1.0, tol=tol), limits=limits).witness
         witness = Witness(a=soft.a)

@@ -74,6 +74,7 @@ _ENDED = (*_LIMITS, Status.STALLED, Status.DIVERGED, Status.SEPARATED)
 _FAR = 20.0  # margin from which a row may be running away
 _VERDICT = 10.0  # seconds for the verdict where a maximum is likely
 _LAST_DIGITS = 1e-22  # relative gap that small tables are solved to: half the digits of weights
+_ASKED = 0.7  # of tol, that a solver is asked for: a proof takes its share
 _LARGEST = 1e100  # costs from which sums of losses may overflow
 _FEW_ERRORS = 300  # weights whose standard errors a summary takes the time for
 _NEWTON_STEPS, _PAIR_STEPS = 6, 5  # of Newton's method, and passes by pairs that do the same
@@ -321,7 +322,7 @@ class LogisticRegression(KernelOption):
             problem,
             self.solver,
             C=self._cost,
-            tol=_goal(problem, self.tol) if newton else 0.7 * float(self.tol),
+            tol=_goal(problem, self.tol) if newton else _ASKED * float(self.tol),
             seed=self._seed(),
             threads=threads_of(self.n_jobs),
             reference=self._reference(problem),
@@ -376,7 +377,7 @@ class LogisticRegression(KernelOption):
         outcome, gap, tol = answer.outcome, answer.certificate, solver.solver.tol
         limits = self._limits(run.problem, solver)
         while outcome.status not in _ENDED and tol >= 1e-13 and not gap.relative_gap <= self.tol:
-            tol *= 0.3 if gap.relative_gap <= 10 * self.tol else 0.1
+            tol = _rung(tol, outcome.state)
             again = replace(solver, solver=replace(solver.solver, tol=tol))
             outcome = _gone_on(run, again, outcome, limits)
             gap = self._judge(run.problem, sums_of_witness(run.problem, outcome.witness))
@@ -417,8 +418,7 @@ class LogisticRegression(KernelOption):
             endless = self.solver == "gradient" and not exists  # single steps never prove it
             if not short or outcome.status in _ENDED or tol < 1e-13 or endless:
                 return outcome, gap, exists
-            near = gap.relative_gap <= 10 * self.tol
-            tol *= (0.3 if near else 0.1) if exists else 1e-4
+            tol = _rung(tol, outcome.state)
             outcome = _gone_on(run, replace(solver, tol=tol), outcome, limits)
 
     def _measure(
@@ -631,6 +631,23 @@ def standard_errors(state: Any, C: float, columns: int) -> Array | None:
         return None
 
 
+def _rung(tol: float, state: Any) -> float:
+    """The gap to go on to, below what was asked for and what the solver sees.
+
+    It is one of a row of numbers that is the same for every tol. So all runs stop on their way in
+    the same places, and that of a smaller tol goes no less far.
+    """
+    seen = float(getattr(state, "gap", tol))
+    return _row(min(tol, seen) if seen > 0.0 else tol, 1)
+
+
+def _row(most: float, further: int = 0) -> float:
+    """The largest number of that row up to this one, or one further on."""
+    k = math.ceil(2.0 * math.log10(_ASKED / most) - 1e-6)
+    below = _ASKED * 10.0 ** (-0.5 * k)
+    return float(below * 10.0 ** (-0.5 * further) if below > 0.999 * most else below)
+
+
 def _gone_on(run: Run, solver: Any, outcome: Outcome[Any], limits: Limits) -> Outcome[Any]:
     """The run from where it ended, with other settings."""
     state = outcome.state
@@ -705,7 +722,7 @@ def choose_logistic(
 def _goal(problem: Problem, tol: float) -> float:
     """The gap to ask a solver for: what tol says, or until the weights are settled if it is no
     more than the default."""
-    worth = 0.7 * float(tol)
+    worth = _row(_ASKED * float(tol))
     if tol > AGREED:
         return worth
     if is_small(problem):

@@ -46,13 +46,13 @@ from linsep.rows.loops import sample_add, sample_dot, sample_fetch, sample_locat
 from linsep.rows.packed import packed
 from linsep.rows.reader import survey
 from linsep.solvers.hinge.dual_point import row_scores, row_sum
-from linsep.solvers.logistic.line import Penalty, dual_witness, minimum_along
+from linsep.solvers.logistic.line import Penalty, dual_witness, minimum_along, stage
 from linsep.solvers.row_system import RowSystem
 
 Array = NDArray[np.float64]
 
 _DROP = 1e-4  # share of the largest curvature below which a row is left out of H
-_SPARE = 0.8  # of tol for what the linear system leaves of the gradient, the rest for its bend
+_SPARE = 0.8  # of a stage for what the linear system leaves of the gradient, the rest for its bend
 _FAR = 1.0  # relative gap of the start from which sweeps over the dual variables come first
 _RUNAWAY = 40  # steps without a penalty after which shrinking steps are expected
 _PAIRS = 10  # of steps and gradients that are kept
@@ -243,7 +243,7 @@ class LogisticCG(Penalty):
         bend = cost * self.loss.curvature(self.loss.corner - m)
         free = np.flatnonzero(bend > _DROP * float(bend.max()))
         system = RowSystem(problem, bend, free, self.threads, self.ridge)
-        enough = 2.0 * _SPARE * self.tol * state.primal if self.ridge else 0.0
+        enough = 2.0 * _SPARE * stage(state.gap) * state.primal if self.ridge else 0.0
         sampled = self._sampled(problem, state)
         scaling = None if sampled is None else (sampled.inverse, sampled)
         p, work = conjugate_gradients(
@@ -328,7 +328,7 @@ class LogisticCG(Penalty):
             return True
         first, late, last = state.trail[[0, -4, -1]].tolist()
         rate = max(np.log(first / last) / (_WATCHED - 1), np.log(late / last) / 3)
-        return bool(rate * (_STEPS_LEFT + self._price(problem)) > np.log(last / self.tol))
+        return bool(rate * (_STEPS_LEFT + self._price(problem)) > np.log(last / stage(last)))
 
     def _factors(self, problem: Problem) -> bool:
         """Whether H is factored on a sample: not where it has more columns than rows."""

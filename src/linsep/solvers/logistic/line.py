@@ -51,6 +51,25 @@ def dual_witness(problem: Problem, a: Array, m: Array, C: float, loss: Loss = LO
     return Witness(a=a.copy(), rows=np.arange(problem.n), multipliers=alpha, claim="dual")
 
 
+# -- Where a way leads, whatever tol is ------------------------------------------------------------
+
+
+_STAGES = (1e-2, 1e-3, 1e-6, 1e-9, 1e-12)
+_AHEAD = 0.3  # of the gap, that the next stage is at most
+
+
+def stage(gap: float) -> float:
+    """The relative gap that the next steps aim at.
+
+    It says how exactly a step is computed, and which method goes on. tol says where a run ends and
+    nothing else: that of a smaller one is the same run, which goes on from there.
+
+    >>> stage(0.5), stage(1.1e-3), stage(1e-30)
+    (0.01, 1e-06, 1e-12)
+    """
+    return next((one for one in _STAGES if one <= _AHEAD * gap), _STAGES[-1])
+
+
 # -- The two factors of an objective, C finite or not ----------------------------------------------
 
 

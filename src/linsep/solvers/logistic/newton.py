@@ -48,6 +48,7 @@ _ENOUGH = (1.0, 1e1)  # |gradient|^2 / 2 P from which the next sample is taken a
 # what a step leaves of the decrement: with the curvature of a sample, where a tilted sample could
 # do better, with a tilted sample
 _NEWTON, _PLAIN, _TILTED = 2e-2, 5e-2, 5e-3
+_EXACTLY = 1e-3  # of the decrement, that the minimum of a tilted sample is looked for
 _USELESS = 0.1  # of the decrement that a step by a tilted sample leaves, at most
 
 
@@ -245,7 +246,7 @@ class NewtonLogistic(Penalty):
             return self._read(problem, state, state.level - 1, a, bent, own)
 
         model = Tilted(problem, rows, read, state.curvature, state.own, self.cost, self.ridge)
-        goal = 0.1 * self.tol / (1.0 + problem.n / rows.n) * state.primal
+        goal = _EXACTLY * predicted
         step = model.minimum(state.a, state.gradient, goal)
         state.curvature, state.own, state.fresh = model.curvature, model.own, False
         state.steps_s, state.steps_y = state.steps_s[:0], state.steps_y[:0]

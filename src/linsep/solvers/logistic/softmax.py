@@ -40,7 +40,7 @@ from linsep.numerics.line import Bracket
 from linsep.rows.levels import Latest, ladder, want_double
 from linsep.rows.reader import survey
 from linsep.rows.softmax import SoftmaxRows
-from linsep.solvers.logistic.line import Penalty
+from linsep.solvers.logistic.line import Penalty, stage
 
 Array = NDArray[np.float64]
 
@@ -266,7 +266,7 @@ class NewtonSoftmax(Penalty):
         first, late, last = state.trail[[0, -4, -1]].tolist()
         rate = max(np.log(first / last) / (_WATCHED - 1), np.log(late / last) / 3)
         left = _NEWTON * (_EACH + matrix_price(problem))
-        state.paired = bool(rate * left > np.log(last / self.tol))
+        state.paired = bool(rate * left > np.log(last / stage(last)))
 
     def _diagonal(self, problem: Problem) -> Array:
         """About the second derivatives by single weights: those at the shares of the classes."""

@@ -50,7 +50,7 @@ def test_hard_columns_are_handed_over_and_resumed_with_the_same_bits(tmp_path):
 
 def test_easy_blobs_need_no_matrix_and_a_tol_that_is_given_ends_the_fit():
     X, y = table(8000, 30, 6)
-    rough = linsep.LogisticRegression(tol=1e-2).fit(X, y)
+    rough = linsep.LogisticRegression(tol=5e-2).fit(X, y)
     fine = linsep.LogisticRegression().fit(X, y)
-    assert rough.outcome_.state.kind == "" and rough.certificate_.relative_gap <= 1e-2
+    assert rough.outcome_.state.kind == "" and rough.certificate_.relative_gap <= 5e-2
     assert fine.certificate_.relative_gap <= 1e-6
