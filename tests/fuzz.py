@@ -85,11 +85,10 @@ def models() -> list[bytes]:
     made.append(make_pipeline(StandardScaler(), linsep.LinearSVM()).fit(X, y))
     made.append(LogisticRegression().fit(X, y))
     made.append(make_pipeline(linsep.Lift("x1, x2, x1*x2"), linsep.LinearSVM()).fit(X, y))
-    made.append(_pipeline_of_columns())
     return [_saved(model, ".json") for model in made]
 
 
-def _pipeline_of_columns() -> Any:
+def pipelines() -> list[bytes]:
     """Scikit-learn's own way with columns."""
     from sklearn.compose import make_column_transformer
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -105,7 +104,7 @@ def _pipeline_of_columns() -> Any:
         (OneHotEncoder(handle_unknown="ignore"), ["city", "when"]),
         (TfidfVectorizer(), "note"),
     )
-    return make_pipeline(made, linsep.LinearSVM()).fit(frame, frame["y"])
+    return [_saved(make_pipeline(made, linsep.LinearSVM()).fit(frame, frame["y"]), ".json")]
 
 
 def _frame() -> Any:
@@ -317,6 +316,17 @@ def use_model(path: Path) -> None:
     linsep.save(model, path.with_suffix(".again" + path.suffix))
 
 
+def use_pipeline(path: Path) -> None:
+    """Load a pipeline of columns, give it a frame, save it."""
+    import linsep
+
+    model = linsep.load(path)
+    repr(model)
+    with contextlib.suppress(ValueError):  # scikit-learn's word for other columns than it knows
+        model.predict(_frame())
+    linsep.save(model, path.with_suffix(".again" + path.suffix))
+
+
 def use_trace(path: Path) -> None:
     """Load a trace and tell it."""
     import linsep
@@ -418,6 +428,7 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]
     "npz": (".npz", npz, use_table),
     "arrow": (".arrow", arrow, use_table),
     "column-model": (".json", column_models, use_columns),
+    "pipeline-model": (".json", pipelines, use_pipeline),
     "columns": (".csv", tables, use_frame),
     "ranges": (".range", ranges, use_ranges),
 }
