@@ -56,12 +56,15 @@ from linsep.core.augment import reflect as reflect
 
 # Values: what they take and give
 from linsep.choosing.choice import Choice as Choice
+from linsep.solvers.descent import Descent as Descent
 from linsep.lift.transformer import Lift as Lift
 from linsep.models.linear import Linear as Linear
 from linsep.core.problem import Problem as Problem
 from linsep.proofs.separable import Proof as Proof
 from linsep.multiclass.regions import Regions as Regions
+from linsep.separating.separators import Separators as Separators
 from linsep.core.protocol import Status as Status
+from linsep.tracing.trace import Step as Step
 from linsep.study.result import Study as Study
 from linsep.tracing.trace import Trace as Trace
 
