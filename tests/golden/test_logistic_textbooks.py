@@ -137,3 +137,23 @@ def test_finney_vasoconstriction():
     model = linsep.LogisticRegression(C=INF).fit(np.log(np.column_stack([volume, rate])), y)
     assert model.intercept_ == pytest.approx([-2.875], abs=6e-4)
     assert model.coef_[0] == pytest.approx([5.179, 4.562], abs=6e-4)
+
+
+def test_newton_steps_of_a_trace_are_those_of_the_formula():
+    """W <- W - H^-1 grad from zero, written out; l(W) and the cost of every step."""
+    table = linsep.data.load("five-points")
+    run = linsep.trace(linsep.LogisticRegression(C=2.0, solver="newton"), table.X, table.y)
+    rows = np.column_stack([np.ones(5), table.X])
+    label = (table.y > 0).astype(float)
+    ridge, W = np.diag([0.0, 0.5, 0.5]), np.zeros(3)  # |w|^2 / 2 over C; the offset is free
+    for step in run:
+        np.testing.assert_allclose([step.intercept, *step.coef], W, rtol=1e-9, atol=1e-12)
+        p = 1 / (1 + np.exp(-rows @ W))
+        likely = float(np.log(np.where(label, p, 1 - p)).sum())
+        assert step.log_likelihood == pytest.approx(likely, rel=1e-12)
+        assert step.cost == step.objective == pytest.approx(W[1:] @ W[1:] / 2 - 2 * likely)
+        H = (rows.T * (p * (1 - p))) @ rows + ridge
+        W = W + np.linalg.solve(H, rows.T @ (label - p) - ridge @ W)
+    assert 4 <= run.outcome.updates <= 8 and run[-1].gap <= 1e-12
+    assert run[0].gap > 0.1 and "Newton step 1: objective" in run.narrate()
+    assert f"l(W) = {run[1].log_likelihood:.6g}" in run.narrate(convention="003")

@@ -74,6 +74,10 @@ MACHINES = [
     linsep.KernelSVM(),
     linsep.KernelSVM(kernel="linear", C=0.3),
     linsep.KernelSVM(kernel=linsep.kernels.Polynomial(2), C=INF),
+    linsep.LogisticRegression(solver="newton"),
+    linsep.LogisticRegression(C=INF),
+    linsep.LogisticRegression(C=3.0, fit_intercept=False, tol=1e-2),
+    linsep.LogisticRegression(kernel="rbf"),
 ]
 
 

@@ -63,11 +63,11 @@ def trace_curves(trace: Any, steps: Sequence[int], *, bounds: bool) -> list[list
         names = {"upper": "upper bound |a|", "lower": "lower bound min z.a / |a|"}
         axis = "the best margin is between"
         return [*panels, [Curve(names[k], x, pair[k], axis=axis) for k in names]]
-    if not np.size(trace[steps[-1]].coef):  # in a feature space the weights have no numbers
-        if "cost" not in first:
-            return panels
+    if "cost" in first and "norm2" not in first:  # perceptrons have a bound of their length
         cost = np.array([trace[t].extra.get("cost", np.nan) for t in steps])
         return [*panels, [Curve("cost", x, cost)]]
+    if not np.size(trace[steps[-1]].coef):  # in a feature space the weights have no numbers
+        return panels
     lengths = np.array(
         [np.sum(np.square(trace[t].coef)) + np.sum(np.square(trace[t].intercept)) for t in steps]
     )

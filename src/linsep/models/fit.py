@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -470,6 +470,17 @@ class View:
     intercept: Any
     gap: Gap
     """What is proved of it, from the data and its numbers."""
+    extra: dict[str, float] = field(default_factory=dict)
+    """What the method tells beside it, by name."""
+
+    @classmethod
+    def of_planes(cls, problem: Problem, a: NDArray[np.float64], gap: Gap, **extra: float) -> Self:
+        """The planes with these weights."""
+        coef, intercept = problem.split(a)
+        values = problem.values(a)
+        if problem.binary:
+            return cls(values, coef[0], float(intercept[0]), gap, extra)
+        return cls(values, coef, intercept, gap, extra)
 
 
 class Viewed(Protocol):

@@ -442,17 +442,10 @@ class LinearSVM(LinearClassifier):
                 )
             witness = scaled_witness(problem, witness.rows, witness.multipliers)
         gap = svm_gap(problem, witness, self._objective(), self.multi_class)
-        return self._seen(problem, witness, gap)
+        return View.of_planes(problem, witness.a, gap)
 
     def _view_of(self, problem: Problem, answer: Answer) -> View:
-        return self._seen(problem, answer.witness, answer.certificate)
-
-    def _seen(self, problem: Problem, witness: Witness, gap: Gap) -> View:
-        coef, intercept = problem.split(witness.a)
-        values = problem.values(witness.a)
-        if problem.binary:
-            return View(values, coef[0], float(intercept[0]), gap)
-        return View(values, coef, intercept, gap)
+        return View.of_planes(problem, answer.witness.a, answer.certificate)
 
     def _falls_back(self) -> bool:
         return True

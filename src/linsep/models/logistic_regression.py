@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
+from sklearn.utils.metaestimators import available_if
 
 from linsep.core.costs import AGREED, LOGISTIC_PASS, PRODUCT, SETTLED, SUMMED
 from linsep.core.drive import Outcome, drive
@@ -31,6 +32,7 @@ from linsep.models.fit import (
     Answer,
     Check,
     Run,
+    View,
     either,
     function,
     jobs,
@@ -52,7 +54,7 @@ from linsep.models.logistic_limit import (
 from linsep.models.parts import fit_stream, no_stream
 from linsep.models.summary import Line, bounds, known_rule, radius, work
 from linsep.proofs.definite import definite
-from linsep.proofs.feature_space import Sums
+from linsep.proofs.feature_space import FeatureSpace, Sums
 from linsep.proofs.gap import Gap
 from linsep.proofs.kernel_losses import logistic_sums
 from linsep.proofs.logistic import likelihood_bounds, logistic_gap
@@ -92,6 +94,10 @@ class LogisticAnswer(Answer):
     """The same in words."""
     undecided: bool = False
     """Whether that was not decided in time."""
+
+
+def _by_newton(model: LogisticRegression) -> bool:
+    return model.solver != "gradient"
 
 
 class LogisticRegression(KernelOption):
@@ -514,14 +520,41 @@ class LogisticRegression(KernelOption):
             a = (blocks - blocks[reference]).ravel()
         return self._measure(problem, a)[0], a
 
+    @available_if(_by_newton)
+    def _view(self, problem: Problem, solver: Solver[Any], witness: Witness) -> View:
+        """The model after a Newton step; gradient ascent tells its steps itself."""
+        if self.kernel is None:
+            return self._seen(problem, witness, self._measure(problem, witness.a, witness)[0])
+        return self._seen(problem, witness, self._judge(problem, sums_of_witness(problem, witness)))
+
+    def _view_of(self, problem: Problem, answer: Answer) -> View:
+        return self._seen(problem, answer.witness, answer.certificate)
+
+    def _seen(self, problem: Problem, witness: Witness, gap: Gap) -> View:
+        likely = log_likelihood(gap.objective, self._squared(problem, witness, gap), self._cost)
+        told = {"cost": float(gap.objective), "log_likelihood": likely}
+        if self.kernel is None:
+            return View.of_planes(problem, witness.a, gap, **told)
+        space = FeatureSpace(problem, self._kernel)
+        scores = space.scores(sums_of_witness(problem, witness))[0]
+        if problem.binary:
+            return View(problem.sign * scores[:, 0], np.zeros(0), float(witness.a[0]), gap, told)
+        own = np.eye(problem.K, dtype=bool)[problem.label]
+        lead = scores[own] - np.where(own, -np.inf, scores).max(axis=1)
+        return View(lead, np.zeros(0), witness.a, gap, told)
+
+    def _squared(self, problem: Problem, witness: Witness, gap: Gap) -> float:
+        """|w|^2, of images where there is a kernel."""
+        if self.kernel is not None:
+            return float((2.0 / gap.width) ** 2)
+        return float((problem.split(witness.a)[0] ** 2).sum())
+
     def _keep(self, problem: Problem, answer: Answer) -> None:
         super()._keep(problem, answer)
         assert isinstance(answer, LogisticAnswer)
         self.proof_, self.separation_ = answer.proof, answer.separation
         gap = answer.certificate
-        squared = (
-            (2.0 / gap.width) ** 2 if self.kernel is not None else float((self.coef_**2).sum())
-        )
+        squared = self._squared(problem, answer.witness, gap)
         self.log_likelihood_ = log_likelihood(gap.objective, squared, self._cost)
         self.null_log_likelihood_ = null_log_likelihood(problem)
 

@@ -82,8 +82,8 @@ def trace(
     if not isinstance(learner, Classifier):
         raise CapabilityError(
             f"{type(estimator).__name__} cannot be traced: it takes no steps that could be shown. "
-            "Perceptron, Kozinec, LinearSVM, KernelSVM, LeastSquares(solver='gradient') and others "
-            "of linsep can be."
+            "Perceptron, Kozinec, LinearSVM, KernelSVM, LogisticRegression, "
+            "LeastSquares(solver='gradient') and others of linsep can be."
         )
     model = clone(learner)
     names = _index_of(X) if row_names is None else [str(name) for name in row_names]
@@ -243,15 +243,19 @@ class _Recorder(Observer):
     def close_machine(self, answer: Answer, machine: Viewed) -> None:
         """The machine that is kept, where it is not that of the last step."""
         view = machine._view_of(self.problem, answer)
-        last = self.steps[-1] if self.steps else None
-        same = last is not None and (
+        if not (self.steps and self._shows(view)):
+            last = self.steps[-1] if self.steps else None
+            update, visit = (0, 0) if last is None else (last.update, last.visit)
+            self._add(view, update, visit, "kept", closing=True)
+
+    def _shows(self, view: View) -> bool:
+        """Whether the last step tells of this machine."""
+        last = self.steps[-1]
+        return (
             np.array_equal(view.coef, last.coef)
             and np.array_equal(view.intercept, last.intercept)
             and view.gap.relative_gap == last.extra["gap"]
         )
-        if not same:
-            update, visit = (0, 0) if last is None else (last.update, last.visit)
-            self._add(view, update, visit, "kept", closing=True)
 
     def close(self, a: NDArray[np.float64]) -> None:
         """The weights that are kept, where these are not the last ones."""
@@ -278,11 +282,14 @@ class _Recorder(Observer):
         state, witness = now.state, now.solver.witness
         taken = state.steps - (self._looked if self._whose is state else state.steps)
         if not self.steps or taken > 0:
+            view = machine._view(self.problem, now.solver, witness(now.problem, state))
+            if len(self.steps) == 1 and self._shows(view) and not now.status.done:
+                taken = 0  # a first look at the rows, from which the first step follows
             update = self.steps[-1].update + taken if self.steps else 0
             words = f"{now.solver.unit} {update}" if update else "start"
             visit = round(state.passes * self.problem.n)
-            view = machine._view(self.problem, now.solver, witness(now.problem, state))
-            self._add(view, update, visit, words)
+            if not self.steps or taken > 0:
+                self._add(view, update, visit, words)
         self._looked, self._whose = state.steps, state
         self.full = self.max_steps is not None and self.steps[-1].update >= self.max_steps
         return self.full
@@ -295,11 +302,14 @@ class _Recorder(Observer):
             words += f", within {percent(gap.relative_gap)} of the best"
         elif np.isinf(gap.objective):
             words = f"{head}: some row is inside the street, and {gap.bound_words()}"
+        if "log_likelihood" in view.extra:
+            words += f", log likelihood {view.extra['log_likelihood']:.6g}"
         words += f": {_plane(view.coef, view.intercept)}; {_wrong(errors)}"
         extra = {
             "objective": float(gap.objective),
             "lower_bound": float(gap.lower_bound),
             "gap": float(gap.relative_gap),
+            **view.extra,
         }
         self.steps.append(
             Step(

@@ -220,7 +220,9 @@ class Trace(Sequence[Step]):
                 lines.append(f"       {'kept: ' if step.closing else ''}{told}")
                 continue
             word = "" if step.wrong is None else f"misclassified? {'yes' if step.wrong else 'no '}"
-            line = f"{step.visit:>5}  {name:<{wide}}  {value:<{far}}  {word}"
+            if "log_likelihood" in step.extra:
+                told += f"   l(W) = {step.extra['log_likelihood']:.6g}"
+            line = f"{step.visit:>5}  {name:<{wide}}  {value:<{far}}  {word}".rstrip()
             lines.append((line if step.wrong is False else f"{line}  {told}").rstrip())
         return lines
 

@@ -21,7 +21,7 @@ export class Curves {
     if (has(BOUNDS[1])) out.push({ title: "bounds of the margin", lines: BOUNDS.map((name, k) => [["lower", "upper"][k], run.extra[name]]) });
     if (has(MACHINE[0])) out.push({ title: "objective and what is proved", lines: MACHINE.filter(has).map((name, k) => [["now", "least"][k], run.extra[name]]) });
     if (has("relative gap")) out.push({ title: "relative gap (log)", lines: [["gap", run.extra["relative gap"]]], log: true });
-    if (has("cost before")) out.push({ title: "cost (log)", lines: [["cost", run.extra["cost before"]]], log: run.extra["cost before"].every((v) => v === null || v > 0) });
+    if (has("cost")) out.push({ title: "cost (log)", lines: [["cost", run.extra["cost"]]], log: run.extra["cost"].every((v) => v === null || v > 0) });
     if (has("|a|²") && out.length < 2) out.push({ title: "|a|²", lines: [["|a|²", run.extra["|a|²"]]] });
     return out.slice(0, 3);
   }

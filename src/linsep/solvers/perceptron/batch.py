@@ -134,9 +134,10 @@ class Batch(MistakeDriven):
         return taken
 
     def extra(self, problem: Problem, state: BatchState, event: Event | None) -> dict[str, float]:
-        """As usual, and the criterion J_p before the update."""
-        told = super().extra(problem, state, event)
-        return told | ({"cost": state.criterion} if event else {})
+        """As usual, and the criterion J_p of the weights as they are now."""
+        values = problem.values(state.a)
+        cost = -float(problem.row_weights @ np.minimum(values, 0.0)) + 0.0
+        return super().extra(problem, state, event) | {"cost": cost}
 
     # -- inside ---------------------------------------------------------------------------
 
