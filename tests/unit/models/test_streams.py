@@ -17,7 +17,6 @@ import scipy.sparse
 
 import linsep
 from linsep.core.checkpoint import Checkpointer
-from linsep.core.drive import Observer
 from linsep.core.parts import Threads
 from linsep.errors import (
     CapabilityError,
@@ -448,6 +447,33 @@ def test_parts_of_one_class_and_of_no_rows():
         linsep.LinearSVM().fit(linsep.data.stream(lambda: iter([(np.ones((3, 2)), [1, 1, 1])])))
 
 
+def test_files_of_other_dtypes_are_one_table(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    made = []
+    for k, (kind, label) in enumerate([("f4", "i1"), ("f8", "i8"), ("i2", "f8"), ("f4", "u2")]):
+        X, y = table(rows(10, n=4000 + k))
+        X, y = (3 * X).round().astype(kind), y.astype(label)
+        made.append((X, y))
+        columns = {f"x{j}": X[:, j] for j in range(4)}
+        pq.write_table(pa.table({**columns, "y": y}), tmp_path / f"{k}.parquet")
+    empty = pa.table({**{f"x{j}": np.zeros(0) for j in range(4)}, "y": np.zeros(0, np.int64)})
+    pq.write_table(empty, tmp_path / "4.parquet")
+    data = stream(str(tmp_path / "*.parquet"))
+    data.memory = 1  # not a table
+    model = linsep.LogisticRegression(tol=1e-4).fit(data)
+    X, y = (np.concatenate([np.asarray(one[k], float) for one in made]) for k in (0, 1))
+    whole = linsep.LogisticRegression(tol=1e-4).fit(X, y.astype(int))
+    assert model.certificate_.check(data)
+    assert model.certificate_.objective == pytest.approx(whole.certificate_.objective, rel=2e-4)
+    assert model.classes_.tolist() == [0, 1]
+    text = pa.table({**{f"x{j}": np.ones(2) for j in range(4)}, "y": ["no", "yes"]})
+    pq.write_table(text, tmp_path / "5.parquet")
+    with pytest.raises(LabelError, match="mixes labels"):
+        model.fit(stream(str(tmp_path / "*.parquet")))
+
+
 def test_others_say_what_takes_a_stream():
     for model in (linsep.KernelSVM(), linsep.AdditiveSVM(), linsep.Kozinec()):
         with pytest.raises(CapabilityError, match="Nystroem"):
@@ -604,46 +630,6 @@ def test_one_wrong_row_in_the_last_part_is_found():
     assert proof.check(data)
     with pytest.raises(ProofError):
         proof.check(stream(separable()))
-
-
-# -- Dask -----------------------------------------------------------------------------------------
-
-
-def test_dask_collections_and_a_worker_that_dies(tmp_path):
-    pytest.importorskip("distributed")
-    import dask.array as da
-    from distributed import Client, LocalCluster
-
-    path = write_parquet(tmp_path / "a.parquet", rows(40, n=8000))
-    alone = linsep.LinearSVM(tol=1e-3).fit(stream(path, workers=1))
-    with (
-        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
-        data = stream(path)
-        assert "Dask" in data.runner.words
-        together = linsep.LinearSVM(tol=1e-3).fit(data)
-        assert together.coef_.tobytes() == alone.coef_.tobytes()
-        assert together.certificate_ == alone.certificate_
-
-        killed = []
-
-        class Kill(Observer):
-            def moment(self, now):
-                if now.state.steps == 1 and not killed:
-                    killed.append(next(iter(client.run(os.getpid).values())))
-                    os.kill(killed[0], signal.SIGKILL)
-
-        survived = linsep.LinearSVM(tol=1e-3, callbacks=[Kill()]).fit(stream(path))
-        assert killed and survived.coef_.tobytes() == alone.coef_.tobytes()
-
-        X, y = table(rows(10))
-        model = linsep.LogisticRegression()
-        model.fit(da.from_array(X, chunks=(9000, 2)), da.from_array(y, chunks=9000))
-        whole = linsep.LogisticRegression().fit(X, y)
-        assert np.array_equal(model.coef_, whole.coef_)
-        predicted = model.predict(da.from_array(X, chunks=(9000, 2)))
-        assert np.array_equal(predicted.compute(), whole.predict(X))
 
 
 def test_a_stream_says_who_reads_it():

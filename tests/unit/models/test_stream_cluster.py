@@ -1,0 +1,197 @@
+"""Streams that the workers of a real cluster read: whatever dies, the same bits or a plain word."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import linsep
+from linsep.core.checkpoint import Checkpointer
+from linsep.errors import ClusterError, DataError, GapWarning
+
+pytest.importorskip("distributed")
+pytest.importorskip("pyarrow")
+
+import dask.array as da
+from distributed import Client, LocalCluster
+
+W = np.array([1.0, -0.5, 0.25, 0.0])
+
+
+def rows(seed, n=6000):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 4))
+    return X, (X @ W + 0.3 + random.logistic(size=n) > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def table():
+    parts = [rows(seed) for seed in range(24)]
+    return np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+
+
+@pytest.fixture(scope="module")
+def path(table, tmp_path_factory):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    X, y = table
+    out = tmp_path_factory.mktemp("cluster") / "a.parquet"
+    columns = {f"x{j}": X[:, j] for j in range(4)}
+    pq.write_table(pa.table({**columns, "y": y}), out, row_group_size=6000)
+    return out
+
+
+@pytest.fixture(scope="module")
+def alone(path):
+    """The model without a cluster."""
+    return linsep.LinearSVM(tol=1e-3).fit(linsep.data.stream(path, memory="8MB", workers=1))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as out:
+        yield out
+
+
+@pytest.fixture
+def client(cluster):
+    cluster.scale(2)
+    with Client(cluster) as out:
+        out.wait_for_workers(2)
+        yield out
+
+
+def stream(path, **how):
+    return linsep.data.stream(path, memory="8MB", **how)
+
+
+def same(one, other):
+    assert one.coef_.tobytes() == other.coef_.tobytes()
+    assert one.certificate_ == other.certificate_
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 4])
+def test_a_worker_killed_in_any_pass_costs_no_bit(number, path, alone, client):
+    data = stream(path)
+    assert "Dask cluster, 2 workers" in data.runner.words
+    killed = []
+
+    def kill(now):
+        if now.number == number and now.rows > 0 and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    data.watch = kill
+    model = linsep.LinearSVM(tol=1e-3).fit(data)
+    assert len(killed) == (number > 0)
+    same(model, alone)
+    assert model.certificate_.check(data)
+
+
+def test_workers_that_come_and_go_change_no_bit(path, alone, client, cluster):
+    data = stream(path)
+    sizes = {2: 1, 3: 3}
+
+    def scale(now):
+        if now.rows > 0 and now.number in sizes:
+            cluster.scale(sizes.pop(now.number))
+
+    data.watch = scale
+    same(linsep.LinearSVM(tol=1e-3).fit(data), alone)
+    assert not sizes
+
+
+def test_all_workers_gone_leave_the_best_model_and_a_way_on(path, alone, client, cluster, tmp_path):
+    data, file = stream(path, patience=0.5), tmp_path / "run.npz"
+
+    def leave(now):
+        if now.number == 3:
+            cluster.scale(0)
+
+    data.watch = leave
+    keep = Checkpointer(file, every=0.0)
+    with pytest.warns(GapWarning, match=r"CLUSTER_LOST.*resume"):
+        model = linsep.LinearSVM(tol=1e-3, callbacks=[keep]).fit(data)
+    assert model.status_.name == "CLUSTER_LOST"
+    assert model.certificate_.check(stream(path, workers=2))
+    assert model.certificate_.objective < 1.01 * alone.certificate_.objective
+    cluster.scale(2)
+    client.wait_for_workers(2)
+    same(linsep.LinearSVM(tol=1e-3).resume(stream(path), None, file), alone)
+
+
+def test_a_cluster_without_workers_is_told_before_anything_is_known(path, client, cluster):
+    data = stream(path, patience=0.5)
+    cluster.scale(0)
+    with pytest.raises(ClusterError, match=r"no worker for 0\.5 s"):
+        linsep.LinearSVM().fit(data)
+
+
+def test_what_is_wrong_with_rows_is_told_as_on_one_machine(table, client, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    X, y = table[0].copy(), table[1]
+    X[100_003, 2] = np.nan
+    out = tmp_path / "nan.parquet"
+    pq.write_table(
+        pa.table({**{f"x{j}": X[:, j] for j in range(4)}, "y": y}), out, row_group_size=6000
+    )
+    words = r"nan.parquet, row group 16, rows counted from 0: .*NaN at row 4003.*'x2'"
+    with pytest.raises(DataError, match=words):
+        linsep.LinearSVM().fit(stream(out))
+    with pytest.raises(DataError, match=words):
+        linsep.LinearSVM().fit(stream(out, workers=2))
+
+
+def test_collections(table, client):
+    import dask.dataframe as dd
+    import pandas as pd
+
+    X, y = table[0][:30_000], table[1][:30_000]
+    whole = linsep.LogisticRegression().fit(X, y)
+    model = linsep.LogisticRegression()
+    model.fit(da.from_array(X, chunks=(9000, 2)), da.from_array(y, chunks=9000))
+    assert np.array_equal(model.coef_, whole.coef_)
+    predicted = model.predict(da.from_array(X, chunks=(9000, 2)))
+    assert np.array_equal(predicted.compute(), whole.predict(X))
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")).assign(y=y), npartitions=4)
+    some = frame[frame.a > -9.0]  # nobody knows how many rows a chunk has
+    assert np.isnan(some[list("abcd")].values.shape[0])
+    model = linsep.LogisticRegression().fit(some[list("abcd")].values, some.y.values)
+    assert np.array_equal(model.coef_, whole.coef_)
+    model = linsep.LogisticRegression().fit(some[list("abcd")], some.y)
+    assert np.array_equal(model.coef_, whole.coef_)
+    assert model.feature_names_in_.tolist() == list("abcd")
+
+
+def test_a_killed_process_goes_on_from_its_checkpoint(path, alone, tmp_path):
+    file = tmp_path / "run.npz"
+    program = f"""
+import os, signal, linsep
+from linsep.core.checkpoint import Checkpointer
+from linsep.core.drive import Observer
+class Kill(Observer):
+    def moment(self, now):
+        if now.state.steps == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+data = linsep.data.stream({str(path)!r}, memory="8MB")
+keep = Checkpointer({str(file)!r}, every=0.0)
+linsep.LinearSVM(tol=1e-3, callbacks=[keep, Kill()]).fit(data)
+"""
+    done = subprocess.run([sys.executable, "-c", program], timeout=300, check=False)
+    assert done.returncode == -signal.SIGKILL
+    same(linsep.LinearSVM(tol=1e-3).resume(stream(path, workers=2), None, file), alone)
+
+
+def test_no_thread_is_left(path):
+    before = threading.active_count()
+    linsep.LinearSVM(tol=1e-3).fit(stream(path, workers=2))
+    assert threading.active_count() <= before
