@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -184,26 +184,47 @@ def _machine(
     state = newton.init(problem, start=start)
     if checkpoint is not None:
         state = load_checkpoint(checkpoint, parts, newton)
-        if state.status is Status.CLUSTER_LOST:  # there are others now
+        if state.status is Status.CLUSTER_LOST:  # there are other workers now
             state.status = Status.RUNNING
-    outcome = drive(parts, newton, state, limits=limits, observers=observers)
-    witness = outcome.witness
-    with _without_workers(problem.stream, outcome.status is Status.CLUSTER_LOST):
-        gap = stream_gap(problem, witness.a, witness.multipliers, loss, C)
+    outcome, gap = _driven(problem, newton, state, limits, observers, loss, C)
+    if outcome.status is Status.CONVERGED and not gap.relative_gap <= model.tol:
+        state = outcome.state  # it was too much to expect
+        state.trusting, state.status = False, Status.RUNNING
+        outcome, gap = _driven(problem, newton, state, limits, observers, loss, C)
     reason = (
         f"Newton's method, a pass a step, from a sample of {count(sample.n, 'row')} "
         f"({count(problem.n, 'row')} in {count(len(problem.stream.parts), 'part')}, read by "
         f"{problem.stream.runner.words})"
     )
-    return StreamAnswer(outcome, gap, gap.settle(outcome.status, float(model.tol)), reason)
+    status = outcome.status
+    status = Status.CERTIFIED if status is Status.CONVERGED else status
+    return StreamAnswer(outcome, gap, gap.settle(status, float(model.tol)), reason)
+
+
+def _driven(
+    problem: PartsProblem,
+    newton: Any,
+    state: Any,
+    limits: Limits,
+    observers: list[Observer],
+    loss: Loss,
+    C: float,
+) -> tuple[Outcome[Any], StreamGap]:
+    """Passes, and the proof of what they have come to."""
+    parts: Any = problem
+    outcome: Outcome[Any] = drive(parts, newton, state, limits=limits, observers=observers)
+    witness = outcome.witness
+    proved = partial(stream_gap, problem, witness.a, witness.multipliers, loss, C)
+    if outcome.status is not Status.CLUSTER_LOST:
+        with suppress(ClusterError):  # nobody is left for the proof, but this machine
+            return outcome, proved()
+    with _without_workers(problem.stream):
+        return outcome, proved()
 
 
 @contextmanager
-def _without_workers(stream: Stream, lost: bool) -> Iterator[None]:
+def _without_workers(stream: Stream) -> Iterator[None]:
     """Where all workers are gone, the proof of what they came to is read by this machine."""
-    if not lost:
-        yield
-        return
     before, stream.runner = stream.runner, Threads()
     try:
         yield

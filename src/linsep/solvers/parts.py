@@ -49,6 +49,7 @@ _SHARE = 0.45  # of the gap asked for, that rounding the corner off may leave
 _IDLE = 6  # passes without gain after which it ends
 _SMALLEST = 1e-9  # width below which rounding rules
 _HOPELESS = 1e100
+_SQUARED, _SURE = 1.5, 0.8  # of a Newton step: power of the last gain, share of tol to be below
 _LOWEST, _HIGHEST = 0.05, 0.8  # of a step that was too long
 
 
@@ -262,6 +263,11 @@ class PartsState(State):
     best_dual: float = -np.inf
     idle: int = 0
     rows_read: int = 0
+    own: float = np.inf
+    """Relative gap of the last point alone, and of the one before."""
+    before: float = np.inf
+    trusting: bool = True
+    """Whether a point may be handed over unseen: its proof is a pass, and tells as much."""
 
     @property
     def passes(self) -> float:
@@ -325,11 +331,15 @@ class NewtonParts:
         return taken
 
     def status(self, state: PartsState) -> Status:
-        """CERTIFIED when the gap is closed; STALLED when it cannot be."""
+        """CERTIFIED when the gap is closed, CONVERGED when the next point is expected to close it;
+        STALLED when it cannot be."""
         return state.status
 
     def witness(self, problem: PartsProblem, state: PartsState) -> Witness:
         """The best weights; multipliers are the generator (w, b, h) of the dual variables."""
+        if state.status is Status.CONVERGED:
+            a = state.a + state.step
+            return Witness(a=a, multipliers=np.append(a, state.h), claim="generator")
         generator = np.append(state.dual_a, state.dual_h)
         return Witness(a=state.best.copy(), multipliers=generator, claim="generator")
 
@@ -361,12 +371,22 @@ class NewtonParts:
             state.idle = 0 if gained else state.idle + 1
         if state.gap <= self.tol:
             state.status = Status.CERTIFIED
+        elif self._expects(state):
+            state.status = Status.CONVERGED
         elif state.idle > _IDLE or not (state.step.any() or not state.known):
             state.status = Status.STALLED
+
+    def _expects(self, state: PartsState) -> bool:
+        """Whether the next point is as good as known: Newton's steps square the error, nearly."""
+        if not (state.trusting and state.step.any() and state.own < state.before < np.inf):
+            return False
+        ahead = state.own * (state.own / state.before) ** _SQUARED
+        return bool(ahead + state.leftover / state.primal < _SURE * self.tol)
 
     def _note(self, state: PartsState, a: Array, point: Point) -> bool:
         """Keep the best of both sides; whether one of them is new."""
         gained = False
+        state.before, state.own = state.own, (point.primal - point.dual) / point.primal
         if point.primal < state.best_primal:
             state.best_primal, state.best, gained = point.primal, a.copy(), True
         if point.dual > state.best_dual:
@@ -399,6 +419,7 @@ class NewtonParts:
             return
         fits = [share for share, left in zip(NARROWER, state.excess) if left <= allowed]
         state.h *= fits[0] if fits else NARROWER[-1]
+        state.own = np.inf  # at this width nothing is known
         state.rounded = np.inf  # of another function from now on
         state.kappa = max(state.kappa, 1e-8)
 

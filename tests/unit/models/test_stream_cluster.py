@@ -56,7 +56,7 @@ def alone(path):
 
 @pytest.fixture(scope="module")
 def cluster():
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as out:
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as out:
         yield out
 
 
@@ -77,7 +77,7 @@ def same(one, other):
     assert one.certificate_ == other.certificate_
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 4])
+@pytest.mark.parametrize("number", [0, 1, 3, 4])
 def test_a_worker_killed_in_any_pass_costs_no_bit(number, path, alone, client):
     data = stream(path)
     assert "Dask cluster, 2 workers" in data.runner.words
@@ -125,6 +125,12 @@ def test_all_workers_gone_leave_the_best_model_and_a_way_on(path, alone, client,
     cluster.scale(2)
     client.wait_for_workers(2)
     same(linsep.LinearSVM(tol=1e-3).resume(stream(path), None, file), alone)
+
+
+def test_workers_gone_before_the_proof_leave_it_to_this_machine(path, alone, client, cluster):
+    data = stream(path, patience=0.5)
+    data.watch = lambda now: cluster.scale(0) if now.words == "the proof" else None
+    same(linsep.LinearSVM(tol=1e-3).fit(data), alone)
 
 
 def test_a_cluster_without_workers_is_told_before_anything_is_known(path, client, cluster):

@@ -639,7 +639,7 @@ def test_a_stream_says_who_reads_it():
 
 def test_what_a_stream_cannot_tell_is_refused_in_words():
     X, y = chunk(0, n=60)
-    with pytest.raises(CapabilityError, match="KernelSVM with a kernel needs all rows at once"):
+    with pytest.raises(CapabilityError, match="KernelSVM needs all rows at once"):
         linsep.KernelSVM().fit(X, y).score(stream())
     squares = linsep.Linear(W, 0.3, loss="squares")
     with pytest.raises(ModelError, match="without a penalty are certified on tables"):
