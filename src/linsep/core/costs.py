@@ -32,6 +32,8 @@ PROOF = 6e-9
 """In the proof of a linear machine, with all that is read for it."""
 LEVEL_PROOF = 5e-7
 """In that of an additive machine, which sorts."""
+VERDICT = 3e-5
+"""Of a small table that is asked whether any plane separates it, with proof, in Python."""
 
 # Seconds for one number made of others.
 PRODUCT = 2e-11
@@ -64,6 +66,9 @@ LONG = 500
 """Passes that a rule which moves a little at a time may well need."""
 COMPILED = 100_000
 """Entries of a problem from which loops are written for machine code, not for numpy."""
+
+UNASKED = 3e-3
+"""Seconds that a fit may take for what nobody has asked for: nobody waits for them."""
 
 # What accuracy is worth, see models/logistic_regression.py.
 SETTLED = 0.01

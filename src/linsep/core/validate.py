@@ -104,7 +104,7 @@ def _as_floats(values: Any) -> Any:
 def require_finite(matrix: Any, names: list[str] | None) -> None:
     """Raise DataError at the first NaN or infinity, with its place."""
     flat = matrix.data if not isinstance(matrix, np.ndarray) else matrix
-    if _all_finite(flat):
+    if all_finite(flat):
         return
     if isinstance(matrix, np.ndarray):
         bad = ~np.isfinite(matrix)
@@ -125,7 +125,7 @@ def require_finite(matrix: Any, names: list[str] | None) -> None:
     )
 
 
-def _all_finite(values: NDArray[Any]) -> bool:
+def all_finite(values: NDArray[Any]) -> bool:
     """One pass, two threads on large arrays: a sum is finite only if (almost) all parts are."""
     if values.ndim == 2 and not values.flags.c_contiguous:
         values = values.T

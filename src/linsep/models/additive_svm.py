@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.costs import AGREED, AGREED_KERNEL, LEVEL_PROOF, PROOF
 from linsep.core.drive import Moment, Outcome
@@ -39,6 +39,7 @@ from linsep.models.fit import (
     overflow_words,
     read_problem,
     row_weights,
+    rows_to_judge,
     threads_of,
     way_on,
 )
@@ -466,7 +467,7 @@ class AdditiveSVM(Classifier):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores sum_k h_k(x_k) + b: shape (n,) for two classes, (n, K) for more."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = rows_to_judge(self, X)
         names = getattr(self, "feature_names_in_", None)
         require_nonnegative(X, self.kernel, names, type(self).__name__)
         scores = self.function_.scores(X) + self.intercept_

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.cluster import as_stream
 from linsep.core.costs import PROOF
@@ -54,6 +54,7 @@ from linsep.models.fit import (
     overflow_words,
     own_threads,
     read_problem,
+    rows_to_judge,
     seed_of,
     spoken_for,
     stoppable,
@@ -470,7 +471,7 @@ class LinearClassifier(Classifier):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores w . x + b: shape (n,) for two classes, (n, K) for more."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = rows_to_judge(self, X)
         W, b = self.coef_.T, self.intercept_
         if len(self.classes_) == 2:
             W, b = self.coef_[0], self.intercept_[0]

@@ -43,7 +43,7 @@ from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.progress import progress_observer
 from linsep.core.protocol import Solver, Status, Witness
-from linsep.core.validate import as_weights, plain_labels
+from linsep.core.validate import all_finite, as_weights, plain_labels
 from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.table import LOSSES
@@ -168,6 +168,9 @@ def read_problem(
 
 def read_rows(estimator: Any, X: Any) -> Any:
     """Rows to train on as scikit-learn takes them; NaN and infinity are for others to find."""
+    if _as_they_are(X) and not hasattr(estimator, "feature_names_in_"):
+        estimator.n_features_in_ = X.shape[1]
+        return X
     try:
         return validate_data(
             estimator,
@@ -183,6 +186,23 @@ def read_rows(estimator: Any, X: Any) -> Any:
         if isinstance(error, TypeError):
             raise
         raise DataError(str(error)) from error
+
+
+def rows_to_judge(estimator: Any, X: Any) -> Any:
+    """Rows to predict as scikit-learn takes them, finite and with the columns of the fit."""
+    named = hasattr(estimator, "feature_names_in_")
+    if _as_they_are(X) and not named and X.shape[1] == estimator.n_features_in_ and all_finite(X):
+        return X
+    return validate_data(
+        estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+    )
+
+
+def _as_they_are(X: Any) -> bool:
+    """Whether scikit-learn gives rows back unchanged; to find that out takes it a while."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.size == 0:
+        return False
+    return X.dtype.char in "df" and X.dtype.isnative
 
 
 _DATES = ("date", "time", "period", "duration", "interval")
@@ -247,6 +267,8 @@ def read_labels(y: Any) -> NDArray[Any]:
     'i'
     """
     plain = plain_labels(y)
+    if type(plain) is np.ndarray and plain.ndim == 1 and plain.dtype.kind in "biu":
+        return plain  # these can only be classes
     shape = np.asarray(plain).shape
     if len(shape) == 2 and shape[1] > 1:
         raise LabelError(
@@ -256,7 +278,7 @@ def read_labels(y: Any) -> NDArray[Any]:
         )
     try:
         labels = np.asarray(column_or_1d(plain, warn=True))
-        if labels.dtype.kind not in "biu":  # integers and booleans can only be classes
+        if labels.dtype.kind not in "biu":
             assert_all_finite(labels, input_name="y")
             check_classification_targets(labels)
     except (TypeError, ValueError) as error:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpstrf
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread
@@ -23,7 +23,16 @@ from linsep.core.validate import plain_labels
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, DegenerateWarning, LabelError, ModelError
 from linsep.losses.logistic import posteriors
-from linsep.models.fit import Check, check_params, either, none, number, one_of, read_problem
+from linsep.models.fit import (
+    Check,
+    check_params,
+    either,
+    none,
+    number,
+    one_of,
+    read_problem,
+    rows_to_judge,
+)
 from linsep.models.model_file import (
     CLASSES,
     FEATURES,
@@ -380,9 +389,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> Any:
         self._fitted()
-        return validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        return rows_to_judge(self, X)
 
     def _fitted(self) -> Self:
         check_is_fitted(self, "means_")

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.svm import SVC, NuSVC
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.costs import KERNEL
 from linsep.core.notes import warn
@@ -35,7 +35,7 @@ from linsep.kernels.sums import short_rows, weighted_sums
 from linsep.kernels.user import Function
 from linsep.models.base import Classifier
 from linsep.models.explain import Explanation, Ranking, explain_kernel
-from linsep.models.fit import read_problem, row_weights
+from linsep.models.fit import read_problem, row_weights, rows_to_judge
 from linsep.models.model_file import (
     CALIBRATION,
     CLASSES,
@@ -160,9 +160,7 @@ class KernelClassifier(Classifier):
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self, "classes_")
-        return validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        return rows_to_judge(self, X)
 
     def _scores_of(self, X: Any, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """Kernel values with the support vectors times coef, by blocks of rows."""

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.protocol import Learner
 from linsep.errors import DataError, LinsepWarning, SettingError
-from linsep.models.fit import Check, check_value, number
+from linsep.models.fit import Check, check_value, number, rows_to_judge
 from linsep.models.kernel_svm import KernelSVM
 from linsep.models.linear_svm import LinearSVM
 
@@ -235,7 +235,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The features of the rows."""
         check_is_fitted(self, "components_")
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = rows_to_judge(self, X)
         return np.asarray(self.kernel.gram(X, self.components_) @ self.normalization_.T)
 
     def __sklearn_tags__(self) -> Any:

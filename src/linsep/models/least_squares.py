@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from linsep.core.costs import UNASKED, VERDICT
 from linsep.core.drive import Outcome
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.limits import Limits
@@ -33,6 +34,7 @@ from linsep.models.fit import (
     number,
     one_of,
     row_weights,
+    rows_to_judge,
     way_on,
 )
 from linsep.models.kernel_base import space_words
@@ -57,8 +59,7 @@ from linsep.solvers.squares.ridge import RidgeSquares
 from linsep.solvers.squares.widrow_hoff import WidrowHoff, longest_row
 
 _REPORT = 2e8  # operations up to which leverages are computed in every fit
-_DECIDE = 20_000  # entries up to which a plane that does not separate is looked into
-_SECONDS = 0.25  # for that
+_DECIDE = UNASKED / VERDICT  # entries up to which a plane that does not separate is looked into
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,8 @@ class LeastSquares(KernelOption):
         objective, lower_bound, relative_gap, errors, wrong_rows, margin; on small tables the exact
         minimum.
     proof_ : Proof or None
-        On small tables that the plane does not separate: whether another plane would.
+        On tables of a lecture's size that the plane does not separate: whether another plane
+        would. ``linsep.separability`` answers it for any table.
     solver_used_ : str
         The algorithm and why it was chosen.
     outcome_ : Outcome
@@ -353,13 +355,17 @@ class LeastSquares(KernelOption):
         basis = None
         if factors is not None and not factors.by_rows:
             basis = factors.half / factors.scale[:, None]
-        certificate = measure_squares(problem, witness, known=known, basis=basis)
+        exact = None
         if known is not None and self.solver == "exact":
-            # where columns nearly depend on each other, rounded fractions can be far worse
             exact = replace(witness, a=rounded(problem, known))
-            better = measure_squares(problem, exact, known=known, basis=basis)
-            if better.relative_gap <= max(self.tol, certificate.relative_gap):
-                witness, certificate, reason = exact, better, "fractions (a small table)"
+        certificate = measure_squares(problem, exact or witness, known=known, basis=basis)
+        if exact is not None and not certificate.relative_gap <= self.tol:
+            # where columns nearly depend on each other, rounded fractions can be far worse
+            other = measure_squares(problem, witness, known=known, basis=basis)
+            if other.relative_gap < certificate.relative_gap or not certificate.finite:
+                exact, certificate = None, other
+        if exact is not None:
+            witness, reason = exact, "fractions (a small table)"
         if not certificate.finite:
             refuse_overflow(problem)
         if factors is not None and self.solver == "exact":
@@ -407,7 +413,7 @@ class LeastSquares(KernelOption):
         if certificate.errors == 0 or run.problem.n * run.problem.d > _DECIDE:
             return None
         with suppress(ArithmeticError):  # numbers at the ends of the range: no verdict then
-            return decide(run.problem, time_limit=_SECONDS)
+            return decide(run.problem)
         return None
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
@@ -548,7 +554,7 @@ class LeastSquares(KernelOption):
     def _again(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """A problem of rows that fit this model."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = rows_to_judge(self, X)
         problem = Problem(
             X,
             y,

@@ -21,7 +21,12 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem, reads, rows_of
 from linsep.core.protocol import Status, Witness
 from linsep.core.schema import facts, ratio_text
-from linsep.numerics.integers import integer_products, scaled_integers
+from linsep.numerics.integers import (
+    flint_matrix,
+    integer_products,
+    scaled_integers,
+    to_integers,
+)
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs import plain
 from linsep.proofs.certificate import Certificate, judge
@@ -529,18 +534,21 @@ def rational_squares(problem: Problem) -> RationalSquares | None:
     T = plain.aims(problem)
     if T.shape[1] > _COLUMNS:
         return None
-    X = problem.matrix.toarray() if problem.sparse else problem.matrix
-    rows = [[*map(float, row), *([1.0] if problem.fit_intercept else [])] for row in X.tolist()]
-    W, aim, S = _matrix(rows), _matrix(T.tolist()), problem.weight.tolist()
-    SW = _matrix([[Fraction(s) * Fraction(v) for v in row] for s, row in zip(S, rows)])
-    N, H = W.transpose() * SW, SW.transpose() * aim
+    X = problem.matrix.toarray() if problem.sparse else np.asarray(problem.matrix)
+    if problem.fit_intercept:
+        X = np.column_stack([X, np.ones(problem.n)])
+    # X~ = W diag(2^shift), T = Q diag(2^t), S = diag(s) 2^r with W, Q and s of integers
+    W, shift = _integers(X)
+    Q, t = _integers(T)
+    S, (r,) = _integers(problem.weight[:, None])
+    across = (W if (problem.weight == 1.0).all() else _times(S, W)).transpose()
+    left, right = list(map(_power, shift)), list(map(_power, t))
+    N, H = _scaled(across * W, left, left, r), _scaled(across * Q, left, right, r)
     A = _least_length(N, H)
     columns = [[_fraction(v) for v in row] for row in A.transpose().tolist()]
-    total = sum(
-        (Fraction(s) * Fraction(t) ** 2 for s, row in zip(S, T.tolist()) for t in row), Fraction(0)
-    )
-    used = sum((_fraction(v) for v in _diagonal(H.transpose() * A)), Fraction(0))
-    return RationalSquares(tuple(map(tuple, columns)), total - used)
+    squares = _scaled(_times(S, Q).transpose() * Q, right, right, r)
+    minimum = sum((_fraction(v) for v in _diagonal(squares - H.transpose() * A)), Fraction(0))
+    return RationalSquares(tuple(map(tuple, columns)), minimum)
 
 
 def _least_length(N: Any, H: Any) -> Any:
@@ -574,12 +582,36 @@ def _least_length(N: Any, H: Any) -> Any:
     return particular - basis * (across * basis).solve(across * particular)
 
 
-def _matrix(rows: Sequence[Sequence[Any]]) -> Any:
+def _integers(block: NDArray[Any]) -> tuple[Any, list[int]]:
+    """A matrix of integers, and the powers of two that its columns are multiplied by."""
+    table, shift = to_integers(block)
+    return flint_matrix(table), shift.tolist()
+
+
+def _times(column: Any, table: Any) -> Any:
+    """The rows of a matrix of integers, each times its number in the column."""
     import flint
 
-    flat = [Fraction(v) for row in rows for v in row]
-    entries = [flint.fmpq(v.numerator, v.denominator) for v in flat]
-    return flint.fmpq_mat(len(rows), len(rows[0]), entries)
+    factors, k = column.entries(), table.ncols()
+    products = [factors[i // k] * v for i, v in enumerate(table.entries())]
+    return flint.fmpz_mat(table.nrows(), k, products)
+
+
+def _power(shift: int) -> Any:
+    """2^shift, which need not be a whole number."""
+    import flint
+
+    return flint.fmpq(2) ** shift
+
+
+def _scaled(M: Any, left: list[Any], right: list[Any], shift: int) -> Any:
+    """Integers with their rows and columns and all of them multiplied."""
+    import flint
+
+    one = _power(shift)
+    factors = [f * c * one for f in left for c in right]
+    entries = [v * f for v, f in zip(M.entries(), factors)]
+    return flint.fmpq_mat(M.nrows(), M.ncols(), entries)
 
 
 def _of(rows: Sequence[Sequence[Any]]) -> Any:
