@@ -19,6 +19,7 @@ HOSTILE = {
     "zeros": np.where(RNG.random((12, 4)) < 0.6, 0.0, RNG.random((12, 4))),
     "equal": np.repeat(np.abs(RNG.normal(size=(3, 4))), 4, axis=0),
     "scales": np.abs(RNG.normal(size=(12, 4))) * 10.0 ** np.array([-9, -3, 0, 2]),
+    "tiny": np.where(RNG.random((12, 4)) < 0.3, 5e-324, np.abs(RNG.normal(size=(12, 4)))),
     "far": 1e3 + RNG.random((12, 4)),
     "wide": np.abs(RNG.normal(size=(12, 40))),
     "one": np.ones((12, 1)),

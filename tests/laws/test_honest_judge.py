@@ -521,6 +521,31 @@ BELOW: dict[str, tuple[Any, tuple[Any, ...], list[tuple[str, Any]]]] = {
         (300, 4),
         [("linsep.kernels.products:Polynomial.block", each(larger))],
     ),
+    "additive": (
+        linsep.AdditiveSVM(),
+        (300, 5, 2, True),
+        [
+            ("linsep.kernels.additive:AdditiveFunction.scores_and_reach", each(larger)),
+            ("linsep.kernels.additive:AdditiveFunction.at_slots", each(larger)),
+            ("linsep.kernels.additive:Levels.collect", each(swapped)),
+            ("linsep.kernels.additive:Levels.functions", each(lost)),
+        ],
+    ),
+    "additive, chi2": (
+        linsep.AdditiveSVM(kernel="chi2"),
+        (300, 5, 3, True),
+        [
+            ("linsep.kernels.additive:AdditiveFunction._evaluate", each(larger)),
+            ("linsep.kernels.additive:mean_table", each(turned)),
+            ("linsep.kernels.additive:similarity", each(larger)),
+            ("linsep.kernels.additive:AdditiveFunction._roots", each(lost)),
+        ],
+    ),
+    "additive, hellinger": (
+        linsep.AdditiveSVM(kernel="hellinger"),
+        (300, 5, 2, True),
+        [("linsep.kernels.additive:AdditiveFunction._roots", each(larger))],
+    ),
     "histograms": (
         linsep.KernelSVM(kernel="chi2"),
         (300, 4, 2, True),

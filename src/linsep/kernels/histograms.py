@@ -249,11 +249,11 @@ def _mean(x: Array, z: Array, power: float) -> Array:
     if power == 0:
         return np.asarray(np.sqrt(small) * np.sqrt(large))
     with np.errstate(divide="ignore", invalid="ignore", under="ignore", over="ignore"):
-        ratio = small / large
         if power == -1.0:
-            mean = 2.0 * (small / (1.0 + ratio))
+            mean = 2.0 * (small / (1.0 + small / large))
         else:  # (1 + r^-p) / 2, which is near 1 for p near 0
-            mean = small * np.exp(np.log1p(np.expm1(-power * np.log(ratio)) / 2) / power)
+            ratio = np.log(small) - np.log(large)
+            mean = small * np.exp(np.log1p(np.expm1(-power * ratio) / 2) / power)
     return np.asarray(np.where(small > 0, mean, 0.0))
 
 

@@ -9,18 +9,28 @@ not from a kernel matrix and not from what the solver kept. The lower bound is
 for alpha put into its box and balanced. Rounding, and the error of interpolated tables, are a
 small share of the same sums with absolute values; they are added to the objective and taken
 off the bound.
+
+Slots are collected here, column by column. The functions h_k come from ``kernels/additive.py``,
+which is fast, and again by their definition: of all entries and slots, or of large tables for a
+sample. Where the two differ by more than rounding, those of the definition count, as in
+``referee.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from linsep.core.lanes import run_all
-from linsep.core.problem import Problem, each_against_rest
-from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
+from linsep.core.notes import note
+from linsep.core.problem import Problem
+from linsep.kernels.additive import AdditiveFunction
+from linsep.kernels.histograms import PowerMean
 from linsep.losses.hinge import HINGE
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap
@@ -28,8 +38,12 @@ from linsep.proofs.hinge import Objective, feasible
 from linsep.proofs.plain import signs
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 _SAME = 1e-9
+_ALL = 200_000  # means of two numbers that are made again: some hundredths of a second
+_SEARCH = 10  # as many means a search in a sorted list takes
+_STEP = 1 << 18  # means that are made together
 
 
 def additive_gap(
@@ -56,18 +70,20 @@ def additive_gap(
         Name of the kernel, for the words.
     """
     scores, off = scores_and_errors(problem, function, offsets)
-    levels = levels_of(problem, function.power)
     squared = squared_lengths(function)
     objective = Objective(HINGE, C, "free")
     words = f"{objective.words()}; {kernel} kernel"
     cost = C * problem.weight
-    machines = [problem] if problem.binary else each_against_rest(problem)
+    power, machines = function.power, _machines(problem)
     bounds = run_all(
-        [partial(_bound, m, objective, levels, cost, a.copy()) for m, a in zip(machines, alpha)]
+        [
+            partial(_bound, problem, y, power, objective, cost, a.copy())
+            for y, a in zip(machines, alpha)
+        ]
     )
     parts = []
-    for k, (part, low) in enumerate(zip(machines, bounds, strict=True)):
-        values = signs(part) * scores[:, k]
+    for k, (y, low) in enumerate(zip(machines, bounds, strict=True)):
+        values = y * scores[:, k]
         loss = np.maximum(0.0, 1.0 - values + off[:, k])
         high = (0.5 * squared[k] + float((cost * loss).sum())) * (1 + SUM + 16 * U)
         length = float(np.sqrt(squared[k]))
@@ -86,10 +102,15 @@ def scores_and_errors(
 ) -> tuple[Array, Array]:
     """Scores of all rows, one column for each machine, and bounds of their errors."""
     longest = int(_counts(problem).max(initial=0))
-    scores, reach = function.scores_and_reach(problem.matrix)
-    scores = scores + offsets
-    levels = levels_of(problem, function.power)
-    off = function.error(longest, levels.values) * 1.01 * reach
+    told, reach = function.scores_and_reach(problem.matrix)
+    told, reach = _agreed(
+        function, told, reach, problem.n, _cost_of_rows(problem, function),
+        lambda rows: _defined(function, _by_columns(problem.matrix, rows)),
+    )  # fmt: skip
+    scores = told + offsets
+    every = problem.matrix.data if problem.sparse else problem.matrix
+    ends = np.array([every.min(initial=np.inf, where=every > 0), every.max(initial=0.0)], float)
+    off = function.error(longest, ends if ends[1] > 0 else np.zeros(0)) * 1.01 * reach
     off += 8 * U * (np.abs(scores) + np.abs(offsets) + 1.0)
     return scores, off
 
@@ -99,15 +120,14 @@ def belong(problem: Problem, function: AdditiveFunction, dual: Array) -> bool:
 
     The Hellinger machine is found by its weights; there only the signs are looked at.
     """
-    machines = [problem] if problem.binary else each_against_rest(problem)
-    if any((signs(part) * line < 0).any() for part, line in zip(machines, dual, strict=True)):
+    machines = _machines(problem)
+    if any((y * line < 0).any() for y, line in zip(machines, dual, strict=True)):
         return False
     if function.power == 0.0:
         return True
-    levels = levels_of(problem, function.power)
     rows = np.flatnonzero(dual.any(axis=0))
     own = np.ascontiguousarray(dual[:, rows].T)
-    both = levels.function(rows, np.hstack([own, np.abs(own)]))
+    both, _ = _collected(problem, function.power, rows, np.hstack([own, np.abs(own)]))
     m = len(machines)
     shared, at = _places(function, both)
     off = np.abs(both.coef[:, :m])  # slots that the function does not have
@@ -136,29 +156,29 @@ def squared_lengths(function: AdditiveFunction) -> Array:
     """|w|^2 of every column, rounded up."""
     if not len(function.values):
         return np.zeros(function.coef.shape[1])
+    at, reach = _at_slots(function)
     # rows of contiguous numbers are added by halves, with few roundings in a row
-    value = np.ascontiguousarray((function.coef * function.at_slots()).T).sum(axis=1)
-    size = (np.abs(function.coef) * function.reach_at_slots()).sum(axis=0)
+    value = np.ascontiguousarray((function.coef * at).T).sum(axis=1)
+    size = (np.abs(function.coef) * reach).sum(axis=0)
     share = function.error(1, function.values) + 2 * SUM
     return np.asarray(np.maximum(value, 0.0) + share * size * 1.01)
 
 
 def _bound(
-    problem: Problem, objective: Objective, levels: Levels, cost: Array, alpha: Array
+    problem: Problem, y: Array, power: float, objective: Objective, cost: Array, alpha: Array
 ) -> float:
     """Lower bound of D(alpha), at least the value 0 of alpha = 0."""
-    alpha, slack = feasible(signs(problem) > 0, objective, cost, alpha)
+    alpha, slack = feasible(y > 0, objective, cost, alpha)
     rows = np.flatnonzero(alpha)
     if not rows.size:
         return 0.0
-    signed = (alpha * signs(problem))[rows]
-    both = levels.function(rows, np.column_stack([signed, np.abs(signed)]))
-    own = AdditiveFunction(both.power, both.start, both.values, both.coef[:, :1].copy())
-    size = AdditiveFunction(both.power, both.start, both.values, both.coef[:, 1:].copy())
-    value = float((own.coef[:, 0] * own.at_slots()[:, 0]).sum())
-    reach = float((size.coef * size.reach_at_slots()).sum())
+    signed = (alpha * y)[rows]
+    both, most = _collected(problem, power, rows, np.column_stack([signed, np.abs(signed)]))
+    own = AdditiveFunction(power, both.start, both.values, both.coef[:, :1].copy())
+    size = AdditiveFunction(power, both.start, both.values, both.coef[:, 1:].copy())
+    value = float((own.coef[:, 0] * _at_slots(own)[0][:, 0]).sum())
+    reach = float((size.coef * _at_slots(size)[1]).sum())
     # the coefficient of a slot is a sum of as many terms as rows have its value
-    most = float(levels.collect(rows, np.ones(len(rows))).max(initial=0.0))
     share = own.error(1, own.values) + 3 * most * U + 2 * SUM + 2.1 * slack
     squared = max(value, 0.0) + share * reach * 1.01
     linear = float(alpha.sum()) * (1 - slack - SUM)
@@ -166,8 +186,139 @@ def _bound(
     return max(bound - 8 * U * abs(bound), 0.0)
 
 
+def _machines(problem: Problem) -> list[Array]:
+    """The signs of the rows for each machine."""
+    if problem.binary:
+        return [signs(problem)]
+    return [np.where(problem.label == k, 1.0, -1.0) for k in range(problem.K)]
+
+
 def _counts(problem: Problem) -> NDArray[np.int64]:
     """Entries of every row."""
     if problem.sparse:
         return np.asarray(np.diff(problem.matrix.indptr))
     return np.full(1, problem.d)
+
+
+# -- Functions by their definition ----------------------------------------------------------------
+
+
+def _by_columns(matrix: Any, rows: Index) -> Any:
+    """The positive entries of some rows, column by column, in float64."""
+    some = scipy.sparse.csc_array(matrix[rows].astype(np.float64, copy=False))
+    some.eliminate_zeros()
+    some.sort_indices()
+    return some
+
+
+def _collected(
+    problem: Problem, power: float, rows: Index, coef: Array
+) -> tuple[AdditiveFunction, int]:
+    """sum_r coef_r K(x_r, .) as slots with coefficients, and the most rows that share a slot."""
+    columns = _by_columns(problem.matrix, rows)
+    values: list[Array] = [np.zeros(0)]
+    sums: list[Any] = [np.zeros((0, coef.shape[1]))]
+    start, most = [0], 0
+    for k in range(problem.d):
+        own = slice(*columns.indptr[k : k + 2])
+        v, place, count = np.unique(columns.data[own], return_inverse=True, return_counts=True)
+        terms = coef[columns.indices[own]]
+        c = np.column_stack([np.bincount(place, t, minlength=len(v)) for t in terms.T])
+        used = c.any(axis=1)
+        values.append(v[used])
+        sums.append(c[used])
+        start.append(start[-1] + int(used.sum()))
+        most = max(most, int(count.max(initial=0)))
+    found = AdditiveFunction(power, np.array(start), np.concatenate(values), np.vstack(sums))
+    return found, most
+
+
+def _defined(function: AdditiveFunction, columns: Any) -> tuple[Array, Array]:
+    """Values at rows, given column by column, and the same sums of sizes."""
+    m = function.coef.shape[1]
+    out = np.zeros((columns.shape[0], 2 * m))
+    for k in range(function.d):
+        entries = slice(*columns.indptr[k : k + 2])
+        out[columns.indices[entries]] += _feature(function, k, columns.data[entries])
+    return out[:, :m], out[:, m:]
+
+
+def _feature(function: AdditiveFunction, k: int, x: Array) -> Array:
+    """h_k(x) = sum_s c_s M_p(x, v_s) and, beside it, the sum of sizes, no less than of |c_s| M_p:
+    with the geometric mean, but for the minimum."""
+    own = slice(*function.start[k : k + 2])
+    v, c = function.values[own], function.coef[own]
+    if np.isneginf(function.power):
+        both, none = np.hstack([c, np.abs(c)]), np.zeros((1, 2 * c.shape[1]))
+        below = np.concatenate([none, np.cumsum(both * v[:, None], axis=0)])
+        above = np.concatenate([np.cumsum(both[::-1], axis=0)[::-1], none])
+        at = np.searchsorted(v, x, side="right")
+        return np.asarray(below[at] + x[:, None] * above[at])
+    size = np.sqrt(x)[:, None] * (np.sqrt(v) @ np.abs(c))
+    if function.power == 0.0:
+        return np.hstack([np.sqrt(x)[:, None] * (np.sqrt(v) @ c), size])
+    mean, step = PowerMean(function.power).definition, max(1, _STEP // max(1, len(v)))
+    distinct, place = np.unique(x, return_inverse=True)
+    h = np.zeros((len(distinct), c.shape[1]))
+    for lo in range(0, len(distinct), step):
+        h[lo : lo + step] = mean(distinct[lo : lo + step, None], v[:, None]) @ c
+    return np.hstack([h[place], size])
+
+
+def _at_slots(function: AdditiveFunction) -> tuple[Array, Array]:
+    """h_k(v) of every slot, and the sums of sizes."""
+    sizes = np.diff(function.start)
+    slots = [np.arange(*function.start[k : k + 2]) for k in range(function.d)]
+
+    def defined(features: Index) -> tuple[Array, Array]:
+        m = function.coef.shape[1]
+        both = [_feature(function, k, function.values[slots[k]]) for k in features]
+        found = np.concatenate([np.zeros((0, 2 * m)), *both])
+        return found[:, :m], found[:, m:]
+
+    work = sizes * np.where(_quick(function), _SEARCH, sizes)
+    return _agreed(
+        function, function.at_slots(), function.reach_at_slots(), function.d, work, defined, slots
+    )
+
+
+def _quick(function: AdditiveFunction) -> bool:
+    return function.power in (-np.inf, 0.0)
+
+
+def _cost_of_rows(problem: Problem, function: AdditiveFunction) -> Array:
+    """About how many means the values of a row take."""
+    sizes = np.diff(function.start)
+    each = np.minimum(sizes, _SEARCH) if _quick(function) else sizes
+    if problem.sparse:
+        pattern = scipy.sparse.csr_array(
+            (each[problem.matrix.indices], problem.matrix.indices, problem.matrix.indptr),
+            shape=problem.matrix.shape,
+        )
+        return np.asarray(pattern.sum(axis=1)).ravel()
+    return np.full(problem.n, float(each.sum()))
+
+
+def _agreed(
+    function: AdditiveFunction, told: Array, reach: Array, n: int, work: Array,
+    defined: Callable[[Index], tuple[Array, Array]], lines: list[Index] | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """What was told of n rows or features, or what the definition says of all of them.
+
+    lines are those of told that belong to each, one each without it. Values that are not finite
+    are taken as they are: they prove nothing.
+    """
+    some = np.arange(n)
+    if work.sum() > _ALL:
+        mixed = np.random.default_rng([n, len(function.values)]).permutation(n)
+        some = np.sort(mixed[: max(1, int(np.searchsorted(np.cumsum(work[mixed]), _ALL)))])
+    at = some if lines is None else np.concatenate([lines[k] for k in some])
+    own, size = defined(some)
+    wrong = (np.abs(told[at] - own) > _SAME * size) | (reach[at] < (1 - _SAME) * size)
+    if not wrong.any():  # NaN is not
+        return told, reach
+    note(
+        "functions of single features are not those of the definition of the kernel, by which the "
+        "proof goes. This is a bug of linsep, or memory that fails: please report it."
+    )
+    return (own, size) if len(some) == n else defined(np.arange(n))
