@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import linsep
 from linsep.core import Observer
+from linsep.core.limits import Interrupts, keeping_results
 from linsep.core.protocol import Status
 from linsep.errors import GapWarning, LinsepWarning
 
@@ -208,6 +209,7 @@ SCRIPT = """
 import os, signal, sys, warnings
 import numpy as np, linsep
 from linsep.core import Observer
+from linsep.core.checkpoint import Checkpointer
 class Sent(Observer):
     seen = 0
     def moment(self, now):
@@ -217,28 +219,70 @@ class Sent(Observer):
 warnings.simplefilter("always")
 rng = np.random.default_rng(3)
 X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
-for number in range({fits}):
-    passes = 10**9 if number == 0 else 9
-    model = linsep.Perceptron(order="shuffle", max_iter=passes, callbacks=Sent())
-    model.fit(X, y)
-    print(model.status_.name, flush=True)
+try:
+    for number in range({fits}):
+        passes = 10**9 if number == 0 else 9
+        model = linsep.Perceptron(order="shuffle", max_iter=passes, callbacks=[Sent(){more}])
+        model.fit(X, y)
+        print(model.status_.name, flush=True)
+finally:
+    print("last words", flush=True)
 """
 
 
-def run(name, fits):
-    command = [sys.executable, "-c", SCRIPT.format(name=name, fits=fits)]
+def run(name, fits, more=""):
+    command = [sys.executable, "-c", SCRIPT.format(name=name, fits=fits, more=more)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.usefixtures("hangup")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_signal_to_end_stops_a_fit_once(name):
-    done = run(name, 1)
-    assert (done.returncode, done.stdout) == (0, "STOPPED\n")
-    assert "interrupted" in done.stderr
-    again = run(name, 2)
-    assert again.stdout == "STOPPED\n"
-    assert again.returncode == -getattr(signal, name)
+def test_a_signal_to_end_keeps_the_checkpoint_and_ends_the_program(name, tmp_path):
+    """Under ``timeout`` no script goes on with a model that was cut short."""
+    file = tmp_path / "run.npz"
+    done = run(name, 2, f", Checkpointer({str(file)!r}, every=1e9)")
+    assert (done.returncode, done.stdout) == (128 + getattr(signal, name), "last words\n")
+    assert "GapWarning" in done.stderr or "NotSeparatedWarning" in done.stderr
+    assert "it ends now" in done.stderr and "resume" in done.stderr
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
+    with pytest.warns(LinsepWarning):
+        model = linsep.Perceptron(order="shuffle", max_iter=10**9, time_limit=0.5).resume(
+            X, y, file
+        )
+    assert model.outcome_.steps > 0
+
+
+def test_a_bare_run_writes_its_checkpoint_before_the_program_ends(tmp_path):
+    file = tmp_path / "run.npz"
+    done = subprocess.run(
+        [sys.executable, "-c", BARE.format(file=str(file))],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (128 + signal.SIGTERM, ""), done.stderr
+    assert file.exists()
+
+
+def test_a_program_that_keeps_results_goes_on_to_its_end():
+    with keeping_results(), Interrupts() as interrupts:
+        signal.raise_signal(signal.SIGTERM)
+        assert interrupts.requested and not interrupts.ends_the_program
+    Interrupts._used_up.discard(signal.SIGTERM)
+
+
+BARE = """
+import os, signal
+from linsep.core import Observer, Problem, drive
+from linsep.core.checkpoint import Checkpointer
+from linsep.solvers.perceptron.single import SingleSample
+class Sent(Observer):
+    def moment(self, now):
+        if now.state.steps == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+problem = Problem([[0.0], [1.0], [0.0], [1.0]], [0, 1, 1, 0])
+drive(problem, SingleSample(), observers=[Sent(), Checkpointer({file!r}, every=1e9)])
+print("the program goes on")
+"""
 
 
 IGNORED = """

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from linsep._version import __version__
-from linsep.core.limits import clock, leave
+from linsep.core.limits import clock, keeping_results, leave
 
 _EXIT_CODES = """\
 exit codes:
@@ -102,14 +102,15 @@ def _open_closed() -> None:
 def _quiet_end() -> Iterator[None]:
     """Ctrl-C outside of runs, such as while modules are imported, ends the process at once."""
     before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, leave)
+    usual = before is signal.default_int_handler
+    if usual:
+        signal.signal(signal.SIGINT, leave)
     try:
-        yield
+        with keeping_results():
+            yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        if usual:
+            signal.signal(signal.SIGINT, before)
 
 
 def parser() -> argparse.ArgumentParser:

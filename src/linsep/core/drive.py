@@ -102,7 +102,7 @@ def drive(
         Turns the final witness into the certificate kept in the outcome.
     """
     # overflow is noticed by the solvers and told as a status, the same for Python and machine code
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), Interrupts():  # checkpoints are written before a signal ends us
         return _drive(problem, solver, state, limits or Limits(), observers, certifier)
 
 

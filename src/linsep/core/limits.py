@@ -54,10 +54,15 @@ _DEFAULT = (signal.default_int_handler, signal.SIG_DFL, leave)
 class Interrupts:
     """Turns the first Ctrl-C into a request to stop; the second one raises as usual.
 
-    SIGTERM and SIGHUP do the same, once in the life of a process: a second one ends it, whatever
-    it does then. Only the main thread can catch signals, and only where nobody else does: a
-    handler of the caller stays in place, and so does a signal ignored by whoever started the
-    process, as for a job in the background, which a Ctrl-C meant for another one must not stop.
+    SIGTERM and SIGHUP do the same, and then end the program: whoever sends them wants it gone, and
+    what comes after a fit would take a model that was cut short for a finished one. When the work
+    has been wrapped up, with its last checkpoint, SystemExit is raised; a second signal ends the
+    process whatever it does then. A program that ends by itself after its work and keeps the
+    result, as the command line does, says so with ``keeping_results``.
+
+    Only the main thread can catch signals, and only where nobody else does: a handler of the
+    caller stays in place, and so does a signal ignored by whoever started the process, as for a
+    job in the background, which a Ctrl-C meant for another one must not stop.
 
     A run inside of another one, in whatever thread, sees the request that the outer one got,
     so that all of them stop.
@@ -65,6 +70,7 @@ class Interrupts:
 
     _outermost: ClassVar[Interrupts | None] = None
     _used_up: ClassVar[set[int]] = set()
+    _results_are_kept: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._number = 0
@@ -82,6 +88,11 @@ class Interrupts:
     def outermost(self) -> bool:
         """Whether no run is around this one."""
         return self._outer is None
+
+    @property
+    def ends_the_program(self) -> bool:
+        """Whether a signal came that is no Ctrl-C, and nobody else sees to its end."""
+        return self._number not in (0, signal.SIGINT) and not Interrupts._results_are_kept
 
     def end(self) -> None:
         """Do what the signal would have done without us."""
@@ -115,6 +126,24 @@ class Interrupts:
             Interrupts._outermost = None
         if self._number not in (0, signal.SIGINT):
             Interrupts._used_up.add(self._number)
+        if kind is None and self.ends_the_program:
+            self.end()
+
+
+@contextmanager
+def keeping_results() -> Iterator[None]:
+    """A program that keeps what a run has found and then ends, whatever signal has stopped it."""
+    before, Interrupts._results_are_kept = Interrupts._results_are_kept, True
+    try:
+        yield
+    finally:
+        Interrupts._results_are_kept = before
+
+
+def the_program_ends() -> bool:
+    """Whether a signal came after which the program ends with the run that is under way."""
+    outer = Interrupts._outermost
+    return outer is not None and outer.ends_the_program
 
 
 def _end(number: int) -> None:

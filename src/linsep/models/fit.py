@@ -35,6 +35,7 @@ from linsep.core.limits import (
     enough_memory,
     given_up_after,
     in_a_search,
+    the_program_ends,
     time_left,
     time_limit,
     total_memory,
@@ -670,7 +671,7 @@ def stoppable(estimator: Any) -> Iterator[Interrupts]:
     """A fit from its first line to its last: within ``time_limit``, and ended by one Ctrl-C.
 
     The model is kept then, as good as it is. Where a search of another library waits for it, the
-    signal goes on instead, so that it ends the search.
+    signal goes on instead, so that it ends the search. SIGTERM and SIGHUP end the program.
     """
     seconds = estimator.time_limit if number(0).test(estimator.time_limit) else None
     within = enough_memory(f"the fit of {type(estimator).__name__}")
@@ -693,6 +694,11 @@ def way_on(outcome: Outcome[Any], otherwise: str) -> str:
     """How to come to an answer after a run without one."""
     if not outcome.interrupted:
         return otherwise
+    if the_program_ends():
+        return (
+            "A signal to end the program came, and it ends now. callbacks=[Checkpointer(FILE)] "
+            "keeps what a fit has found; resume(X, y, FILE) goes on from there."
+        )
     return (
         "It was interrupted, and the program goes on with the model as it is; "
         "set_params(warm_start=True).fit(X, y) goes on from there."
