@@ -86,11 +86,12 @@ CONVENTIONS = {
 }
 
 
-def convention_named(name: str | None) -> Convention | None:
+def convention_named(name: str | int | None) -> Convention | None:
     """The convention of a lecture; None for none."""
     if name is None:
         return None
-    if str(name) not in CONVENTIONS:
+    found = CONVENTIONS.get(f"{name:>03}" if isinstance(name, int) else str(name))
+    if found is None:
         known = ", ".join(map(repr, CONVENTIONS))
         raise SettingError(f"convention is {name!r}; the lectures are {known}.")
-    return CONVENTIONS[str(name)]
+    return found

@@ -14,9 +14,9 @@ from linsep.core.log import Event
 from linsep.core.problem import Problem
 from linsep.core.protocol import Status
 from linsep.core.words import count, percent
-from linsep.errors import CapabilityError, DataError
+from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.models.base import Classifier
-from linsep.models.fit import Answer, Run, View, Viewed, is_viewed
+from linsep.models.fit import Answer, Run, View, Viewed, check_value, is_viewed, number
 from linsep.tracing.conventions import convention_named
 from linsep.tracing.trace import Step, Summary, Trace
 
@@ -76,7 +76,9 @@ def trace(
     """
     from sklearn.base import clone
 
-    convention_named(convention)
+    way = convention_named(convention)
+    if max_steps is not None:
+        check_value("trace", "max_steps", max_steps, number(0, whole=True))
     estimator, X = _behind_steps(estimator, X, y)
     learner = estimator.stepper() if hasattr(estimator, "stepper") else estimator
     if not isinstance(learner, Classifier):
@@ -90,6 +92,11 @@ def trace(
     with time_limit(model.time_limit), np.errstate(all="ignore"):
         problem = model._problem(X, y)
         problem.check_finite()
+        if names is not None and len(names) != len(y):
+            raise SettingError(
+                f"row_names has {count(len(names), 'name')} for {count(len(y), 'row')}; give one "
+                "a row."
+            )
         model._guard(problem)
         recorder = _Recorder(problem, names, max_steps, visits, model)
         run = _Recording(model, problem, X, y, recorder)
@@ -111,7 +118,7 @@ def trace(
         y=problem.classes[problem.label],
         feature_names=[problem.feature_name(j) for j in range(problem.d)],
         row_names=names,
-        convention=convention,
+        convention=None if way is None else way.lecture,
     )
 
 

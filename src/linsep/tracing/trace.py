@@ -213,6 +213,7 @@ class Trace(Sequence[Step]):
         shown = [self._product(way, step) for step in self.steps]
         wide, far = max(map(len, names)), max(map(len, shown))
         lines = []
+        made = 0
         for step, name, value in zip(self.steps, names, shown):
             update = self.outcome.t_lup if step.closing else step.update
             told = way.written(update, step.coef, step.intercept)
@@ -223,7 +224,10 @@ class Trace(Sequence[Step]):
             if "log_likelihood" in step.extra:
                 told += f"   l(W) = {step.extra['log_likelihood']:.6g}"
             line = f"{step.visit:>5}  {name:<{wide}}  {value:<{far}}  {word}".rstrip()
-            lines.append((line if step.wrong is False else f"{line}  {told}").rstrip())
+            lines.append(
+                f"{line}  {told}" if step.update > made else line
+            )  # a look changes nothing
+            made = step.update
         return lines
 
     def _product(self, way: Convention, step: Step) -> str:

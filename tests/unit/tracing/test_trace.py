@@ -10,7 +10,7 @@ import pytest
 
 import linsep
 from linsep.core.protocol import Status
-from linsep.errors import CapabilityError, FormatError
+from linsep.errors import CapabilityError, FormatError, SettingError
 
 
 @pytest.fixture
@@ -99,3 +99,39 @@ def test_sparse_data_and_pandas_names():
 def test_an_unknown_extra_is_an_attribute_error(run):
     with pytest.raises(AttributeError, match="this step has no 'kappa'"):
         _ = run[1].kappa
+
+
+def test_what_cannot_be_recorded_is_named():
+    table = linsep.data.load("five-points")
+    for options, words in (
+        ({"row_names": ["a"]}, "row_names has 1 name for 5 rows"),
+        ({"max_steps": -1}, "whole number >= 0. Got -1"),
+        ({"max_steps": "two"}, "Got 'two'"),
+    ):
+        with pytest.raises(SettingError, match=words):
+            linsep.trace(linsep.Perceptron(), table.X, table.y, **options)
+    run = linsep.trace(linsep.Perceptron(), table.X, table.y, 2, convention=3)
+    assert run.narrate() == run.narrate(convention="003") and run.convention == "003"
+
+
+def test_a_look_shows_no_new_weights():
+    """Kozinec's rule scans all rows before it moves; only the move tells weights."""
+    table = linsep.data.load("students")
+    model = linsep.Kozinec(space="augmented", steps="plain", eps=None)
+    run = linsep.trace(model, table.X, table.y, visits=True)
+    told = [line for line in run.narrate(convention="000").splitlines() if " = [" in line]
+    assert len(told) == 1 + run.outcome.updates
+
+
+def test_cost_is_that_of_the_new_weights():
+    table = linsep.data.load("mse-1")
+    criteria = linsep.criteria
+    for model, criterion in (
+        (linsep.Perceptron(update="batch"), criteria.Perceptron()),
+        (linsep.LeastSquares(solver="gradient", eta=1e-3), criteria.Squares()),
+        (linsep.LogisticRegression(solver="gradient"), criteria.Logistic(1.0)),
+        (linsep.LogisticRegression(), criteria.Logistic(1.0)),
+    ):
+        for step in linsep.trace(model, table.X, table.y, 4):
+            at = (step.coef, step.intercept)
+            assert step.cost == pytest.approx(criterion.value(at, table.X, table.y)), model
