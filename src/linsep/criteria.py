@@ -272,11 +272,14 @@ def weights_of(a: Any, d: int) -> tuple[Array, float]:
     """w and b of weights that are given in any of the ways above."""
     if hasattr(a, "coef_"):
         a = (a.coef_, a.intercept_)
-    if isinstance(a, tuple | list) and len(a) == 2 and np.ndim(_first(a)):
-        coef, offset = np.asarray(a[0], np.float64), np.ravel(np.asarray(a[1], np.float64))
-        flat = np.append(coef, offset) if coef.size == d else coef
-    else:
-        flat = np.ravel(np.asarray(a, dtype=np.float64))
+    try:
+        if isinstance(a, tuple | list) and len(a) == 2 and np.ndim(_first(a)):
+            coef, offset = np.asarray(a[0], np.float64), np.ravel(np.asarray(a[1], np.float64))
+            flat = np.append(coef, offset) if coef.size == d else coef
+        else:
+            flat = np.ravel(np.asarray(a, dtype=np.float64))
+    except (TypeError, ValueError):
+        flat = np.zeros(0)  # no numbers
     if flat.shape != (d + 1,):
         raise DataError(
             f"the weights of {count(d, 'feature')} are (coef, intercept), or {d + 1} numbers with "

@@ -194,9 +194,10 @@ class Linear(ClassifierMixin, BaseEstimator):
         self.classes_ = np.array(self.classes)
         if len(self.classes_) != K or (self.classes_[:-1] >= self.classes_[1:]).any():
             raise SettingError(
-                f"classes is {self.classes_.tolist()}; {count(len(self.coef_), 'plane')} belong to "
-                f"{K} different labels in sorted order, the last of two being the positive class. "
-                "To exchange the sides, turn the signs of coef and intercept."
+                f"classes is {self.classes_.tolist()}; the classes of "
+                f"{count(len(self.coef_), 'plane')} are {K} different labels in sorted order, the "
+                "last of two being the positive class. To exchange the sides, turn the signs of "
+                "coef and intercept."
             )
 
     # -- other ways to make one -------------------------------------------------------------
@@ -670,8 +671,8 @@ def _normal_to(direction: Any, d: int) -> list[Fraction]:
     minors = [_determinant([[*r[:j], *r[j + 1 :]] for r in rows]) for j in range(d)]
     normal = [(-m if (d + j) % 2 else m) * -1 for j, m in enumerate(minors)]
     if not any(normal):
-        what = "is zero" if d == 2 else "depend on each other"
-        raise DataError(f"the directions {what}, so they span no plane; no normal vector follows.")
+        what = "direction is zero" if d == 2 else "directions depend on each other"
+        raise DataError(f"the {what}: no plane and no normal vector follow from it.")
     return normal
 
 
@@ -723,7 +724,9 @@ def _sum(weights: Sequence[Any], names: Sequence[str]) -> str:
 class _Formula:
     """A linear formula, read by Python's own grammar and never run."""
 
-    _IMPLICIT = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?=[^\W\d]|\()")
+    _IMPLICIT = re.compile(
+        r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![eE][+-]?\d)\s*(?=[^\W\d]|\()"
+    )
     _LEFT = (ast.GtE, ast.Gt, ast.Eq)
 
     def __init__(self, text: str, names: Sequence[str] | None) -> None:

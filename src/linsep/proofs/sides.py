@@ -210,4 +210,4 @@ def _least(plane: Weights, X: Any, sign: Array, values: Array, bound: Array) -> 
 def _over(value: Fraction, squared: Fraction) -> float:
     """The value over the root of squared, rounded down."""
     ratio = value * value / squared
-    return sqrt_down(ratio) if value > 0 else -sqrt_up(ratio)
+    return sqrt_down(ratio) if value >= 0 else -sqrt_up(ratio)

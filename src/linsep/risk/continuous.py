@@ -107,8 +107,13 @@ class DensityStrategy:
             cuts = [f"{d} from {low:.6g} to {high:.6g}" for low, high, d in self.regions]
             where = f": {', '.join(cuts)}"
         elif self.coef is not None and self.intercept is not None:
-            terms = " ".join(f"{w:+.6g} x{j + 1}" for j, w in enumerate(self.coef))
-            where = f": the last class where {terms.removeprefix('+')} > {-self.intercept:.6g}"
+            terms = [
+                f"{'-' if w < 0 else '+'} {'' if abs(w) == 1 else f'{abs(w):.6g} '}x{j + 1}"
+                for j, w in enumerate(self.coef.tolist())
+                if w
+            ]
+            sum_ = " ".join(terms).removeprefix("+ ") or "0"
+            where = f": the last class where {sum_} > {-self.intercept + 0.0:.6g}"
         kind = "the rule is linear" if self.linear else "the rule is not linear"
         mixed = "" if self.other is None else f"; another rule with probability {self.chance:.6g}"
         exact = f" +- {self.error:.1g}"
@@ -126,6 +131,11 @@ def is_densities(given: Any) -> bool:
 def bayes_of_densities(given: Any, loss: Any, priors: Any) -> DensityStrategy:
     """The strategy of least expected loss."""
     world = world_of(given)
+    if loss is not None and np.ndim(loss) == 1:
+        raise DataError(
+            f"loss has one axis ({loss!r:.40}); give a row for each decision and a column for each "
+            "class. Probabilities of the classes are given by name: priors=[...]."
+        )
     W = as_loss(loss, Table(np.zeros((1, world.K))))
     weights = check_priors(priors, world.K)
     found = world.rule(weights, W)

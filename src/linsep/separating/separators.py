@@ -63,7 +63,9 @@ class Separators:
             coef, intercept = coef.coef_, coef.intercept_
         w = np.asarray(coef)
         if w.size != self.problem.d:
-            raise DataError(f"coef has {w.size} weights, X has {self.problem.d} columns.")
+            raise DataError(
+                f"coef has {count(w.size, 'weight')}, X has {count(self.problem.d, 'column')}."
+            )
         exact = w.dtype == object
         flat = np.array([Fraction(v) for v in w.ravel().tolist()], dtype=object) if exact else w
         if not self.problem.fit_intercept and np.ravel(np.asarray(intercept))[0]:

@@ -144,3 +144,9 @@ def test_what_is_no_weight_and_no_label():
         criteria.Hinge(C=-1.0)
     with pytest.raises(SettingError, match="loss must be"):
         Linear([1], 0, loss=criteria.Count())
+
+
+def test_weights_that_are_no_numbers_are_refused_with_the_way_out():
+    for a in ("ab", None, (["a", "b"], 0), [[1], [2, 3]]):
+        with pytest.raises(linsep.errors.DataError, match=r"are \(coef, intercept\), or 3 numbers"):
+            linsep.criteria.Hinge().value(a, [[0.0, 1.0], [1.0, 0.0]], [0, 1])

@@ -246,3 +246,13 @@ def test_the_command_line_asks_about_one_plane(tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["wrong"] == [1, 2] and told["on"] == [1, 2] and told["plane"] == "mass >= 5"
     assert main(["check", str(path), "--plane", "mass * age >= 5"]) == 2
+
+
+def test_numbers_of_a_formula_may_have_exponents():
+    assert Linear.parse("1/2*x1 + x2/4 >= 1e-1") == Linear([10, 5], -2)
+    assert Linear.parse("2e1 x1 - 1E+1x2 >= 20") == Linear([2, -1], -2)
+
+
+def test_a_row_on_the_plane_has_a_margin_without_sign():
+    found = Linear([2, -1], -2).separates([[3, 1], [0, 0], [1, 0]], [1, -1, 1])
+    assert str(found.margin) == str(found.margin_aug) == "0.0" and not found.strict

@@ -114,3 +114,11 @@ def test_what_is_refused():
         bayes_strategy([stats.multivariate_normal([0, 0])] * 2)
     with pytest.raises(SettingError, match="evidence"):
         bayes_strategy(PAIR, evidence=[0.5, 0.5])
+
+
+def test_priors_in_the_place_of_the_loss_are_told_apart():
+    with pytest.raises(DataError, match=r"given by name: priors="):
+        bayes_strategy([norm(0, 1), norm(2, 1)], [0.5, 0.5])
+    normal = stats.multivariate_normal
+    rule = minimax([normal([0, 0]), normal([2, 1])])
+    assert "where 2 x1 + x2 > 2.5;" in str(rule)
