@@ -39,6 +39,7 @@ from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts, first_wid
 Array = NDArray[np.float64]
 
 _ROUGH = 2e-4  # relative gap to which a sample is worth being solved
+_WIDEST = 2048  # columns: a pass sums up as many numbers as these squared
 _AHEAD = 0.9  # of tol, that the solver aims at: the proof takes its own rounding off
 
 
@@ -87,6 +88,10 @@ def fit_stream(model: Streamed, stream: Stream, checkpoint: str | Path | None = 
         watching(stream, quiet=not model.verbose) as shown,
     ):
         model._check_settings()
+        if stream.rows is not None and stream.feature_names is not None:
+            width = len(stream.feature_names)
+            if stream.rows * width * 4 > stream.memory // 2:
+                _refuse_wide(stream, width)  # before anything is read
         problem = looked_at(
             stream,
             fit_intercept=model.fit_intercept,
@@ -98,6 +103,7 @@ def fit_stream(model: Streamed, stream: Stream, checkpoint: str | Path | None = 
             model._fit(X, y, weight, checkpoint=checkpoint)
             _names(model, problem)
             return
+        _refuse_wide(stream, problem.d)
         if np.isinf(C):
             raise SettingError(
                 "C=inf needs all rows at once; on a stream choose a finite C, or ask "
@@ -116,6 +122,17 @@ def fit_stream(model: Streamed, stream: Stream, checkpoint: str | Path | None = 
         _keep(model, problem, answers)
     if interrupts.outermost or not interrupts.requested:
         _warn(model, answers)
+
+
+def _refuse_wide(stream: Stream, d: int) -> None:
+    if d > _WIDEST:
+        raise CapabilityError(
+            f"{stream.name} has {count(d, 'column')}; rows that do not fit into memory are fitted "
+            f"by sums of columns times columns, up to {_WIDEST}. Hash them into fewer, for "
+            "instance with sklearn.feature_extraction.FeatureHasher, take a sample, or raise "
+            "memory= until all rows fit into half of it.",
+            options={"memory=": "--memory"},
+        )
 
 
 def gathered(stream: Stream) -> tuple[Any, Any, Any]:
@@ -262,7 +279,7 @@ def certify_plane_in_parts(
     if generator is None or len(generator) != len(a) + 1:
         generator = np.append(a, h)
     found = stream_gap(problem, a, generator, loss, C)
-    if found.relative_gap <= tol:
+    if found.relative_gap <= tol or problem.d > _WIDEST:
         return found
     form: Any = HingeForm(loss, C) if isinstance(loss, QuadraticLoss) else LogisticForm(C)
     newton: Any = NewtonParts(form, tol=0.5 * tol, h=h)

@@ -484,6 +484,28 @@ def test_others_say_what_takes_a_stream():
         linsep.LogisticRegression(C=np.inf).fit(stream(BIG))
 
 
+def test_too_many_columns_are_refused_before_they_are_read(tmp_path):
+    random = np.random.default_rng(0)
+    wide = scipy.sparse.random_array((2000, 3000), density=0.002, rng=random, format="csr")
+    y = random.integers(0, 2, 2000)
+    data = stream(lambda: iter([(wide, y)]))
+    linsep.LinearSVM(tol=1e-2).fit(data)  # it fits into memory
+    data.memory = 1
+    with pytest.raises(CapabilityError, match=r"3000 columns.*FeatureHasher"):
+        linsep.LinearSVM().fit(data)
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = [f"x{j}" for j in range(2100)]
+    flat = pa.table({**{name: np.zeros(500) for name in names}, "y": y[:500]})
+    pq.write_table(flat, tmp_path / "wide.parquet")
+    data = stream(tmp_path / "wide.parquet")
+    data.memory = 1
+    with pytest.raises(CapabilityError, match="2100 columns"):
+        linsep.LogisticRegression().fit(data)
+    assert data.passes == 0
+
+
 def test_limits_and_checkpoints(tmp_path):
     data = stream(BIG)
     with pytest.warns(linsep.errors.GapWarning, match="tol asks for"):
