@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.protocol import has_scores, is_pipeline, last_step
+from linsep.core.protocol import Status, has_scores, is_pipeline, last_step
+from linsep.core.words import percent
 from linsep.display.geometry import (
     alike,
     box_corners,
@@ -507,4 +508,7 @@ def title_of(model: object, wrong: NDArray[np.bool_], margin: float | None) -> s
             return f"{name}: {facts}; no plane has more than {round_up(best, 4)}"
     if status is None or status.value.startswith("every row"):
         return f"{name}: {facts}"
+    gap = getattr(getattr(model, "certificate_", None), "relative_gap", np.inf)
+    if status is Status.CERTIFIED and np.isfinite(gap):
+        return f"{name}: {facts}; objective within {percent(gap)} of the best"
     return f"{name}: {status.value}; {facts}"

@@ -33,6 +33,7 @@ _DENSE_LIMIT = 50_000_000
 _LONG = 8  # lines of a legend that covers too much of a picture
 _RINGS = 60  # rings in a crowd that cover it
 _CROWD = 800  # points that cover each other
+_SMALL = 150  # points whose markers are small
 
 
 def _faint(n: int) -> float:
@@ -113,8 +114,12 @@ def draw_points(
 ) -> list[Any]:
     """One scatter for each class, with its name in the legend."""
     size, n = marker_size(len(points)), len(points)
-    edge = 0.8 if n <= 150 else 0.3
-    many = {"linewidths": edge} if n <= _CROWD else {"linewidths": 0.0, "alpha": _faint(n)}
+    small = (
+        n > _SMALL
+    )  # a white edge would be all of a thin marker, and a legend of dots unreadable
+    many: dict[str, float] = {"linewidths": 0.0 if small else 0.8}
+    if n > _CROWD:
+        many["alpha"] = _faint(n)
     out = []
     for k, name in enumerate(names):
         own = points[labels == k]
@@ -122,10 +127,10 @@ def draw_points(
         out.append(
             ax.scatter(
                 own[:, 0], own[:, 1], s=size, c=style["color"], marker=style["marker"],
-                edgecolors="white", zorder=4, label=name if n <= _CROWD else None, **many,
+                edgecolors="white", zorder=4, label=None if small else name, **many,
             )
         )  # fmt: skip
-        if n > _CROWD:  # a legend of dots cannot be read
+        if small:
             ax.scatter([], [], s=30.0, c=style["color"], marker=style["marker"], label=name)
     return out
 

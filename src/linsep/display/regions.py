@@ -171,7 +171,8 @@ class RegionsDisplay:
         found = _found(model, X, section, box, scheme)
         labels = class_numbers(y, found.classes, len(points))
         shown = [str(c) for c in (found.classes if class_names is None else class_names)]
-        scores, holding, wrong, title = None, None, None, title_of(found)
+        scores, holding, wrong = None, None, None
+        title = f"{type(last_step(model)).__name__}, {title_of(found)}"
         if not found.exact and found.scheme == "argmax" and hasattr(model, "decision_function"):
             score = _scores_of(model, X)
             own = score(rows)

@@ -8,6 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.protocol import Status
+from linsep.core.words import percent
 from linsep.display.curves import Curve, trace_curves, update_steps
 from linsep.display.geometry import box_around, box_with_line, line_in_box, misses
 from linsep.display.look import (
@@ -24,6 +26,7 @@ from linsep.display.look import (
 )
 from linsep.display.view import class_numbers
 from linsep.errors import SettingError
+from linsep.proofs.separable import round_down, round_up
 
 Array = NDArray[np.float64]
 _MANY_LINES = 24
@@ -159,7 +162,7 @@ class TraceDisplay:
         unit = "visit" if trace.has_looks else "update"
         first, end = (getattr(trace[t], unit) for t in (whole[0], whole[-1]))
         span = "" if len(whole) == len(trace) else f", {unit}s {first} to {end}"
-        words = last.why if span else trace.outcome.message
+        words = last.why if span else _ended(trace)
         display = cls(
             trace.X if flat else None,
             class_numbers(trace.y, classes, len(trace.X)),
@@ -360,6 +363,22 @@ def _draw_curves(ax: Any, curves: Sequence[Curve], unit: str) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     if len(curves) > 1:
         ax.legend(fontsize="small")
+
+
+def _ended(trace: Any) -> str:
+    """How a run ended; of a proved answer its numbers, which say more than that it is proved."""
+    outcome, last = trace.outcome, trace[-1].extra
+    if outcome.status is not Status.CERTIFIED:
+        return str(outcome.message)
+    work = outcome.message.removeprefix(f"{outcome.status.value}: ")
+    if "lower" in last and "upper" in last:
+        low, high = round_down(last["lower"], 4), round_up(last["upper"], 4)
+        return f"{work}; the best margin lies between {low} and {high}"
+    if "gap" in last:
+        return (
+            f"{work}; objective {last['objective']:.6g}, within {percent(last['gap'])} of the best"
+        )
+    return str(outcome.message)
 
 
 def _shown(n: int, steps: Sequence[int] | None) -> tuple[list[int], list[int]]:

@@ -187,13 +187,18 @@ class Descent:
     def _draw_function(self, ax: Any, path: Array, values: Array) -> None:
         assert self.function is not None
         low, high = path.min(axis=0), path.max(axis=0)
-        share = 1.5 if path.shape[1] == 1 else 0.35  # another minimum may be near
+        share = 3.0 if path.shape[1] == 1 else 0.35  # another minimum may be near
         pad = share * (high - low) + 0.25 * max(float((high - low).max()), 1e-9)
         sides = [np.linspace(a - p, b + p, 121) for a, b, p in zip(low, high, pad)]
         shape = self.path.shape[1:]
         if path.shape[1] == 1:
             curve = [self.function(np.full(shape, x)) for x in sides[0]]
             ax.plot(sides[0], curve, color="#6b6b6b", label="f")
+            bottom, top = min(curve), float(values.max())  # beyond the start f may be steep
+            top += 0.35 * (top - bottom)
+            seen = sides[0][np.array(curve) <= top]
+            ax.set_xlim(seen.min(), seen.max())
+            ax.set_ylim(bottom - 0.06 * (top - bottom), top)
             ax.plot(path[:, 0], values, "o-", color="#0072B2", markersize=4, label="steps")
             ends = path[[0, -1], 0], values[[0, -1]]
             ax.set(xlabel="x", ylabel="f(x)")

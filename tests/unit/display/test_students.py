@@ -269,3 +269,35 @@ def test_the_legend_of_one_feature_stays_within_the_figure():
     legend, whole = display.ax_.get_legend().get_window_extent(), display.figure_.bbox
     assert legend.x0 >= whole.x0 and legend.x1 <= whole.x1
     assert legend.y0 >= whole.y0 - 2  # pixels: the layout is solved up to that
+
+
+def test_titles_of_proved_answers_tell_their_numbers():
+    table = linsep.data.load("mse-1")
+    machine = linsep.LinearSVM().fit(table.X, table.y)
+    title = linsep.DecisionDisplay.from_estimator(machine, table.X, table.y).title
+    assert title.startswith("LinearSVM: 1 of 4 rows not on its own side; objective within ")
+    run = linsep.trace(linsep.LinearSVM(), table.X, table.y)
+    assert "steps; objective 1.6, within " in run.plot().title
+    run = linsep.trace(linsep.Kozinec(), table.X, table.y)
+    assert "; the best margin lies between 0.4472 and 0.4473" in run.plot().title
+    X, y = [[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]], [0, 1, 2]
+    shown = linsep.RegionsDisplay.from_estimator(linsep.LinearSVM().fit(X, y), X, y)
+    assert shown.title.startswith("LinearSVM, largest score: ")
+
+
+def test_small_markers_have_no_white_edge_and_a_legend_that_can_be_read():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 2)) + 3 * rng.integers(0, 6, 400)[:, None], np.arange(400) % 6
+    model = linsep.LogisticRegression().fit(X, y)
+    ax = linsep.RegionsDisplay.from_estimator(model, X, y).ax_
+    clouds = [c for c in ax.collections if len(c.get_offsets()) > 10]
+    assert len(clouds) == 6 and all(float(c.get_linewidths()[0]) == 0 for c in clouds)
+    sizes = [h.get_sizes()[0] for h in ax.get_legend().legend_handles]
+    assert min(sizes) >= 25
+
+
+def test_a_descent_in_one_variable_shows_another_minimum():
+    run = linsep.descend(lambda x: float(x[0] ** 4 - 3 * x[0] ** 2 + x[0]), [2.0], eta=0.02)
+    ax = run.plot()
+    assert ax.get_xlim()[0] < -1.3 and run.x[0] > 1  # the lower one is at -1.3
+    assert ax.get_ylim()[1] < 2 * run.values[0]
