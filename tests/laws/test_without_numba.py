@@ -62,3 +62,41 @@ def test_every_family_is_tried():
     """What is added to the table has a member here, too."""
     first = {name.split()[0] for name in bits.FITS}
     assert first == {name.split()[0] for name in NAMES}
+
+
+LAST_BLOCKS = """
+import hashlib
+import tests.no_numba
+import numpy as np
+from linsep.core import costs
+from linsep.losses.hinge import HINGE
+from linsep.rows.hinge import RowSet
+from linsep.rows.logistic import LogisticRows
+
+costs.LOADING = costs.COMPILING = costs.INSTRUCTION = 0.0
+for n, d in ((257, 400), (257, 800), (513, 301), (2049, 50)):
+    for dtype in (np.float64, np.float32):
+        rng = np.random.default_rng(n)
+        X, a = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=d + 1)
+        rows = LogisticRows(X, np.where(rng.random(n) > 0.5, 1.0, -1.0), np.ones(n))
+        assert rows.X is not None  # large enough for the compiled lane
+        found = rows.read(a, offset=True, bent=True, threads=1)
+        print(hashlib.sha256(found.m.tobytes() + found.v.tobytes()).hexdigest())
+        rows = RowSet(X, rows.sign, np.ones(n), HINGE)
+        assert rows.X is not None
+        found = rows.read(a, 0.1, np.full(n, 0.5), offset=True, threads=1)
+        print(hashlib.sha256(found.u.tobytes() + found.curvature.tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_a_last_block_of_one_row_has_the_same_bits(tmp_path):
+    """numpy may multiply a matrix of one row in another order than machine code does."""
+    told = []
+    for without in ("", "1"):
+        env = {**os.environ, "LINSEP_NO_NUMBA": without, "LINSEP_CACHE_DIR": str(tmp_path)}
+        code = [sys.executable, "-c", LAST_BLOCKS]
+        done = subprocess.run(code, capture_output=True, text=True, check=False, env=env)
+        assert done.returncode == 0, done.stderr[-3000:]
+        told.append(done.stdout)
+    assert told[0] == told[1] and len(told[0].split()) == 16

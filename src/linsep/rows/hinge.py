@@ -16,7 +16,7 @@ from linsep.core.compile import in_machine_code, inner, routine
 from linsep.core.costs import HINGE_PASS, MANY_CALLS, second_thread
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.rows.loops import sample_block
-from linsep.rows.reader import Reader, added, in_order
+from linsep.rows.reader import Reader, added, in_order, products
 
 Array = NDArray[np.float64]
 
@@ -236,7 +236,7 @@ def fused(X, given, point, span, memory, found, offset, curve):
         stop = min(hi, start + rows)
         n = stop - start
         block = sample_block(X, start, stop, scratch)
-        scores = np.dot(block, w)
+        scores = products(block, w)
         k = bend_block(
             scores, sign[start:stop], cost[start:stop], center[start:stop], b, h, form,
             u[start:stop], z[0, :n], z[1, :n], band, sums,

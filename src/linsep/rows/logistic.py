@@ -17,7 +17,7 @@ from linsep.core.costs import LOGISTIC_PASS, MANY_CALLS, second_thread
 from linsep.core.problem import Problem
 from linsep.losses.logistic import loss
 from linsep.rows.loops import sample_block
-from linsep.rows.reader import Reader, added, in_order
+from linsep.rows.reader import Reader, added, in_order, products
 
 Array = NDArray[np.float64]
 
@@ -375,7 +375,7 @@ def read_block(block, sign, cost, w, b, m, root, memory, narrow, v, sums, bent):
     n = block.shape[0]
     e, z, log = memory[0, :n], memory[1, :n], memory[2, :n]
     signed = narrow[:n]
-    add_block(np.dot(block, w), sign, cost, b, m, e, z, log, signed, sums)
+    add_block(products(block, w), sign, cost, b, m, e, z, log, signed, sums)
     part = np.dot(signed, block)
     for j in range(w.shape[0]):
         v[j] += part[j]

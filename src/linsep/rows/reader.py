@@ -288,9 +288,22 @@ def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Arra
 
 
 @inner
+def products(block, w):
+    """block w; of one row in the order of its entries, which numpy and numba sum otherwise."""
+    if block.shape[0] != 1:
+        return np.dot(block, w)
+    total = block[0, 0] * w[0]
+    for j in range(1, w.shape[0]):
+        total += block[0, j] * w[j]
+    out = np.empty(1, block.dtype)
+    out[0] = total
+    return out
+
+
+@inner
 def plane_block(block, w, c, out, v):
     """out = block w and v += c block."""
-    out[:] = np.dot(block, w)
+    out[:] = products(block, w)
     part = np.dot(c, block)
     for j in range(v.shape[0]):
         v[j] += part[j]
