@@ -167,3 +167,19 @@ def test_a_fit_without_time_has_the_cost_of_its_machine():
     with pytest.warns(linsep.errors.GapWarning):
         model = linsep.KernelSVM(nu=0.3, time_limit=0).fit(X, y)
     assert model.C_ > 0 and "nu" in model.summary()
+
+
+@pytest.mark.parametrize("nu", [0.1037, 0.2963])
+def test_three_classes_are_pairs_each_with_a_cost_of_its_own(nu):
+    """What LIBSVM does: nu for each pair of classes. The refusal of KernelSVM names this way."""
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    with pytest.raises(SettingError, match=r"OneVsOne\(linsep.KernelSVM\(nu=...\)\)"):
+        linsep.KernelSVM(nu=nu).fit(X, y)
+    ours = linsep.OneVsOne(linsep.KernelSVM(nu=nu, gamma=0.1, tol=1e-7)).fit(X, y)
+    peer = NuSVC(nu=nu, gamma=0.1, tol=1e-8, decision_function_shape="ovo").fit(X, y)
+    np.testing.assert_array_equal(ours.predict(X), peer.predict(X))
+    scores = np.column_stack([machine.decision_function(X) for machine in ours.estimators_])
+    np.testing.assert_allclose(np.abs(scores), np.abs(peer.decision_function(X)), atol=1e-4)
+    assert len({round(machine.C_, 6) for machine in ours.estimators_}) == 3
+    assert all(machine.status_.ok for machine in ours.estimators_)
