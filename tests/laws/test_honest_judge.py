@@ -12,6 +12,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -600,3 +601,56 @@ def test_a_bug_below_both_is_no_lie_of_the_judge(case, where, spoil):
     assert claimed.margin == pytest.approx(true.margin, rel=1e-6)
     if model.status_.ok:
         assert claimed.objective <= best.objective * (1 + 2e-3)
+
+
+# -- From the caller's arrays to the problem ------------------------------------------------------
+
+
+MISREAD = {
+    "labels": ("linsep.core.validate:as_labels", lambda x: (x[0], swapped(x[1].copy()))),
+    "classes": ("linsep.core.validate:as_labels", lambda x: (x[0], x[0].size - 1 - x[1])),
+    "rows": ("linsep.core.validate:as_matrix", lambda x: swapped(np.array(x))),
+    "entries": ("linsep.core.validate:as_matrix", lambda x: larger(np.array(x))),
+    "weights": ("linsep.core.validate:as_weights", lambda x: np.roll(x, 1)),
+    "weights of classes": ("linsep.models.fit:row_weights", lambda x: larger(np.array(x, float))),
+}
+READERS = {
+    "LinearSVM": lambda: linsep.LinearSVM(class_weight="balanced"),
+    "KernelSVM": lambda: linsep.KernelSVM(class_weight={0: 2.0}),
+    "AdditiveSVM": lambda: linsep.AdditiveSVM(class_weight="balanced"),
+    "LeastSquares": lambda: linsep.LeastSquares(class_weight="balanced"),
+    "Perceptron": lambda: linsep.Perceptron(max_iter=5),
+}
+
+
+@pytest.mark.parametrize("bug", list(MISREAD))
+@pytest.mark.parametrize("reader", list(READERS))
+@pytest.mark.parametrize("when", ["fit", "certify"])
+def test_a_table_that_was_misread_is_no_lie_of_the_judge(reader, bug, when):
+    X, y = overlapping(60, 3, counts=True)
+    s = np.random.default_rng(6).integers(0, 4, 60)  # some rows take no part
+    model = READERS[reader]()
+    if (when, reader, bug) == ("certify", "Perceptron", "weights of classes"):
+        pytest.skip("it weighs no classes")
+    where, spoil = MISREAD[bug]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if when == "certify":
+            model.fit(X, y, s)
+        with pytest.MonkeyPatch.context() as patch:
+            everywhere(patch, where, spoil)
+            asked = model.fit if when == "fit" else partial(linsep.certify, model)
+            with pytest.raises(linsep.errors.LinsepError, match=r"were read|weight"):
+                asked(X, y, sample_weight=s)
+
+
+@pytest.mark.parametrize("bug", ["labels", "classes", "rows", "entries"])
+def test_a_verdict_is_about_the_rows_given(bug):
+    X, y = overlapping(60, 3)
+    proof = linsep.separability(X, y)
+    with pytest.MonkeyPatch.context() as patch:
+        everywhere(patch, *MISREAD[bug])
+        with pytest.raises(linsep.errors.ProofError, match="were read"):
+            linsep.separability(X, y)
+        with pytest.raises(linsep.errors.ProofError, match="were read"):
+            proof.check(X, y)

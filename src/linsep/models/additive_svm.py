@@ -66,6 +66,7 @@ from linsep.models.summary import Line, bounds, street, work
 from linsep.models.svm_choice import is_small
 from linsep.proofs.additive import additive_gap, belong, scores_and_errors, squared_lengths
 from linsep.proofs.gap import Gap
+from linsep.proofs.plain import require_same
 from linsep.solvers.kernel.additive_rows import roomy
 from linsep.solvers.kernel.smo import SMO
 from linsep.solvers.one_vs_rest import OneVsRest
@@ -529,6 +530,7 @@ class AdditiveSVM(Classifier):
         y = np.asarray(y)
         n = X.shape[0]
         problem = Problem(X, y, sample_weight=row_weights(self.class_weight, y, sample_weight))
+        require_same(problem, X, y, sample_weight, self.class_weight)
         if list(problem.classes) != list(self.classes_):
             raise ModelError(
                 f"the labels are {problem.classes.tolist()}, the model's {self.classes_.tolist()}; "

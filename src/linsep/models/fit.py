@@ -50,6 +50,7 @@ from linsep.losses.base import Loss
 from linsep.losses.table import LOSSES
 from linsep.models.callbacks import FitCallback
 from linsep.proofs.gap import Gap
+from linsep.proofs.plain import require_same
 from linsep.rows.reader import survey
 
 # -- Settings: one table for each estimator, one sentence for errors ------------------------------
@@ -155,16 +156,18 @@ def read_problem(
     rows = read_rows(estimator, X)
     labels = read_labels(y)
     refuse_too_many_classes(labels)
-    return Problem(
+    by_class = getattr(estimator, "class_weight", None)
+    problem = Problem(
         rows,
         labels,
-        sample_weight=row_weights(getattr(estimator, "class_weight", None), labels, sample_weight),
+        sample_weight=row_weights(by_class, labels, sample_weight),
         fit_intercept=fit_intercept,
         feature_names=getattr(estimator, "feature_names_in_", None),
         check_finite=check_finite,
         targets=targets,
         half_space=getattr(estimator, "_half_spaces", False),
     )
+    return require_same(problem, X, y, sample_weight, by_class)
 
 
 def read_rows(estimator: Any, X: Any) -> Any:

@@ -64,6 +64,7 @@ from linsep.proofs.kernel import (
     single_sums,
     stretch,
 )
+from linsep.proofs.plain import require_same
 from linsep.proofs.referee import agreed
 
 SHORT = ("gamma", "sigma", "degree", "coef0")
@@ -606,6 +607,7 @@ def problem_for(
     free = bool(getattr(model, "fit_intercept", True)) if free is None else bool(free)
     targets = getattr(model, "targets", None)
     problem = Problem(X, labels, sample_weight=weight, fit_intercept=free, targets=targets)
+    require_same(problem, X, y, *((sample_weight, given) if own else ()))
     if not np.array_equal(np.asarray(model.classes_), problem.classes):
         raise ModelError(
             f"the model knows the classes {list(model.classes_)} but y has {list(problem.classes)}."

@@ -44,6 +44,7 @@ from linsep.proofs.definite import definite
 from linsep.proofs.feature_space import Sums
 from linsep.proofs.kernel import KernelGap
 from linsep.proofs.kernel_losses import squares_sums
+from linsep.proofs.plain import require_same
 from linsep.proofs.separable import Proof
 from linsep.proofs.squares import Squares, measure_squares, rational_squares, rounded
 from linsep.rows.loops import scatter
@@ -562,6 +563,7 @@ class LeastSquares(KernelOption):
             fit_intercept=self.fit_intercept,
             targets=self.targets,
         )
+        require_same(problem, X, y, sample_weight, self.class_weight)
         if not np.array_equal(problem.classes, self.classes_):
             raise ModelError(
                 f"y holds the classes {problem.classes.tolist()}; the model was trained on "

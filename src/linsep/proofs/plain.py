@@ -5,6 +5,7 @@ read through the same code would believe what a solver believes, whatever is wro
 read the matrix, the labels and the weights of a problem themselves, here, and share nothing with
 solvers but numpy and scipy:
 
+require_same                        whether a problem is that of the caller's arrays
 signs, aims                         y, and what least squares aims at
 product, scores, values             X W, X W + b, and y f(x) of all rows
 combination, one_pass, blockwise    X' c; both for a proof; any other sum over blocks of rows
@@ -25,10 +26,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
+from linsep.errors import ProofError
 from linsep.losses.hinge import QuadraticLoss
 from linsep.rows.reader import Totals, survey
 
@@ -38,6 +41,82 @@ _BLOCK = 1 << 16  # entries that stay in the cache while they are read twice
 _PIECE = 1 << 18  # entries of a piece: from two of them on threads share the work
 _PIECES = 16
 _LONG = 20_000  # numbers of a piece of a long vector
+
+
+def require_same(
+    problem: Problem, X: Any, y: Any, sample_weight: Any = None, class_weight: Any = None,
+    *, by_weight: bool = True,
+) -> Problem:  # fmt: skip
+    """The problem, if it is that of the caller's rows, labels and weights, else ProofError.
+
+    Labels and weights are looked at in full, of large tables that are no longer the caller's own
+    array some rows. What numpy cannot compare is left to those who have read it.
+    """
+    label, n = np.asarray(y).ravel(), len(problem.label)
+    given = label if problem.row_index is None else label[problem.row_index]
+    told = problem.classes[problem.label]
+    same: Any = given == told if len(given) == n else np.zeros(1, dtype=bool)
+    rising = all(a < b for a, b in pairwise(problem.classes.tolist()))
+    if isinstance(same, np.ndarray) and not (rising and same.all()):
+        raise ProofError(_OTHERS.format("labels", "y"))
+    if sample_weight is not None or class_weight is not None:
+        weight = _weights(label, sample_weight, class_weight, by_weight)
+        index = np.flatnonzero(weight > 0)
+        if len(index) != n or not np.allclose(weight[index], problem.weight, rtol=1e-9, atol=0.0):
+            raise ProofError(_OTHERS.format("weights", "sample_weight and class_weight"))
+        if problem.row_index is not None and not np.array_equal(index, problem.row_index):
+            raise ProofError(_OTHERS.format("rows of positive weight", "sample_weight"))
+    if not _same_rows(problem, X):
+        raise ProofError(_OTHERS.format("rows", "X"))
+    return problem
+
+
+_OTHERS = "the {} that were read are not those of {}; this is a bug of linsep, please report it."
+_LOOK = 100_000  # entries that are compared in full
+_ROWS = 256
+
+
+def _weights(label: NDArray[Any], sample_weight: Any, class_weight: Any, by_weight: bool) -> Array:
+    """Weights of rows times those of their classes; "balanced" gives all classes the same sum."""
+    weight = np.ones(len(label))
+    if sample_weight is not None:
+        weight = weight * np.asarray(sample_weight, dtype=np.float64).ravel()
+    if class_weight is None:
+        return weight
+    counted = weight if by_weight else np.ones(len(label))
+    factor = np.ones(len(label))
+    classes = np.unique(label)
+    for c in classes:
+        own = label == c
+        if not isinstance(class_weight, str):
+            factor[own] = class_weight.get(c.item() if hasattr(c, "item") else c, 1.0)
+        elif counted[own].any():
+            factor[own] = counted.sum() / (len(classes) * counted[own].sum())
+    return weight * factor
+
+
+def _same_rows(problem: Problem, X: Any) -> bool:
+    n, d = problem.matrix.shape
+    if X is problem.matrix or not d:
+        return True
+    some = np.arange(n)
+    if n * d > _LOOK:
+        drawn = np.random.default_rng(n).integers(0, n, max(_ROWS, _LOOK // d))
+        some = np.unique(np.concatenate([[0, n - 1], drawn]))
+    at = some if problem.row_index is None else problem.row_index[some]
+    try:
+        if hasattr(X, "toarray"):
+            given = scipy.sparse.csr_array(X)[at].toarray()
+        else:
+            given = X.iloc[at] if hasattr(X, "iloc") else np.asarray(X)[at]
+        wanted = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):  # columns of a kind that only their reader understands
+        return True
+    held = problem.matrix[some]
+    if isinstance(held, np.ndarray):
+        return bool(np.array_equal(held, wanted, equal_nan=True))
+    # entries of one place are added up, perhaps in another order
+    return bool(np.allclose(held.toarray(), wanted, rtol=1e-6, atol=0.0, equal_nan=True))
 
 
 def signs(problem: Problem) -> Array:

@@ -57,6 +57,7 @@ from linsep.numerics.integers import scaled_integers
 from linsep.proofs.feature_space import FeatureSpace, Sums
 from linsep.proofs.kernel import require_zero
 from linsep.proofs.margins import margin_above, margin_below
+from linsep.proofs.plain import require_same
 from linsep.rows.exact import equal_rows, reflected, spans, vanishes
 from linsep.rows.signs import row_signs
 
@@ -183,6 +184,7 @@ class Proof:
             X, y, fit_intercept=self.fit_intercept, feature_names=self.feature_names,
             half_space=self.kernel is None,
         )  # fmt: skip
+        require_same(problem, X, y)
         if problem.fingerprint != self.fingerprint:
             raise ProofError(
                 f"this proof is about other data: it was made for {self.n_samples} x "

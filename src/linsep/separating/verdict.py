@@ -45,6 +45,7 @@ from linsep.numerics.integers import (
     to_integers,
 )
 from linsep.proofs.margins import loosen, margin_above, margin_below
+from linsep.proofs.plain import require_same
 from linsep.proofs.separable import Proof, carrying_columns, kesler_rows
 from linsep.rows.exact import Tick, dependency, equal_rows, reflected, sample
 from linsep.rows.signs import row_signs
@@ -151,6 +152,7 @@ def separability(
         check_finite=False,
         half_space=kernel is None,
     )
+    require_same(problem, X, y)
     if kernel is not None:
         return decide_with(problem, kernel, exact=exact, time_limit=time_limit, begin=begin)
     with one_blas_thread():

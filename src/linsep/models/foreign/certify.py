@@ -56,6 +56,7 @@ from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.l1 import l1_gap
 from linsep.proofs.logistic import logistic_gap
 from linsep.proofs.parts import StreamGap
+from linsep.proofs.plain import require_same
 from linsep.proofs.rivals import rivals_gap
 from linsep.proofs.squares import ridge_gap
 
@@ -259,6 +260,8 @@ def _certified(
 ) -> Gap:
     weight = _weights(claim, y, sample_weight)
     problem = Problem(X, y, sample_weight=weight, fit_intercept=claim.objective.intercept != "none")
+    by_class = None if _alone(claim, y) else claim.class_weight
+    require_same(problem, X, y, sample_weight, by_class, by_weight=claim.balanced_by_weight)
     coef, intercept = _weights_of(model, claim, problem)
     if problem.binary:
         a = np.append(coef[0], intercept[0])
@@ -299,11 +302,14 @@ def _against_the_rest(
 
 def _weights(claim: Claim, y: NDArray[Any], sample_weight: Any) -> Any:
     """Weights of the rows; one-vs-rest machines of LIBLINEAR and SGD get theirs in ``_part``."""
-    classes = np.unique(y)
-    alone = claim.positive_only and len(classes) > 2 and claim.kind != "machine"
-    if claim.class_weight is None or alone:
+    if claim.class_weight is None or _alone(claim, y):
         return sample_weight
     return row_weights(claim.class_weight, y, sample_weight, by_weight=claim.balanced_by_weight)
+
+
+def _alone(claim: Claim, y: NDArray[Any]) -> bool:
+    """Whether only rows of the positive class of each machine carry its weight."""
+    return claim.positive_only and claim.kind != "machine" and len(np.unique(y)) > 2
 
 
 def _class_weights(claim: Claim, classes: Any, y: Any, sample_weight: Any) -> Array:
