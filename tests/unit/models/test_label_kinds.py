@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 
 import linsep
 from linsep.errors import LabelError, ModelError
-from linsep.formats.json_model import classes_in, classes_out
+from linsep.formats.labels import classes_in, classes_out
 
 X, NUMBER = load_iris(return_X_y=True)
 X, NUMBER = X[::3], NUMBER[::3]
