@@ -23,6 +23,7 @@ from linsep.core.validate import plain_labels
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, DegenerateWarning, LabelError, ModelError
 from linsep.losses.logistic import posteriors
+from linsep.models.explain import Explanation, Ranking, explain_linear, ranking_of
 from linsep.models.fit import (
     Check,
     check_params,
@@ -331,6 +332,30 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         X = self._rows(X)
         signed = self._signed(X)
         return self._scores(X) if signed is None else signed
+
+    def explain(self, row: Any) -> Explanation:
+        """The score of one row as a sum of weight x value, where the log odds are linear.
+
+        With more than two classes it is the lead of the best class over the second.
+        """
+        self._ask_for_weights()
+        return explain_linear(self, row)
+
+    def ranking(self, X: Any = None) -> Ranking:
+        """Features by the size of their weights, where the log odds are linear.
+
+        Rows X make the weights comparable: sizes are multiplied by the spread of the columns.
+        """
+        self._ask_for_weights()
+        return ranking_of(self, X)
+
+    def _ask_for_weights(self) -> None:
+        check_is_fitted(self, "classes_")
+        if not hasattr(self, "coef_"):
+            raise CapabilityError(
+                f"covariance={self.covariance!r} makes the log odds quadratic, so features have no "
+                'weights; "shared" and "shared-diagonal" give a linear rule.'
+            )
 
     def predict_proba(self, X: Any) -> Array:
         """Posteriors p(k | x), shape (n, K)."""

@@ -95,3 +95,21 @@ def test_features_are_ranked_by_weight_and_in_units_of_the_data():
         dict(zip(("x1", "x2", "x3"), np.abs(model.coef_[0]) * X.std(axis=0)))
     )
     assert plane.explain(table.X[0]).score == pytest.approx(plane.decision_function(table.X)[0])
+
+
+def test_gaussian_rules_that_are_linear_have_weights_to_explain():
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    model = linsep.GaussianClassifier(covariance="shared").fit(X[50:], y[50:])
+    told = model.explain(X[60])
+    assert told.score == pytest.approx(float(model.decision_function(X[60:61])[0]))
+    assert told.predicted == model.predict(X[60:61])[0] and len(told.terms) == 4
+    assert model.ranking().names[0] == f"x{1 + int(np.abs(model.coef_[0]).argmax())}"
+    three = linsep.GaussianClassifier(covariance="shared").fit(X, y)
+    scores = np.sort(three.decision_function(X[60:61])[0])
+    assert three.explain(X[60]).score == pytest.approx(scores[-1] - scores[-2])
+    curved = linsep.GaussianClassifier(covariance="full").fit(X, y)
+    for ask in (curved.ranking, lambda: curved.explain(X[0])):
+        with pytest.raises(linsep.errors.CapabilityError, match="log odds quadratic"):
+            ask()
