@@ -281,9 +281,9 @@ class PassProgress(Observer):
                 return
             self._open()
         words = f"pass {now.number}, {_how_far(now)}"
-        self._bar.update(
-            self._task, completed=now.share or 0.0, words=f"{words}{self._gap and ', '}{self._gap}"
-        )
+        if self._gap.startswith("gap"):  # there is no room for more in a line
+            words += f", {self._gap}"
+        self._bar.update(self._task, completed=now.share or 0.0, words=words)
 
     def _open(self) -> None:
         from rich.console import Console
