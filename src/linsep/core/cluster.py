@@ -48,6 +48,8 @@ class Cluster:
 
     def _workers(self) -> dict[str, Any]:
         """Those that there are; none where the scheduler does not answer."""
+        if self.client.status != "running":  # to ask would be to wait for another scheduler
+            return {}
         try:
             found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         except (OSError, ValueError, KeyError, RuntimeError):
@@ -83,10 +85,13 @@ class Cluster:
                 read(found.rows)
                 yield found
         finally:
-            for _, future in waiting:
-                future.cancel()
+            with suppress(Exception):  # of a cluster that is gone nothing is left to be given up
+                for _, future in waiting:
+                    future.cancel()
 
     def _submit(self, part: Part, task: Task[T]) -> Any:
+        if self.client.status != "running":
+            raise ClusterError(self._lost())
         if isinstance(part, Chunk):  # its rows are a graph of the caller's, run where they are
             from dask.delayed import delayed
 
@@ -96,13 +101,17 @@ class Cluster:
 
     def _until_done(self, future: Any) -> Iterator[None]:
         """None now and then, until it is; ClusterError when there is nobody left to do it."""
-        from distributed import wait
+        from distributed import CancelledError, wait
 
         alone: float | None = None
         while not future.done():
             yield None
-            with suppress(TimeoutError):
+            try:
                 wait([future], timeout=_ASK)
+            except TimeoutError:
+                pass
+            except CancelledError as error:  # with the scheduler, all that it knew is gone
+                raise ClusterError(self._lost()) from error
             if future.done() or self._workers():
                 alone = None
             elif alone is None:
@@ -122,7 +131,7 @@ class Cluster:
                 "memory than a worker has. Give a smaller memory=.",
                 options={"memory=": "--memory"},
             ) from error
-        except CancelledError as error:  # with the scheduler, all that it knew is gone
+        except CancelledError as error:
             raise ClusterError(self._lost()) from error
 
     def _lost(self) -> str:

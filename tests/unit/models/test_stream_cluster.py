@@ -133,6 +133,29 @@ def test_workers_gone_before_the_proof_leave_it_to_this_machine(path, alone, cli
     same(linsep.LinearSVM(tol=1e-3).fit(data), alone)
 
 
+def test_a_scheduler_that_dies_leaves_the_best_model(path, tmp_path):
+    """One started as the page says, and killed; all that it knew is gone at once."""
+    known, quiet = tmp_path / "scheduler.json", subprocess.DEVNULL
+    dask = [sys.executable, "-m", "dask"]
+    more = ["--scheduler-file", str(known), "--no-dashboard"]
+    started = [[*dask, "scheduler", "--port", "0", *more], [*dask, "worker", "--no-nanny", *more]]
+    running = [subprocess.Popen(one, stdout=quiet, stderr=quiet) for one in started]
+    try:
+        with Client(scheduler_file=str(known), timeout=60) as other:
+            other.wait_for_workers(1, timeout=60)
+            data = stream(path, client=other)
+            data.watch = lambda now: running[0].kill() if now.number == 3 else None
+            with pytest.warns(GapWarning, match="CLUSTER_LOST"):
+                model = linsep.LinearSVM(tol=1e-3).fit(data)
+            assert model.certificate_.check(stream(path, workers=2))
+            with pytest.raises(ClusterError, match="scheduler"):
+                linsep.LinearSVM(tol=1e-3).fit(data)
+    finally:
+        for one in running:
+            one.kill()
+            one.wait(30)
+
+
 def test_a_cluster_without_workers_is_told_before_anything_is_known(path, client, cluster):
     data = stream(path, patience=0.5)
     cluster.scale(0)
