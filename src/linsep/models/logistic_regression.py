@@ -782,7 +782,7 @@ def _factored(problem: Problem, C: float) -> bool:
         return True
     if d > _FEW_COLUMNS or n < 2 * d or not read_densely(problem):
         return False
-    if np.isinf(C) or problem.sparse:
+    if np.isinf(C):
         return True
     rows = next(iter(sample_sizes(problem)), n)
     return _NEWTON_STEPS * PRODUCT * rows * d < _PAIR_STEPS * LOGISTIC_PASS * n

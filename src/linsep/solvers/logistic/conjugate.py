@@ -40,7 +40,7 @@ from linsep.losses.logistic import LOGISTIC, Logistic
 from linsep.numerics.cholesky import Factor, growing, inverse_roots
 from linsep.numerics.conjugate import conjugate_gradients
 from linsep.numerics.lbfgs import solved_with_pairs
-from linsep.rows.levels import Latest, sample_matrix, want_double
+from linsep.rows.levels import Latest, read_densely, sample_matrix, want_double
 from linsep.rows.logistic import LogisticRows, all_rows, exponential
 from linsep.rows.loops import sample_add, sample_dot, sample_fetch, sample_locate
 from linsep.rows.packed import packed
@@ -161,7 +161,7 @@ class LogisticCG(Penalty):
         far = start is None and self.ridge > 0 and state.gap > _FAR
         logistic = isinstance(self.loss, Logistic)
         state.sweeps = far and logistic and worth_sweeping(problem)
-        if not problem.sparse and logistic and self.ridge > 0 and not state.status.done:
+        if read_densely(problem) and logistic and self.ridge > 0 and not state.status.done:
             state.paired = True
             state.curvature = self._mean_curvature(problem, state)
         return state
@@ -332,7 +332,7 @@ class LogisticCG(Penalty):
 
     def _factors(self, problem: Problem) -> bool:
         """Whether H is factored on a sample: not where it has more columns than rows."""
-        return not problem.sparse and problem.n > problem.d
+        return read_densely(problem) and problem.n > problem.d
 
     def _price(self, problem: Problem) -> float:
         """Of that factor, in passes over all rows; without it little is gained."""
