@@ -64,7 +64,7 @@ MANY_CALLS = 10
 """and where it costs little."""
 LONG = 500
 """Passes that a rule which moves a little at a time may well need."""
-COMPILED = 100_000
+COMPILED = 5_000
 """Entries of a problem from which loops are written for machine code, not for numpy."""
 
 UNASKED = 3e-3

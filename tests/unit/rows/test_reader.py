@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from linsep.core.costs import COMPILED
 from linsep.losses.hinge import HINGE, SQUARED_HINGE
 from linsep.losses.logistic import LOGISTIC
 from linsep.rows import hinge
@@ -44,7 +45,7 @@ SHAPES = [(50, 3), (9000, 13)]  # numpy by blocks, and one compiled call a lane
 def test_quadratic_losses(shape, sparse, loss, h):
     X, given, sign, cost, a = table(*shape, sparse)
     rows = RowSet(given, sign, cost, loss)
-    assert (rows.X is None) == (X.size < 100_000)
+    assert (rows.X is None) == (X.size < COMPILED)
     found = rows.read(a, h, np.zeros(0), offset=True, threads=2)
     u = 1.0 - sign * (X @ a[:-1] + a[-1])
     np.testing.assert_allclose(found.u, u, atol=1e-12)
