@@ -10,8 +10,9 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from typing import NamedTuple
 
 from linsep._version import __version__
 from linsep.core.limits import clock, keeping_results, leave
@@ -22,29 +23,6 @@ exit codes:
   1  data or model error           4  undecided (check only)
   2  wrong usage                 130  interrupted
 """
-
-
-# One after the other, in an empty folder, they run.
-_FIT = "fit mse-1 -a linear-svm -o model.json"
-_EXAMPLES = {
-    "check": ["check students --save proof.json", "check xor --kernel poly -s degree=2"],
-    "fit": [_FIT, "fit five-points -a perceptron -s keep=pocket"],
-    "study": [
-        "study mse-1 --time-limit 10 --html study.html",
-        "study five-points --time-limit 10 --cv 2 --code again.py",
-    ],
-    "predict": [_FIT, "predict model.json mse-1 --scores"],
-    "verify": [_FIT, "verify model.json mse-1"],
-    "certify": [_FIT, "certify model.json mse-1"],
-    "explain": [_FIT, "explain model.json mse-1 --row 3"],
-    "plot": [_FIT, "plot model.json mse-1 -o mse.svg"],
-    "convert": [_FIT, "convert model.json mse.model"],
-    "scale": ["scale mse-1 -s mse.range", "scale mse-1 -r mse.range -o scaled.svm"],
-    "trace": ["trace students --visits", "trace students -a kozinec --html run.html"],
-    "completions": ["completions bash", "completions fish"],
-    "lab": ["lab students", "lab five-points -a kozinec --no-browser"],
-    "algorithms": ["algorithms", "algorithms linear-svm"],
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -123,174 +101,15 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"linsep {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-
-    check = commands.add_parser("check", help="are the classes separable? with a proof either way")
-    _data(check)
-    _columns(check, weights=False)
-    _streamed(check)
-    check.add_argument("--no-exact", action="store_true", help="skip rational arithmetic")
-    check.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
-    check.add_argument("--save", metavar="FILE", help="write the proof as JSON")
-    check.add_argument(
-        "--kernel", metavar="NAME", help="ask it in the feature space of a kernel, such as rbf"
-    )
-    check.add_argument(
-        "-s", "--set", action="append", default=[], metavar="NAME=VALUE",
-        help="a parameter of the kernel; may be repeated",
-    )  # fmt: skip
-    check.add_argument(
-        "--plane", metavar="FORMULA", help='does this plane separate? such as "2 x1 - x2 >= 2"'
-    )
-
-    fit = commands.add_parser("fit", help="train a classifier and certify it")
-    _data(fit)
-    _algorithm(
-        fit,
-        None,
-        "see linsep algorithms; without it logistic regression, its C chosen by cross-validation",
-    )
-    _columns(fit)
-    _streamed(fit)
-    fit.add_argument(
-        "--search", metavar="GRID",
-        help="settings to choose among by cross-validation, such as C=1e-3..1e3,gamma=0.1/1",
-    )  # fmt: skip
-    fit.add_argument("--cv", type=_folds, metavar="K", help="folds of cross-validation (5)")
-    fit.add_argument("--test", metavar="FILE", help="count the errors in this file")
-    fit.add_argument("--holdout", type=_share, metavar="P", help="or on this share of the rows")
-    fit.add_argument(
-        "-o", "--output", metavar="MODEL", help="write the model (.json, .model, .onnx)"
-    )
-    fit.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
-    fit.add_argument("--checkpoint", metavar="FILE", help="write the state there now and then")
-    fit.add_argument(
-        "--checkpoint-every", type=_seconds, metavar="S", help="seconds between two of them (10)"
-    )
-    fit.add_argument("--resume", metavar="FILE", help="go on from a checkpoint")
-    fit.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
-
-    study = commands.add_parser(
-        "study", help="every family of models on one table: a ranked list, a page, a model"
-    )
-    _data(study, plane=False)
-    _columns(study, weights=False)
-    study.add_argument("--cv", type=_folds, metavar="K", help="folds of cross-validation (5)")
-    study.add_argument(
-        "--time-limit", type=_seconds, default=60.0, metavar="S", help="seconds for all of it (60)"
-    )
-    study.add_argument(
-        "--memory", type=_cost, metavar="MB", help="megabytes that one family may need"
-    )
-    study.add_argument("--seed", type=int, default=0, metavar="N", help="of folds and families (0)")
-    study.add_argument("--html", metavar="FILE", help="write the report, one page for a browser")
-    study.add_argument("--code", metavar="FILE", help="write Python that gives the same digits")
-    study.add_argument("-o", "--output", metavar="MODEL", help="write the best model (.json)")
-    study.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
-
-    predict = commands.add_parser("predict", help="classes of the rows of a file, one a line")
-    predict.add_argument("model", metavar="MODEL")
-    _data(predict, labels=False)
-    _streamed(predict)
-    predict.add_argument(
-        "--threshold", type=_share, metavar="P", help="probability from which a row is positive"
-    )
-    predict.add_argument("--scores", action="store_true", help="scores beside the classes")
-    predict.add_argument("--proba", action="store_true", help="probabilities beside the classes")
-    predict.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
-
-    verify = commands.add_parser(
-        "verify", help="check a model or a proof against data, trusting neither"
-    )
-    verify.add_argument("model", metavar="MODEL_OR_PROOF")
-    _data(verify)
-    _columns(verify, weights=False)
-    _streamed(verify)
-    verify.add_argument("--weights", metavar="COLUMN", help="weights of rows, as fit was given")
-    verify.add_argument(
-        "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
-    )
-
-    certify = commands.add_parser(
-        "certify", help="how far a model is from the best one of its objective, proved anew"
-    )
-    certify.add_argument("model", metavar="MODEL", help="of linsep, LIBLINEAR, LIBSVM, SVMlight")
-    _data(certify)
-    _streamed(certify)
-    certify.add_argument("--weights", metavar="COLUMN", help="weights of rows, as fit was given")
-    certify.add_argument(
-        "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
-    )
-    certify.add_argument(
-        "--time-limit", type=_seconds, default=10.0, metavar="S",
-        help="seconds for the search of a better bound (10)",
-    )  # fmt: skip
-
-    explain = commands.add_parser("explain", help="one prediction as a sum of weight x value")
-    explain.add_argument("model", metavar="MODEL")
-    _data(explain, labels=False)
-    explain.add_argument("--row", default="1", metavar="N", help="its number from 1, or its name")
-
-    plot = commands.add_parser("plot", help="a picture of a model among the rows of a file")
-    plot.add_argument("model", metavar="MODEL")
-    _data(plot)
-    plot.add_argument("--features", metavar="A,B", help="the two columns to draw")
-    plot.add_argument(
-        "-o", "--output", default="plot.png", metavar="FILE", help=".png, .svg, .pdf (plot.png)"
-    )
-
-    convert = commands.add_parser("convert", help="a model file of one system as another's")
-    convert.add_argument("model", metavar="MODEL", help="of linsep, LIBLINEAR, LIBSVM or SVMlight")
-    convert.add_argument("output", metavar="OUT", help="the new file (.json, .model, .onnx)")
-    convert.add_argument(
-        "--format",
-        choices=("json", "liblinear", "libsvm", "svmlight", "onnx"),
-        help="whose file OUT becomes, whatever its name; else .json is linsep's and .model that of "
-        "LIBLINEAR for linear models, of LIBSVM for machines with support vectors, .onnx ONNX",
-    )
-    convert.add_argument("--json", action="store_true", help="JSON on stdout")
-
-    scale = commands.add_parser("scale", help="columns moved into one range, as svm-scale does")
-    _data(scale, labels=False)
-    scale.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
-    scale.add_argument("-l", "--lower", type=float, metavar="X", help="lower end (-1)")
-    scale.add_argument("-u", "--upper", type=float, metavar="X", help="upper end (1)")
-    scale.add_argument("-s", "--save", metavar="FILE", help="write the ranges there")
-    scale.add_argument("-r", "--restore", metavar="FILE", help="take the ranges from there")
-
-    trace = commands.add_parser("trace", help="every update of a training run")
-    _data(trace)
-    _columns(trace, weights=False)
-    _algorithm(trace)
-    trace.add_argument("--max-steps", type=_whole, metavar="N", help="updates to show")
-    trace.add_argument(
-        "--visits", action="store_true", help="every look at a row, not only updates"
-    )
-    trace.add_argument(
-        "--convention",
-        choices=("000", "001", "002", "003", "004"),
-        help="as this lecture prints it",
-    )
-    trace.add_argument("--save", metavar="FILE", help="write the trace as JSON")
-    trace.add_argument("--html", metavar="FILE", help="write a page that replays the run")
-
-    completions = commands.add_parser("completions", help="commands and options for the Tab key")
-    completions.add_argument("shell", choices=("bash", "zsh", "fish"))
-    completions.add_argument("--json", action="store_true", help="JSON on stdout")
-
-    lab = commands.add_parser("lab", help="see every method move, in a browser of this machine")
-    _data(lab, labels=False, needed=False)
-    lab.add_argument("--positive", metavar="LABEL", help="this class against all others")
-    lab.add_argument("-a", "--algorithm", metavar="NAME", help="method to begin with (perceptron)")
-    lab.add_argument("--port", type=_port, default=0, metavar="N", help="(any that is free)")
-    lab.add_argument("--no-browser", action="store_true", help="only print the address")
-
-    algorithms = commands.add_parser("algorithms", help="the algorithms and their settings")
-    algorithms.add_argument("name", nargs="?", help="show the settings of this one")
-    algorithms.add_argument("--json", action="store_true", help="JSON on stdout")
-    for name, command in commands.choices.items():
+    for name, entry in _COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=entry.says,
+            epilog="examples:\n" + "".join(f"  linsep {line}\n" for line in entry.examples),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        entry.options(command)
         command.set_defaults(own=command)  # whose usage an error shows
-        command.epilog = "examples:\n" + "".join(f"  linsep {line}\n" for line in _EXAMPLES[name])
-        command.formatter_class = argparse.RawDescriptionHelpFormatter
     return whole
 
 
@@ -301,6 +120,266 @@ def _unknown(rest: list[str], command: str | None) -> str:
     if command in ("fit", "trace") and not rest[0].startswith("-"):
         words += f" (one DATA file; the algorithm goes behind -a: linsep {command} DATA -a NAME)"
     return words
+
+
+class _Command(NamedTuple):
+    says: str  # in the list of commands
+    options: Callable[[argparse.ArgumentParser], None]
+    examples: list[str]  # one after the other, in an empty folder, they run
+
+
+def _check(command: argparse.ArgumentParser) -> None:
+    _data(command)
+    _columns(command, weights=False)
+    _streamed(command)
+    command.add_argument("--no-exact", action="store_true", help="skip rational arithmetic")
+    command.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
+    command.add_argument("--save", metavar="FILE", help="write the proof as JSON")
+    command.add_argument(
+        "--kernel", metavar="NAME", help="ask it in the feature space of a kernel, such as rbf"
+    )
+    command.add_argument(
+        "-s", "--set", action="append", default=[], metavar="NAME=VALUE",
+        help="a parameter of the kernel; may be repeated",
+    )  # fmt: skip
+    command.add_argument(
+        "--plane", metavar="FORMULA", help='does this plane separate? such as "2 x1 - x2 >= 2"'
+    )
+
+
+def _fit(command: argparse.ArgumentParser) -> None:
+    _data(command)
+    _algorithm(
+        command,
+        None,
+        "see linsep algorithms; without it logistic regression, its C chosen by cross-validation",
+    )
+    _columns(command)
+    _streamed(command)
+    command.add_argument(
+        "--search", metavar="GRID",
+        help="settings to choose among by cross-validation, such as C=1e-3..1e3,gamma=0.1/1",
+    )  # fmt: skip
+    command.add_argument("--cv", type=_folds, metavar="K", help="folds of cross-validation (5)")
+    command.add_argument("--test", metavar="FILE", help="count the errors in this file")
+    command.add_argument("--holdout", type=_share, metavar="P", help="or on this share of the rows")
+    command.add_argument(
+        "-o", "--output", metavar="MODEL", help="write the model (.json, .model, .onnx)"
+    )
+    command.add_argument("--time-limit", type=_seconds, metavar="S", help="seconds")
+    command.add_argument("--checkpoint", metavar="FILE", help="write the state there now and then")
+    command.add_argument(
+        "--checkpoint-every", type=_seconds, metavar="S", help="seconds between two of them (10)"
+    )
+    command.add_argument("--resume", metavar="FILE", help="go on from a checkpoint")
+    command.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
+
+
+def _study(command: argparse.ArgumentParser) -> None:
+    _data(command, plane=False)
+    _columns(command, weights=False)
+    command.add_argument("--cv", type=_folds, metavar="K", help="folds of cross-validation (5)")
+    command.add_argument(
+        "--time-limit", type=_seconds, default=60.0, metavar="S", help="seconds for all of it (60)"
+    )
+    command.add_argument(
+        "--memory", type=_cost, metavar="MB", help="megabytes that one family may need"
+    )
+    command.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of folds and families (0)"
+    )
+    command.add_argument("--html", metavar="FILE", help="write the report, one page for a browser")
+    command.add_argument("--code", metavar="FILE", help="write Python that gives the same digits")
+    command.add_argument("-o", "--output", metavar="MODEL", help="write the best model (.json)")
+    command.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
+
+
+def _predict(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL")
+    _data(command, labels=False)
+    _streamed(command)
+    command.add_argument(
+        "--threshold", type=_share, metavar="P", help="probability from which a row is positive"
+    )
+    command.add_argument("--scores", action="store_true", help="scores beside the classes")
+    command.add_argument("--proba", action="store_true", help="probabilities beside the classes")
+    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+
+
+def _verify(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL_OR_PROOF")
+    _data(command)
+    _columns(command, weights=False)
+    _streamed(command)
+    command.add_argument("--weights", metavar="COLUMN", help="weights of rows, as fit was given")
+    command.add_argument(
+        "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
+    )
+
+
+def _certify(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL", help="of linsep, LIBLINEAR, LIBSVM, SVMlight")
+    _data(command)
+    _streamed(command)
+    command.add_argument("--weights", metavar="COLUMN", help="weights of rows, as fit was given")
+    command.add_argument(
+        "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
+    )
+    command.add_argument(
+        "--time-limit", type=_seconds, default=10.0, metavar="S",
+        help="seconds for the search of a better bound (10)",
+    )  # fmt: skip
+
+
+def _explain(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL")
+    _data(command, labels=False)
+    command.add_argument("--row", default="1", metavar="N", help="its number from 1, or its name")
+
+
+def _plot(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL")
+    _data(command)
+    command.add_argument("--features", metavar="A,B", help="the two columns to draw")
+    command.add_argument(
+        "-o", "--output", default="plot.png", metavar="FILE", help=".png, .svg, .pdf (plot.png)"
+    )
+
+
+def _convert(command: argparse.ArgumentParser) -> None:
+    command.add_argument("model", metavar="MODEL", help="of linsep, LIBLINEAR, LIBSVM or SVMlight")
+    command.add_argument("output", metavar="OUT", help="the new file (.json, .model, .onnx)")
+    command.add_argument(
+        "--format",
+        choices=("json", "liblinear", "libsvm", "svmlight", "onnx"),
+        help="whose file OUT becomes, whatever its name; else .json is linsep's and .model that of "
+        "LIBLINEAR for linear models, of LIBSVM for machines with support vectors, .onnx ONNX",
+    )
+    command.add_argument("--json", action="store_true", help="JSON on stdout")
+
+
+def _scale(command: argparse.ArgumentParser) -> None:
+    _data(command, labels=False)
+    command.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    command.add_argument("-l", "--lower", type=float, metavar="X", help="lower end (-1)")
+    command.add_argument("-u", "--upper", type=float, metavar="X", help="upper end (1)")
+    command.add_argument("-s", "--save", metavar="FILE", help="write the ranges there")
+    command.add_argument("-r", "--restore", metavar="FILE", help="take the ranges from there")
+
+
+def _trace(command: argparse.ArgumentParser) -> None:
+    _data(command)
+    _columns(command, weights=False)
+    _algorithm(command)
+    command.add_argument("--max-steps", type=_whole, metavar="N", help="updates to show")
+    command.add_argument(
+        "--visits", action="store_true", help="every look at a row, not only updates"
+    )
+    command.add_argument(
+        "--convention",
+        choices=("000", "001", "002", "003", "004"),
+        help="as this lecture prints it",
+    )
+    command.add_argument("--save", metavar="FILE", help="write the trace as JSON")
+    command.add_argument("--html", metavar="FILE", help="write a page that replays the run")
+
+
+def _completions(command: argparse.ArgumentParser) -> None:
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    command.add_argument("--json", action="store_true", help="JSON on stdout")
+
+
+def _lab(command: argparse.ArgumentParser) -> None:
+    _data(command, labels=False, needed=False)
+    command.add_argument("--positive", metavar="LABEL", help="this class against all others")
+    command.add_argument(
+        "-a", "--algorithm", metavar="NAME", help="method to begin with (perceptron)"
+    )
+    command.add_argument("--port", type=_port, default=0, metavar="N", help="(any that is free)")
+    command.add_argument("--no-browser", action="store_true", help="only print the address")
+
+
+def _algorithms(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", nargs="?", help="show the settings of this one")
+    command.add_argument("--json", action="store_true", help="JSON on stdout")
+
+
+_FIT = "fit mse-1 -a linear-svm -o model.json"  # what others show needs a model
+_COMMANDS = {
+    "check": _Command(
+        "are the classes separable? with a proof either way",
+        _check,
+        ["check students --save proof.json", "check xor --kernel poly -s degree=2"],
+    ),
+    "fit": _Command(
+        "train a classifier and certify it",
+        _fit,
+        [_FIT, "fit five-points -a perceptron -s keep=pocket"],
+    ),
+    "study": _Command(
+        "every family of models on one table: a ranked list, a page, a model",
+        _study,
+        [
+            "study mse-1 --time-limit 10 --html study.html",
+            "study five-points --time-limit 10 --cv 2 --code again.py",
+        ],
+    ),
+    "predict": _Command(
+        "classes of the rows of a file, one a line",
+        _predict,
+        [_FIT, "predict model.json mse-1 --scores"],
+    ),
+    "verify": _Command(
+        "check a model or a proof against data, trusting neither",
+        _verify,
+        [_FIT, "verify model.json mse-1"],
+    ),
+    "certify": _Command(
+        "how far a model is from the best one of its objective, proved anew",
+        _certify,
+        [_FIT, "certify model.json mse-1"],
+    ),
+    "explain": _Command(
+        "one prediction as a sum of weight x value",
+        _explain,
+        [_FIT, "explain model.json mse-1 --row 3"],
+    ),
+    "plot": _Command(
+        "a picture of a model among the rows of a file",
+        _plot,
+        [_FIT, "plot model.json mse-1 -o mse.svg"],
+    ),
+    "convert": _Command(
+        "a model file of one system as another's",
+        _convert,
+        [_FIT, "convert model.json mse.model"],
+    ),
+    "scale": _Command(
+        "columns moved into one range, as svm-scale does",
+        _scale,
+        ["scale mse-1 -s mse.range", "scale mse-1 -r mse.range -o scaled.svm"],
+    ),
+    "trace": _Command(
+        "every update of a training run",
+        _trace,
+        ["trace students --visits", "trace students -a kozinec --html run.html"],
+    ),
+    "completions": _Command(
+        "commands and options for the Tab key",
+        _completions,
+        ["completions bash", "completions fish"],
+    ),
+    "lab": _Command(
+        "see every method move, in a browser of this machine",
+        _lab,
+        ["lab students", "lab five-points -a kozinec --no-browser"],
+    ),
+    "algorithms": _Command(
+        "the algorithms and their settings",
+        _algorithms,
+        ["algorithms", "algorithms linear-svm"],
+    ),
+}
 
 
 def _data(
