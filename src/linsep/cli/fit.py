@@ -16,12 +16,14 @@ from linsep.data.lectures import available
 from linsep.errors import CheckpointError, LinsepWarning, SettingError
 
 if TYPE_CHECKING:
+    from linsep.core.checkpoint import Checkpointer
+    from linsep.data.table import Table
     from linsep.models.base import Classifier
 
 
 def run(args: Namespace) -> int:
     """Fit, print the summary, write the model."""
-    from linsep.core.checkpoint import Checkpointer, require_free
+    from linsep.core.checkpoint import require_free
 
     require_writable(args.output, args.checkpoint, args.resume, read=(args.data, args.test))
     if args.checkpoint and args.checkpoint != args.resume:
@@ -38,15 +40,44 @@ def run(args: Namespace) -> int:
         return automatic.fit(args)
     columns, data = numbers_of(args, mend=True)
     lift, data = lifted(args, data)
-    checkpoint = args.checkpoint or args.resume
-    every = {} if args.checkpoint_every is None else {"every": args.checkpoint_every}
-    if every and not checkpoint:
-        raise SettingError("--checkpoint-every goes with --checkpoint FILE.")
-    observers = [Checkpointer(checkpoint, **every)] if checkpoint else []
+    observers = _observers(args)
     settings: dict[str, Any] = {"verbose": 0 if args.quiet else 1, "callbacks": observers}
     if args.time_limit is not None:
         settings["time_limit"] = args.time_limit
     model = estimator(args, **settings)
+    _train(args, model, data)
+    model.preprocessing_ = {"encoding": data.encoding} if data.encoding else {}
+    saved = not args.output or _save(args.output, columns, lift, model, data)
+    words = rule(lift, model)
+    if args.json:
+        more = {} if lift is None else {"lift": args.lift, "rule": words}
+        emit(report(model) | more, True)
+    else:
+        whole = model if columns is None else _whole(columns, None, model)
+        emit(whole.summary() + (f"\n  inputs      {words}" if words else ""), False)
+    if model.outcome_.interrupted:
+        if observers:
+            written = str(observers[0].path)  # another one, where two runs had the same
+            narrate(f"interrupted; go on with: {again(args.argv, written)}")
+        else:
+            narrate("interrupted; with --checkpoint FILE it could be resumed")
+        return 130
+    return 0 if saved else 1
+
+
+def _observers(args: Namespace) -> list[Checkpointer]:
+    """Who writes the state of the run now and then, if anybody is asked to."""
+    from linsep.core.checkpoint import Checkpointer
+
+    path = args.checkpoint or args.resume
+    every = {} if args.checkpoint_every is None else {"every": args.checkpoint_every}
+    if every and not path:
+        raise SettingError("--checkpoint-every goes with --checkpoint FILE.")
+    return [Checkpointer(path, **every)] if path else []
+
+
+def _train(args: Namespace, model: Classifier, data: Table) -> None:
+    """Fit the model, or go on from a checkpoint; warnings are lines on stderr."""
     if args.resume and not Path(args.resume).exists():
         raise CheckpointError(f"{args.resume} does not exist; start without --resume.")
     with warnings.catch_warnings(record=True) as caught:
@@ -60,34 +91,19 @@ def run(args: Namespace) -> int:
                 model.fit(X, data.y, *weight)
     for warning in caught:
         narrate(f"warning: {warning.message}")
-    model.preprocessing_ = {"encoding": data.encoding} if data.encoding else {}
-    saved = True
-    if args.output:
-        from linsep.core.problem import Problem
 
-        model.fingerprint_ = Problem(data.X, data.y).fingerprint  # ``linsep verify`` asks for it
-        of_a_run = {"callbacks": None, "verbose": 0}
-        known = model.get_params(deep=False)
-        model.set_params(**{key: v for key, v in of_a_run.items() if key in known})
-        from linsep.formats import save
 
-        made = _whole(columns, lift, model)
-        saved = kept(args.output, lambda path: save(made, path), "model")
-    words = rule(lift, model)
-    if args.json:
-        more = {} if lift is None else {"lift": args.lift, "rule": words}
-        emit(report(model) | more, True)
-    else:
-        whole = model if columns is None else _whole(columns, None, model)
-        emit(whole.summary() + (f"\n  inputs      {words}" if words else ""), False)
-    if model.outcome_.interrupted:
-        if checkpoint:
-            written = str(observers[0].path)  # another one, where two runs had the same
-            narrate(f"interrupted; go on with: {again(args.argv, written)}")
-        else:
-            narrate("interrupted; with --checkpoint FILE it could be resumed")
-        return 130
-    return 0 if saved else 1
+def _save(output: str, columns: Any, lift: Any, model: Classifier, data: Table) -> bool:
+    """Write the model without what belongs to this run; False if it is not where it was wanted."""
+    from linsep.core.problem import Problem
+    from linsep.formats import save
+
+    model.fingerprint_ = Problem(data.X, data.y).fingerprint  # ``linsep verify`` asks for it
+    of_a_run = {"callbacks": None, "verbose": 0}
+    known = model.get_params(deep=False)
+    model.set_params(**{key: v for key, v in of_a_run.items() if key in known})
+    made = _whole(columns, lift, model)
+    return kept(output, lambda path: save(made, path), "model")
 
 
 def _automatic(args: Namespace) -> bool:

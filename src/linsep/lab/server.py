@@ -15,10 +15,14 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linsep.errors import LinsepError, require
 from linsep.lab.page import files
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
 
 MOST_BYTES = 8 << 20  # of one question
 _POLICY = (
@@ -131,7 +135,6 @@ def application(
 ) -> Any:
     """The page, its modules, and its questions; guarded."""
     from starlette.applications import Starlette
-    from starlette.requests import Request
     from starlette.responses import RedirectResponse, Response
     from starlette.routing import Route
 
@@ -152,18 +155,12 @@ def application(
             return answer
         if not _same(request.cookies.get(cookie), token):
             return Response(_STRANGER, status_code=403, media_type="text/plain")
-        return packed(request, "index.html")
-
-    def packed(request: Request, name: str) -> Response:
-        media, data = known[name]
-        if "gzip" not in request.headers.get("accept-encoding", ""):
-            return Response(gzip.decompress(data), media_type=media)
-        return Response(data, media_type=media, headers={"Content-Encoding": "gzip"})
+        return _packed(request, *known["index.html"])
 
     async def static(request: Request) -> Response:
         if request.path_params["name"] not in known:
             return Response("not here", status_code=404, media_type="text/plain")
-        return packed(request, request.path_params["name"])
+        return _packed(request, *known[request.path_params["name"]])
 
     async def ask(request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
@@ -172,12 +169,10 @@ def application(
             return Response(_STRANGER, status_code=403, media_type="text/plain")
         if request.headers.get("origin") not in _origins(port):
             return Response("from another page", status_code=403, media_type="text/plain")
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > MOST_BYTES:
-                words = f"a question has at most {MOST_BYTES >> 20} MB; give fewer rows."
-                return Response(json.dumps({"error": words}), 413, media_type="application/json")
+        body = await _body(request)
+        if body is None:
+            words = f"a question has at most {MOST_BYTES >> 20} MB; give fewer rows."
+            return Response(json.dumps({"error": words}), 413, media_type="application/json")
         verb = request.path_params["verb"]
         name = request.headers.get("x-file-name", "")
         found = await run_in_threadpool(desk.answer, verb, body, name)
@@ -191,6 +186,25 @@ def application(
         ]
     )
     return _guarded(app, port)
+
+
+def _packed(request: Request, media: str, data: bytes) -> Response:
+    """A file of the page; as it was for a browser that cannot unpack it."""
+    from starlette.responses import Response
+
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(gzip.decompress(data), media_type=media)
+    return Response(data, media_type=media, headers={"Content-Encoding": "gzip"})
+
+
+async def _body(request: Request) -> bytes | None:
+    """All of a question; None for one that is too long, of which no more is read."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            return None
+    return body
 
 
 _STRANGER = "This lab asks for the address that it printed when it was started, with its token."

@@ -6,7 +6,8 @@ import html
 import math
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
@@ -438,56 +439,74 @@ def _curve(study: Study) -> str:
             best[cost] = trial
     costs = sorted(best)
     top = max(max(best[c].error + best[c].standard_error, best[c].train_error) for c in costs)
-    top = top * 1.1 or 0.01
-    left, right, height = 60, 150, 240
+    plot = _CurvePlot(costs, top * 1.1 or 0.01)
+    others = {c: best[c].error for c in costs}
+    own = {c: best[c].train_error for c in costs}
+    parts = [*plot.axes(f"C of {_text(row.family)}: stiff to free")]
+    parts += [*plot.curve("one", others), *plot.curve("two", own)]
+    parts += plot.names(("rows left out", "one", others), ("its own rows", "two", own))
+    return _svg(plot.height, parts, f"Errors of {row.family} for each cost C")
 
-    def x(cost: float) -> float:
-        span = math.log10(costs[-1] / costs[0])
-        return left + (_WIDTH - left - right) * math.log10(cost / costs[0]) / span
 
-    def y(value: float) -> float:
-        return 15 + (height - 60) * (1 - value / top)
+@dataclass(frozen=True)
+class _CurvePlot:
+    """Shares of errors over costs on a logarithmic axis, as pieces of SVG."""
 
-    parts = [
-        f'<line class="axis" x1="{left}" x2="{_WIDTH - right}" y1="{y(0):.1f}" y2="{y(0):.1f}"/>'
-    ]
-    step = _step(top)
-    for k in range(1, int(top / step) + 1):
-        at = k * step
-        parts.append(
-            f'<line class="axis" x1="{left}" x2="{_WIDTH - right}" y1="{y(at):.1f}" '
-            f'y2="{y(at):.1f}"/><text class="faint" text-anchor="end" x="{left - 8}" '
-            f'y="{y(at) + 4:.1f}">{100 * at:.3g} %</text>'
+    costs: list[float]
+    top: float
+    left = 60
+    right = 150
+    height = 240
+
+    def x(self, cost: float) -> float:
+        span = math.log10(self.costs[-1] / self.costs[0])
+        width = _WIDTH - self.left - self.right
+        return self.left + width * math.log10(cost / self.costs[0]) / span
+
+    def y(self, value: float) -> float:
+        return 15 + (self.height - 60) * (1 - value / self.top)
+
+    def axes(self, words: str) -> Iterator[str]:
+        """Lines at round shares, costs below, and what they are the costs of."""
+        ends = f'x1="{self.left}" x2="{_WIDTH - self.right}"'
+        yield f'<line class="axis" {ends} y1="{self.y(0):.1f}" y2="{self.y(0):.1f}"/>'
+        step = _step(self.top)
+        for k in range(1, int(self.top / step) + 1):
+            at = self.y(k * step)
+            yield (
+                f'<line class="axis" {ends} y1="{at:.1f}" '
+                f'y2="{at:.1f}"/><text class="faint" text-anchor="end" x="{self.left - 8}" '
+                f'y="{at + 4:.1f}">{100 * (k * step):.3g} %</text>'
+            )
+        for cost in self.costs:
+            yield (
+                f'<text class="faint" text-anchor="middle" x="{self.x(cost):.1f}" '
+                f'y="{self.y(0) + 18:.1f}">{cost:g}</text>'
+            )
+        middle = (self.left + _WIDTH - self.right) / 2
+        yield (
+            f'<text class="faint" text-anchor="middle" x="{middle:.0f}" '
+            f'y="{self.height - 8}">{words}</text>'
         )
-    for cost in costs:
-        parts.append(
-            f'<text class="faint" text-anchor="middle" x="{x(cost):.1f}" '
-            f'y="{y(0) + 18:.1f}">{cost:g}</text>'
-        )
-    parts.append(
-        f'<text class="faint" text-anchor="middle" x="{(left + _WIDTH - right) / 2:.0f}" '
-        f'y="{height - 8}">C of {_text(row.family)}: stiff to free</text>'
-    )
-    ends = []
-    drawn = [("rows left out", "one", {c: best[c].error for c in costs})]
-    drawn.append(("its own rows", "two", {c: best[c].train_error for c in costs}))
-    for name, kind, values in drawn:
-        points = " ".join(f"{x(c):.1f},{y(values[c]):.1f}" for c in costs)
-        parts.append(f'<polyline class="{kind} line" style="fill:none" points="{points}"/>')
-        parts += [
-            f'<circle class="{kind}" r="3.5" cx="{x(c):.1f}" cy="{y(values[c]):.1f}"/>'
-            for c in costs
-        ]
-        ends.append((y(values[costs[-1]]), name, kind))
-    ends.sort()
-    if ends[1][0] - ends[0][0] < 16:
-        ends = [(ends[0][0] - 8, *ends[0][1:]), (ends[1][0] + 8, *ends[1][1:])]
-    parts += [
-        f'<text class="{kind}" style="stroke:none" x="{_WIDTH - right + 10}" y="{at + 4:.1f}">'
-        f"{name}</text>"
-        for at, name, kind in ends
-    ]
-    return _svg(height, parts, f"Errors of {row.family} for each cost C")
+
+    def curve(self, kind: str, values: dict[float, float]) -> Iterator[str]:
+        points = [(self.x(c), self.y(values[c])) for c in self.costs]
+        joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        yield f'<polyline class="{kind} line" style="fill:none" points="{joined}"/>'
+        for x, y in points:
+            yield f'<circle class="{kind}" r="3.5" cx="{x:.1f}" cy="{y:.1f}"/>'
+
+    def names(self, *curves: tuple[str, str, dict[float, float]]) -> Iterator[str]:
+        """The two names at the right ends, moved apart where they would touch."""
+        last = self.costs[-1]
+        ends = sorted((self.y(values[last]), name, kind) for name, kind, values in curves)
+        if ends[1][0] - ends[0][0] < 16:
+            ends = [(ends[0][0] - 8, *ends[0][1:]), (ends[1][0] + 8, *ends[1][1:])]
+        for at, name, kind in ends:
+            yield (
+                f'<text class="{kind}" style="stroke:none" x="{_WIDTH - self.right + 10}" '
+                f'y="{at + 4:.1f}">{name}</text>'
+            )
 
 
 def _cost(trial: Any) -> float | None:
