@@ -18,8 +18,8 @@ from linsep.solvers.hinge.newton import NewtonHinge
 
 @pytest.fixture
 def rows_are_left_out(monkeypatch):
-    monkeypatch.setattr(hinge_near, "_LEAST", 0)
-    monkeypatch.setattr(hinge_near, "_MOST", 0.5)
+    monkeypatch.setattr(hinge_near, "_WORTH_SETTING_ASIDE", 0)
+    monkeypatch.setattr(hinge_near, "_MOST_NEAR", 0.5)
 
 
 def data(seed=0, n=30_000, d=4, dtype=np.float64):
@@ -50,7 +50,7 @@ def test_the_answer_is_proved_on_all_rows(rows_are_left_out, offset, C):
 def test_the_same_answer_as_with_all_rows_read(monkeypatch):
     X, y = data(1)
     whole = LinearSVM(solver="newton", tol=1e-6).fit(X, y)
-    monkeypatch.setattr(hinge_near, "_LEAST", 0)
+    monkeypatch.setattr(hinge_near, "_WORTH_SETTING_ASIDE", 0)
     near = LinearSVM(solver="newton", tol=1e-6).fit(X, y)
     bound = max(whole.certificate_.lower_bound, near.certificate_.lower_bound)
     for model in (whole, near):
@@ -76,7 +76,7 @@ def test_bits_do_not_depend_on_cuts_files_or_threads(rows_are_left_out, tmp_path
 
 def test_rows_that_were_left_out_wrongly_are_found(rows_are_left_out, monkeypatch):
     monkeypatch.setattr(hinge_near, "_moved", lambda some, change: 0.0)  # a poor guess
-    monkeypatch.setattr(hinge_near, "_LONG", np.inf)
+    monkeypatch.setattr(hinge_near, "_LONG_ROW", np.inf)
     problem = Problem(*data(3))
     outcome = drive(problem, NewtonHinge(C=10.0, tol=1e-4))
     assert outcome.status is Status.CERTIFIED

@@ -35,9 +35,9 @@ from linsep.tables.tabular import Tabular
 if TYPE_CHECKING:
     from linsep.models.base import Classifier
 
-_FEW = 30  # rows below which errors of folds tell nothing, unless folds are asked for
-_SHOWN = 8  # classes whose confusion is printed
-_SHARE = 0.6  # of a time limit, for choosing
+_FOLDED_ROWS = 30  # rows below which errors of folds tell nothing, unless folds are asked for
+_SHOWN_CLASSES = 8  # classes whose confusion is printed
+_CHOOSING = 0.6  # of a time limit, for choosing
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def fit(args: Namespace) -> int:
     wanted = bool(args.cv or args.search)
     alone = named and not wanted  # a test file or rows held out judge it
     folds = 0 if alone else folds_for(data.y, args.cv or 5)
-    folds = folds if wanted or len(data.y) >= _FEW else 0
+    folds = folds if wanted or len(data.y) >= _FOLDED_ROWS else 0
     model: Classifier = LogisticRegression(fit_intercept=not args.no_intercept)
     settings: list[Setting] = list(COSTS)
     if named:
@@ -78,7 +78,7 @@ def fit(args: Namespace) -> int:
         if folds >= 2:
             path = cost_path(
                 model, data.columns, data.X, data.y, costs=settings, folds=folds,
-                weight=data.weight, time_limit=_SHARE * time_left(),
+                weight=data.weight, time_limit=_CHOOSING * time_left(),
             )  # fmt: skip
             _set(model, path.cost)
         fitted = _fitted(model, data)
@@ -234,7 +234,7 @@ def _lines(
         pass  # nothing was chosen
     elif path is None:
         why = f"{count(len(data.y), 'row')} are too few to choose"
-        if len(data.y) >= _FEW:
+        if len(data.y) >= _FOLDED_ROWS:
             why = f"{str(classes[np.argmin(counts)])!r} has one row, which cannot be left out"
         lines.append(f"  chosen      C = 1, the default: {why}")
     else:
@@ -252,7 +252,7 @@ def _lines(
     common = classes[np.argmax(counts)]
     base = float(np.mean(y.astype(str) != str(common)))
     lines.append(f"  baseline    {100 * base:.3g} % when {str(common)!r} is always answered")
-    if judged is not None and len(classes) <= _SHOWN:
+    if judged is not None and len(classes) <= _SHOWN_CLASSES:
         lines += _table(judged, model.classes_.tolist())
     return lines
 

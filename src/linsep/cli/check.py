@@ -20,7 +20,7 @@ from linsep.errors import SettingError
 if TYPE_CHECKING:
     from linsep.core.problem import Problem
 
-_ENTRIES = 20_000  # of X, up to which it is said how far rows are from separable
+_HOW_FAR_ENTRIES = 20_000  # of X, up to which it is said how far rows are from separable
 _SECONDS = 1.0  # for the fewest errors
 
 
@@ -71,7 +71,7 @@ def _how_far(problem: Problem, limit: float | None) -> dict[str, Any]:
 
     Where that takes long it is left out; --time-limit is for the verdict.
     """
-    if not problem.binary or problem.n * problem.d > _ENTRIES or limit is not None:
+    if not problem.binary or problem.n * problem.d > _HOW_FAR_ENTRIES or limit is not None:
         return {}
     from linsep.risk.least_errors import minimum_errors
 

@@ -10,7 +10,7 @@ from linsep.cli.common import emit, kept, narrate, require_writable
 from linsep.cli.models import model_and_data
 from linsep.errors import DataError, SettingError, require
 
-_ROWS = 5000  # that are drawn
+_DRAWN_ROWS = 5000  # that are drawn
 
 
 def run(args: Namespace) -> int:
@@ -26,7 +26,7 @@ def run(args: Namespace) -> int:
     dense = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
     known = list(data.feature_names or (f"x{j + 1}" for j in range(dense.shape[1])))
     shown = _features(args.features, known, model)
-    some = np.linspace(0, len(dense) - 1, min(len(dense), _ROWS)).astype(int)
+    some = np.linspace(0, len(dense) - 1, min(len(dense), _DRAWN_ROWS)).astype(int)
     display = DecisionDisplay.from_estimator(
         model, dense[some], data.y[some], features=shown, feature_names=known
     )

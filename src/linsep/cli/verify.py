@@ -298,7 +298,7 @@ def _close(a: float | None, b: float | None) -> bool:
 # -- What a model file claims in words, held against the data -------------------------------------
 
 
-_PATIENCE = 60.0  # seconds for the question whether a maximum exists
+_EXISTENCE_SECONDS = 60.0  # seconds for the question whether a maximum exists
 
 
 def check_classes(model: Predictor, problem: Problem) -> None:
@@ -438,7 +438,7 @@ def _endless(problem: Problem) -> bool:
     """Whether the likelihood of these rows has no maximum."""
     from linsep.separating.verdict import decide
 
-    proof = decide(problem, time_limit=_PATIENCE)
+    proof = decide(problem, time_limit=_EXISTENCE_SECONDS)
     return bool(proof.separable or proof.quasi)
 
 
@@ -450,7 +450,7 @@ def _without_hard_margin(problem: Problem, model: object) -> bool:
     if not np.isinf(getattr(model, "C", 1.0)):
         return False
     parts = [problem] if problem.binary else each_against_rest(problem)
-    return any(decide(part, time_limit=_PATIENCE).separable is False for part in parts)
+    return any(decide(part, time_limit=_EXISTENCE_SECONDS).separable is False for part in parts)
 
 
 # -- Sentences of a model file, held against what they speak of -----------------------------------
@@ -514,7 +514,7 @@ def refuted_separation(problem: Problem, model: object) -> list[str]:
         fit_intercept=problem.fit_intercept,
         feature_names=getattr(model, "feature_names_in_", None),
     )
-    proof = decide(rows, time_limit=_PATIENCE)
+    proof = decide(rows, time_limit=_EXISTENCE_SECONDS)
     found = separating_words(rows, proof) if proof.separable or proof.quasi else "nothing"
     if _same(found, str(told), proof.margin):
         return []

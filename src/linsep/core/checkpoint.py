@@ -47,8 +47,8 @@ S = TypeVar("S", bound=State)
 _FORMAT = "linsep-checkpoint"
 _VERSION = 2
 _WAY = "start afresh without --resume, or resume from another file"
-_FIRST = 1.0  # seconds until the first file
-_LONG = 1 << 63  # integers from which they are written in hexadecimal
+_FIRST_FILE = 1.0  # seconds until the first file
+_HEXADECIMAL = 1 << 63  # integers from which they are written in hexadecimal
 
 
 def save_checkpoint(path: str | Path, problem: Problem, solver: Solver[S], state: S) -> None:
@@ -121,7 +121,7 @@ def _pack(value: Any) -> Any:
         return [_pack(value.numerator), _pack(value.denominator)]
     if isinstance(value, list):
         return [_pack(v) for v in value]
-    if isinstance(value, int) and abs(value) >= _LONG:
+    if isinstance(value, int) and abs(value) >= _HEXADECIMAL:
         return hex(value)
     return value
 
@@ -230,7 +230,7 @@ class Checkpointer(Observer):
     def __init__(self, path: str | Path, *, every: float = 10.0) -> None:
         self.path = Path(path)
         self.every = every
-        self._next = clock() + min(every, _FIRST)
+        self._next = clock() + min(every, _FIRST_FILE)
         self._now: Moment[Any] | None = None
         self._warned = False
         self._left: tuple[int, int, int] | None = None  # marks of the file as we left it

@@ -1,5 +1,5 @@
 """What work costs: the few numbers behind every decision between one thread and two, Python and
-machine code.
+machine code, all pairs of columns and none.
 
 Seconds on one core of an ordinary machine, as ``benchmarks/costs.py`` measures them. They need not
 be exact: a decision that is taken a factor of two too early or too late costs some per cent. They
@@ -69,6 +69,16 @@ COMPILED = 5_000
 
 UNASKED = 3e-3
 """Seconds that a fit may take for what nobody has asked for: nobody waits for them."""
+
+# Sizes.
+AT_ONCE = 1 << 20
+"""Entries that are looked at together where a temporary copy of them is made."""
+IN_CACHE = 1 << 16
+"""The same where they are read several times, and stay in the cache."""
+NEWTON_COLUMNS = 1500
+"""Columns up to which a Newton system is factored in a blink,"""
+GRAM_COLUMNS = 2500
+"""and up to which a matrix of the products of all pairs of them is worth its time."""
 
 # What accuracy is worth, see models/logistic_regression.py.
 SETTLED = 0.01

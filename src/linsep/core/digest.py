@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
+from linsep.core.costs import AT_ONCE
 from linsep.core.lanes import run_all
 
 _CACHED = 1 << 15  # entries of a block of mixed values that stays in the cache
-_CHUNK = 1 << 20  # entries that one thread takes at a time
 _NUMPY = 60  # entries that numpy mixes while a loop in Python would touch one
 
 Hashes = NDArray[np.uint64]
@@ -76,10 +76,10 @@ def _compiled(matrix: NDArray[Any], keys: Hashes, out: Hashes) -> bool:
     run = work.choose(bits, keys, out, size=0, work=bits.size // _NUMPY)
     if run is work.python:
         return False
-    if not by_rows or bits.size < 2 * _CHUNK:
+    if not by_rows or bits.size < 2 * AT_ONCE:
         run(bits, keys, out)
         return True
-    step = -(-_CHUNK // len(keys))
+    step = -(-AT_ONCE // len(keys))
     places = range(0, len(bits), step)
     run_all([partial(run, bits[at : at + step], keys, out[at : at + step]) for at in places])
     return True

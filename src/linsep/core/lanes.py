@@ -27,7 +27,7 @@ from linsep.core.limits import tick
 T = TypeVar("T")
 
 _BLOCK_BYTES = 448 * 1024  # a block and the sums beside it fit the second-level cache
-_PIECE = 20_000  # numbers in a piece of long vectors, at least
+_LEAST_PIECE = 20_000  # numbers in a piece of long vectors, at least
 _SERIAL = second_thread(PLANE)
 
 
@@ -190,7 +190,7 @@ def sum_of_pieces(
 ) -> NDArray[np.float64]:
     """Sums that a function gives for pieces of the arrays, added; pieces depend on n alone."""
     n = len(arrays[0])
-    pieces = max(1, min(16, n // _PIECE))
+    pieces = max(1, min(16, n // _LEAST_PIECE))
     edges = [n * k // pieces for k in range(pieces + 1)]
     jobs = [partial(function, *(x[lo:hi] for x in arrays)) for lo, hi in pairwise(edges)]
     return np.asarray(np.sum(run_all(jobs), axis=0))

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linsep.core.costs import PRODUCT, second_thread
+from linsep.core.costs import AT_ONCE, PRODUCT, second_thread
 from linsep.core.digest import row_hashes
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Rows
@@ -82,13 +82,12 @@ def reads(*parts: str) -> Callable[[F], F]:
     return mark
 
 
-_CHUNK = 1 << 20  # elements looked at together where a temporary copy is needed
 _TWO_THREADS = second_thread(PRODUCT)  # products from which two of them are worth it
 _PARTS = (
     "matrix", "classes", "label", "weight", "targets", "fit_intercept", "feature_names",
     "row_index",
 )  # fmt: skip
-_LONG = 256  # columns from which BLAS multiplies a row with itself faster than a plain loop
+_BLAS_COLUMNS = 256  # columns from which BLAS multiplies a row with itself faster than a plain loop
 
 
 class Problem(Once):
@@ -440,17 +439,17 @@ def product(matrix: Any, w: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(matrix @ w, dtype=np.float64)
     n, d = matrix.shape
     wide = matrix.dtype == np.float64
-    if wide and n * d < _CHUNK:
+    if wide and n * d < AT_ONCE:
         return np.asarray(matrix @ w)
     out = np.empty((n, *w.shape[1:]))
-    step = -(-n // 2) if wide else max(1, _CHUNK // 4 // d)
+    step = -(-n // 2) if wide else max(1, AT_ONCE // 4 // d)
 
     def part(at: int) -> None:
         block = matrix[at : at + step].astype(np.float64, copy=False)
         np.matmul(block, w, out=out[at : at + step])
 
     jobs = [partial(part, at) for at in range(0, n, step)]
-    if n * d < _CHUNK:
+    if n * d < AT_ONCE:
         run_all(jobs, 1)
     else:
         with one_blas_thread():  # or its threads and ours fight for the cores
@@ -495,7 +494,7 @@ def _gram(problem: Problem) -> NDArray[np.float64]:
 
 def _gram_parts(problem: Problem) -> list[Callable[[], NDArray[np.float64]]]:
     """Summands of the Gram matrix; they depend on the shape alone, not on threads."""
-    step = max(1, 4 * _CHUNK // problem.n)
+    step = max(1, 4 * AT_ONCE // problem.n)
 
     def part(low: int, high: int) -> NDArray[np.float64]:
         blocks = (
@@ -524,10 +523,10 @@ def _squared_lengths(problem: Problem) -> NDArray[np.float64]:
         squares.data = squares.data.astype(np.float64) ** 2
         return np.asarray(squares.sum(axis=1)).ravel()
     out = np.empty(problem.n)
-    step = max(1, _CHUNK // max(1, problem.d))
+    step = max(1, AT_ONCE // max(1, problem.d))
     for at in range(0, problem.n, step):
         block = problem.matrix[at : at + step].astype(np.float64, copy=False)
-        long = block.flags.c_contiguous and problem.d >= _LONG
+        long = block.flags.c_contiguous and problem.d >= _BLAS_COLUMNS
         squares = np.vecdot(block, block) if long else np.einsum("ij,ij->i", block, block)
         out[at : at + step] = squares
     return out

@@ -28,8 +28,8 @@ def progress_observer(verbose: int | bool, stream: TextIO | None = None) -> list
     return [ProgressBar(stream) if stream.isatty() else ProgressRows(stream)]
 
 
-_SAME = 2.0  # paces that differ by no more are one pace
-_AHEAD = 5.0  # as far as this times the past one can look into the future
+_ONE_PACE = 2.0  # paces that differ by no more are one pace
+_HORIZON = 5.0  # as far as this times the past one can look into the future
 _ALL = 0.995  # a gap above this says nothing yet
 
 
@@ -58,10 +58,10 @@ class Pace:
             return None
         early = math.log(far[1] / near[1]) / (near[0] - far[0])
         late = math.log(near[1] / self._seen[-1][1]) / max(seconds - near[0], 1e-9)
-        if not (0.0 < early <= _SAME * late and late <= _SAME * early):
+        if not (0.0 < early <= _ONE_PACE * late and late <= _ONE_PACE * early):
             return None
         left = math.log(self._seen[-1][1] / tol) / late
-        return left if left <= _AHEAD * seconds else None
+        return left if left <= _HORIZON * seconds else None
 
     def _at(self, seconds: float) -> tuple[float, float] | None:
         """When the gap of this moment was reached, and the gap."""

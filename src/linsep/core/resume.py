@@ -21,8 +21,8 @@ from linsep.core.schema import LARGEST, Refused, real, text, truth
 
 _DEFAULT = Held()
 _HEX = re.compile("-?0x[0-9a-f]+")
-_DIGITS = 1 << 22  # of an integer of a search that never rounds
-_NEAR = 1e-6  # relative: how far sums of another machine may be off
+_SEARCH_DIGITS = 1 << 22  # of an integer of a search that never rounds
+_SUMS_OFF = 1e-6  # relative: how far sums of another machine may be off
 
 Numbers = Mapping[str, Any]
 Arrays = Mapping[str, NDArray[Any]]
@@ -144,7 +144,7 @@ def _integer(stored: Any, where: str) -> int:
     """A JSON integer, or a long one in hexadecimal, which has no limit of digits."""
     if type(stored) is int:
         return stored
-    if type(stored) is str and len(stored) <= _DIGITS and _HEX.fullmatch(stored):
+    if type(stored) is str and len(stored) <= _SEARCH_DIGITS and _HEX.fullmatch(stored):
         return int(stored, 16)
     raise Refused(where, stored, "a whole number")
 
@@ -160,7 +160,7 @@ def _check_bound(state: State, name: str, size: _Sizes, where: str) -> None:
 
 
 def _close(found: Any, old: Any) -> bool:
-    return bool(np.allclose(found, old, rtol=_NEAR, atol=0.0, equal_nan=True))
+    return bool(np.allclose(found, old, rtol=_SUMS_OFF, atol=0.0, equal_nan=True))
 
 
 # -- arrays ---------------------------------------------------------------------------------------

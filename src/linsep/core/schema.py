@@ -34,7 +34,7 @@ from linsep.core.sources import budget
 Check = Callable[[Any, str], Any]
 
 LARGEST = 1 << 53  # counters of a run beyond this were not counted
-_DIGITS = 200_000  # of a numerator; those of a proof over a thousand rows have some 20 000
+_MOST_DIGITS = 200_000  # of a numerator; those of a proof over a thousand rows have some 20 000
 _RATIO = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?")
 _PYTHON_DIGITS = 3000  # up to which Python converts itself
 _MEMBERS = 10_000  # arrays of one file
@@ -117,9 +117,10 @@ def word(*known: str) -> Check:
 
 def ratio(value: Any, where: str) -> Fraction:
     """A Fraction written as "p/q" or "p", of digits that can be computed with."""
-    found = _RATIO.fullmatch(value) if type(value) is str and len(value) <= 2 * _DIGITS else None
-    if found is None or max(len(part or "") for part in found.groups()) > _DIGITS:
-        raise Refused(where, value, f"a fraction p/q of at most {_DIGITS} digits each")
+    short = type(value) is str and len(value) <= 2 * _MOST_DIGITS
+    found = _RATIO.fullmatch(value) if short else None
+    if found is None or max(len(part or "") for part in found.groups()) > _MOST_DIGITS:
+        raise Refused(where, value, f"a fraction p/q of at most {_MOST_DIGITS} digits each")
     below = _integer(found[2] or "1")
     if below == 0:
         raise Refused(where, value, "a fraction p/q with q > 0")

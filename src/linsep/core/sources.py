@@ -23,14 +23,14 @@ from linsep.core.limits import total_memory
 from linsep.errors import DataError, FormatError, LinsepError, SettingError
 
 _PACKED = ((b"\x1f\x8b", "gzip"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "lzma"))
-_CHUNK = 1 << 20  # bytes unpacked at a time
+_UNPACKED_AT_ONCE = 1 << 20  # bytes unpacked at a time
 
 # What a packed file may become: so many bytes in any case, and so many times its size. Text of
 # numbers shrinks to a third or a tenth; a file that is all zeros to a thousandth.
 _LEAST_BUDGET, _RATIO = 1 << 28, 100
 _PIPE_BUDGET = 1 << 30  # bytes of a pipe, whose size nobody knows
 _BINARY = getattr(os, "O_BINARY", 0)  # of Windows
-_PATIENCE = 2000  # milliseconds for the first byte of a pipe
+_FIRST_BYTE = 2000  # milliseconds for the first byte of a pipe
 BUDGET_VARIABLE = "LINSEP_UNPACK_MB"
 STDIN = "-"
 """Names standard input; a file of that name is ./-"""
@@ -147,7 +147,7 @@ def _bytes_of(place: Path) -> bytes:
     with open(handle, "rb", buffering=0) as pipe:
         waiting = select.poll()
         waiting.register(pipe, select.POLLIN)
-        if not waiting.poll(_PATIENCE):
+        if not waiting.poll(_FIRST_BYTE):
             raise OSError("nothing is written into this pipe; give the name of a file")
         os.set_blocking(handle, True)
         return _within_budget(place, pipe)
@@ -157,7 +157,7 @@ def _within_budget(place: Path, file: io.RawIOBase) -> bytes:
     """All bytes of what does not tell its size."""
     most = budget(_PIPE_BUDGET // _RATIO)
     parts, size = [], 0
-    while part := file.read(_CHUNK):
+    while part := file.read(_UNPACKED_AT_ONCE):
         parts.append(part)
         size += len(part)
         if size > most:
@@ -171,7 +171,7 @@ def _standard_input() -> bytes:
     if sys.stdin is None or sys.stdin.isatty():
         raise OSError("nothing is written to it; say: cat FILE | linsep ... -")
     most, parts, size = budget(_PIPE_BUDGET // _RATIO), list[bytes](), 0
-    while part := sys.stdin.buffer.read(_CHUNK):
+    while part := sys.stdin.buffer.read(_UNPACKED_AT_ONCE):
         parts.append(part)
         size += len(part)
         if size > most:
@@ -191,7 +191,7 @@ def _unpack(place: Path, data: bytes, module: str) -> bytes:
     with boundary(place, FormatError, f"the {module} data are damaged or cut off", way):
         opened: Any = importlib.import_module(module)
         with opened.open(io.BytesIO(data), "rb") as packed:
-            while part := packed.read(_CHUNK):
+            while part := packed.read(_UNPACKED_AT_ONCE):
                 parts.append(part)
                 size += len(part)
                 if size > most:

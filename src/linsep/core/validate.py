@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linsep.core.costs import AT_ONCE
 from linsep.core.lanes import run_all
 from linsep.core.words import count
 from linsep.errors import DataError, LabelError
 
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 
-_CHUNK = 1 << 20  # elements looked at together
 _WIDEST = 1 << 34  # columns
-_LEAST = 1e-140  # targets below it, or above its inverse, have squares beyond floats
+_SQUARABLE = 1e-140  # targets below it, or above its inverse, have squares beyond floats
 
 
 def in_parts(X: Any) -> bool:
@@ -132,7 +132,7 @@ def all_finite(values: NDArray[Any]) -> bool:
     if not values.flags.c_contiguous:
         return bool(np.isfinite(values).all())
     flat = values.reshape(-1)
-    pieces = [flat[at : at + _CHUNK] for at in range(0, flat.size, _CHUNK)]
+    pieces = [flat[at : at + AT_ONCE] for at in range(0, flat.size, AT_ONCE)]
 
     def finite(piece: NDArray[Any]) -> bool:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -180,10 +180,11 @@ def as_targets(targets: ArrayLike | None, n: int) -> NDArray[np.float64] | None:
             f"targets[{at}] is {b[at]}; targets are finite and > 0, since a row is on its own "
             "side when its value is positive."
         )
-    if not _LEAST <= b.min() <= b.max() <= 1 / _LEAST:
+    if not _SQUARABLE <= b.min() <= b.max() <= 1 / _SQUARABLE:
         raise DataError(
             f"targets reach from {b.min():.3g} to {b.max():.3g}, and their squares leave the range "
-            f"of floats; keep them between {_LEAST:g} and {1 / _LEAST:g}: only their ratios matter."
+            f"of floats; keep them between {_SQUARABLE:g} and {1 / _SQUARABLE:g}: only their "
+            "ratios matter."
         )
     return b
 

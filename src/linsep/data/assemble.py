@@ -18,7 +18,7 @@ from linsep.errors import DataError, FormatError, SettingError
 Encode = str | Sequence[str] | Mapping[str, Any] | None
 
 _TOO_MANY = 1000  # different values of a text column from which it is no category
-_BLOCK = 2048  # rows written together, so that they stay in the cache
+_ROWS_AT_ONCE = 2048  # rows written together, so that they stay in the cache
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _SIGNS = (("no", "yes"), ("false", "true"))
 
@@ -299,10 +299,10 @@ def _as_numbers(column: Column) -> NDArray[np.float64]:
 
 def _stack(features: list[NDArray[Any]], n: int) -> NDArray[np.float64]:
     X = np.empty((n, len(features)))
-    for at in range(0, n, _BLOCK):
-        block = X[at : at + _BLOCK]
+    for at in range(0, n, _ROWS_AT_ONCE):
+        block = X[at : at + _ROWS_AT_ONCE]
         for j, feature in enumerate(features):
-            block[:, j] = feature[at : at + _BLOCK]
+            block[:, j] = feature[at : at + _ROWS_AT_ONCE]
     return X
 
 

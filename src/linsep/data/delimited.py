@@ -19,7 +19,7 @@ from linsep.data.layout import Layout, check_width, records
 
 _COLD = 1 << 25  # bytes from which loading numba pays although pyarrow is good, too,
 _ALONE = 1 << 22  # and where there is no pyarrow
-_WIDE = 4096  # columns from which rows are made, and not columns
+_ROWWISE_COLUMNS = 4096  # columns from which rows are made, and not columns
 SMALL = 1 << 16  # bytes up to which importing pyarrow costs more than it saves
 
 
@@ -30,7 +30,7 @@ def read_numbers(data: bytes, layout: Layout) -> tuple[Any, Any] | None:
         return None
     quick = len(data) > SMALL and fast.pays(len(data), cold=_COLD if _arrow_is_there() else _ALONE)
     if not quick:
-        return _wide_numbers(data, layout) if len(layout.names) > _WIDE else None
+        return _wide_numbers(data, layout) if len(layout.names) > _ROWWISE_COLUMNS else None
     start = data.find(b"\n", _first_line(data)[1]) + 1 if layout.header else 0
     found = fast.parse_table(data, start, layout.delimiter, len(layout.names), layout.target)
     if found is None:

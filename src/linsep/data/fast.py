@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import has_numba, inner, routine
+from linsep.core.costs import AT_ONCE
 from linsep.core.lanes import run_all
-
-_CHUNK = 1 << 20
 
 Job = tuple[NDArray[np.uint8], int, int, list[NDArray[Any]]]
 Pairs = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], int]
@@ -114,7 +113,7 @@ def _middle(data: bytes, start: int) -> int:
 
 def _count(text: NDArray[np.uint8], code: int) -> int:
     """How often a byte occurs, without a large temporary array."""
-    pieces = (text[at : at + _CHUNK] for at in range(0, text.size, _CHUNK))
+    pieces = (text[at : at + AT_ONCE] for at in range(0, text.size, AT_ONCE))
     return sum(int(np.count_nonzero(piece == code)) for piece in pieces)
 
 
@@ -140,8 +139,8 @@ def _convert(text: NDArray[np.uint8], hard: NDArray[np.int64], values: NDArray[n
 
     Gives the place of the first one that does not fit in a double, or -1.
     """
-    for at in range(0, len(hard), _CHUNK):
-        begin, end, entry = hard[at : at + _CHUNK].T
+    for at in range(0, len(hard), AT_ONCE):
+        begin, end, entry = hard[at : at + AT_ONCE].T
         first = int(begin[0])
         raw = text[first : int(end[-1])].tobytes()
         cuts = zip((begin - first).tolist(), (end - first).tolist())

@@ -24,7 +24,7 @@ SAMPLE = 1 << 16  # bytes looked at
 _TARGETS = ("y", "label", "labels", "class", "target")
 _ROW_NAMES = ("name", "names", "id", "sample", "row", "index", "rowname", "rownames", "row.names")
 _ROWS, _CELLS = 300, 6000  # rows and cells looked at
-_FEW = 10  # different whole numbers that pass as labels in a table of any length
+_FEW_LABELS = 10  # different whole numbers that pass as labels in a table of any length
 
 Choice = str | int | bool | None
 
@@ -324,7 +324,7 @@ def _repeats(column: tuple[str, ...]) -> bool:
 def _label_like(column: tuple[str, ...]) -> bool:
     """True also for text and a few whole numbers in a short table."""
     different = set(column)
-    few = len(different) <= _FEW or not all(map(is_number, different))
+    few = len(different) <= _FEW_LABELS or not all(map(is_number, different))
     return _repeats(column) or (few and all(map(_whole, different)))
 
 
@@ -338,7 +338,7 @@ def _whole(cell: str) -> bool:
 # point or an exponent says that a number was measured, and that rounding is meant.
 
 
-_LARGE = 2.0**53
+_WHOLE_NUMBERS = 2.0**53
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _PYTHON_DIGITS = 4000  # up to which Python converts an integer
 _PAIR = re.compile(rb":([+-]?[0-9]{16,})(?=\s|$)")
@@ -349,14 +349,14 @@ def check_columns(columns: list[Column], data: bytes, layout: Layout) -> None:
     rows: set[int] = set()
     for j, column in enumerate(columns):
         if column.numbers is not None and j not in (layout.target, layout.row_names):
-            rows.update(np.flatnonzero(np.abs(column.numbers) >= _LARGE).tolist())
+            rows.update(np.flatnonzero(np.abs(column.numbers) >= _WHOLE_NUMBERS).tolist())
     _look(rows, data, layout)
 
 
 def check_features(X: NDArray[np.float64], data: bytes, layout: Layout) -> None:
     """The same for a matrix of all features."""
     if _some_large(X):
-        _look(set(np.flatnonzero((np.abs(X) >= _LARGE).any(axis=1)).tolist()), data, layout)
+        _look(set(np.flatnonzero((np.abs(X) >= _WHOLE_NUMBERS).any(axis=1)).tolist()), data, layout)
 
 
 def check_pairs(path: str, values: NDArray[np.float64], data: bytes) -> None:
@@ -374,14 +374,14 @@ def check_integers(path: str, column: Column, chunked: Any) -> None:
     numbers = column.numbers
     if numbers is None or not _some_large(numbers):
         return
-    for row in np.flatnonzero(np.abs(numbers) >= _LARGE).tolist():
+    for row in np.flatnonzero(np.abs(numbers) >= _WHOLE_NUMBERS).tolist():
         value = chunked[row].as_py()
         if isinstance(value, int) and int(numbers[row]) != value:
             raise _error(f"{path}: row {row + 1}", str(value), column.name)
 
 
 def _some_large(values: NDArray[Any]) -> bool:
-    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))) >= _LARGE
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))) >= _WHOLE_NUMBERS
 
 
 def _is_rounded(text: str) -> bool:

@@ -26,7 +26,7 @@ from linsep.errors import DataError, FormatError, SettingError
 Array = NDArray[np.float64]
 
 _WAY = "it is damaged: let svm-scale -s write it again"
-_LARGEST = 100_000_000  # number of a column; arrays as long as that are made
+_LARGEST_COLUMN = 100_000_000  # number of a column; arrays as long as that are made
 _DENSE = 200_000_000  # entries of a sparse matrix that may be written out
 
 
@@ -158,7 +158,7 @@ class Ranges(TransformerMixin, BaseEstimator):
             if not words:
                 continue
             whole = len(words) == 3 and words[0].isdigit() and len(words[0]) < 12
-            if not whole or not 1 <= int(words[0]) <= _LARGEST:
+            if not whole or not 1 <= int(words[0]) <= _LARGEST_COLUMN:
                 raise FormatError(
                     f"{path}:{at}:1: a line is a column from 1 and its range; {_WAY}."
                 )

@@ -18,7 +18,7 @@ from linsep.data.layout import Choice
 from linsep.data.table import Table
 from linsep.errors import DataError, FormatError, LabelError
 
-_WAY = "the file is damaged, or of another format: give it the ending of its format"
+WAY_OUT = "the file is damaged, or of another format: give it the ending of its format"
 
 
 def read(
@@ -96,7 +96,7 @@ def read(
     name, ending = plain_name(path)
     asked = Asked(target, names, header, encode, missing, n_features, delimiter, encoding)
     form = next(form for form in FORMATS if form.holds(data, ending))
-    with boundary(source, FormatError, f"it cannot be read as {form.name}", _WAY):
+    with boundary(source, FormatError, f"it cannot be read as {form.name}", WAY_OUT):
         parts = form.read(source, data, ending, asked)
     if n_features is not None and parts.X.shape[1] != n_features:
         features = count(parts.X.shape[1], "feature")

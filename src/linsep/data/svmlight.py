@@ -37,8 +37,8 @@ _LINE = re.compile(
 _QUERY = re.compile(rb"(?m)^[ \t\r]*[^\s:#,]+(?:[ \t\r]+qid:([0-9]+))?")
 _TOKEN = re.compile(rb"[0-9]+:" + _VALUE)
 _ENTRY = re.compile(rb"[^\s:]+:\S+")
-_LARGEST = 2**40 - 1  # number of a feature; beyond it some byte is damaged
-_DIGITS = len(str(_LARGEST))
+_LARGEST_FEATURE = 2**40 - 1  # number of a feature; beyond it some byte is damaged
+_FEATURE_DIGITS = len(str(_LARGEST_FEATURE))
 
 
 @dataclass
@@ -113,7 +113,7 @@ def _compiled(path: str, data: bytes) -> Entries | None:
         _plain(path, line, data.count(b"\n", 0, trouble) + 1)  # raises if the line is wrong
         return None
     labels, lengths, indices, values, width = found
-    if width > _LARGEST:
+    if width > _LARGEST_FEATURE:
         return None
     zero_based = bool(indices.size and indices.min() < 0)
     if zero_based:
@@ -122,7 +122,7 @@ def _compiled(path: str, data: bytes) -> Entries | None:
     rows = Entries(whole(labels), lengths, indices, values, zero_based, width)
     if b"qid:" in data:
         named = _QUERY.findall(data)
-        if len(named) != len(rows.labels) or max(map(len, named)) > _DIGITS:
+        if len(named) != len(rows.labels) or max(map(len, named)) > _FEATURE_DIGITS:
             return None
         rows.queries = _queries([int(query) if query else 0 for query in named], any(named))
     return rows
@@ -155,13 +155,13 @@ def _plain(path: str, data: bytes, first_line: int = 1) -> Entries:
             continue
         pairs = match[3].replace(b":", b" ").split()
         label = match[1].decode("utf-8", "replace")
-        if max(map(len, pairs[::2]), default=0) > _DIGITS and _is_beyond(pairs[::2]):
+        if max(map(len, pairs[::2]), default=0) > _FEATURE_DIGITS and _is_beyond(pairs[::2]):
             raise _diagnose(path, number, content)
         index = list(map(int, pairs[::2]))
         value = list(map(float, pairs[1::2]))
         if not all(map(lt, index, index[1:])) or any(map(isinf, value)) or is_missing(label):
             raise _diagnose(path, number, content)
-        if index and index[-1] > _LARGEST:
+        if index and index[-1] > _LARGEST_FEATURE:
             raise _diagnose(path, number, content)
         words = match[2].replace(b":", b" ").split()
         of_row = dict(zip(words[::2], words[1::2]))
@@ -192,7 +192,7 @@ def _plain(path: str, data: bytes, first_line: int = 1) -> Entries:
 
 def _is_beyond(indices: list[bytes]) -> bool:
     """Whether one has more digits than the largest, zeros ahead of it left out."""
-    return any(len(index.lstrip(b"0")) > _DIGITS for index in indices)
+    return any(len(index.lstrip(b"0")) > _FEATURE_DIGITS for index in indices)
 
 
 def _diagnose(path: str, number: int, line: bytes) -> FormatError:
@@ -224,10 +224,10 @@ def _diagnose(path: str, number: int, line: bytes) -> FormatError:
             return FormatError(f"{place}: the value {shown!r:.60} is not a finite number.")
         if isinf(float(value)):
             return FormatError(f"{place}: the value {shown!r:.60} does not fit in a double.")
-        if _is_beyond([index]) or int(index) > _LARGEST:
+        if _is_beyond([index]) or int(index) > _LARGEST_FEATURE:
             return FormatError(
                 f"{place}: the index {index.decode():.60} is too large; number the features "
-                f"from 1 on, {_LARGEST} is the last one possible."
+                f"from 1 on, {_LARGEST_FEATURE} is the last one possible."
             )
         if int(index) <= before:
             return FormatError(
@@ -247,7 +247,7 @@ def _wrong_word(name: bytes, value: bytes, before: int, said: set[bytes]) -> str
         return "is given twice"
     if name == b"qid":
         good = value.isdigit() and not _is_beyond([value])
-        return "" if good else f"is no whole number >= 0 of at most {_DIGITS} digits"
+        return "" if good else f"is no whole number >= 0 of at most {_FEATURE_DIGITS} digits"
     good = re.fullmatch(_VALUE, value) is not None and 0 <= float(value) < inf
     return "" if good else "is no finite number >= 0"
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 _APART = 12.0  # sides of a box beyond which one scale leaves a stripe
-_FAR = 40.0  # how far beyond the picture shading and lines reach, in widths of the picture
+_BEYOND = 40.0  # how far beyond the picture shading and lines reach, in widths of the picture
 
 
 def box_around(points: Array, *, pad: float = 0.12) -> Array:
@@ -36,7 +36,7 @@ def box_for(points: Array) -> Array:
     return np.array([points.min(axis=0) - pad, points.max(axis=0) + pad])
 
 
-def box_corners(box: Array, *, far: float = _FAR) -> Array:
+def box_corners(box: Array, *, far: float = _BEYOND) -> Array:
     """The corners, counter-clockwise, of the box enlarged by ``far`` of its widths."""
     width = far * (box[1] - box[0]).max()
     (x0, y0), (x1, y1) = box[0] - width, box[1] + width
@@ -64,7 +64,7 @@ def clip(polygon: Array, normal: Array, offset: float) -> Array:
     return np.array(kept).reshape(-1, 2)
 
 
-def line_in_box(normal: Array, offset: float, box: Array, *, far: float = _FAR) -> Array | None:
+def line_in_box(normal: Array, offset: float, box: Array, *, far: float = _BEYOND) -> Array | None:
     """Two points of the line normal . x + offset = 0, far outside the box; None for no line."""
     size = float(normal @ normal)
     if not (np.isfinite(size) and size > 0):

@@ -26,7 +26,7 @@ from linsep.kernels.tiles import look
 
 Array = NDArray[Any]
 
-_FEW = 10  # rows up to which the cells carry their numbers
+_NUMBERED_ROWS = 10  # rows up to which the cells carry their numbers
 
 
 class GramDisplay:
@@ -220,7 +220,7 @@ class GramDisplay:
             look_of = {"cmap": "Blues", "vmin": 0.0, "vmax": float(shown.max()) or 1.0}
         self.image_ = ax.imshow(shown, interpolation="nearest", **look_of)
         self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label=label, shrink=0.85)
-        if n <= _FEW:
+        if n <= _NUMBERED_ROWS:
             self._write_values(shown)
         if self.labels is None:
             ax.set_xlabel("row")

@@ -30,7 +30,7 @@ RULE = "#6b6b6b"
 LIGHT = "#009E73"  # what is allowed: solution regions, common points
 
 _DENSE_LIMIT = 50_000_000
-_LONG = 8  # lines of a legend that covers too much of a picture
+_LONG_LEGEND = 8  # lines of a legend that covers too much of a picture
 _RINGS = 60  # rings in a crowd that cover it
 _CROWD = 800  # points that cover each other
 _SMALL = 150  # points whose markers are small
@@ -209,7 +209,9 @@ def draw_plane_in_box(
 def legend(ax: Any, handles: list[Any] | None = None) -> Any:
     """The legend, beside the picture where it is long."""
     shown = ax.get_legend_handles_labels()[0] if handles is None else handles
-    place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(shown) > _LONG else {}
+    place = (
+        {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(shown) > _LONG_LEGEND else {}
+    )
     return ax.legend(handles=shown, framealpha=0.9, fontsize="small", **place)
 
 

@@ -12,7 +12,7 @@ from linsep.display.look import COLOURS, INK, RULE, axes, plain_names, short
 from linsep.errors import CapabilityError, require
 
 Array = NDArray[np.float64]
-_MANY = 12  # inputs drawn before the rest is left out
+_DRAWN_INPUTS = 12  # inputs drawn before the rest is left out
 _UNITS = 8
 
 
@@ -112,11 +112,11 @@ class NeuronDisplay:
         self
         """
         size = np.abs(self.coef).max(axis=0)
-        rows = min(self.coef.shape[1], _MANY) + 1
+        rows = min(self.coef.shape[1], _DRAWN_INPUTS) + 1
         self.ax_ = ax = axes(ax, size=(7.6, max(4.8, 0.42 * max(rows, len(self.coef)))))
         self.figure_ = ax.figure
         ax.set_axis_off()
-        self.shown_ = np.sort(np.argsort(-size, kind="stable")[:_MANY])
+        self.shown_ = np.sort(np.argsort(-size, kind="stable")[:_DRAWN_INPUTS])
         labels = [short(self.names[j], 20) for j in self.shown_]
         left_out = self.coef.shape[1] - len(labels)
         inputs = _column(len(labels) + 1)

@@ -25,7 +25,7 @@ from linsep.errors import CapabilityError, require
 from linsep.risk.novikoff import NovikoffBound, novikoff_bound
 
 Array = NDArray[np.float64]
-_FAR = 40  # times the updates made: a bound beyond is not drawn to its end
+_DRAWN_BOUND = 40  # times the updates made: a bound beyond is not drawn to its end
 
 
 class NovikoffDisplay:
@@ -108,7 +108,7 @@ class NovikoffDisplay:
         made = np.array([step.update for step in trace if not step.closing], dtype=np.float64)
         length = replace(curves[0], x=made)
         updates = float(made[-1])
-        last = float(bound) if bound <= _FAR * (updates + 1) else 2 * (updates + 1)
+        last = float(bound) if bound <= _DRAWN_BOUND * (updates + 1) else 2 * (updates + 1)
         curves = [length, *novikoff_curves(trace, np.linspace(0.0, last, 200))]
         Z, labels, classes = reflected(trace.X, trace.y)
         try:

@@ -30,7 +30,7 @@ from linsep.proofs.separable import round_down, round_up
 
 Array = NDArray[np.float64]
 _MANY_LINES = 24
-_LONG = 200  # updates beyond which the curves need a logarithmic axis
+_LOG_AXIS = 200  # updates beyond which the curves need a logarithmic axis
 
 
 class TraceDisplay:
@@ -352,7 +352,7 @@ def _draw_curves(ax: Any, curves: Sequence[Curve], unit: str) -> None:
     ax.set_xlabel(unit)
     ax.set_ylabel(curves[0].axis or curves[0].name)
     ax.grid(alpha=0.25)
-    if curves[0].x[0] == 0 and curves[0].x[-1] > _LONG:
+    if curves[0].x[0] == 0 and curves[0].x[-1] > _LOG_AXIS:
         ax.set_xscale("symlog", linthresh=1.0)
         ax.set_xlim(0, curves[0].x[-1])
     else:

@@ -55,7 +55,7 @@ MOST_ROWS, MOST_FEATURES, MOST_CLASSES, MOST_STEPS = 5000, 1000, 10, 20_000
 _SECONDS = 20.0  # of one run, of one fit and of one proof
 _SOON = 2.0  # seconds after which a run that has some steps is shown as far as it is
 _SOME_STEPS = 50
-_EXACT = 17  # digits that name a float
+_FLOAT_DIGITS = 17  # digits that name a float
 
 
 @dataclass(frozen=True)
@@ -434,7 +434,7 @@ class Player:
             "value": _exact([math.nan if s.value is None else s.value for s in steps]),
             "wrong": [step.wrong for step in steps],
             "errors": [list(step.errors) for step in steps],
-            "extra": extra_columns(steps, _EXACT),
+            "extra": extra_columns(steps, _FLOAT_DIGITS),
             "patterns": patterns,
             "why": why,
             "symbol": None if way is None else [*way.weights.split("{}"), way.first],
@@ -729,7 +729,7 @@ def plain_rows(values: Any) -> list[list[float | None]]:
 
 
 def _exact(values: Any) -> list[float | None]:
-    return plain_numbers(values, _EXACT)
+    return plain_numbers(values, _FLOAT_DIGITS)
 
 
 def _finite(value: float) -> float | None:

@@ -16,7 +16,7 @@ from linsep.errors import SettingError
 
 Array = NDArray[np.float64]
 
-_STEP = 6.055454452393343e-06  # the cube root of 2^-52
+_DIFFERENCE = 6.055454452393343e-06  # the cube root of 2^-52
 
 
 def numerical_gradient(
@@ -49,7 +49,7 @@ def numerical_gradient(
     out = np.empty(at.shape)
     for place in np.ndindex(at.shape):
         here = float(at[place])
-        h = _STEP * max(1.0, abs(here)) if step is None else step
+        h = _DIFFERENCE * max(1.0, abs(here)) if step is None else step
         at[place] = here + h
         up, above = float(function(at)), float(at[place])
         at[place] = here - h

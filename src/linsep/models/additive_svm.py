@@ -73,11 +73,11 @@ from linsep.solvers.one_vs_rest import OneVsRest
 
 Array = NDArray[np.float64]
 
-_LARGEST = 1e100
+_LARGEST_ENTRY = 1e100  # of X
 _SETS = 512, 2048  # rows of a working set: a quarter of all, within these
 _COARSE = 1e-4  # gap for which kernel values in float32 will do inside a working set
 _SMALL, _FINE = 512, 1e-10  # rows up to which this gap is aimed at, as it costs little
-_SHOWN = 6  # features in a summary
+_SHOWN_FEATURES = 6  # features in a summary
 
 
 # -- What the parameter ``kernel`` of AdditiveSVM may be, and what its rows must be ---------------
@@ -303,7 +303,7 @@ class AdditiveSVM(Classifier):
 
     def _guard(self, problem: Problem) -> None:
         data = problem.matrix.data if problem.sparse else problem.matrix
-        if data.size and float(data.max()) > _LARGEST:
+        if data.size and float(data.max()) > _LARGEST_ENTRY:
             raise DataError(
                 f"X reaches {float(data.max()):.3g}, too large for sums; scale the columns, for "
                 "instance with sklearn.preprocessing.MaxAbsScaler."
@@ -567,7 +567,7 @@ class AdditiveSVM(Classifier):
         """The features that move the score most."""
         ranges = np.atleast_2d(self.feature_ranges()).max(axis=0)
         names = getattr(self, "feature_names_in_", None)
-        order = [int(k) for k in np.argsort(-ranges)[:_SHOWN] if ranges[k] > 0]
+        order = [int(k) for k in np.argsort(-ranges)[:_SHOWN_FEATURES] if ranges[k] > 0]
         words = [f"{f'x{k + 1}' if names is None else names[k]} {ranges[k]:.4g}" for k in order]
         return [("features", f"{', '.join(words)} (largest change of the score)")] if words else []
 

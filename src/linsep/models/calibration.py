@@ -284,7 +284,7 @@ def _whole_classes(
 Array = NDArray[np.float64]
 
 METHODS = ("sigmoid", "isotonic", "temperature")
-_LARGE = 1e150  # scores and slopes beyond it are as good as infinite; their product is finite
+_INFINITE = 1e150  # scores and slopes beyond it are as good as infinite; their product is finite
 
 
 @dataclass(frozen=True)
@@ -407,7 +407,7 @@ def fit_calibration(
 
 def _full(scores: Array) -> tuple[Array, NDArray[np.intp]]:
     """One score for each class, and the class predicted."""
-    scores = np.clip(np.asarray(scores, dtype=np.float64), -_LARGE, _LARGE)
+    scores = np.clip(np.asarray(scores, dtype=np.float64), -_INFINITE, _INFINITE)
     if scores.ndim == 1:
         return np.column_stack([np.zeros(len(scores)), scores]), (scores >= 0).astype(np.intp)
     return scores, scores.argmax(axis=1)
@@ -465,12 +465,12 @@ def _root(slope: Callable[[float], float], unit: float) -> float:
 
     if not unit > 0 or slope(0.0) >= 0:
         return 0.0
-    high = 1.0 / max(unit, 1.0 / _LARGE)
-    while high < _LARGE:
+    high = 1.0 / max(unit, 1.0 / _INFINITE)
+    while high < _INFINITE:
         if slope(high) > 0:
             return float(brentq(slope, 0.0, high, xtol=1e-13 * high, rtol=1e-13))
         high *= 2.0
-    return _LARGE
+    return _INFINITE
 
 
 def _isotonic(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_SHOWN = 12  # terms that are printed
+_SHOWN_TERMS = 12  # terms that are printed
 WARNING = (
     "weights rank features only where all are measured on one scale, and for this solution only: "
     "another plane that separates as well may rank them otherwise"
@@ -69,14 +69,14 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"score {self.score:.6g} => {self.predicted!r}"]
-        for term in self.terms[:_SHOWN]:
+        for term in self.terms[:_SHOWN_TERMS]:
             sign = "" if term.row is None else f" x {term.sign:+d}"
             lines.append(
                 f"  {term.product:+10.4g} = {term.weight:.4g}{sign} x {term.value:.4g}  {term.name}"
             )
-        if len(self.terms) > _SHOWN:
-            rest = sum(term.product for term in self.terms[_SHOWN:])
-            lines.append(f"  {rest:+10.4g}   {len(self.terms) - _SHOWN} more terms")
+        if len(self.terms) > _SHOWN_TERMS:
+            rest = sum(term.product for term in self.terms[_SHOWN_TERMS:])
+            lines.append(f"  {rest:+10.4g}   {len(self.terms) - _SHOWN_TERMS} more terms")
         return printable("\n".join([*lines, f"  {self.intercept:+10.4g}   intercept"]))
 
 
@@ -174,9 +174,9 @@ class Ranking(Sequence[tuple[str, float]]):
     def __str__(self) -> str:
         what = "|w_j| x standard deviation of column j" if self.scaled else "|w_j|"
         lines = [f"features by {what}:"]
-        lines += [f"  {size:10.4g}  {name}" for name, size in self.entries[:_SHOWN]]
-        if len(self) > _SHOWN:
-            lines.append(f"  {'':10}  {len(self) - _SHOWN} more")
+        lines += [f"  {size:10.4g}  {name}" for name, size in self.entries[:_SHOWN_TERMS]]
+        if len(self) > _SHOWN_TERMS:
+            lines.append(f"  {'':10}  {len(self) - _SHOWN_TERMS} more")
         return printable("\n".join([*lines, f"beware: {self.warning}."]))
 
 

@@ -13,6 +13,7 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.core.costs import IN_CACHE
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread
 from linsep.core.limits import enough_memory
@@ -537,7 +538,7 @@ class _Done(State):
 
 FLOOR = 1e-6  # of the variance of a column; added where a covariance is singular
 _RANK_TOL = 1e-12  # share of a column's variance that must be left after those before it
-_LEAST = 1e-250  # variance of a column that needs no look at its largest entries, nor 1 / it
+_PLAIN = 1e-250  # variance of a column that needs no look at its largest entries, nor 1 / it
 _WIDEST = 20_000  # columns up to which a matrix of their covariances is held
 
 
@@ -615,7 +616,7 @@ def _moments(problem: Problem, diagonal: bool) -> tuple[Array, Array, Array]:
 
 def _refuse_range(problem: Problem, variance: Array, means: Array) -> None:
     """Variances that float64 cannot hold: columns of 1e200 or of 1e-200."""
-    if bool((np.isfinite(variance) & (variance > _LEAST) & (variance < 1.0 / _LEAST)).all()):
+    if bool((np.isfinite(variance) & (variance > _PLAIN) & (variance < 1.0 / _PLAIN)).all()):
         return
     with np.errstate(over="ignore", invalid="ignore"):
         reach = np.ptp(means, axis=0)
@@ -701,7 +702,6 @@ def _names(problem: Problem, columns: NDArray[np.intp]) -> str:
 # -- Gaussian densities as functions: their logarithms, their quadratic and their linear form -----
 
 
-_CHUNK = 1 << 16  # elements looked at together: they stay in the cache
 _EQUAL = 1e-10  # covariances that differ by less, in their own units, are the same
 _LOG_2PI = float(np.log(2 * np.pi))
 
@@ -748,7 +748,7 @@ class Densities:
         """ln p(x | k), shape (n, K), in pieces."""
         n = X.shape[0]
         out = np.empty((n, self.K))
-        step = max(1, _CHUNK // max(1, self.d))
+        step = max(1, IN_CACHE // max(1, self.d))
         if self.diagonal and hasattr(X, "indptr"):
             step = max(1, max(1 << 17, 8 * self.d) * n // max(1, X.nnz))  # each has room for d
             parts = [self._of_sparse_rows(X[at : at + step]) for at in range(0, n, step)]
@@ -863,7 +863,7 @@ GAUSSIAN: Table[Any] = Table(
 # -- A fitted Gaussian classifier in words --------------------------------------------------------
 
 
-_SHOWN = 8
+_SHOWN_CLASSES = 8
 
 
 def _curved(model: GaussianClassifier) -> str:
@@ -874,8 +874,8 @@ def _curved(model: GaussianClassifier) -> str:
 
 def _priors(model: GaussianClassifier) -> str:
     pairs = list(zip(model.classes_.tolist(), model.priors_))
-    shown = ", ".join(f"{p:.4g} for {label!r}" for label, p in pairs[:_SHOWN])
-    more = "" if len(pairs) <= _SHOWN else f", ... ({len(pairs) - _SHOWN} more)"
+    shown = ", ".join(f"{p:.4g} for {label!r}" for label, p in pairs[:_SHOWN_CLASSES])
+    more = "" if len(pairs) <= _SHOWN_CLASSES else f", ... ({len(pairs) - _SHOWN_CLASSES} more)"
     given = "" if model.priors is None else " (given)"
     return shown + more + given
 
@@ -885,4 +885,4 @@ def _loss(model: GaussianClassifier) -> str:
     rows = [
         f"{d!r}: {' '.join(f'{v:g}' for v in row)}" for d, row in zip(model.decisions_.tolist(), W)
     ]
-    return "; ".join(rows[:_SHOWN]) + ("; ..." if len(rows) > _SHOWN else "")
+    return "; ".join(rows[:_SHOWN_CLASSES]) + ("; ..." if len(rows) > _SHOWN_CLASSES else "")

@@ -32,7 +32,7 @@ from linsep.solvers.hulls.nearest import NearestHulls
 
 Array = NDArray[np.float64]
 
-_EXACT = 20_000  # entries of the rows that span two nearest points: fractions take no time
+_FRACTIONS = 20_000  # entries of the rows that span two nearest points: fractions take no time
 _NEAR = 1e-6  # relative gap of a machine whose last digits are worth having
 _AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
 
@@ -166,7 +166,7 @@ def _proved_witness(problem: Problem, proof: Proof) -> Witness:
     later = problem.classes[problem.label] == proof.classes[1]
     a *= problem.sign[later][0]  # of class k against the rest either may come first
     rows, shares = proof.hull_rows, np.array(proof.hull_weights)
-    if len(rows) * problem.d <= _EXACT:  # hulls may be nearer than their shares are rounded
+    if len(rows) * problem.d <= _FRACTIONS:  # hulls may be nearer than their shares are rounded
         shares = np.array([Fraction(share) for share in shares.tolist()], dtype=object)
     sides = [problem.sign[rows] > 0, problem.sign[rows] < 0]
     if not problem.fit_intercept:

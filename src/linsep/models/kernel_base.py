@@ -228,7 +228,7 @@ def _by_weight(kernel: Any, problem: Problem, sample_weight: Any) -> Any:
 
 Array = NDArray[np.float64]
 
-_ENTRIES = 1 << 24  # of rows that are looked at together
+_ENTRIES_AT_ONCE = 1 << 24  # of rows that are looked at together
 
 
 def kernel_sums(kernel: Any, X: Any, vectors: Any, coef: Array, like: Rows | None = None) -> Array:
@@ -238,7 +238,7 @@ def kernel_sums(kernel: Any, X: Any, vectors: Any, coef: Array, like: Rows | Non
     """
     out = np.zeros((X.shape[0], coef.shape[1]))
     right = _rows(kernel, vectors, np.float64, like)
-    step = max(1, _ENTRIES // max(1, X.shape[1]))
+    step = max(1, _ENTRIES_AT_ONCE // max(1, X.shape[1]))
     for at in range(0, X.shape[0], step):
         left = _rows(kernel, X[at : at + step], np.float64, right)
         out[at : at + step] = weighted_sums(kernel, left, right, coef)
@@ -258,7 +258,7 @@ def sure_sums(kernel: Any, X: Any, vectors: Any, coef: Array, offset: Array) -> 
         return kernel_sums(kernel, X, vectors, coef) + offset
     right = _rows(kernel, vectors, np.float32)
     out = np.empty((X.shape[0], coef.shape[1]))
-    step = max(1, _ENTRIES // max(1, X.shape[1]))
+    step = max(1, _ENTRIES_AT_ONCE // max(1, X.shape[1]))
     unsure = []
     for at in range(0, X.shape[0], step):
         found = single_sums(
@@ -380,13 +380,13 @@ def _read_vectors(model: KernelClassifier, fields: Fields) -> None:
 # -- Cost of a fit, proof and votes of its machines -----------------------------------------------
 
 
-_LONG = 60_000  # rows from which a fit may take minutes
+_MINUTES = 60_000  # rows from which a fit may take minutes
 
 
 def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> None:
     """Before a long fit: what it will cost, and the cheaper routes."""
     n = problem.n
-    if n < 5000 or not (verbose or n >= _LONG):
+    if n < 5000 or not (verbose or n >= _MINUTES):
         return
     need = 4e-6 * n * n
     how = "all of it fits" if need <= memory else f"{memory:.0f} MB are allowed (memory=)"

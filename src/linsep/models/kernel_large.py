@@ -197,7 +197,7 @@ def _pipeline(svm: KernelSVM, kernel: Any, method: str, n_components: int, seed:
 # -- Nyström's feature map for every kernel of linsep, by blocks of the Gram matrix ---------------
 
 
-_LEAST = 1e-12  # singular values below this are taken for it
+_RANK = 1e-12  # singular values below this are taken for it
 
 
 class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -228,7 +228,7 @@ class KernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.component_indices_ = order[: self.n_components]
         self.components_ = X[self.component_indices_]
         left, size, right = np.linalg.svd(self.kernel.gram(self.components_))
-        self.normalization_ = left / np.sqrt(np.maximum(size, _LEAST)) @ right
+        self.normalization_ = left / np.sqrt(np.maximum(size, _RANK)) @ right
         self._n_features_out = len(self.component_indices_)
         return self
 

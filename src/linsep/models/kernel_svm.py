@@ -59,7 +59,7 @@ from linsep.rows.exact import equal_rows as first_equal
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import DIGITS, SMO
 
-_SMALL = 1000  # rows up to which more digits than the default cost nothing worth mentioning
+_FINE_ROWS = 1000  # rows up to which more digits than the default cost nothing worth mentioning
 _DOUBLE = 3000  # rows up to which the Gram matrix is float64,
 _SINGLE = 5e-4  # and relative gap from which on float32 will do
 _LEGS = 3  # runs after the first, where rounding keeps a proof from tol,
@@ -347,7 +347,7 @@ class KernelSVM(KernelClassifier):
         C, steps, start = 1.0, 0, None
         same, last = 0, None  # how often one side of nu came after itself
         answer: Answer | None = None
-        for turn in range(_TURNS):
+        for turn in range(_COSTS_TRIED):
             at = replace(solver, C=C)
             try:
                 outcome = run.drive(at, run.state(at, start), limits)
@@ -392,7 +392,7 @@ class KernelSVM(KernelClassifier):
                 "rows; choose a finite C."
             )
         single = problem.n > _DOUBLE and self.tol >= _SINGLE
-        small = problem.n <= _SMALL and self.tol <= AGREED_KERNEL
+        small = problem.n <= _FINE_ROWS and self.tol <= AGREED_KERNEL
         tol = (0.9 if single else 0.999) * float(self.tol)
         solver = SMO(
             kernel=kernel,
@@ -672,7 +672,7 @@ def _read_cost(model: KernelSVM, fields: Fields) -> None:
 # -- nu in place of C ------------------------------------------------------------------------------
 
 _LARGEST_COST = 2.0**25  # times the mean of K(x, x); beyond it rows are as good as hard
-_TURNS = 60  # costs tried before the best so far is given back,
+_COSTS_TRIED = 60  # costs tried before the best so far is given back,
 _FINE = 12  # and before more digits than tol asks for are given up
 
 

@@ -827,7 +827,7 @@ _APART = 1e-9  # of the squared length of a column: less is left of a dependent 
 _ILL = 1e7  # condition beyond which columns are nearly dependent
 _NAMED = 400  # columns up to which dependent ones are looked for
 _TERMS = 4  # of a combination that is written out
-_SHOWN = 5
+_SHOWN_DEPENDENT = 5
 
 
 def _cost(found: Squares) -> str:
@@ -867,8 +867,8 @@ def _columns(model: LeastSquares) -> str:
 
 def _listed(dependent: dict[str, str]) -> str:
     said = [f"{name} = {words}" for name, words in dependent.items()]
-    more = f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
-    return ", ".join(said[:_SHOWN]) + more
+    more = f" and {len(said) - _SHOWN_DEPENDENT} more" if len(said) > _SHOWN_DEPENDENT else ""
+    return ", ".join(said[:_SHOWN_DEPENDENT]) + more
 
 
 def _dependent(problem: Problem, factors: PseudoInverse) -> dict[str, str]:
@@ -933,12 +933,12 @@ def _outliers(model: LeastSquares) -> list[str]:
         return []
     places = {int(row): i for i, row in enumerate(report.row)}
     lines = []
-    for row in report.outliers[:_SHOWN].tolist():
+    for row in report.outliers[:_SHOWN_DEPENDENT].tolist():
         i = places[row]
         lines.append(
             f"row {row}: leverage {report.leverage[i]:.3g}, residual "
             f"{report.standardised[i]:.3g} sd, Cook's distance {report.cook[i]:.3g} "
             f"({report.kind(i)})"
         )
-    more = len(report.outliers) - _SHOWN
+    more = len(report.outliers) - _SHOWN_DEPENDENT
     return [*lines, f"... and {count(more, 'row')} more"] if more > 0 else lines

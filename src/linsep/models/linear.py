@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 _SIGNS = (-1, 1)
 CLAIMED = (*LOSSES, "perceptron", "squares")
 ZERO = ("positive", "negative", "reject")
-_SAME = 1e-12  # floats that differ by less, relative to the largest, are the same plane
+_SAME_PLANE = 1e-12  # floats that differ by less, relative to the largest, are the same plane
 _SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
 
 
@@ -440,7 +440,7 @@ class Linear(ClassifierMixin, BaseEstimator):
             if one == [sign * v for v in two]:
                 return sign
             far = max(abs(p - sign * q) for p, q in zip(one, two))
-            if not exact and far <= _SAME:
+            if not exact and far <= _SAME_PLANE:
                 return sign
         return 0
 

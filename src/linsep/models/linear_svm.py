@@ -88,10 +88,10 @@ _FAILED = (Status.DIVERGED, Status.STALLED)
 _METHODS = ("init", "advance", "status", "witness")  # of a solver
 _SOLVED = 1e-7  # gap to which a small table is solved before it is polished
 _FEW_PASSES = 1000  # of coordinate descent, after which another solver is better
-_ROUNDING = 1e-9  # a slack below this is rounding
+_NO_SLACK = 1e-9  # a slack below this is rounding
 _FEW_WEIGHTS = 300  # of a machine of many classes, whose system is solved in a blink
 _SORTED = 20_000  # rows whose corners are sorted in a blink
-_FEW = 2000  # rows of which all products are looked at
+_ALL_PRODUCTS = 2000  # rows of which all products are looked at
 
 
 @dataclass(frozen=True)
@@ -519,7 +519,7 @@ class LinearSVM(LinearClassifier):
 
     def _by_newton(self, run: Run, answer: Answer) -> Answer:
         """Newton's method; the better of the two is kept. It has no more digits at the end."""
-        if _gap(answer) <= _DIGITS:
+        if _gap(answer) <= _LAST_DIGITS:
             return answer
         other = self._anew(run, *self._choose(run.lent, instead="newton"))
         return other if _gap(other) <= _gap(answer) else answer
@@ -537,7 +537,7 @@ class LinearSVM(LinearClassifier):
         """Runs that are asked for less, up to what is proved, and up to the default in any case:
         whoever asks for more than that shall not get less."""
         tol = 10.0 * float(self.tol)
-        while _gap(answer) > _DIGITS and time_left() > 0:
+        while _gap(answer) > _LAST_DIGITS and time_left() > 0:
             if tol > max(_gap(answer), AGREED) * (1 + 1e-9):
                 break
             other = self._anew(run, *self._chosen(run.lent, self._cost, tol=tol))
@@ -785,7 +785,7 @@ def _hardly_any_row_inside(model: LinearSVM, run: Run, solver: Solver[Any]) -> b
     """Whether rows inside the street cost so much that, very likely, there are none."""
     if model.solver != "auto" or run.checkpoint is not None or model._is_machine(run.problem):
         return False
-    return _largest_cost(run.problem, model._objective()) > _LARGE
+    return _largest_cost(run.problem, model._objective()) > _DROWNED
 
 
 def _by_interior_points(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
@@ -907,7 +907,7 @@ class KKT:
     def __str__(self) -> str:
         lines = [f"{'row':>6} {'alpha':>12} {'C s':>12} {'y f(x)':>12} {'xi':>12}  position"]
         for i in range(min(len(self.alpha), 50)):
-            slack = self.slack[i] if self.slack[i] > _ROUNDING else 0.0
+            slack = self.slack[i] if self.slack[i] > _NO_SLACK else 0.0
             lines.append(
                 f"{i:>6} {self.alpha[i]:>12.6g} {self.top[i]:>12.6g} {self.value[i]:>12.6g} "
                 f"{slack:>12.6g}  {self.position[i]}"
@@ -927,25 +927,25 @@ def _range(X: Any, centred: bool) -> float:
     found = [float(lengths.max()) * (1.0 if least >= 0 else 2.0)]
     if centred and not sparse:
         moved = rows - rows.mean(axis=0)
-        if len(moved) <= _FEW:
+        if len(moved) <= _ALL_PRODUCTS:
             gram = moved @ moved.T
             found.append(float(gram.max() - gram.min()))
         found.append(2.0 * float(np.einsum("ij,ij->i", moved, moved).max()))
-    elif len(lengths) <= _FEW:
+    elif len(lengths) <= _ALL_PRODUCTS:
         products = (rows @ rows.T).toarray() if sparse else rows @ rows.T
         found.append(float(products.max() - products.min()))
     return min(found)
 
 
 def _positions(slack: Array) -> NDArray[Any]:
-    return np.where(slack >= 1.0, "wrong", np.where(slack > _ROUNDING, "inside", "ideal"))
+    return np.where(slack >= 1.0, "wrong", np.where(slack > _NO_SLACK, "inside", "ideal"))
 
 
 # -- Rows on the edge of the street ---------------------------------------------------------------
 
 
-_LARGE = 1e6  # cost times squared length beyond which losses times costs drown in rounding
-_DIGITS = 1e-9  # gap of a small machine that is known to its last digits
+_DROWNED = 1e6  # cost times squared length beyond which losses times costs drown in rounding
+_LAST_DIGITS = 1e-9  # gap of a small machine that is known to its last digits
 _NARROWER = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
 
 

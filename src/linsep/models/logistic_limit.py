@@ -27,7 +27,7 @@ from linsep.solvers.logistic.newton import NewtonLogistic
 
 Array = NDArray[np.float64]
 
-_WIDE = 800  # rows or columns, the fewer, from which any separator will do
+_ANY_SEPARATOR = 800  # rows or columns, the fewer, from which any separator will do
 _GONE = 40.0  # margin of rivals that count no more beside those in doubt
 _FACE_STEPS = 60  # of Newton's method for the rivals in doubt
 
@@ -49,7 +49,7 @@ def separator_proof(problem: Problem, a: Array) -> Proof | None:
     There the widest margin is out of reach, and some margin is all that is asked for; smaller
     tables are better off with ``separability``.
     """
-    if min(problem.n, problem.d) * problem.K <= _WIDE or not problem.binary:
+    if min(problem.n, problem.d) * problem.K <= _ANY_SEPARATOR or not problem.binary:
         return None
     coef, intercept = problem.split(a)
     plane = coef[0] / float(np.abs(coef).max()), float(intercept[0]) / float(np.abs(coef).max())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 from sklearn.utils.metaestimators import available_if
 
-from linsep.core.costs import AGREED, LOGISTIC_PASS, PRODUCT, SETTLED, SUMMED
+from linsep.core.costs import AGREED, LOGISTIC_PASS, NEWTON_COLUMNS, PRODUCT, SETTLED, SUMMED
 from linsep.core.drive import Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
 from linsep.core.limits import Limits
@@ -73,14 +73,13 @@ SOLVERS = ("newton", "gradient")
 
 _LIMITS = (Status.STEP_LIMIT, Status.TIME_LIMIT, Status.STOPPED)
 _ENDED = (*_LIMITS, Status.STALLED, Status.DIVERGED, Status.SEPARATED)
-_FAR = 20.0  # margin from which a row may be running away
+_RUNAWAY_MARGIN = 20.0  # margin from which a row may be running away
 _VERDICT = 10.0  # seconds for the verdict where a maximum is likely
 _LAST_DIGITS = 1e-22  # relative gap that small tables are solved to: half the digits of weights
 _ASKED = 0.7  # of tol, that a solver is asked for: a proof takes its share
-_LARGEST = 1e100  # costs from which sums of losses may overflow
+_LARGEST_COST = 1e100  # costs from which sums of losses may overflow
 _FEW_ERRORS = 300  # weights whose standard errors a summary takes the time for
 _NEWTON_STEPS, _PAIR_STEPS = 6, 5  # of Newton's method, and passes by pairs that do the same
-_FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
 _ROUNDED = 1e-9  # relative gap that may be rounding alone
 
 
@@ -467,7 +466,8 @@ class LogisticRegression(KernelOption):
         limits = self._limits(problem, solver)
         converged = replace(answer, status=gap.settle(Status.CONVERGED, self.tol))
         settled = outcome.status is Status.CERTIFIED  # the steps shrank as near a maximum
-        if settled and float(problem.values(answer.witness.a).max()) < _FAR:  # no row runs away
+        farthest = float(problem.values(answer.witness.a).max()) if settled else np.inf
+        if farthest < _RUNAWAY_MARGIN:  # no row runs away
             return converged
         if len(np.unique(problem.label)) < problem.K:  # a class with no rows: words say so
             return converged
@@ -780,7 +780,7 @@ def _factored(problem: Problem, C: float) -> bool:
     n, d = problem.n, problem.d
     if is_small(problem):
         return True
-    if d > _FEW_COLUMNS or n < 2 * d or not read_densely(problem):
+    if d > NEWTON_COLUMNS or n < 2 * d or not read_densely(problem):
         return False
     if np.isinf(C):
         return True
@@ -805,7 +805,7 @@ def refuse_weights(problem: Problem, C: float) -> None:
     """Raise DataError if C times a weight is too large to compute with."""
     largest = float(problem.weight.max())
     cost = largest * (C if np.isfinite(C) else 1.0)
-    if cost <= _LARGEST:
+    if cost <= _LARGEST_COST:
         return
     at = problem.sample_of_index(int(problem.weight.argmax()))
     way = "make C that much larger" if np.isfinite(C) else "without a penalty only ratios matter"

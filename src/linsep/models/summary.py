@@ -19,8 +19,8 @@ from linsep.proofs.separable import combination
 Array = NDArray[np.float64]
 Line = tuple[str, str]
 
-_SHOWN = 12  # weights printed before the rest is left out
-_TINY = 1e-3  # of what a weight may be off: below this it is shown as 0
+_SHOWN_WEIGHTS = 12  # weights printed before the rest is left out
+_SHOWN_AS_ZERO = 1e-3  # of what a weight may be off: below this it is shown as 0
 _PRINTED = 5e-6  # of the largest weight: errors below this do not show in six digits
 
 
@@ -118,7 +118,7 @@ def known(value: float, within: float) -> str:
     shown = round(value, math.floor(-math.log10(within)))
     if shown:
         return f"{shown:+.6g}"
-    text = f"{value:+.1g}" if abs(value) > _TINY * within else "+0"
+    text = f"{value:+.1g}" if abs(value) > _SHOWN_AS_ZERO * within else "+0"
     return f"{text[0]}~{text[1:]}"
 
 
@@ -149,6 +149,6 @@ def _terms(coef: Array, names: Sequence[str], near: Array) -> str:
     ]
     if not parts:
         return "0"
-    if len(parts) > _SHOWN:
-        parts = [*parts[:_SHOWN], f"... ({len(parts) - _SHOWN} more)"]
+    if len(parts) > _SHOWN_WEIGHTS:
+        parts = [*parts[:_SHOWN_WEIGHTS], f"... ({len(parts) - _SHOWN_WEIGHTS} more)"]
     return " ".join(parts).removeprefix("+")

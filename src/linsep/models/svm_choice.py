@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.costs import NEWTON_COLUMNS
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.core.words import percent
@@ -22,10 +23,9 @@ from linsep.solvers.one_vs_rest import OneVsRest
 
 SOLVERS = ("newton", "dual-cd", "proximal-newton", "interior-point")
 
-_FEW_COLUMNS = 1500  # a Newton system of this width is factored in a blink
 _MOST_COLUMNS = 12_000  # and of this width it still fits into memory, a gigabyte
 _FEW_ROWS = 1000  # or columns, with which interior points are found in a second,
-_ENTRIES = 20_000_000  # and of so many entries, as they need a copy
+_COPIED_ENTRIES = 20_000_000  # and of so many entries, as they need a copy
 _MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 _UNPACKED_DENSE = 0.25  # and from which one small enough is written out
@@ -87,7 +87,7 @@ def _machine(
 ) -> tuple[Solver[Any], str]:
     """One loss for all classes."""
     weights = problem.K * (problem.d + 1)
-    few = weights <= _FEW_COLUMNS and problem.n * problem.K <= _MANY_SCORES
+    few = weights <= NEWTON_COLUMNS and problem.n * problem.K <= _MANY_SCORES
     if name == "interior-point" and reason == "as asked":
         raise SettingError(
             "solver='interior-point' does not exist for multi_class='crammer-singer'; leave "
@@ -102,7 +102,7 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
     n, d = problem.n, problem.d
     size = problem.matrix.nnz if problem.sparse else n * d
     share = size / (n * d)
-    few = d <= _FEW_COLUMNS
+    few = d <= NEWTON_COLUMNS
     if is_small(problem):
         return "interior-point", f"a small table, {n} x {d}"
     if few and n >= 2 * d and not problem.sparse and _mostly_zero(problem):
@@ -112,7 +112,7 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
         return "newton", f"{kind}, {n} x {d}"
     if problem.sparse:
         return "proximal-newton", f"sparse, {n} x {d} with {percent(share)} of the entries"
-    inside = min(n, d) <= _FEW_ROWS and size <= _ENTRIES
+    inside = min(n, d) <= _FEW_ROWS and size <= _COPIED_ENTRIES
     return "wide" if inside else "proximal-newton", f"wide, {n} x {d}"
 
 

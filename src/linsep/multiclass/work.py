@@ -29,7 +29,7 @@ from linsep.rows.reader import survey
 Array = NDArray[np.float64]
 
 _THREADS = second_thread(PLANE)  # entries of a binary problem from which a thread for each pays
-_MANY = 500_000  # entries of all problems from which none is solved further than tol asks
+_NO_FURTHER = 500_000  # entries of all problems from which none is solved further than tol asks
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def run_jobs(
         Matrix entries of one problem.
     """
     threads, run = _threads(jobs[0].estimator, n_jobs, size)
-    hurry = len(jobs) * size > _MANY
+    hurry = len(jobs) * size > _NO_FURTHER
     lock, left, ended = threading.Lock(), len(jobs), Status.RUNNING
     planes = cache(jobs[0].planes)
 

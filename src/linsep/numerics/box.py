@@ -19,8 +19,8 @@ from linsep.numerics.cholesky import growing
 
 Array = NDArray[np.float64]
 
-_TURNS = 12  # times that variables may be held at a bound
-_LARGE = 200  # rows from which the factor is float32
+_HELD_TIMES = 12  # times that variables may be held at a bound
+_FLOAT32_ROWS = 200  # rows from which the factor is float32
 # Share of the diagonal that is added to it: equal rows have a factor then. The first of them, the
 # next ones and the last, for factors of either format.
 _RIDGES: dict[type, tuple[float, float, float]] = {
@@ -28,7 +28,7 @@ _RIDGES: dict[type, tuple[float, float, float]] = {
     np.float64: (1e-12, 1e-10, 1e-4),
 }
 _WHOLE = 0.9  # of the best length from which a whole step is taken: it ends on the bounds
-_EXACT = 1e-12  # missed by more than this share, equations are nearly dependent
+_DEPENDENT = 1e-12  # missed by more than this share, equations are nearly dependent
 _RANK = 1e-13  # share of the largest singular value below which there is none
 
 
@@ -57,7 +57,7 @@ def _held(K: NDArray[Any], right: Array, low: Array, high: Array, balanced: bool
     held, aim = np.zeros(m, dtype=bool), np.zeros(m)
     wanted = [0.0] if balanced else []
     halves = _half(factor, np.ones((m, len(wanted))))
-    for _ in range(_TURNS):
+    for _ in range(_HELD_TIMES):
         d = _meeting(factor, right, halves, np.array(wanted))
         if d is None:
             return None
@@ -90,7 +90,7 @@ def _rebalanced(d: Array, low: Array, high: Array) -> Array | None:
 
 def _factor(K: NDArray[Any]) -> Any:
     """The lower Cholesky factor, which is faster than the upper one, or None."""
-    short = K.dtype == np.float32 or len(K) >= _LARGE
+    short = K.dtype == np.float32 or len(K) >= _FLOAT32_ROWS
     for kind in (np.float32, np.float64) if short else (np.float64,):
         potrf = scipy.linalg.lapack.get_lapack_funcs("potrf", dtype=kind)
         for ridge in growing(*_RIDGES[kind]):
@@ -160,7 +160,7 @@ def free_values(
         found = np.linalg.solve(square, right)
     except np.linalg.LinAlgError:
         found = np.full(len(right), np.nan)
-    if not np.abs(square @ found - right).max() <= _EXACT * np.abs(right).max():
+    if not np.abs(square @ found - right).max() <= _DEPENDENT * np.abs(right).max():
         found = np.linalg.lstsq(square, right, rcond=_RANK)[0]
     found = (found * scale)[:m]
     return found if np.isfinite(found).all() else None

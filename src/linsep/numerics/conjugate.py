@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_NEAR = 10.0  # times what is enough: go on to it
+_NEARLY = 10.0  # times what is enough: go on to it
 
 
 class Correction(Protocol):
@@ -63,7 +63,7 @@ def conjugate_gradients(
     goal, beta, work = forcing**2 * rz, 0.0, 0.0
     for _ in range(most):
         left = float(r @ r) if enough else np.inf
-        if left <= enough or not (rz > goal or (rz > 0.0 and left <= _NEAR * enough)):
+        if left <= enough or not (rz > goal or (rz > 0.0 and left <= _NEARLY * enough)):
             break
         p *= beta
         p += inverse * r

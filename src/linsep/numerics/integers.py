@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from linsep.core.compile import routine
 
 _PRIME = 2147483629
-_SMALL = 62  # bits that are safe in int64
+_INT64_BITS = 62  # bits that are safe in int64
 _SOLVE_SECONDS = 7e-10  # of a linear system, for each bit of n^3 numbers
 
 
@@ -45,7 +45,7 @@ def to_integers(block: NDArray[Any]) -> Integers:
     shift = np.where(shift == none, 0, shift)
     up = np.where(filled, exponent - shift, 0)
     bits = np.frexp(np.abs(mantissa).astype(np.float64))[1] + up
-    if bits.max(initial=0) <= _SMALL:
+    if bits.max(initial=0) <= _INT64_BITS:
         return Integers(mantissa << up, shift)
     return Integers(mantissa.astype(object) << up.astype(object), shift)
 
@@ -186,7 +186,7 @@ def null_space(block: NDArray[Any]) -> NDArray[Any]:
     basis = np.array(out, dtype=object).reshape(len(out), D)
     if len(table) < len(block) and out and integer_products(block, basis)[0].any():
         raise ArithmeticError("rows that depend on others modulo a prime do not: unlucky prime")
-    small = max((max(map(abs, vector)) for vector in out), default=0) < 2**_SMALL
+    small = max((max(map(abs, vector)) for vector in out), default=0) < 2**_INT64_BITS
     return basis.astype(np.int64) if small else basis
 
 

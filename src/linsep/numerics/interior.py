@@ -28,8 +28,8 @@ Solve = Callable[[Array], tuple[Array, Any]]
 Factor = Callable[[Array], Solve | None]
 
 _SHORTER = 0.995  # of the way to the nearest bound
-_STEPS = 80
-_EXACT = 1e-13  # share of the objective that is taken for rounding
+_MOST_STEPS = 80
+_ROUNDING = 1e-13  # share of the objective that is taken for rounding
 
 
 class Point(NamedTuple):
@@ -115,7 +115,7 @@ def box_minimum(Q: Array, top: Array, sign: Array | None = None) -> Array:
     n = len(Q)
     point = Point(np.minimum(0.5 * top, 1.0), np.ones(n), np.isfinite(top).astype(float), top)
     b, best, least = 0.0, point.a.copy(), np.inf
-    for _ in range(_STEPS):
+    for _ in range(_MOST_STEPS):
         a = point.a
         slope = Q @ a - 1.0
         gradient = slope if sign is None else slope + sign * b
@@ -126,7 +126,7 @@ def box_minimum(Q: Array, top: Array, sign: Array | None = None) -> Array:
         if merit < least:
             best, least = a.copy(), merit
         size = abs(float(0.5 * a @ slope) - 0.5 * float(a.sum())) + 1e-30
-        if not np.isfinite(merit) or merit <= _EXACT * size:
+        if not np.isfinite(merit) or merit <= _ROUNDING * size:
             break
         step = predict_and_correct(point, gradient, partial(_factor, Q, sign, off))
         if step is None:

@@ -8,3 +8,5 @@ U32 = 2.0**-24
 """The same in float32."""
 SUM = 64 * U
 """Of a sum by numpy, which adds by halves: fewer than 64 roundings in a row."""
+LEAST = 2.0**-1074
+"""The smallest positive number: twice the largest error of a product that underflows."""

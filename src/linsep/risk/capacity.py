@@ -30,7 +30,7 @@ from linsep.proofs.margins import margin_below
 from linsep.proofs.risk import exact_radius_bounds, radius_bounds, squared_distances
 from linsep.rows.signs import row_signs
 
-_ROUNDING = 1e-9  # by which R^2/m^2 of rounded weights may miss an integer
+_NEAR_INTEGER = 1e-9  # by which R^2/m^2 of rounded weights may miss an integer
 
 
 class VCDimension(int):
@@ -77,7 +77,7 @@ class VCDimension(int):
             ratio = (radius / margin) ** 2
             bound = min(ratio, n) + extra
             near = round(ratio) if ratio < 1e15 else 0
-            if abs(ratio - near) <= _ROUNDING * near:
+            if abs(ratio - near) <= _NEAR_INTEGER * near:
                 whole: float = near
             else:
                 whole = inf if ratio > 1e15 else (ceil(ratio) if offset else floor(ratio))
@@ -232,7 +232,7 @@ def match(model: object, problem: Problem, coef: NDArray[Any]) -> None:
 
 
 Array = NDArray[np.float64]
-_EXACT = 20_000  # entries of X up to which the answer is proved in rational numbers
+_PROVED_ENTRIES = 20_000  # entries of X up to which the answer is proved in rational numbers
 _SUPPORT = 40  # rows on the surface up to which it is
 
 
@@ -287,7 +287,7 @@ def enclosing_ball(X: Any) -> EnclosingBall:
     """
     matrix = as_matrix(X)
     require_finite(matrix, None)
-    small = matrix.shape[0] * matrix.shape[1] <= _EXACT
+    small = matrix.shape[0] * matrix.shape[1] <= _PROVED_ENTRIES
     if small and not isinstance(matrix, np.ndarray):
         matrix = matrix.toarray()
     work, scale, origin = _near_zero(matrix)

@@ -35,7 +35,7 @@ _CELLS = 1000  # quantiles of a class that are looked at
 _SAMPLES = 100_000  # of a class, in more than one dimension
 _HALVINGS = 200
 _HAIR = 1e-14  # of weights between which no difference is made
-_SAME = 1e-9  # of risks that need no chance to be equal
+_EQUAL_RISKS = 1e-9  # of risks that need no chance to be equal
 _AFFINE = 1e-9  # of log ratios that are called linear
 _ROUNDS = 500  # of the search for the worst prior of several classes
 
@@ -225,8 +225,8 @@ def _worst_prior(world: World, W: Table) -> DensityStrategy:
         prior = np.maximum(-answer.ineqlin.marginals, 0.0)
         chance, value = np.asarray(answer.x[:-1]), float(answer.x[-1])
         new = world.rule(prior / prior.sum(), W)
-        if float(new.weights @ new.risks) >= value - _SAME or any(
-            np.abs(new.risks - rule.risks).max() <= _SAME for rule in rules
+        if float(new.weights @ new.risks) >= value - _EQUAL_RISKS or any(
+            np.abs(new.risks - rule.risks).max() <= _EQUAL_RISKS for rule in rules
         ):
             break
         rules.append(new)
@@ -323,7 +323,7 @@ def _counts_errors(W: Table) -> bool:
 class Line:
     """One dimension: risks by the distribution functions."""
 
-    grain = _SAME
+    grain = _EQUAL_RISKS
 
     def __init__(self, densities: list[Any]) -> None:
         self.densities, self.K = densities, len(densities)
@@ -413,7 +413,7 @@ def _between(one: Any, low: float, high: float) -> float:
 class Shared:
     """Two Gaussians of one covariance: the log ratio is Gaussian in both classes."""
 
-    K, grain = 2, _SAME
+    K, grain = 2, _EQUAL_RISKS
 
     def __init__(self, densities: list[Any], means: Array, covariance: Array) -> None:
         from scipy.stats import norm

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 Tick = Callable[..., None]
 """Called now and then; it raises when the time is up, or will be in so many seconds ahead."""
 
-_DIGITS = 16  # of a number, up to which floats are faster than integers
+_FLOAT_DIGITS = 16  # of a number, up to which floats are faster than integers
 
 
 def no_tick(ahead: float = 0.0) -> None:
@@ -187,7 +187,7 @@ def _combined(table: NDArray[Any], numbers: Sequence[int]) -> list[int]:
         # written with digits so short that all sums of products with the table fit into floats
         most = np.abs(table).sum(axis=0, dtype=np.float64).max(initial=1.0)
         width = 51 - int(most).bit_length()
-        if width > 0 and width * _DIGITS >= max(max(numbers), -min(numbers)).bit_length():
+        if width > 0 and width * _FLOAT_DIGITS >= max(max(numbers), -min(numbers)).bit_length():
             return _by_digits(table, numbers, width)
     import flint
 
@@ -226,8 +226,8 @@ def _solve_rows(
 # and few rows, each row is written as a combination of the few.
 
 _DIRECTIONS = 200  # outside the span, up to which a basis of them is computed
-_FEW = 1 << 20  # entries that are multiplied at once
-_CHUNK = 1 << 15  # entries that stay in the cache
+_MULTIPLIED_AT_ONCE = 1 << 20  # entries that are multiplied at once
+_CACHED_ENTRIES = 1 << 15  # entries that stay in the cache
 
 
 def spans(
@@ -263,7 +263,7 @@ def orthogonal(
         return True
     few = len(used) < basis.shape[1] / 8  # picking columns is slower than multiplying by zero
     columns = basis[:, used] if few else basis
-    step = max(1, _CHUNK // max(1, problem.d))
+    step = max(1, _CACHED_ENTRIES // max(1, problem.d))
     for at in range(0, len(rows), step):
         tick()
         block = reflected(problem, rows[at : at + step])
@@ -279,7 +279,7 @@ def small_values(problem: Problem, vectors: NDArray[Any]) -> NDArray[np.int64] |
     None where floats do not hold every partial sum, or where there is no matrix of float64.
     """
     X = problem.matrix
-    small = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.size <= _FEW
+    small = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.size <= _MULTIPLIED_AT_ONCE
     if not small or not problem.binary or vectors.dtype != np.int64 or not len(vectors):
         return None
     floats = vectors.T.astype(np.float64)
@@ -320,8 +320,8 @@ def _combinations(
 
 # -- Columns of a table that are exact combinations of others, checked in integers ----------------
 
-_EXACT = 20_000_000  # entries beyond which dependences are not checked
-_INTEGERS = 200_000_000  # the same for small integers
+_CHECKED_ENTRIES = 20_000_000  # entries beyond which dependences are not checked
+_CHECKED_INTEGERS = 200_000_000  # the same for small integers
 _SECONDS, _SOLUTIONS = 3.0, 20  # for solutions in integers; how many cost as much as the first
 
 
@@ -335,7 +335,7 @@ def dependent_columns(problem: Problem) -> NDArray[np.int64] | None:
 
 @reads("matrix", "fit_intercept")
 def _dependent(problem: Problem) -> NDArray[np.int64] | None:
-    if problem.n * problem.width > _EXACT and not _whole(problem):
+    if problem.n * problem.width > _CHECKED_ENTRIES and not _whole(problem):
         return None
     if problem.n < problem.width:
         return _of_few_rows(problem)
@@ -358,10 +358,10 @@ def _dependent(problem: Problem) -> NDArray[np.int64] | None:
 
 def _whole(problem: Problem) -> bool:
     """Whether all entries are integers of few digits, which are multiplied fast."""
-    if problem.n * problem.width > _INTEGERS:
+    if problem.n * problem.width > _CHECKED_INTEGERS:
         return False
     entries = problem.matrix.data if problem.sparse else problem.matrix
-    step = max(1, _EXACT // problem.width)
+    step = max(1, _CHECKED_ENTRIES // problem.width)
     for at in range(0, len(entries), step):
         some = entries[at : at + step]
         if not ((np.abs(some) < 2.0**20) & (np.rint(some) == some)).all():

@@ -26,9 +26,9 @@ from linsep.rows.reader import survey
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-_PIECE = 20_000  # rows that one job draws from, at least
+_ROWS_A_JOB = 20_000  # rows that one job draws from, at least
 _ROW = 8  # entries that the work for a row counts as
-_AHEAD = 8  # rows are drawn for samples this much larger at once
+_DRAWN_AHEAD = 8  # rows are drawn for samples this much larger at once
 _DENSE, _SOME = 0.15, 0.08  # shares of entries from which a sparse matrix is best read in dense
 _NARROW_TABLE = 200  # blocks; the lower one if it has no more columns than this
 
@@ -39,7 +39,7 @@ def sample(
     """Rows of a sample of about ``size`` rows, and their costs."""
     draws = problem.once(_draws, seed)
     if not draws or draws[-1].limit < size:
-        draws[:] = [_drawn(problem, _AHEAD * size, seed, threads)]
+        draws[:] = [_drawn(problem, _DRAWN_AHEAD * size, seed, threads)]
     kept = draws[-1]
     inside = kept.from_size < size
     index, rate = kept.rows[inside], kept.rate[inside]
@@ -128,7 +128,7 @@ def _drawn(problem: Problem, limit: int, seed: int, threads: int | None) -> _Dra
         )  # fmt: skip
         return rows[:k], rate[:k], from_size[:k]
 
-    pieces = max(1, min(8, problem.n // _PIECE))
+    pieces = max(1, min(8, problem.n // _ROWS_A_JOB))
     edges = [problem.n * k // pieces for k in range(pieces + 1)]
     with np.errstate(all="ignore"):
         parts = run_all([partial(piece, lo, hi) for lo, hi in pairwise(edges)], threads)

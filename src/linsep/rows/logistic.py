@@ -21,7 +21,7 @@ from linsep.rows.reader import Reader, added, in_order, products
 
 Array = NDArray[np.float64]
 
-_MANY = 8_000_000  # entries from which many lanes are worth their calls
+_MANY_LANES = 8_000_000  # entries from which many lanes are worth their calls
 _SERIAL = second_thread(LOGISTIC_PASS)
 
 
@@ -68,7 +68,7 @@ class LogisticRows(Reader):
         index: NDArray[np.int64] | None = None,
     ) -> None:
         size = matrix.shape[0] * matrix.shape[1]
-        lanes = 32 if size >= _MANY else 4
+        lanes = 32 if size >= _MANY_LANES else 4
         super().__init__(matrix, sign, cost, wide=wide, widens=True, most=lanes, serial=_SERIAL)
         self.lanes.serial = size < _SERIAL  # sparse rows are written out, so zeros count
         self.index = index  # which rows of the problem, None for all

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import IN_CACHE
 from linsep.core.problem import Problem
 
 Array = NDArray[np.float64]
-_CHUNK = 1 << 16  # elements looked at together: they stay in the cache
 
 
 class Moments(NamedTuple):
@@ -89,7 +89,7 @@ def moments_about(problem: Problem, k: int, centre: Array, *, products: bool) ->
 
 def _step(problem: Problem) -> int:
     """Rows that are looked at together."""
-    return max(1, _CHUNK // problem.d)
+    return max(1, IN_CACHE // problem.d)
 
 
 def _blocks(problem: Problem, k: int, centre: Array, step: int) -> Iterator[tuple[Array, Array]]:

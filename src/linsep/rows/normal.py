@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg.blas
 from numpy.typing import NDArray
 
+from linsep.core.costs import GRAM_COLUMNS
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.layouts import CSR
 from linsep.core.problem import Problem, reads
@@ -27,7 +28,6 @@ from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 
-_COLUMNS = 2500  # of a Gram matrix
 _WORK = 1e11  # operations for one
 _WHOLE = 60_000  # entries up to which a matrix is one block
 REACH = 1000.0
@@ -160,7 +160,7 @@ def gram(problem: Problem) -> Gram:
 def gram_fits(problem: Problem) -> bool:
     """Whether the Gram matrix is there already, or cheap, and worth it: no wider than tall."""
     n, D = problem.n, problem.width
-    return problem.knows(_gram) or (min(n, _COLUMNS) >= D and float(n) * D * D <= _WORK)
+    return problem.knows(_gram) or (min(n, GRAM_COLUMNS) >= D and float(n) * D * D <= _WORK)
 
 
 def _add_products(G: Array, rows: Array) -> None:

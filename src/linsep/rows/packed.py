@@ -26,9 +26,9 @@ NARROW = 1e-4  # relative gaps down to which float32 is as good
 _LEAST, _MOST = 100_000, 16_000_000  # entries of a matrix that is worth a copy, and small enough
 _STEEP = 100.0  # C |x| up to which a rounding of scores is forgiven
 _SAFE = (1e-12, 1e12)  # lengths of columns whose entries may be rounded to float32
-_COLUMNS = 200  # from which reading the zeros of a row takes most of the time
-_ENTRIES = 1_000_000  # of a table, from which a copy pays
-_SHARE = 0.1  # of entries that are not zero, at most: the copy then takes a sixth of the room
+_WIDE_ROW = 200  # from which reading the zeros of a row takes most of the time
+_WORTH_PACKING = 1_000_000  # of a table, from which a copy pays
+_MOST_FILLED = 0.1  # of entries that are not zero, at most: the copy then takes a sixth of the room
 _LOOKED_AT = 256  # rows that are asked
 _PIECES = 8
 
@@ -85,16 +85,21 @@ def fits_float32(problem: Problem) -> bool:
 def lend_without_zeros(problem: Problem) -> None:
     """Lend solvers a sparse matrix, if hardly any entry of the table counts."""
     X = problem.matrix
-    if problem.sparse or problem.d < _COLUMNS or X.size < _ENTRIES or not X.flags.c_contiguous:
+    if (
+        problem.sparse
+        or problem.d < _WIDE_ROW
+        or X.size < _WORTH_PACKING
+        or not X.flags.c_contiguous
+    ):
         return
     some = X[:: max(1, problem.n // _LOOKED_AT)]
-    if np.count_nonzero(some) >= _SHARE * some.size:
+    if np.count_nonzero(some) >= _MOST_FILLED * some.size:
         return
     starts = np.zeros(problem.n + 1, np.int64)
     _in_pieces(count, X, starts[1:])
     np.cumsum(starts, out=starts)
     total = int(starts[-1])
-    if total >= _SHARE * X.size:
+    if total >= _MOST_FILLED * X.size:
         return
     indices, data = np.empty(total, np.int32), np.empty(total, X.dtype)
     _in_pieces(fill, X, starts, indices, data)

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
 from linsep.numerics.integers import integer_products, scaled_integers
-from linsep.numerics.rounding import U
+from linsep.numerics.rounding import LEAST, U
 from linsep.rows.exact import Tick, no_tick, reflected
 
 Array = NDArray[np.float64]
 
-_TINY = 2.0**-1074
-_CHUNK = 1 << 18
+_ENTRIES_AT_ONCE = 1 << 18
 
 
 def flat_weights(problem: Problem, coef: Any, intercept: Any) -> list[Any]:
@@ -65,7 +64,7 @@ def float_bounds(
         length = np.sqrt(problem.squared_lengths)
         length *= 1 + g
         length += tiny
-        slack = 4 * (problem.d + 2) * _TINY * (length + 2)
+        slack = 4 * (problem.d + 2) * LEAST * (length + 2)
         if problem.binary:
             size, offset = np.sqrt(w[0] @ w[0]) * (1 + g) + tiny, b[0]
             values = problem.product(w[0]) if scores is None else scores
@@ -110,7 +109,7 @@ def row_signs(
         return signs
     weights, _ = scaled_integers(flat_weights(problem, coef, intercept))
     used = np.array([j for j, v in enumerate(weights) if v], dtype=np.int64)
-    step = max(1, _CHUNK // max(1, problem.d))
+    step = max(1, _ENTRIES_AT_ONCE // max(1, problem.d))
     for at in range(0, len(unsure), step):
         tick()
         some = unsure[at : at + step]

@@ -22,7 +22,7 @@ from linsep.losses.softmax import Shares, best_intercepts, shares
 Array = NDArray[np.float64]
 
 _TOGETHER = 1 << 19  # entries of the matrix multiplied in one call
-_FEW = 16  # classes up to which our own product of rows is faster than BLAS
+_OWN_PRODUCT = 16  # classes up to which our own product of rows is faster than BLAS
 _SPAN = 1 << 13  # rows whose probabilities are found together
 
 
@@ -48,7 +48,7 @@ class SoftmaxRows:
         self.threads = 1 if self.lanes.serial else threads
         self.step = max(64, _TOGETHER // max(1, self.d))
         plain = not self.lanes.sparse and self.dtype == matrix.dtype and matrix.flags.c_contiguous
-        self.few = bool(plain and K <= _FEW and self.n * self.d >= COMPILED)
+        self.few = bool(plain and K <= _OWN_PRODUCT and self.n * self.d >= COMPILED)
 
     # -- products -----------------------------------------------------------------------------
 

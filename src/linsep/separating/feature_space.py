@@ -44,7 +44,7 @@ Index = NDArray[np.int64]
 
 _TOL = 1e-9  # relative gap of the bounds of the margin that is aimed at
 _SLACK = 1e-12  # by which bounds are loosened, so that a check elsewhere confirms them
-_TINY = 1e-14  # shares below this of the largest are left out
+_NO_SHARE = 1e-14  # shares below this of the largest are left out
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class KernelJudge:
         if problem.binary and len(witness.rows) and images.pivots is not None:
             c = np.zeros(problem.n)
             c[witness.rows] = witness.multipliers * problem.sign[witness.rows]
-            c[np.abs(c) < _TINY * np.abs(c).max()] = 0.0
+            c[np.abs(c) < _NO_SHARE * np.abs(c).max()] = 0.0
             many.append(self.scaled(images, c))
         plane = scored_plane(problem, witness.a)[0]
         if plane is not None:

@@ -4,7 +4,7 @@ With z_i = y_i [x_i, 1] the weights a = [w, b] separate where z_i . a > 0 for al
 of a cone. Its extreme rays, and lines if it holds any, are found in integers by the double
 description method (Motzkin, Raiffa, Thompson, Thrall 1953): one row after the other cuts it; a ray
 on each side of the cut that share a face make a new one on it. The work may grow fast with the
-number of weights, so it is given up beyond ``_MOST`` rays, and bounds come from linear programmes
+number of weights, so it is given up beyond ``_MOST_RAYS``, and bounds come from linear programmes
 then.
 """
 
@@ -30,7 +30,7 @@ from linsep.separating.verdict import decide
 Array = NDArray[np.float64]
 Vector = tuple[int, ...]
 
-_MOST = 1000  # rays of a cone
+_MOST_RAYS = 1000  # rays of a cone
 _WEIGHTS = 12  # up to which rays are looked for
 
 
@@ -164,7 +164,7 @@ def _cone(rows: list[Vector], dim: int) -> tuple[list[Vector], list[Vector]] | N
             rays = {_onto(row, ray, up): tight | bit for ray, tight in rays.items()} | {up: before}
             continue
         rays = _cut(rays, row, bit)
-        if len(rays) > _MOST:
+        if len(rays) > _MOST_RAYS:
             return None
     return list(rays), lines
 

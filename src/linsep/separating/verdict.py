@@ -62,7 +62,7 @@ from linsep.solvers.perceptron.single import SingleSample
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_SMALL = 4_000_000  # entries up to which equal rows are looked for though a proof is there
+_EQUAL_ROWS = 4_000_000  # entries up to which equal rows are looked for though a proof is there
 
 
 @overload
@@ -228,7 +228,7 @@ def _load_libraries() -> float:
 # -- One question, asked of ever better searches until one of them has a proof --------------------
 
 
-_LARGE = 3000  # rows and columns beyond which the perceptron has the first try
+_PERCEPTRON_FIRST = 3000  # rows and columns beyond which the perceptron has the first try
 _PASSES = 1000  # over the data that it gets
 _TWO_THREADS = second_thread(PLANE)  # entries from which two threads are worth their start
 _SAMPLED = 400_000  # entries from which some rows are asked before all of them are
@@ -299,7 +299,7 @@ class Judge:
             proof = part.overlap()
             if proof is not None:
                 # two rows tell more than twenty, where it costs little to look for them
-                pair = contradiction(problem) if problem.n * problem.d <= _SMALL else None
+                pair = contradiction(problem) if problem.n * problem.d <= _EQUAL_ROWS else None
                 rows, multipliers = pair or (index[proof.rows], proof.multipliers)
                 span = index[proof.span_rows]
                 if proof.quasi is not False or not _spans(problem, span):
@@ -361,7 +361,7 @@ class Judge:
     def perceptron(self) -> Proof | None:
         """Many rows of many columns are mostly separable with room: a plane is soon found."""
         problem = self.problem
-        if min(problem.n, problem.d) <= _LARGE:
+        if min(problem.n, problem.d) <= _PERCEPTRON_FIRST:
             return None
         solver = SingleSample(order="shuffle", cycles=False)
         outcome = self.clock.search(problem, solver, steps=_PASSES * problem.n)
@@ -505,8 +505,8 @@ class Judge:
 
 
 _TOL = 1e-6  # relative gap of the bounds that is aimed at
-_ENOUGH = 1e-3  # relative gap that is worth a search in rational numbers
-_TINY = 256  # entries of a problem that people may want to follow: its plane is the exact one
+_EXACT_GAP = 1e-3  # relative gap that is worth a search in rational numbers
+_FOLLOWED = 256  # entries of a problem that people may want to follow: its plane is the exact one
 _SLACK = 1e-12  # by which bounds are loosened, so that a check elsewhere confirms them
 _EXACT_ROWS = 400  # corral up to which such a search is tried
 
@@ -521,8 +521,8 @@ class MarginFinder:
         self.problem = problem
         self.search = search
         self.tick = tick
-        large = min(problem.n, problem.d) > _LARGE
-        self.tol = _ENOUGH if large else _TOL
+        large = min(problem.n, problem.d) > _PERCEPTRON_FIRST
+        self.tol = _EXACT_GAP if large else _TOL
         self.plane: Plane = (np.zeros(0), 0.0)
         self.low = -1.0
         self.high = np.inf
@@ -568,8 +568,8 @@ class MarginFinder:
             self.offer(*scored_plane(self.problem, outcome.witness.a))
         witness = outcome.witness
         self.bound(witness.rows, witness.multipliers)
-        tiny = self.problem.n * self.problem.d <= _TINY
-        if tiny or (self.gap > _ENOUGH and len(witness.rows) <= _EXACT_ROWS):
+        tiny = self.problem.n * self.problem.d <= _FOLLOWED
+        if tiny or (self.gap > _EXACT_GAP and len(witness.rows) <= _EXACT_ROWS):
             self.narrow_exactly(witness.rows, witness.multipliers)
 
     def narrow_exactly(self, rows: Rows, weights: NDArray[np.float64]) -> None:
@@ -577,7 +577,7 @@ class MarginFinder:
         if not self.problem.binary:
             self._machine()
             return
-        tiny = self.problem.n * self.problem.d <= _TINY
+        tiny = self.problem.n * self.problem.d <= _FOLLOWED
         solver = ExactHulls(tol=0.0 if tiny else _TOL)
         outcome = self.search(self.problem, solver, start=(rows, weights))
         state = outcome.state
@@ -586,9 +586,9 @@ class MarginFinder:
         self.bound(np.array(state.rows), np.array([float(m) for m in state.multipliers]))
         for plane in rational_planes(self.problem, state.normal, self.tick):
             self.offer(plane)
-            if self.gap > _ENOUGH and self.weights.dtype != object:
+            if self.gap > _EXACT_GAP and self.weights.dtype != object:
                 self.bound(np.array(state.rows), np.array(state.multipliers, dtype=object))
-            if self.gap <= _ENOUGH:
+            if self.gap <= _EXACT_GAP:
                 return
 
     def _machine(self) -> None:
@@ -597,7 +597,7 @@ class MarginFinder:
         for pair in combinations(range(problem.K), 2):
             self.tick()
             members, part = classes_alone(problem, pair)
-            witness = self.search(part, NearestHulls(tol=_ENOUGH)).witness
+            witness = self.search(part, NearestHulls(tol=_EXACT_GAP)).witness
             self.bound(members[witness.rows], witness.multipliers)
 
 

@@ -24,9 +24,9 @@ from linsep.core.protocol import State
 Array = NDArray[np.float64]
 Cost = Callable[[Problem, Array], float]
 
-_ENTRIES = 1_000_000  # of the sample: some milliseconds a step
+_SAMPLE_ENTRIES = 1_000_000  # of the sample: some milliseconds a step
 _FEWEST = 200  # rows of it, at least
-_STEPS = 12
+_MOST_STEPS = 12
 _FLAT = 1e-12  # columns shorter than this, of the longest, are left alone
 _LONGER, _SHORTER = (2.0, 4.0, 8.0), tuple(0.5**k for k in range(1, 24))  # scales that are tried
 
@@ -84,7 +84,9 @@ def first_model(problem: Problem, cost: Cost | None = None, seed: int = 0) -> Ar
 
 def _sample(problem: Problem, seed: int) -> Problem:
     width = max(1, problem.matrix.nnz // problem.n if problem.sparse else problem.d)
-    most = max(_FEWEST, _ENTRIES // width // (1 if problem.binary else min(problem.K, 8) // 2))
+    most = max(
+        _FEWEST, _SAMPLE_ENTRIES // width // (1 if problem.binary else min(problem.K, 8) // 2)
+    )
     if problem.n <= most:
         return problem
     part = rows_of(problem, sample_of(problem, most, seed))
@@ -115,7 +117,7 @@ def _squares(sample: Problem) -> tuple[Array, Array]:
     residual = back(targets)
     planes, direction = np.zeros_like(residual), residual.copy()
     before = (residual**2).sum(axis=0)
-    for _ in range(_STEPS):
+    for _ in range(_MOST_STEPS):
         moved = back(matrix @ (scale * direction[:-1]) + direction[-1])
         along = (direction * moved).sum(axis=0)
         step = np.divide(before, along, out=np.zeros_like(before), where=along > 0)

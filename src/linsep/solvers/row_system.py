@@ -130,19 +130,19 @@ def factored(system: RowSystem, r: Array) -> tuple[Array, float]:
 #     M^-1 r = D^-1 r - D^-1 Z' S (I + S Z D^-1 Z' S)^-1 S Z D^-1 r,  S the roots of sigma on R
 
 
-_MOST = 256  # rows kept whole
+_MOST_ROWS = 256  # rows kept whole
 _WORTH = 0.15  # of the curvature that they must carry,
 _STEEP = 3.0  # and so many times more than if all rows were alike
-_LEAST = 300_000  # entries of a matrix that is worth the effort
+_WORTH_ENTRIES = 300_000  # entries of a matrix that is worth the effort
 
 
 def long_rows(problem: Problem, sigma: Array, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """The rows to keep whole, or None where that would bring little."""
-    if not problem.sparse or problem.matrix.nnz < _LEAST or len(free) < 4 * _MOST:
+    if not problem.sparse or problem.matrix.nnz < _WORTH_ENTRIES or len(free) < 4 * _MOST_ROWS:
         return None
     share = sigma[free] * (survey(problem).rows[free] + problem.fit_intercept)
-    top = np.argpartition(-share, _MOST)[:_MOST]
-    worth = max(_WORTH, _STEEP * _MOST / len(free))
+    top = np.argpartition(-share, _MOST_ROWS)[:_MOST_ROWS]
+    worth = max(_WORTH, _STEEP * _MOST_ROWS / len(free))
     if not float(share[top].sum()) > worth * float(share.sum()):
         return None
     return np.sort(free[top])

@@ -16,7 +16,7 @@ from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.errors import SettingError
 
-_AHEAD = 256  # rates computed together
+RATES_AHEAD = 256  # rates computed together
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Schedule:
         """The next rates after ``done`` updates: one number if constant, else a list of them."""
         if self.constant:
             return np.array([self.eta])
-        k = np.arange(done + 1, done + 1 + _AHEAD)
+        k = np.arange(done + 1, done + 1 + RATES_AHEAD)
         if self.decay == "inverse":
             return self.eta / k
         if not callable(self.decay):

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
+from linsep.core.costs import GRAM_COLUMNS
 from linsep.core.limits import in_words
 from linsep.core.words import count
 from linsep.lift.transformer import Lift
@@ -29,7 +30,6 @@ _COSTS = (1.0, 0.1, 10.0, 0.01, 100.0, 0.001, 1000.0)
 _FEWER = (1.0, 0.1, 10.0, 0.01)
 _STIFFER = (0.1, 1.0, 0.01, 0.001)
 _PASSES = 50  # of the perceptron
-_WIDE = 2500  # columns up to which a covariance of all of them is made
 _LIFTED = 6000  # features up to which a lift is tried
 _SYSTEM = 2.0e11  # operations up to which a system of equations is solved
 
@@ -92,13 +92,14 @@ def _baseline(facts: Facts) -> list[Any]:
 def _gaussian_plane(facts: Facts) -> list[Any]:
     own = [GaussianClassifier("shared", regularization=r) for r in (0.001, 0.1, 1.0)]
     alone = [GaussianClassifier("shared-diagonal", regularization=0.001)]
-    return alone if facts.d > _WIDE else own + alone
+    return alone if facts.d > GRAM_COLUMNS else own + alone
 
 
 def _gaussian_curved(facts: Facts) -> list[Any]:
     own = [GaussianClassifier("full", regularization=r) for r in (0.1, 0.001)]
     alone = [GaussianClassifier("diagonal", regularization=0.001)]
-    return alone if facts.d > _WIDE or facts.d * facts.n_classes > 2 * _WIDE else own + alone
+    large = facts.d > GRAM_COLUMNS or facts.d * facts.n_classes > 2 * GRAM_COLUMNS
+    return alone if large else own + alone
 
 
 def _gaussian_refuses(facts: Facts) -> str | None:

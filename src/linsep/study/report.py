@@ -23,12 +23,12 @@ from linsep.study.result import Row, Study, percents
 from linsep.tables.tabular import Tabular
 
 LARGEST = 3_000_000  # bytes of a page
-_ROWS = 14  # proving rows that are shown
-_CELLS = 10  # columns of them
-_LONG = 120  # characters of a cell
+_SHOWN_ROWS = 14  # proving rows that are shown
+_SHOWN_COLUMNS = 10  # columns of them
+_CELL_CHARACTERS = 120  # characters of a cell
 _WEIGHTS = 30  # weights that are listed
 _LISTED = 200  # columns that are listed
-_CLASSES = 12  # classes whose confusion is shown
+_SHOWN_CLASSES = 12  # classes whose confusion is shown
 _SEEN = 30  # columns that skrub reports, with its pictures
 _SAMPLE = 20_000  # rows that it sees
 _EACH, _START = 0.15, 1.5  # seconds for a column of its report, and before the first
@@ -157,11 +157,11 @@ def _proving(study: Study, rows: list[int]) -> str:
         names: list[str] = []
     else:
         ranked = [name for name, _ in study.influence()] or [str(c) for c in frame.columns]
-        names = [name for name in ranked if name in frame.columns][:_CELLS]
+        names = [name for name in ranked if name in frame.columns][:_SHOWN_COLUMNS]
         cells = frame[names]
     head = "".join(f"<th>{_text(name)}</th>" for name in (study.target, *names))
     lines = []
-    for row, share in list(zip(rows, multipliers))[:_ROWS]:
+    for row, share in list(zip(rows, multipliers))[:_SHOWN_ROWS]:
         title = str(row) if study.row_names is None else f"{row}: {study.row_names[row]}"
         values = [] if cells is None else [cells.iloc[row][name] for name in names]
         told = "".join(f'<td class="cell">{_text(_cell(v))}</td>' for v in values)
@@ -170,7 +170,11 @@ def _proving(study: Study, rows: list[int]) -> str:
             f'<tr><td class="number">{_text(title)}</td><td class="number">{part}</td>'
             f"<td>{_text(_cell(study.labels[row]))}</td>{told}</tr>"
         )
-    more = f" {len(rows) - _ROWS} more rows belong to the proof." if len(rows) > _ROWS else ""
+    more = (
+        f" {len(rows) - _SHOWN_ROWS} more rows belong to the proof."
+        if len(rows) > _SHOWN_ROWS
+        else ""
+    )
     hidden = study.shape[1] - len(names)
     few = (
         f" {count(hidden, 'column is', 'columns are')} not shown."
@@ -208,7 +212,7 @@ def _weights(study: Study) -> str:
 def _listed(study: Study, model: Tabular) -> str:
     """The strongest weights by name, in the units of the table."""
     two = len(model.classes_) == 2
-    of = [None] if two else model.classes_.tolist()[:_CLASSES]
+    of = [None] if two else model.classes_.tolist()[:_SHOWN_CLASSES]
     lines = []
     for label in of:
         for weight in model.weights(sort=True, of=label)[: _WEIGHTS if two else 5]:
@@ -278,7 +282,7 @@ def _fitting(study: Study) -> str:
 
 def _confusion(study: Study) -> str:
     names = [str(c) for c in study.classes_]
-    if len(names) > _CLASSES:
+    if len(names) > _SHOWN_CLASSES:
         return _worst_pairs(study, names)
     counts = study.confusion()
     head = "".join(f"<th class=number>{_text(_short(name))}</th>" for name in names)
@@ -549,4 +553,4 @@ def _cell(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     text = repr(float(value)) if isinstance(value, float) else str(value)
-    return text if len(text) <= _LONG else text[: _LONG - 1] + "…"
+    return text if len(text) <= _CELL_CHARACTERS else text[: _CELL_CHARACTERS - 1] + "…"

@@ -58,7 +58,7 @@ _ALONE = 20_000  # rows up to which trees are grown by one thread
 _JUDGED = 5000  # training rows whose errors are counted
 _AFTER = 1.5  # times the seconds expected of the last fit that are kept for it
 _NARROW, _WRITTEN = 500, 2e8  # columns and bytes up to which a sparse file becomes a table
-_SMALL = 100_000  # numbers to train on up to which the families of SURE are tried in any case
+_SURE_ENTRIES = 100_000  # to train on, up to which the families of SURE are tried in any case
 _MOST_CLASSES = 0.5  # classes to rows from which labels are measurements
 
 
@@ -472,7 +472,7 @@ class _Run:
         if why is not None:
             self._skip(family, why)
             return
-        sure = family.name in SURE and self.facts.n * self.facts.d <= _SMALL
+        sure = family.name in SURE and self.facts.n * self.facts.d <= _SURE_ENTRIES
         if not sure and (time_left() <= 0 or budget <= 0):
             self._skip(family, _no_time())
             return

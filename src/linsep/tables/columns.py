@@ -17,7 +17,7 @@ from linsep.errors import DataError, ModelError, require
 from linsep.tables.encoders import ENCODERS, Encoder, Numbers
 from linsep.tables.roles import KINDS, MANY, USED, Role, find_roles, is_plain, plain_columns
 
-_WIDE = 200  # columns of 0 and 1 from which the matrix is sparse
+_SPARSE_COLUMNS = 200  # columns of 0 and 1 from which the matrix is sparse
 _MANY_ROWS, _EVERY = 20_000, 10  # rows from which some are looked at first, one in so many
 _SEEN = 30  # rows from which a column that tells all labels is suspicious
 
@@ -103,7 +103,7 @@ class Columns(TransformerMixin, BaseEstimator):
         ]
         kinds = [encoder.kind for encoder in self.encoders_]
         ones = sum(len(e.names) for e in self.encoders_ if e.kind == "category")
-        self.sparse_ = "text" in kinds or ones > _WIDE
+        self.sparse_ = "text" in kinds or ones > _SPARSE_COLUMNS
         self.feature_names_in_ = np.array(list(frame.columns), dtype=object)
         self.n_features_in_ = len(frame.columns)
         return self

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 _TWICE = 2  # rows that a value or word of a long list needs to get a column of its own
 _LIST = 40  # different values from which a list is long
-_SHOWN = 3  # unknown values that a warning names
+_NAMED_VALUES = 3  # unknown values that a warning names
 
 
 class Encoder(Protocol):
@@ -268,8 +268,8 @@ class Categories(_Plain):
 
     def _tell_of(self, unknown: Any) -> None:
         values = unknown.unique()
-        named = ", ".join(repr(value) for value in values[:_SHOWN])
-        more = " ..." if len(values) > _SHOWN else ""
+        named = ", ".join(repr(value) for value in values[:_NAMED_VALUES])
+        more = " ..." if len(values) > _NAMED_VALUES else ""
         warnings.warn(
             f"{count(len(unknown), 'row has', 'rows have')} values of {self.name!r} that training "
             f"had not ({named}{more}); they count as none of its values.",

@@ -14,10 +14,8 @@ from linsep.data.assemble import whole_rows
 from linsep.data.columns import Column, as_labels, is_missing
 from linsep.data.files import plain_name, utf8
 from linsep.data.layout import Choice, find_layout
-from linsep.data.read import FORMATS, recode
+from linsep.data.read import FORMATS, WAY_OUT, recode
 from linsep.errors import DataError, FormatError, require
-
-_WAY = "the file is damaged, or of another format: give it the ending of its format"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +111,7 @@ def read(
     source = os.fspath(path)
     ending = plain_name(path)[1]
     form = next(form for form in FORMATS if form.holds(data, ending)).name
-    with boundary(source, FormatError, f"it cannot be read as {form}", _WAY):
+    with boundary(source, FormatError, f"it cannot be read as {form}", WAY_OUT):
         if form == "Parquet":
             from linsep.data.binary import read_arrow
 

@@ -18,9 +18,9 @@ from linsep.tables.styles import PLAIN, Style, find_style, looks_like_number
 KINDS = ("number", "category", "date", "text", "identifier", "ignored")
 USED = KINDS[:4]
 
-_FEW = 40  # different values up to which text is a category, whatever it says
+_FEW_VALUES = 40  # different values up to which text is a category, whatever it says
 _WORDS = 3.0  # mean number of words from which it is a text
-_ROWS = 20  # rows from which a column of distinct values can be told from a category
+_DISTINCT_ROWS = 20  # rows from which a column of distinct values can be told from a category
 _MOSTLY = 0.8  # share of numbers from which a column of text was meant to be one of numbers
 _ID = re.compile(
     r"(?:.*[\s_.-])?(?:id|uuid|guid|key|nr|index|rowid|row)|unnamed: ?0", re.IGNORECASE
@@ -160,7 +160,7 @@ def _number(name: str, present: NDArray[np.float64], rows: int) -> Role:
 
 def numbers_the_rows(name: str, values: NDArray[np.float64]) -> bool:
     """Whether a column of numbers names its rows: 1, 2, 3, ..., or each its own under "id"."""
-    if len(values) < _ROWS or not (values == np.rint(values)).all():
+    if len(values) < _DISTINCT_ROWS or not (values == np.rint(values)).all():
         return False
     named = _ID.fullmatch(name) is not None and len(np.unique(values)) == len(values)
     return named or bool((np.diff(values) == 1).all())
@@ -184,9 +184,9 @@ def _find_text(column: Any, decimal: str | None) -> Role:
     if found is not None:
         return Role("date", f"dates such as {different[0]!r:.40}", format=found)
     words = float(np.mean([len(value.split()) for value in present]))
-    if len(different) > _FEW and words >= _WORDS:
+    if len(different) > _FEW_VALUES and words >= _WORDS:
         return Role("text", f"{words:.3g} words a row")
-    if len(different) == len(present) >= _ROWS:
+    if len(different) == len(present) >= _DISTINCT_ROWS:
         if words >= 2:
             return Role("text", f"{words:.3g} words a row, none twice")
         return Role("identifier", "a text of its own for every row")

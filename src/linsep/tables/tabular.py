@@ -20,7 +20,7 @@ from linsep.models.explain import Explanation, Term
 from linsep.models.linear_svm import LinearSVM
 from linsep.tables.columns import Columns, as_frame, telling
 
-_SHOWN = 12  # weights that a summary prints
+_SHOWN_WEIGHTS = 12  # weights that a summary prints
 Array = NDArray[np.float64]
 
 
@@ -259,7 +259,7 @@ class Tabular(ClassifierMixin, BaseEstimator):
 
     def _weight_lines(self) -> list[str]:
         found = self.weights(sort=True)
-        shown = [one for one in found[:_SHOWN] if one.effect != 0]
+        shown = [one for one in found[:_SHOWN_WEIGHTS] if one.effect != 0]
         width = max((len(one.name) for one in shown), default=0)
         lines = [
             f"  weight      {one.name:<{width}}  {one.weight:+.4g} a unit, {one.effect:+.4g} a "

@@ -58,7 +58,7 @@ def test_pieces_of_a_large_matrix_are_put_together(monkeypatch):
     X = table(300, 40)
     want = row_hashes(X, 40)
     monkeypatch.setattr(digest, "_NUMPY", 1e-9)
-    monkeypatch.setattr(digest, "_CHUNK", 1000)
+    monkeypatch.setattr(digest, "AT_ONCE", 1000)
     assert np.array_equal(row_hashes(X, 40), want)
 
 

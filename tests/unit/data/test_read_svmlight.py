@@ -171,7 +171,7 @@ def test_svmlight_decimals_are_rounded_as_float_does(tmp_path: Path, numbers: li
     with pytest.MonkeyPatch.context() as patch:
         for small, chunk in ((1 << 20, 3), (-1, 3), (-1, 1 << 20)):
             patch.setattr(fast, "pays", lambda size, cold=0, small=small: size > small)
-            patch.setattr(fast, "_CHUNK", chunk)
+            patch.setattr(fast, "AT_ONCE", chunk)
             if np.isfinite(expected).all():
                 assert read(path).X.data.tobytes() == expected.tobytes()
             else:

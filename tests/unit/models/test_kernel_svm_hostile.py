@@ -431,7 +431,7 @@ def test_forged_files_are_found_out(name, kind, tmp_path, capsys):
 
 def both_ways(monkeypatch, C, tol):
     """Without and with runs after the first; as of a table too large for the last digits."""
-    monkeypatch.setattr(kernel_svm, "_SMALL", 0)
+    monkeypatch.setattr(kernel_svm, "_FINE_ROWS", 0)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(640, 3))
     y = X[:, 0] + 2.0 * rng.normal(size=640) > 0

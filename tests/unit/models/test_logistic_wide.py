@@ -137,6 +137,6 @@ def test_dummies_of_a_long_table_are_known_to_depend(monkeypatch):
     group = rng.integers(0, 4, 300)
     X = np.eye(4)[group]
     problem = Problem(X, np.arange(300) % 2)
-    monkeypatch.setattr(dependent, "_EXACT", 100)
+    monkeypatch.setattr(dependent, "_CHECKED_ENTRIES", 100)
     assert dependent_columns(problem).tolist() == [3]
     assert dependent_columns(Problem(X * 0.1, np.arange(300) % 2)) is None

@@ -148,7 +148,7 @@ def test_no_time_is_an_error_and_some_of_it_leaves_families_out(monkeypatch):
     hasty = linsep.study(table(), "grade", time_limit=1e-6, folds=3)  # a small table
     assert [row.family for row in hasty.rows] == ["baseline", "logistic regression"]
     assert all(row.trials[0].error >= row.error for row in hasty.rows)
-    monkeypatch.setattr(running, "_SMALL", 0)
+    monkeypatch.setattr(running, "_SURE_ENTRIES", 0)
     with pytest.raises(DataError, match="no family was finished within"):
         linsep.study(table(), "grade", time_limit=1e-6)
     time = iter(np.arange(0.0, 1e6, 0.25))

@@ -370,7 +370,7 @@ def _alpha(claim: Claim, problem: Problem, k: int) -> Array | None:
 # -- Bounds of one plane of another library's model, and of many planes together ------------------
 
 
-_CLOSE = 1e-8  # gap of the search on small tables, where a few steps more cost nothing
+_SMALL_TABLE_GAP = 1e-8  # gap of the search on small tables, where a few steps more cost nothing
 
 
 def certify_plane(
@@ -420,7 +420,7 @@ def _searched(problem: Problem, objective: Objective, tol: float, limit: float |
     twin = Problem(matrix, problem.sign, sample_weight=problem.weight, fit_intercept=offset)
     if np.isinf(objective.C):
         return hard_machine(twin, min(0.1 * tol, 1e-4), Limits(seconds=limit)).witness
-    close = _CLOSE if is_small(twin) else min(0.1 * tol, 1e-4)
+    close = _SMALL_TABLE_GAP if is_small(twin) else min(0.1 * tol, 1e-4)
     solver, _ = choose_solver(
         twin, "auto", C=objective.C, loss=objective.loss, tol=close, seed=0,
         threads=None, multi_class="one-vs-rest",
@@ -540,7 +540,7 @@ def _machine_searched(problem: Problem, C: float, tol: float, limit: float | Non
 # better one, whatever the model is.
 
 _ROUNDS = 100_000  # of LIBLINEAR's method at most
-_ENTRIES = 2e7  # numbers that it reads in a second
+_READ_A_SECOND = 2e7  # numbers that it reads in a second
 _NAMED_PENALTY = LogisticRegression().penalty == "l2"  # scikit-learn before 1.8
 _ONE_NORM: dict[str, Any] = {"penalty": "l1"} if _NAMED_PENALTY else {"l1_ratio": 1.0}
 
@@ -551,7 +551,7 @@ def bounded_l1(
     """Bounds of a plane with the penalty |w|_1; where they are wide a better dual point."""
     report = l1_gap(problem, a, loss, objective)
     size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
-    rounds = _ROUNDS if limit is None else min(_ROUNDS, int(limit * _ENTRIES / max(size, 1)))
+    rounds = _ROUNDS if limit is None else min(_ROUNDS, int(limit * _READ_A_SECOND / max(size, 1)))
     if report.relative_gap <= tol or rounds < 1 or max(size, *problem.matrix.shape) >= 2**31:
         return report
     free, constant = objective.intercept != "none", objective.constant

@@ -309,7 +309,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Any, int], Claim]] = {
 # read off: alpha of the rows inside the street is C.
 
 
-_DIGITS = "%.8g"  # of support vectors in a file of LIBSVM
+_LIBSVM_NUMBER = "%.8g"  # of support vectors in a file of LIBSVM
 
 
 def claim_of_liblinear(model: LiblinearModel, C: float | None, class_weight: Any) -> Claim:
@@ -409,7 +409,7 @@ def located(model: LibsvmModel, X: Any, y: Any) -> NDArray[np.int64]:
     if found is None:
         if model.program == "SVMlight":
             rows.data = rows.data.astype(np.float32).astype(np.float64)
-        rows.data = np.char.mod(_DIGITS, rows.data).astype(np.float64)
+        rows.data = np.char.mod(_LIBSVM_NUMBER, rows.data).astype(np.float64)
         found = _match(_keys(rows, y), wanted)
     if found is None:
         raise ModelError("the support vectors are not rows of X; give the rows of the fit.")

@@ -295,7 +295,7 @@ FREE = 8  # sweeps after which a run with no variable at its cap is looked at no
 LONG = 64  # sweeps of a long run after which both sides are looked at now and then
 SHARE = 0.2  # of the last sweep in the mean
 AHEAD = 4  # visits for which memory is asked ahead
-_TINY = 1e-14  # projected gradients below this are taken for zero
+_ZERO_GRADIENT = 1e-14  # projected gradients below this are taken for zero
 
 
 @inner
@@ -405,7 +405,7 @@ def sweep(X, sign, cost, inverse, form, rho, a, alpha, order, active, numbers):
         kept += 1
         largest = max(largest, pg)
         smallest = min(smallest, pg)
-        if abs(pg) > _TINY:
+        if abs(pg) > _ZERO_GRADIENT:
             new = min(max(old - g * inverse[i], 0.0), top)
             if new != old:
                 t = (new - old) * y

@@ -20,7 +20,7 @@ from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 
-_SMALL = second_thread(SPARSE)  # entries up to which one product does, and one thread
+_SERIAL = second_thread(SPARSE)  # entries up to which one product does, and one thread
 
 
 class Bounds(NamedTuple):
@@ -61,7 +61,7 @@ def row_sum(
     problem: Problem, c: Array, threads: int | None = None, X: Matrix | None = None
 ) -> Array:
     """sum of c_i x_i; X are the same rows in other types."""
-    if X is None and not problem.sparse and _size(problem) < _SMALL:
+    if X is None and not problem.sparse and _size(problem) < _SERIAL:
         return np.asarray(c @ np.asarray(problem.matrix, dtype=np.float64))
     X, size, spans = matrix_of(problem) if X is None else X, _size(problem), halves(problem)
     out = np.zeros((len(spans), problem.d))
@@ -92,7 +92,7 @@ def signed_sums(problem: Problem, alpha: Array, threads: int | None = None) -> t
 def halves(problem: Problem) -> list[tuple[int, int]]:
     """Two runs of rows with about as many entries; one if there is little to do."""
     n, size = problem.n, _size(problem)
-    if size < _SMALL:
+    if size < _SERIAL:
         return [(0, n)]
     cut = int(np.searchsorted(problem.matrix.indptr, size // 2)) if problem.sparse else n // 2
     return [(0, cut), (cut, n)]

@@ -35,7 +35,7 @@ from linsep.rows.reader import survey
 Array = NDArray[np.float64]
 
 _RIDGE = 1e-14  # share of the diagonal that keeps a factor from breaking down
-_BLOCK = 4096  # rows of a product with weights
+_ROWS_AT_ONCE = 4096  # rows of a product with weights
 _IDLE = 30  # steps without progress after which rounding is blamed
 _LESS = 0.9  # of the mean product: progress before there is any in the gap
 _SHORTEST = 1e-9  # a step of this length is none
@@ -249,8 +249,8 @@ def _weighted(A: Array, theta: Array) -> Array:
     """A' diag(theta) A, without a second copy of a large table."""
     out = np.zeros((A.shape[1], A.shape[1]))
     root = np.sqrt(theta)[:, None]
-    for lo in range(0, len(A), _BLOCK):
-        part = A[lo : lo + _BLOCK] * root[lo : lo + _BLOCK]
+    for lo in range(0, len(A), _ROWS_AT_ONCE):
+        part = A[lo : lo + _ROWS_AT_ONCE] * root[lo : lo + _ROWS_AT_ONCE]
         out += part.T @ part  # a matrix and its transpose: half of the work
     return out
 

@@ -22,10 +22,10 @@ from linsep.numerics.cholesky import Factor
 
 Array = NDArray[np.float64]
 
-_STEPS = 120
+_MOST_STEPS = 120
 _SHORTER = 0.995  # of the way to the nearest bound
 _SHORTEST = 1e-10  # a step of this length is none
-_EXACT = 1e-14  # share of the objective that is taken for rounding
+_ROUNDING = 1e-14  # share of the objective that is taken for rounding
 _JITTER = (1e-15, 1e-13, 1e-11)
 
 
@@ -71,7 +71,7 @@ def machine_minimum(
     g = 1.0 - own
     xi = np.full(n, 2.0)
     best, least, ahead, closest = W, np.inf, beta, np.inf
-    for _ in range(_STEPS):
+    for _ in range(_MOST_STEPS):
         s = xi[:, None] - g
         primal = 0.5 * float((ridge * W * W).sum()) + float(cost @ g.max(axis=1))
         wrong = ((own * cost[:, None] - beta).T @ X) - ridge * W
@@ -82,7 +82,7 @@ def machine_minimum(
             best, least = W.copy(), primal
         if products < closest:
             ahead, closest = beta.copy(), products
-        if products <= _EXACT * primal:
+        if products <= _ROUNDING * primal:
             break
         found = _step(X, own, ridge, beta, s, wrong)
         if found is None or found[0] < _SHORTEST:

@@ -44,8 +44,8 @@ from linsep.solvers.hinge.dual_point import dual_value
 
 Array = NDArray[np.float64]
 
-_CLOSE = 4.0  # times the gap asked for: so near, one more pass over all rows is quickest
-_NEAR = 12  # steps on the rows near the corner before the others are looked at
+_LAST_PASS = 4.0  # times the gap asked for: so near, one more pass over all rows is quickest
+_NEAR_STEPS = 12  # steps on the rows near the corner before the others are looked at
 _STRAYED = 3.0  # times the move that was foreseen: look at once
 _FARTHEST = 8.0  # reach from which all rows are read
 _DAMPED = 1e-5  # least damping after a step of the near rows that was too long
@@ -292,7 +292,7 @@ class NewtonHinge:
             elif settled:
                 self._settle(problem, state, rows, p, full)
             else:
-                if full and isinstance(rows, RowSet) and not self._closed(state, _CLOSE):
+                if full and isinstance(rows, RowSet) and not self._closed(state, _LAST_PASS):
                     rows = self._approach(problem, state, rows, p)
                 self._newton(problem, state, rows, p, predicted)
                 state.rung += 1
@@ -303,7 +303,7 @@ class NewtonHinge:
             isinstance(rows, NearRows)
             and rows.moved(state.a + p - state.base) > _STRAYED * state.move
         )
-        return strayed or state.rung >= _NEAR or self._closed(state)
+        return strayed or state.rung >= _NEAR_STEPS or self._closed(state)
 
     def _settle(
         self, problem: Problem, state: NewtonState, rows: Rows, p: Array, full: bool
@@ -560,10 +560,10 @@ def dual_of(C: float, loss: QuadraticLoss, reading: Reading, offset: bool) -> fl
 # a pass over all rows counts as proof; it follows when the near rows say that it is time.
 
 
-_LEAST = 1_500_000  # entries of a table from which leaving rows out pays
-_MOST = 0.16  # share of the rows from which it does not
-_LONG = 16.0  # times the mean of |x|^2, from which rows are always near
-_PIECE = 16_384  # rows looked at together
+_WORTH_SETTING_ASIDE = 1_500_000  # entries of a table from which leaving rows out pays
+_MOST_NEAR = 0.16  # share of the rows from which it does not
+_LONG_ROW = 16.0  # times the mean of |x|^2, from which rows are always near
+_ROWS_AT_ONCE = 16_384  # rows looked at together
 _SOME = 4096  # rows that tell how far rows move
 
 
@@ -576,15 +576,15 @@ def near_rows(
     Near is what a row may move: about what some rows move with p, more for long rows. Very long
     ones are always near.
     """
-    if state.h <= 0.0 or whole.size < _LEAST or whole.lanes.sparse:
+    if state.h <= 0.0 or whole.size < _WORTH_SETTING_ASIDE or whole.lanes.sparse:
         return None
     mean = float(state.columns[:-1].sum()) / float(state.columns[-1])  # of |x|^2
     move = max(state.reach * _moved(_some(whole, state), p), state.h)
-    long = _LONG * mean
+    long = _LONG_ROW * mean
     width, reach = 0.5 / state.h, 0.5 * move / state.h / np.sqrt(mean)
 
     def piece(lo: int) -> NDArray[np.int64]:
-        own = slice(lo, lo + _PIECE)
+        own = slice(lo, lo + _ROWS_AT_ONCE)
         t = state.u[own] * width
         if state.center.size:
             t += state.center[own] - 0.5
@@ -592,8 +592,10 @@ def near_rows(
         near = np.abs(t, out=t) < reach * np.sqrt(lengths) + 0.5
         return lo + np.flatnonzero(near | (lengths > long))
 
-    parts = run_all([partial(piece, lo) for lo in range(0, whole.n, _PIECE)], threads)
-    return (np.concatenate(parts), move) if 0 < sum(map(len, parts)) <= _MOST * whole.n else None
+    parts = run_all([partial(piece, lo) for lo in range(0, whole.n, _ROWS_AT_ONCE)], threads)
+    return (
+        (np.concatenate(parts), move) if 0 < sum(map(len, parts)) <= _MOST_NEAR * whole.n else None
+    )
 
 
 def _some(whole: RowSet, state: NewtonState) -> tuple[NDArray[Any], Array]:
@@ -601,7 +603,7 @@ def _some(whole: RowSet, state: NewtonState) -> tuple[NDArray[Any], Array]:
     step = max(16, whole.n // _SOME)
     mean = float(state.columns[:-1].sum()) / float(state.columns[-1])
     lengths = state.lengths[::step] / mean
-    plain = np.flatnonzero((lengths > 0.0) & (lengths <= _LONG))
+    plain = np.flatnonzero((lengths > 0.0) & (lengths <= _LONG_ROW))
     return np.ascontiguousarray(whole.lanes.matrix[plain * step]), np.sqrt(lengths[plain])
 
 

@@ -23,7 +23,7 @@ from linsep.solvers.hinge.dual_point import best_offset, dual_value
 Array = NDArray[np.float64]
 
 _EDGES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
-_LARGEST = 600  # equations
+_MOST_EQUATIONS = 600  # equations
 
 
 def polish(problem: Problem, witness: Witness, C: float, loss: QuadraticLoss) -> Witness:
@@ -106,7 +106,7 @@ def _on_the_edge(
     inside = values < 1.0 - edge
     alpha = np.where(inside, top, 0.0)
     k = int(on.sum())
-    if k > _LARGEST:
+    if k > _MOST_EQUATIONS:
         return None
     if k == 0:
         return alpha
@@ -126,7 +126,7 @@ def _curved(
     slope = loss.slope(1.0 - values)
     inside, beyond = (slope > 0.0) & (slope < loss.top), slope >= loss.top
     k = int(inside.sum())
-    if k == 0 or k > _LARGEST:
+    if k == 0 or k > _MOST_EQUATIONS:
         return None
     alpha = np.zeros(problem.n)
     alpha[beyond] = loss.cap(cost)[beyond]

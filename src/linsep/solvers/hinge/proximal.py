@@ -329,7 +329,7 @@ class Terms(NamedTuple):
 # -- The length of a proximal Newton step: an exact minimum along a line --------------------------
 
 
-_ENOUGH = 0.01  # relative accuracy of the length of a step
+_LENGTH_ACCURACY = 0.01  # relative accuracy of the length of a step
 
 
 def minimum_along(
@@ -346,7 +346,7 @@ def minimum_along(
         )  # fmt: skip
         return out[0] + wq + t * qq, out[1] + qq
 
-    return minimum(slopes, near=_ENOUGH, steps=30)
+    return minimum(slopes, near=_LENGTH_ACCURACY, steps=30)
 
 
 # -- Equal rows with opposite labels, whose dual variables can be raised together -----------------

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
+from linsep.core.costs import AT_ONCE
 from linsep.core.problem import Problem
 
 Array = NDArray[np.float64]
@@ -28,9 +29,9 @@ Array = NDArray[np.float64]
 FEW_ROWS = 500  # up to which compiled code goes through products of rows by itself
 _GRAM_ROWS = 3000  # with fewer rows than columns, up to here the Gram matrix is the data
 _WHITE_COLUMNS = 3000  # wider matrices are not whitened
-_RANK = 1e-12  # relative size of a pivot that counts as zero in whitening
+_ZERO_PIVOT = 1e-12  # relative size of a pivot that counts as zero in whitening
 _SPAN = 1e-14  # squared distance from the span of others, relative to the largest, taken for zero
-_FAR = 1e-4  # squared distance from the mean, relative to that from the origin
+_FAR_MEAN = 1e-4  # squared distance from the mean, relative to that from the origin
 
 
 class Samples:
@@ -178,7 +179,7 @@ def _whitening(moments: Array, scale: Array) -> Array:
     d = len(moments)
     if not moments.any():
         return np.zeros((d, 0))
-    factor, pivots, rank, _ = lapack.dpstrf(moments, tol=_RANK, lower=0)
+    factor, pivots, rank, _ = lapack.dpstrf(moments, tol=_ZERO_PIVOT, lower=0)
     inverse, _ = lapack.dtrtri(factor[:rank, :rank], lower=0)
     kept = pivots[:rank] - 1
     out = np.zeros((d, rank))
@@ -390,7 +391,6 @@ def cone_of(problem: Problem) -> Cloud:
 
 
 _DENSE_ENTRIES = 4_000_000  # a sparse matrix with no more cells than this is written out
-_CHUNK = 1 << 20
 
 
 def workable(problem: Problem) -> Any:
@@ -422,7 +422,7 @@ def products(rows: Any) -> Array:
         return np.asarray(dense(rows @ rows.T))
     n, d = rows.shape
     out = np.zeros((n, n))
-    step = max(1, 4 * _CHUNK // max(1, n))
+    step = max(1, 4 * AT_ONCE // max(1, n))
     for at in range(0, d, step):
         block = np.ascontiguousarray(rows[:, at : at + step], dtype=np.float64)
         out += block @ block.T
@@ -433,7 +433,7 @@ def combined(matrix: Any, share: Array) -> Array:
     """share @ matrix in float64; the layout and type of the matrix do not matter."""
     if not isinstance(matrix, np.ndarray):
         return np.asarray(matrix.T @ share.T).T
-    if matrix.size < _CHUNK:
+    if matrix.size < AT_ONCE:
         return np.asarray(share @ matrix.astype(np.float64, copy=False))
     used = np.flatnonzero(share.any(axis=0))  # few of the rows
     return np.asarray(share[:, used] @ np.ascontiguousarray(matrix[used], dtype=np.float64))
@@ -442,7 +442,7 @@ def combined(matrix: Any, share: Array) -> Array:
 def blocks(matrix: Any) -> Any:
     """Dense float64 blocks of rows with their first row."""
     n, d = matrix.shape
-    step = max(1, _CHUNK // max(1, d))
+    step = max(1, AT_ONCE // max(1, d))
     for at in range(0, n, step):
         yield at, dense(matrix[at : at + step]).astype(np.float64, copy=False)
 
@@ -533,7 +533,7 @@ def coordinates(gram, scale, centred, G, Z):
             G[i] -= middle
             G[i] -= middle[i]
             trace += G[i, i]
-        if not trace > _FAR * whole:
+        if not trace > _FAR_MEAN * whole:
             return -1
     rest = np.diag(G).copy()
     least = _SPAN * rest.max()

@@ -27,7 +27,7 @@ from linsep.rows.exact import reflected
 from linsep.rows.signs import float_bounds
 
 _LOOK = 64  # rows evaluated exactly at a time
-_BITS = 160  # of multipliers on the way
+_MULTIPLIER_BITS = 160  # of multipliers on the way
 
 
 @dataclass(frozen=True)
@@ -158,16 +158,16 @@ class ExactHulls:
                     above, below, gone = now, way, {i}
                 elif order == 0:
                     gone.add(i)
-        step = (above << _BITS) // below
+        step = (above << _MULTIPLIER_BITS) // below
         shares = []
         for i, (s, t) in enumerate(zip(state.shares, target)):
-            now, goal = (s << _BITS) // state.whole, (t << _BITS) // whole
+            now, goal = (s << _MULTIPLIER_BITS) // state.whole, (t << _MULTIPLIER_BITS) // whole
             if i not in gone:  # a share above zero stays so, however small
                 some = s > 0 or (t > 0 and above > 0)
-                shares.append(max(now + ((goal - now) * step >> _BITS), int(some)))
+                shares.append(max(now + ((goal - now) * step >> _MULTIPLIER_BITS), int(some)))
         state.rows = [r for i, r in enumerate(state.rows) if i not in gone]
         state.shares = shares
-        self._divide(problem, state, 1 << _BITS)
+        self._divide(problem, state, 1 << _MULTIPLIER_BITS)
 
     def _divide(self, problem: Problem, state: ExactState, whole: int) -> None:
         """Divide by whole; of hulls by the sum of the shares of each group."""

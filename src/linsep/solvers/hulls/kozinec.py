@@ -280,7 +280,7 @@ N_COUNTERS = 3
 GO, REACHED, COLLAPSED, OVERFLOW, STUCK, LOG_FULL = range(6)
 
 _SHORT = 1e-3  # of the longest row: shorter weights are made longer
-_TINY = 1e-24  # |a|^2 relative to max |z|^2 below which the hulls are taken to meet
+_HULLS_MEET = 1e-24  # |a|^2 relative to max |z|^2 below which the hulls are taken to meet
 
 
 @inner
@@ -397,7 +397,7 @@ def sweep(rows, group, eps, pairwise, radius2, points, a, lam, scale, best, boun
         if total - total != 0.0 or size2 - size2 != 0.0:
             counters[STOP] = OVERFLOW
             break
-        if size2 <= _TINY * radius2:
+        if size2 <= _HULLS_MEET * radius2:
             counters[STOP] = COLLAPSED
             break
         size = np.sqrt(size2)

@@ -36,7 +36,7 @@ RUNNING, FOUND, TOUCHING, STUCK = 0, 1, 2, 3
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 _TOUCH = 1e-10  # length of w, in units of the largest row, that is taken for zero
 _NUMPY = 60  # values that numpy looks at while a loop in Python would touch one
-_PATIENCE = 5  # cycles without progress before rounding is blamed
+_IDLE_CYCLES = 5  # cycles without progress before rounding is blamed
 
 
 # -- The corral: the few rows that a search holds, with the Cholesky factor of their products -----
@@ -535,7 +535,7 @@ class NearestCone:
         rows, _ = state.outside(cloud, state.side, values, edge, self.batch)
         if not len(rows):
             return Status.BOUNDARY
-        if state.idle > _PATIENCE:
+        if state.idle > _IDLE_CYCLES:
             return Status.STALLED
         state.join(cloud, rows, state.goal)
         state.rest = state.goal - state.point(cloud)
@@ -578,7 +578,7 @@ def judge(values, length, side, rows, group, size, batch, tol, bounds, found):
     bounds[1] = min(bounds[1], length)
     if total > 0 and (tol < 0 or bounds[0] >= (1 - tol) * bounds[1]):
         return FOUND, count, total
-    if not 1e-15 * length < gain < np.inf or bounds[2] > _PATIENCE:
+    if not 1e-15 * length < gain < np.inf or bounds[2] > _IDLE_CYCLES:
         return STUCK, count, total
     return RUNNING, count, total
 

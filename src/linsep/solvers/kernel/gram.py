@@ -90,7 +90,7 @@ def _pairs(problem: Problem, kernel: Any) -> Pairs:
 # -- Rows of a Gram matrix that are computed when they are asked for ------------------------------
 
 
-_MANY = 0.2  # share of the rows from which all are made: by halves, in better blocks
+_ALL_ROWS = 0.2  # share of the rows from which all are made: by halves, in better blocks
 _LIKELY = 0.6  # share of rows made or wanted from which all are made, after a few batches
 _BATCH = 256  # rows made together, where as many may be needed: products of fewer are slower
 
@@ -164,7 +164,7 @@ class LazyRows:
         m = len(self.ids)
         if self.edges is not None or asked - new >= 0.5 * m or m * m * KERNEL > time_left():
             return False
-        return asked > _MANY * m or (asked > 3 * _BATCH and asked + wanted > _LIKELY * m)
+        return asked > _ALL_ROWS * m or (asked > 3 * _BATCH and asked + wanted > _LIKELY * m)
 
     def make(self, at: Index, blocks: tuple[int, ...]) -> None:
         """Compute the rows ``at``, as far as they are not there."""
@@ -183,9 +183,9 @@ class LazyRows:
 # -- Sources of kernel values ----------------------------------------------------------------------
 
 
-_SMALL = 100_000  # entries of rows up to which a product by numpy is fast
+_NUMPY_ENTRIES = 100_000  # entries of rows up to which a product by numpy is fast
 _HALVES = second_thread(KEPT_KERNEL)  # entries of rows from which two threads share them
-_LARGE = 4_000_000  # entries of a Gram matrix beyond the cache, where machine code reads faster
+_BEYOND_CACHE = 4_000_000  # entries of a Gram matrix that machine code reads faster
 
 
 class Source(Protocol):
@@ -235,7 +235,7 @@ class StoredRows:
             none = partial(np.zeros, len(self.place))
             self.lazy.make_ready(self.place, some, self.blocks, wish or none)
             rows = self.lazy.slot[at]
-        if self.G.size < _LARGE:
+        if self.G.size < _BEYOND_CACHE:
             return np.asarray(self.G[rows[:, None], at[None, :]], dtype=np.float64)
         out = scratch(len(at), len(at), np.float64)
         square_of(self.G, rows, at, out, size=self.G.size, work=out.size)
@@ -258,7 +258,7 @@ class StoredRows:
         at = self.place[some]
         at = at if self.lazy is None else self.lazy.slot[at]
         size = len(at) * len(f)
-        if size < _SMALL:
+        if size < _NUMPY_ENTRIES:
             for lo, hi, place in self.runs:
                 f[lo:hi] += coef @ self.G[at, place : place + hi - lo]
             return len(at)
@@ -306,7 +306,7 @@ class PassingRows:
 # -- Which source serves a pair -------------------------------------------------------------------
 
 
-_BITS = 16  # times more rows may all take part where their values need no memory
+_WITHOUT_MEMORY = 16  # times more rows may all take part where their values need no memory
 _LAZY = 2000  # rows beyond which a Gram matrix is made row by row, as they are needed
 
 
@@ -317,7 +317,8 @@ def all_take_part(pairs: Pairs, limit: int, single: bool) -> bool:
         return True
     if n <= limit or (pairs.G is not None and pairs.values.kernel is None):
         return True
-    return n <= _BITS * limit and passing(pairs.values, np.float32 if single else np.float64)
+    dtype = np.float32 if single else np.float64
+    return n <= _WITHOUT_MEMORY * limit and passing(pairs.values, dtype)
 
 
 def source_of(pairs: Pairs, pair: Duel, active: Index, limit: int, single: bool) -> Source:
@@ -391,8 +392,8 @@ def whole_of(pairs: Pairs, source: Source, pair: Duel) -> Array:
 # and the next fit takes it as it is if nobody did.
 
 
-_LEAST = 32 << 20  # bytes below which memory is soon cleared
-_MOST = 2 << 30  # bytes that may wait for the next fit
+_WORTH_KEEPING = 32 << 20  # bytes below which memory is soon cleared
+_KEPT_BYTES = 2 << 30  # bytes that may wait for the next fit
 
 _lock = threading.Lock()
 _waiting: list[mmap.mmap] = []
@@ -401,7 +402,7 @@ _waiting: list[mmap.mmap] = []
 def large_array(size: int, dtype: Any) -> NDArray[Any]:
     """A vector with anything in it; its memory may have served before."""
     need = size * np.dtype(dtype).itemsize
-    if need < _LEAST or not hasattr(mmap, "MADV_FREE"):
+    if need < _WORTH_KEEPING or not hasattr(mmap, "MADV_FREE"):
         return np.empty(size, dtype)
     with _lock:
         pages = _waiting.pop() if _waiting else None
@@ -421,7 +422,7 @@ def large_array(size: int, dtype: Any) -> NDArray[Any]:
 
 def _give_back(pages: mmap.mmap) -> None:
     """Let the system have the pages, and keep where they are."""
-    if len(pages) <= _MOST:
+    if len(pages) <= _KEPT_BYTES:
         pages.madvise(mmap.MADV_FREE)
         with _lock:
             _waiting[:] = sorted([*_waiting, pages], key=len)[-1:]

@@ -25,7 +25,7 @@ from linsep.kernels.images import Images, images_of
 
 Array = NDArray[np.float64]
 
-_SAME = 1e-9  # of the weights: so near, multipliers make them up
+_MADE_UP = 1e-9  # of the weights: so near, multipliers make them up
 
 
 @dataclass(frozen=True)
@@ -143,5 +143,5 @@ def _shares(inner: Problem, found: Witness, coef: Array) -> Array | None:
         rivals = np.array([inner.rival_of(v) for v in found.rows.tolist()])
         np.add.at(c, (inner.label[samples], samples), found.multipliers)
         np.add.at(c, (rivals, samples), -found.multipliers)
-    near = np.abs(c @ inner.matrix - coef).max() <= _SAME * np.abs(coef).max()
+    near = np.abs(c @ inner.matrix - coef).max() <= _MADE_UP * np.abs(coef).max()
     return c if near else None

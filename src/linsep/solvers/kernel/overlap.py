@@ -22,9 +22,9 @@ from linsep.kernels.blocks import KernelValues
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-_ROWS = 600  # rows that the linear program looks at
+_PROGRAM_ROWS = 600  # rows that the linear program looks at
 _VERTEX = 120  # rows of a vertex up to which exact elimination is worth while
-_RANK = 1e-11  # eigenvalues below this share of the largest are rounding
+_ZERO_EIGENVALUE = 1e-11  # eigenvalues below this share of the largest are rounding
 
 
 def find_overlap(
@@ -37,8 +37,8 @@ def find_overlap(
     """
     y = y[:, None] if y.ndim == 1 else y
     some = np.arange(len(y))
-    if len(y) > _ROWS:
-        some = np.sort(np.argsort(-alpha, kind="stable")[:_ROWS])
+    if len(y) > _PROGRAM_ROWS:
+        some = np.sort(np.argsort(-alpha, kind="stable")[:_PROGRAM_ROWS])
     if values.kernel is not None and not has_fractions(values.kernel, _plain(values, ids[:1])[0]):
         return None
     weights = _vertex(values.block(ids[some], ids[some]), y[some], free)
@@ -61,7 +61,7 @@ def _vertex(K: Array, y: Array, free: bool) -> Array | None:
 
     scale = float(np.abs(np.diagonal(K)).max(initial=0.0)) or 1.0
     roots, vectors = np.linalg.eigh((K / 2 + K.T / 2) / scale)
-    keep = roots > _RANK * max(float(roots[-1]), 0.0)
+    keep = roots > _ZERO_EIGENVALUE * max(float(roots[-1]), 0.0)
     images = vectors[:, keep] * np.sqrt(np.where(keep, roots, 1.0))[keep]
     images = images / np.maximum(np.abs(images).max(axis=0), 1e-300)
     columns = [*(images * signs[:, None] for signs in y.T), np.ones((len(y), 1))]

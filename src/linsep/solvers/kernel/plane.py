@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import NEWTON_COLUMNS
 from linsep.core.limits import tick
 from linsep.core.problem import Problem
 from linsep.losses.hinge import HINGE
@@ -25,17 +26,16 @@ from linsep.solvers.hinge.polish import polish
 
 Array = NDArray[np.float64]
 
-MOST = 5_000_000  # entries of rows that are written out,
-_COLUMNS = 1500  # and columns, for which a Newton system is solved in a blink
-_SMALL = 100_000  # entries up to which interior points are quicker
+MOST = 5_000_000  # entries of rows that are written out
+_INTERIOR_ENTRIES = 100_000  # entries up to which interior points are quicker
 _TOL = 1e-10  # gap of the plane; that of its dual variables is what counts
-_STEPS = 500  # more are never needed
+_MOST_STEPS = 500  # more are never needed
 
 
 def may_be_plane(matrix: Any) -> bool:
     """Whether rows of such a shape are better looked at as rows than by their products."""
     n, d = matrix.shape
-    return bool(d < n and d <= _COLUMNS and n * d <= MOST)
+    return bool(d < n and d <= NEWTON_COLUMNS and n * d <= MOST)
 
 
 def dense(matrix: Any) -> Array:
@@ -47,10 +47,10 @@ def plane_variables(X: Array, y: Array, cost: Array, free: bool) -> Array:
     """The dual variables of the best plane; y are signs, cost the bounds of the variables."""
     C = float(cost.max())
     problem = Problem(X, y, sample_weight=cost / C, fit_intercept=free)
-    small = X.size <= _SMALL
+    small = X.size <= _INTERIOR_ENTRIES
     solver: Any = InteriorHinge(C, HINGE, _TOL) if small else NewtonHinge(C, HINGE, _TOL)
     state = solver.init(problem)
-    while not solver.status(state).done and state.steps < _STEPS:
+    while not solver.status(state).done and state.steps < _MOST_STEPS:
         tick()
         solver.advance(problem, state, 1)
     found = polish(problem, solver.witness(problem, state), C, HINGE)

@@ -78,7 +78,7 @@ _FLAT = 1e-13  # squared distance of the hulls over the largest K_ii: nothing be
 DIGITS = 1e-10  # gap from which on the last digits are what is aimed at
 POLISH = 1000  # rows up to which the last digits come from linear equations, if they are wanted
 RESCUE = 2000  # rows up to which an interior point method helps out
-_PATIENCE = 100  # steps a row after which it does
+_PATIENCE_RESCUE = 100  # steps a row after which it does
 _PATIENCE_LINEAR = 4  # and after which a plane is looked for, which costs next to nothing
 
 
@@ -651,7 +651,7 @@ class SMO:
         """Whether it takes so long that another method is worth its price."""
         part = work.part
         plane = self._is_plane(work)
-        patience = _PATIENCE_LINEAR if plane else _PATIENCE
+        patience = _PATIENCE_LINEAR if plane else _PATIENCE_RESCUE
         slow = part.inner > patience * len(part.alpha) + 1000 and not part.rescued
         return slow and part.bonus < 0 and (plane or self._small(part, RESCUE))
 
@@ -760,8 +760,8 @@ def _flat(work: Work, spread: float) -> bool:
 
 
 _NEAR, _NEW = 0.3, 0.15  # margins behind the street of rows that stay, and that become active
-_FAR = 1.5  # margin from which a row is far behind the street, once little moves
-_FIRST = 4000  # active rows that there may always be
+_FAR_BEHIND = 1.5  # margin from which a row is far behind the street, once little moves
+_AT_FIRST = 4000  # active rows that there may always be
 _ROOM = 5.0  # and for each one in use
 
 
@@ -820,7 +820,7 @@ def next_active(
     inside = np.zeros(len(safe), dtype=bool)
     inside[active] = True
     some = np.flatnonzero(safe < (0.3 if generation == 1 else _NEAR))
-    limit = min(limit, max(_FIRST, len(safe) // 8 if generation == 1 else int(_ROOM * used)))
+    limit = min(limit, max(_AT_FIRST, len(safe) // 8 if generation == 1 else int(_ROOM * used)))
     if generation > 1:
         new = np.flatnonzero(~inside & (safe < _NEW))
         # more rows cost more in every round: stay with them only while most of them matter
@@ -833,7 +833,7 @@ def next_active(
 
 def far_rows(margin: Array, violation: float, alpha: Array, active: Index) -> Index:
     """Rows that will hardly ever matter, if they are so many that leaving them out pays."""
-    far = (margin > _FAR + 0.5 * violation) & (alpha <= 0)
+    far = (margin > _FAR_BEHIND + 0.5 * violation) & (alpha <= 0)
     far[active] = False
     rows = np.flatnonzero(far)
     return rows if 2 * len(rows) > len(margin) else rows[:0]
@@ -866,13 +866,13 @@ def solved(
 
 _LEAST, _MOST = 48, 1500  # free variables for which equations pay
 _FREE = 0.8  # share of the support vectors that are free: those at C come and go for long
-_CLOSE = 0.5  # violation, in units of the street, from which few variables come and go
-_SHARE = 0.05  # of the violation from which a row at a bound takes part
+_SETTLED = 0.5  # violation, in units of the street, from which few variables come and go
+_TAKING_PART = 0.05  # of the violation from which a row at a bound takes part
 
 
 def worth_newton(at: Optimality, a: Array, c: Array, most: int) -> bool:
     """Whether a step is worth its factor; most: how many rows have been in working sets."""
-    if not at.violation <= _CLOSE:
+    if not at.violation <= _SETTLED:
         return False
     used = int(np.count_nonzero(a > 0))
     free = used - int(np.count_nonzero(a >= c))
@@ -885,7 +885,7 @@ def newton_rows(at: Optimality, a: Array, c: Array, f: Array, q: int, free: bool
     # one row alone can shift the offset
     middle = -float(np.median(f[inside])) if free else 0.0
     wish = np.where(inside, 0.0, np.maximum(-middle - at.up, at.low + middle))
-    some = np.flatnonzero(wish > _SHARE * at.violation)
+    some = np.flatnonzero(wish > _TAKING_PART * at.violation)
     if len(some) > q:
         some = some[np.argpartition(-wish[some], q)[:q]]
     inside[some] = True

@@ -168,8 +168,8 @@ def solve_set(
 
 
 LANES = 32
-_TINY = 1e-14  # share of K_ii + K_jj below which the curvature of a pair counts as rounding
-_LEAST = 1e-300
+_FLAT_PAIR = 1e-14  # share of K_ii + K_jj below which the curvature of a pair counts as rounding
+_NO_CURVATURE = 1e-300
 
 
 @inner
@@ -280,7 +280,7 @@ def pairs_of_block(
         for k in range(q):
             d = f[k] - low[k] - least
             d = d if d > 0.0 else 0.0
-            small = _TINY * abs(own + diagonal[k]) + _LEAST  # K_ii may be negative
+            small = _FLAT_PAIR * abs(own + diagonal[k]) + _NO_CURVATURE  # K_ii may be negative
             e = own + diagonal[k] - 2.0 * row[k]
             curve[k] = e if e > small else small
             value[k] = -(d * d)
@@ -320,7 +320,7 @@ def _solve_block(
             return step
         np.maximum(np.subtract(value, least, out=value), 0.0, out=value)
         row = K[i]
-        small = np.abs(np.add(diagonal, diagonal[i], out=curve)) * _TINY + _LEAST
+        small = np.abs(np.add(diagonal, diagonal[i], out=curve)) * _FLAT_PAIR + _NO_CURVATURE
         np.maximum(np.subtract(curve, 2.0 * row, out=curve), small, out=curve)
         np.negative(np.multiply(value, value, out=value), out=value)
         j = int(np.divide(value, curve, out=value).argmin())
@@ -341,7 +341,7 @@ def solve_coordinates(
     q = len(y)
     value, best, diagonal = work[0], work[1][:LANES], work[2]
     for i in range(q):
-        diagonal[i] = K[i, i] if K[i, i] > _LEAST else _LEAST
+        diagonal[i] = K[i, i] if K[i, i] > _NO_CURVATURE else _NO_CURVATURE
     for step in range(limit):
         worst = 0.0
         for k in range(q):

@@ -53,12 +53,12 @@ Array = NDArray[np.float64]
 
 _DROP = 1e-4  # share of the largest curvature below which a row is left out of H
 _SPARE = 0.8  # of a stage for what the linear system leaves of the gradient, the rest for its bend
-_FAR = 1.0  # relative gap of the start from which sweeps over the dual variables come first
+_FAR_START = 1.0  # relative gap of the start from which sweeps over the dual variables come first
 _RUNAWAY = 40  # steps without a penalty after which shrinking steps are expected
 _PAIRS = 10  # of steps and gradients that are kept
 _WATCHED = 8  # passes over which the rate of steps by pairs is measured
 _FALLING = 0.01  # of the objective, that a step takes off far from the end
-_PATIENCE = 60.0  # passes by pairs that are no reason to change to plain conjugate gradients
+_PATIENT_PASSES = 60.0  # passes by pairs that are no reason to change to plain conjugate gradients
 _STEPS_LEFT = 15  # passes of Newton's method once it has a factor of H
 _ROWS_A_COLUMN = 16  # of the sample whose H is factored: it is then good to a factor of 3
 
@@ -158,7 +158,7 @@ class LogisticCG(Penalty):
             state.scores = row_scores(problem, a[:-1], self.threads)
             state.work += 0.5
         self._evaluate(problem, state)
-        far = start is None and self.ridge > 0 and state.gap > _FAR
+        far = start is None and self.ridge > 0 and state.gap > _FAR_START
         logistic = isinstance(self.loss, Logistic)
         state.sweeps = far and logistic and worth_sweeping(problem)
         if read_densely(problem) and logistic and self.ridge > 0 and not state.status.done:
@@ -337,7 +337,7 @@ class LogisticCG(Penalty):
     def _price(self, problem: Problem) -> float:
         """Of that factor, in passes over all rows; without it little is gained."""
         if not self._factors(problem):
-            return _PATIENCE
+            return _PATIENT_PASSES
         rows = min(problem.n, _ROWS_A_COLUMN * problem.d)
         seconds = PRODUCT * problem.d**2 * (rows + problem.d / 3)
         return seconds / (LOGISTIC_PASS * problem.n * problem.d)
@@ -434,28 +434,28 @@ def sample_scaling(
 # method is the better one.
 
 
-_LEAST = 300_000  # entries of a matrix that is worth the effort,
+_WORTH_SWEEPING = 300_000  # entries of a matrix that is worth the effort,
 _ROW = 32  # and of a row on the average: the least along one variable takes some exponentials
-_MOST = 10  # sweeps
-_SMALL = 1e-3  # share of the costs that the dual variables start from
+_SWEEPS = 10  # sweeps
+_START = 1e-3  # share of the costs that the dual variables start from
 _SLOW = 0.01  # gain of a sweep, as a share of the penalty, after which it is the last
 
 
 def worth_sweeping(problem: Problem) -> bool:
     """Whether the matrix is sparse, large, and its rows are not too short."""
-    return problem.sparse and int(problem.matrix.nnz) >= max(_LEAST, _ROW * problem.n)
+    return problem.sparse and int(problem.matrix.nnz) >= max(_WORTH_SWEEPING, _ROW * problem.n)
 
 
 def swept(problem: Problem, C: float, threads: int | None) -> tuple[Array, float]:
     """Weights [w, b] after some sweeps, and the work in passes."""
     cost, X = C * problem.weight, packed(problem, narrow=True)
     squared = survey(problem, threads).rows + float(problem.fit_intercept)
-    alpha = _SMALL * cost
-    logit = np.full(problem.n, float(np.log(_SMALL / (1.0 - _SMALL))))
+    alpha = _START * cost
+    logit = np.full(problem.n, float(np.log(_START / (1.0 - _START))))
     c = alpha * problem.sign
     a = np.append(row_sum(problem, c, threads), c.sum() if problem.fit_intercept else 0.0)
     size = int(problem.matrix.nnz)
-    for k in range(_MOST):
+    for k in range(_SWEEPS):
         gain = sweep(
             X, problem.sign, cost, squared, permutation(0, k, problem.n), logit, alpha, a,
             problem.fit_intercept, size=size, work=size,
@@ -468,9 +468,9 @@ def swept(problem: Problem, C: float, threads: int | None) -> tuple[Array, float
 # -- Dual coordinate descent for logistic losses: a sweep over the rows ---------------------------
 
 
-_AHEAD = 4  # visits for which memory is asked ahead
-_STEPS = 12  # of Newton's method on one variable, at most
-_NEAR = 1e-2  # change of a logit after which it is left alone
+_VISITS_AHEAD = 4  # visits for which memory is asked ahead
+_LINE_STEPS = 12  # of Newton's method on one variable, at most
+_LOGIT_DONE = 1e-2  # change of a logit after which it is left alone
 
 
 @inner
@@ -483,7 +483,7 @@ def best_logit(t, g, q, c, alpha):
     high = -g + q * alpha
     if not low < t < high:
         t = 0.5 * (low + high)
-    for _ in range(_STEPS):
+    for _ in range(_LINE_STEPS):
         e = exponential(t)
         r = 1.0 / (1.0 + e)
         f = t + g + q * (c * (r if t > 0.0 else e * r) - alpha)
@@ -494,7 +494,7 @@ def best_logit(t, g, q, c, alpha):
         new = t - f / (1.0 + q * c * (e * r * r))
         if not low <= new <= high:
             new = 0.5 * (low + high)
-        done = abs(new - t) < _NEAR
+        done = abs(new - t) < _LOGIT_DONE
         t = new
         if done:
             break
@@ -512,8 +512,8 @@ def sweep(X, sign, cost, squared, order, logit, alpha, a, offset):
     n = order.shape[0]
     gain = 0.0
     for k in range(n):
-        sample_locate(X, order[min(k + 2 * _AHEAD, n - 1)])
-        sample_fetch(X, order[min(k + _AHEAD, n - 1)])
+        sample_locate(X, order[min(k + 2 * _VISITS_AHEAD, n - 1)])
+        sample_fetch(X, order[min(k + _VISITS_AHEAD, n - 1)])
         i = order[k]
         g = sign[i] * (sample_dot(X, i, a, 0, d) + a[d])
         t = best_logit(logit[i], g, squared[i], cost[i], alpha[i])

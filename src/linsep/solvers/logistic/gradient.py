@@ -33,7 +33,7 @@ from linsep.solvers.schedule import Schedule, start_weights
 Array = NDArray[np.float64]
 
 _GROWTH = 1e3  # of the objective, from which the run is called divergent
-_PATIENCE = 1000  # steps without a better objective
+_IDLE_STEPS = 1000  # steps without a better objective
 
 
 @dataclass(kw_only=True)
@@ -196,7 +196,7 @@ class GradientAscent(Penalty):
             state.best_primal, state.best = state.primal, state.a.copy()
             state.best_step = state.steps
         state.status = Status.RUNNING
-        if state.steps - state.best_step > _PATIENCE:
+        if state.steps - state.best_step > _IDLE_STEPS:
             state.status = Status.PATIENCE
         if self.ridge:
             if 0.5 * size * size <= 0.9 * self.tol * state.primal:

@@ -44,7 +44,7 @@ _MEMORY = 12  # pairs of L-BFGS kept before the curvature is computed afresh
 _ROUNDING = 1e-13  # relative difference of objectives that are taken as equal
 _RUNAWAY = 12  # steps without a penalty after which shrinking steps are expected
 _SAMPLE_STEPS = 12  # on one sample, at most
-_ENOUGH = (1.0, 1e1)  # |gradient|^2 / 2 P from which the next sample is taken after the step
+_NEXT_SAMPLE = (1.0, 1e1)  # |gradient|^2 / 2 P from which the next sample is taken after the step
 # what a step leaves of the decrement: with the curvature of a sample, where a tilted sample could
 # do better, with a tilted sample
 _NEWTON, _PLAIN, _TILTED = 2e-2, 5e-2, 5e-3
@@ -215,7 +215,10 @@ class NewtonLogistic(Penalty):
         predicted = -0.5 * float(state.gradient @ p)
         if state.level < last:
             left = 0.5 * float(state.gradient[:-1] @ state.gradient[:-1])
-            done = predicted <= 1e-3 * state.primal and left <= _ENOUGH[state.level] * state.primal
+            done = (
+                predicted <= 1e-3 * state.primal
+                and left <= _NEXT_SAMPLE[state.level] * state.primal
+            )
             if done or state.rung >= _SAMPLE_STEPS:
                 self._enter(problem, state, state.level + 1, state.a + p)
                 return
@@ -495,8 +498,8 @@ def read_level(
 
 
 SLOW = 0.2  # of the decrement left by a Newton step that tells of a poor curvature
-_STEPS = 12  # of Newton's method, at most
-_FAR = 1e-3  # of the first decrement, at which the minimum is near enough in any case
+_MOST_STEPS = 12  # of Newton's method, at most
+_NEAR_MINIMUM = 1e-3  # of the first decrement, at which the minimum is near enough in any case
 
 
 class Tilted:
@@ -530,14 +533,14 @@ class Tilted:
         start, now = a, self._read(a, not self.curvature.any())
         self.tilt = gradient - self._slope(a, now)
         before = np.inf
-        for k in range(_STEPS):
+        for k in range(_MOST_STEPS):
             g = self._slope(a, now)
             p = -newton_solved(self.problem, self.curvature, self.cost, self.ridge, g)
             decrement = -0.5 * float(g @ p)
             self.decrement = self.decrement if k else decrement
             self.own |= decrement > SLOW * before
             before = decrement
-            if not decrement > max(goal, _FAR * self.decrement):
+            if not decrement > max(goal, _NEAR_MINIMUM * self.decrement):
                 a = a + p if decrement >= 0 else a
                 break
             a, now, moved = self._moved(a, p, now)

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.costs import PRODUCT, SOFTMAX_PASS
+from linsep.core.costs import GRAM_COLUMNS, PRODUCT, SOFTMAX_PASS
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
@@ -46,7 +46,7 @@ Array = NDArray[np.float64]
 
 _SAMPLE_STEPS = 10  # on the sample, at most
 _HALVINGS = 5  # of a step by pairs, at most
-_PATIENCE = 40  # steps of a small problem before it is approached from small costs
+_DIRECT_STEPS = 40  # steps of a small problem before it is approached from small costs
 _FIRST_STEPS = 8  # on all rows, before the classes get matrices of their own
 _PAIRS = 10  # of steps and gradients that are kept where no matrix is
 _WATCHED = 8  # passes over which their rate is measured
@@ -294,14 +294,14 @@ class NewtonSoftmax(Penalty):
             return False
         if state.share < 1.0 and (state.gap <= 1e-2 or state.idle >= 2):
             state.share = min(1.0, 10.0 * state.share)
-        elif state.share == 1.0 and state.rung == _PATIENCE and is_small(problem):
+        elif state.share == 1.0 and state.rung == _DIRECT_STEPS and is_small(problem):
             steep = self.C * float(problem.weight.sum()) * float(survey(problem).rows.max())
             state.share = 10.0 ** -float(np.clip(np.ceil(np.log10(steep + 1.0)), 0.0, 30.0))
             state.W = np.zeros_like(state.W)
         else:
             return False
         self._enter(problem, state, 1)
-        state.rung = _PATIENCE + 1
+        state.rung = _DIRECT_STEPS + 1
         return True
 
     def _refresh(self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows) -> None:
@@ -589,16 +589,15 @@ def shortcut(state: SoftmaxState, tol: float) -> Array | None:
 # diagonal   for very many columns
 
 
-_SMALL = 1500  # weights up to which all second derivatives are computed
-_COLUMNS = 2500  # columns up to which their products are
-_WORK = 4.0e9  # multiplications of one matrix of second derivatives, at most
+_WHOLE_HESSIAN = 1500  # weights up to which all second derivatives are computed
+_HESSIAN_WORK = 4.0e9  # multiplications of one matrix of second derivatives, at most
 
 
 def kind_of(n: int, d: int, K: int) -> str:
     """Which of the three: a function of the shape alone."""
-    if K * (d + 1) <= _SMALL:
+    if K * (d + 1) <= _WHOLE_HESSIAN:
         return "blocks"
-    return "product" if d <= _COLUMNS else "diagonal"
+    return "product" if d <= GRAM_COLUMNS else "diagonal"
 
 
 def matrix_price(problem: Problem) -> float:
@@ -618,7 +617,7 @@ def matrix_price(problem: Problem) -> float:
 def rows_for_blocks(n: int, d: int, K: int) -> int:
     """How many rows the matrix of second derivatives may be made of."""
     each = 0.5 * K * (K - 1) * (d + 1) ** 2
-    return int(min(n, max(_WORK / each, 2 * K * (d + 1))))
+    return int(min(n, max(_HESSIAN_WORK / each, 2 * K * (d + 1))))
 
 
 # -- blocks -----------------------------------------------------------------------------------
@@ -956,7 +955,7 @@ def level_rows(
 
 
 _FOLDED = 1500  # weights up to which a wide table is turned until it is square
-_MANY = 100_000  # entries from which samples are taken
+_SAMPLED_ENTRIES = 100_000  # entries from which samples are taken
 _CENTRED = 1 << 20  # entries up to which columns are centred
 
 
@@ -987,6 +986,10 @@ def _folded(problem: Problem) -> tuple[Array, Array]:
         X.T.astype(np.float64), mode="economic", overwrite_a=True, check_finite=False
     )
     return np.ascontiguousarray(R.T), np.asarray(Q)
+
+
+def _sampled(problem: Problem) -> bool:
+    return problem.n * problem.d >= _SAMPLED_ENTRIES
 
 
 def means(problem: Problem) -> Array:
@@ -1040,7 +1043,7 @@ def all_rows(problem: Problem, C: float, *, wide: bool, threads: int | None) -> 
     matrix = moved(problem, offsets).matrix if offsets.any() else problem.matrix
     return SoftmaxRows(
         matrix, problem.label, C * problem.weight, problem.K, wide=wide, threads=threads,
-        influence=influence(problem) if problem.n * problem.d >= _MANY else np.ones(problem.n),
+        influence=influence(problem) if _sampled(problem) else np.ones(problem.n),
     )  # fmt: skip
 
 

@@ -268,15 +268,15 @@ def _combined(problem: Problem, U: Array) -> Array:
 # too rough to solve with, and just right to make conjugate gradients converge in a few steps.
 
 
-_ROWS = 12_000  # 600 megabytes
+_MOST_ROWS = 12_000  # 600 megabytes
 _STRIPE = 1024
-_PIECE = 128
+_COLUMNS_AT_ONCE = 128
 _DELTA = 3e-6  # what rounding in float32 may cost a factorisation of this size
 
 
 def rows_fit(problem: Problem) -> bool:
     """Whether rows are fewer than columns, and few enough."""
-    return problem.n < problem.width and problem.n <= _ROWS
+    return problem.n < problem.width and problem.n <= _MOST_ROWS
 
 
 def row_factor(problem: Problem) -> RowFactor:
@@ -331,7 +331,7 @@ class RowFactor:
         first, last = k * _STRIPE, min((k + 1) * _STRIPE, problem.n)
 
         def piece(lo: int) -> None:
-            hi = min(lo + _PIECE, last)
+            hi = min(lo + _COLUMNS_AT_ONCE, last)
             block = problem.matrix[lo:hi] @ self.back
             block = np.asarray(block.toarray() if problem.sparse else block, dtype=np.float64)
             if problem.fit_intercept:
@@ -340,7 +340,7 @@ class RowFactor:
             block *= self.scale[lo:hi, None]
             self.matrix[lo:hi] = block
 
-        run_all([partial(piece, lo) for lo in range(first, last, _PIECE)])
+        run_all([partial(piece, lo) for lo in range(first, last, _COLUMNS_AT_ONCE)])
 
     def _factor(self, k: int) -> bool:
         """A stripe of columns of L; False where rounding forbids it."""

@@ -37,7 +37,7 @@ from linsep.solvers.schedule import CONSTANT, Schedule, start_weights
 Array = NDArray[np.float64]
 
 _TIMES = 4  # rows for each column from which the Gram matrix is the cheaper way
-_SMALL = 60_000  # entries up to which the rows themselves are used
+_WHOLE_TABLE = 60_000  # entries up to which the rows themselves are used
 _WITHOUT_BOUND = 1e8  # growth of J that is called divergence
 _POWER_STEPS = 40
 
@@ -212,7 +212,7 @@ class GradientSquares:
     def _gradient(self, problem: Problem, A: Array) -> tuple[Array, float]:
         """Half the gradient, and J."""
         T = aims(problem)
-        few = problem.n > _TIMES * problem.width and problem.n * problem.d > _SMALL
+        few = problem.n > _TIMES * problem.width and problem.n * problem.d > _WHOLE_TABLE
         if not (few and gram_fits(problem)):
             now = totals(problem, A, T)
             return now.gradient, float(now.cost(problem).sum())

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 _FIRST_TRY = 8  # step at which a proof is first looked for; then at every doubling
 _TRY = 3_000_000  # entries of the rows that it is looked for among
 _DIM = 150
-_LARGE = 1e-6  # share of the largest multiplier from which a row is worth trying
+_WORTH_TRYING = 1e-6  # share of the largest multiplier from which a row is worth trying
 _BIG = 1e200
 
 
@@ -185,7 +185,7 @@ class HoKashyap:
     def _try_to_prove(self, problem: Problem, state: HoKashyapState) -> None:
         """Pick at most d + 2 rows and show that they combine to zero, in integers."""
         m = problem.weight * np.maximum(-self._errors(problem, state), 0.0)
-        rows = np.flatnonzero(m > _LARGE * m.max(initial=0.0))
+        rows = np.flatnonzero(m > _WORTH_TRYING * m.max(initial=0.0))
         if not rows.size or problem.width > _DIM or rows.size * problem.width > _TRY:
             return
         block = reflected(problem, rows)

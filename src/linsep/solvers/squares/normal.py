@@ -27,7 +27,7 @@ from linsep.solvers.squares.pseudo_inverse import pseudo_inverse
 
 _MOST = 12  # corrections
 _DONE = 1e-11  # a correction so small, relative to the weights, that the next one is rounding
-_MANY = 2_000_000  # entries from which a pass is worth sparing
+_WORTH_SPARING = 2_000_000  # entries from which a pass is worth sparing
 _TAME = 100.0  # condition up to which ten digits are right without a correction
 _SHRINK = 0.3  # of the gradient, below which another correction is worth its pass
 
@@ -103,6 +103,6 @@ class ExactSquares(Corrections):
         state.a = flat(problem, A)
         state.n_updates += 1
         state.size = size
-        enough = problem.n * problem.d >= _MANY and inverse.condition <= _TAME
+        enough = problem.n * problem.d >= _WORTH_SPARING and inverse.condition <= _TAME
         if enough or size <= _DONE * float(np.abs(A * inverse.scale[:, None]).max()):
             state.status = Status.CERTIFIED

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.costs import GRAM_COLUMNS
 from linsep.core.lanes import one_blas_thread
 from linsep.core.order import generator
 from linsep.core.problem import Problem, reads
@@ -33,8 +34,6 @@ Array = NDArray[np.float64]
 _EPS = 2.0**-52
 _WELL = 1e-9  # smallest eigenvalue of C^-1 W'W C^-1 that refinement can work with
 _ILL = 1e6  # condition beyond which gradients are too coarse to refine with
-_COLUMNS = 2500  # up to here a matrix of columns by columns is taken apart
-_ROWS = 2500
 _WORK = 4e10  # operations for the matrix W'W or W W'
 _WRITE_OUT = 4_000_000  # entries of a wide matrix that may be copied
 
@@ -84,7 +83,7 @@ class PseudoInverse:
 def fits(problem: Problem) -> bool:
     """Whether the short side is short enough; otherwise iterations are needed."""
     n, D = problem.n, problem.width
-    short = D <= _COLUMNS if n >= D else n <= _ROWS
+    short = min(n, D) <= GRAM_COLUMNS
     return short and (not problem.sparse or float(n) * D * min(n, D) <= _WORK)
 
 

@@ -27,14 +27,13 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import FIXED, Held, State, Status, Witness
 from linsep.rows.loops import sample_scores, sample_spread
 from linsep.rows.normal import aims, columns_of, small_slope, totals
-from linsep.solvers.schedule import CONSTANT, Schedule, start_weights
+from linsep.solvers.schedule import CONSTANT, RATES_AHEAD, Schedule, start_weights
 from linsep.solvers.squares.gradient import spectrum
 
 Array = NDArray[np.float64]
 
 _WITHOUT_BOUND = 1e8  # growth of J that is called divergence
 _STILL = 1e-13  # change of the weights over a pass, relative, that is called a repetition
-_AHEAD = 256
 
 
 @dataclass(kw_only=True)
@@ -172,7 +171,7 @@ class WidrowHoff:
     def _rates(self, state: WidrowHoffState) -> Array:
         done = state.n_visits
         if self.slow:
-            k = np.arange(done, done + _AHEAD, dtype=np.float64)
+            k = np.arange(done, done + RATES_AHEAD, dtype=np.float64)
             return np.asarray(state.rate / (1.0 + state.slowing * k), dtype=np.float64)
         return np.asarray(self.schedule.rates(done) * (state.rate / self.schedule.eta))
 

@@ -11,7 +11,7 @@ from linsep.solvers.kernel import gram
 
 pytestmark = pytest.mark.skipif(not hasattr(mmap, "MADV_FREE"), reason="no such system call")
 
-SIZE = gram._LEAST // 4
+SIZE = gram._WORTH_KEEPING // 4
 
 
 def test_memory_comes_back_only_after_the_last_view_of_it():

@@ -86,7 +86,7 @@ def test_machines_are_the_same_in_fewer_rounds(monkeypatch, C, intercept):
     make = KernelSVM(C, kernel="precomputed", tol=1e-7, fit_intercept=intercept)
     quick = make.fit(K, y)
     rounds, certificate = quick.n_iter_, quick.certificate_
-    monkeypatch.setattr(smo, "_CLOSE", -1.0)
+    monkeypatch.setattr(smo, "_SETTLED", -1.0)
     slow = make.fit(K, y)
     assert certificate.relative_gap <= 1e-7 and slow.certificate_.relative_gap <= 1e-7
     assert certificate.lower_bound <= slow.certificate_.objective
