@@ -51,8 +51,8 @@ def measured() -> dict[str, float]:
     X = rng.normal(size=(N, D))
     problem = Problem(X, X[:, 0] + rng.normal(size=N) > 0)
     a, center, size = rng.normal(size=D + 1), np.zeros(N), float(N * D)
-    rows = RowSet(X, problem.sign, problem.weight, wide=True)
-    logistic = all_rows(problem, wide=True)
+    rows = RowSet(X, problem.sign, problem.weight, double=True)
+    logistic = all_rows(problem, double=True)
     square, counts = rng.normal(size=(600, 600)), np.floor(4 * np.abs(X))
     levels = Levels(counts, -np.inf)
     values, some = KernelValues(problem, RBF(gamma=0.05)), np.arange(2000)
@@ -60,7 +60,8 @@ def measured() -> dict[str, float]:
         "PLANE": least(lambda: combination(problem, problem.weight)) / size / 2,
         "SQUARES": least(lambda: survey(problem.afresh())) / size,
         "HINGE_PASS": least(lambda: hinge(rows, a, center)) / size,
-        "LOGISTIC_PASS": least(lambda: logistic.read(a, offset=True, bent=False, threads=1)) / size,
+        "LOGISTIC_PASS": least(lambda: logistic.read(a, offset=True, curved=False, threads=1))
+        / size,
         "LEVEL": least(lambda: levels.collect(np.arange(N), problem.sign)) / levels.nnz,
         "PRODUCT": least(lambda: square @ square) / 600.0**3,
         "KERNEL": least(lambda: values.block(some, some, np.float32)) / len(some) ** 2,

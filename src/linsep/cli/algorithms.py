@@ -18,8 +18,8 @@ def run(args: Namespace) -> int:
                 {name: {"class": c, "what": what_it_is(c)} for name, c in ALGORITHMS.items()}, True
             )
             return 0
-        wide = max(map(len, ALGORITHMS)) + 2
-        lines = [f"{name:<{wide}}{what_it_is(cls)}" for name, cls in ALGORITHMS.items()]
+        width = max(map(len, ALGORITHMS)) + 2
+        lines = [f"{name:<{width}}{what_it_is(cls)}" for name, cls in ALGORITHMS.items()]
         lines += ["", "linsep algorithms NAME shows the settings for --set."]
         emit("\n".join(lines), False)
         return 0

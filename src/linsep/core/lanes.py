@@ -37,7 +37,7 @@ class Lanes:
     Parameters
     ----------
     matrix : array or CSR matrix of shape (n, d)
-    wide : bool, default=False
+    double : bool, default=False
         Give float32 blocks as float64.
     scatter : callable, optional
         ``scatter(matrix, lo, hi, out)`` writes rows of a sparse matrix out densely; compiled
@@ -54,7 +54,7 @@ class Lanes:
         self,
         matrix: Any,
         *,
-        wide: bool = False,
+        double: bool = False,
         scatter: Callable[..., Any] | None = None,
         least: int = 4,
         most: int = 8,
@@ -64,7 +64,7 @@ class Lanes:
         self.scatter = scatter or _scatter
         self.n, self.d = matrix.shape
         self.sparse = not isinstance(matrix, np.ndarray)
-        self.dtype = np.dtype(np.float64) if wide else matrix.dtype
+        self.dtype = np.dtype(np.float64) if double else matrix.dtype
         per_row = self.d * self.dtype.itemsize
         self.rows = int(np.clip(_BLOCK_BYTES // max(1, per_row) // 64 * 64, 64, 8192))
         self.rows = min(self.rows, max(1024, self.n // 16 // 64 * 64))  # work for every thread

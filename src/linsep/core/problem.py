@@ -438,11 +438,11 @@ def product(matrix: Any, w: NDArray[np.float64]) -> NDArray[np.float64]:
     if not isinstance(matrix, np.ndarray):
         return np.asarray(matrix @ w, dtype=np.float64)
     n, d = matrix.shape
-    wide = matrix.dtype == np.float64
-    if wide and n * d < AT_ONCE:
+    double = matrix.dtype == np.float64
+    if double and n * d < AT_ONCE:
         return np.asarray(matrix @ w)
     out = np.empty((n, *w.shape[1:]))
-    step = -(-n // 2) if wide else max(1, AT_ONCE // 4 // d)
+    step = -(-n // 2) if double else max(1, AT_ONCE // 4 // d)
 
     def part(at: int) -> None:
         block = matrix[at : at + step].astype(np.float64, copy=False)
@@ -486,8 +486,8 @@ def _rows(problem: Problem) -> Rows:
 @reads("matrix")
 def _gram(problem: Problem) -> NDArray[np.float64]:
     if problem.sparse:
-        wide = problem.matrix.astype(np.float64)
-        return np.asarray((wide @ wide.T).toarray())
+        double = problem.matrix.astype(np.float64)
+        return np.asarray((double @ double.T).toarray())
     with one_blas_thread():
         return _sum(run_all(_gram_parts(problem)))
 

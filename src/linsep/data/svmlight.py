@@ -86,8 +86,8 @@ def read_svmlight(path: str, data: bytes, n_features: int | None) -> tuple[Any, 
                 "raise it."
             )
         width = n_features
-    wide = max(width, found.values.size) > np.iinfo(np.int32).max
-    kind = np.int64 if wide else np.int32
+    many = max(width, found.values.size) > np.iinfo(np.int32).max
+    kind = np.int64 if many else np.int32
     indptr = np.zeros(found.lengths.size + 1, dtype=kind)
     np.cumsum(found.lengths, out=indptr[1:])
     X: Any = csr_array(

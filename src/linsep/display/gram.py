@@ -284,9 +284,9 @@ def _places(ax: Any, eigenvalues: bool) -> tuple[Any, Any]:
             ax = pyplot().subplots(figsize=(6.0, 5.2), layout="constrained")[1]
         return ax, None
     if ax is None:
-        wide = {"width_ratios": [1.5, 1]}
+        ratios = {"width_ratios": [1.5, 1]}
         _, (ax, beside) = pyplot().subplots(
-            1, 2, figsize=(10.0, 5.0), layout="constrained", gridspec_kw=wide
+            1, 2, figsize=(10.0, 5.0), layout="constrained", gridspec_kw=ratios
         )
         return ax, beside
     try:

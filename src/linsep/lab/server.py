@@ -143,7 +143,7 @@ def application(
         for name, (media, text) in files().items()
     }
     cookie = f"linsep-lab-{port}"
-    desk = Desk(start, told)
+    answers = Answers(start, told)
 
     async def page(request: Request) -> Response:
         given = request.query_params.get("token")
@@ -175,7 +175,7 @@ def application(
             return Response(json.dumps({"error": words}), 413, media_type="application/json")
         verb = request.path_params["verb"]
         name = request.headers.get("x-file-name", "")
-        found = await run_in_threadpool(desk.answer, verb, body, name)
+        found = await run_in_threadpool(answers.answer, verb, body, name)
         return Response(found, media_type="application/json")
 
     app = Starlette(
@@ -249,7 +249,7 @@ def _guarded(app: Any, port: int) -> Any:
     return guard
 
 
-class Desk:
+class Answers:
     """Answers the questions of pages, one after the other."""
 
     def __init__(self, start: dict[str, Any], told: Callable[[dict[str, Any]], None]) -> None:

@@ -38,10 +38,10 @@ def widget_class() -> Any:
         hide = traitlets.List().tag(sync=True)
 
         def __init__(self, start: dict[str, Any], **more: Any) -> None:
-            from linsep.lab.server import Desk
+            from linsep.lab.server import Answers
 
             super().__init__(task=start.get("task") or {}, **more)
-            self._desk = Desk(start, lambda task: None)
+            self._answers = Answers(start, lambda task: None)
             self.on_msg(self._asked)
 
         @property
@@ -63,7 +63,7 @@ def widget_class() -> Any:
 
             verb, data = str(content.get("verb")), content.get("data")
             body = base64.b64decode(data) if verb == "read" else json.dumps(data).encode()
-            found = self._desk.answer(verb, body, str(content.get("name", "")))
+            found = self._answers.answer(verb, body, str(content.get("name", "")))
             self.send({"id": content.get("id"), "answer": json.loads(found)})
 
     return LabWidget

@@ -397,8 +397,8 @@ class AdditiveSVM(Classifier):
         """The certificate, of a machine a hair longer where that has the better one."""
         certificate = self._measured(problem, fitted)
         fine = problem.n <= _SMALL and self.tol <= AGREED_KERNEL  # all digits, whatever tol is
-        wide = certificate.relative_gap > (_FINE if fine else self.tol)
-        if wide and outcome.status is not Status.DIVERGED:
+        unproved = certificate.relative_gap > (_FINE if fine else self.tol)
+        if unproved and outcome.status is not Status.DIVERGED:
             longer = stretched(problem, fitted, self._cost)
             other = self._measured(problem, longer)
             if other.relative_gap < certificate.relative_gap:

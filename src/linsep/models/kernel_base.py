@@ -369,9 +369,9 @@ def _read_vectors(model: KernelClassifier, fields: Fields) -> None:
         numbers = vectors.data
     else:
         vectors = numbers = np.asarray(told)
-    wide = (len(model.support_), model.n_features_in_)
-    if not model._precomputed and vectors.shape != wide:
-        raise ModelError(f"support_vectors has shape {vectors.shape} where {wide} is needed")
+    needed = (len(model.support_), model.n_features_in_)
+    if not model._precomputed and vectors.shape != needed:
+        raise ModelError(f"support_vectors has shape {vectors.shape} where {needed} is needed")
     if not np.isfinite(numbers).all():
         raise ModelError("support_vectors holds a number that is not finite")
     model.support_vectors_ = vectors

@@ -434,8 +434,8 @@ class KernelSVM(KernelClassifier):
         cut = outcome.status in (*CUT_SHORT, Status.STEP_LIMIT)  # then rounding is not what is left
         # few rows are asked for all digits, whatever tol is, so that a smaller one is never worse
         enough = DIGITS if solver.fine <= DIGITS else self.tol
-        wide = gap.relative_gap > enough and not cut
-        if gap.convex and np.isfinite(solver.C) and wide and nu is None:
+        unproved = gap.relative_gap > enough and not cut
+        if gap.convex and np.isfinite(solver.C) and unproved and nu is None:
             longer = stretched(pairs, alphas, offsets, solver.C)
             better = certify_pairs(problem, pairs, *longer, solver.C, known, words)
             if better.objective < gap.objective:
@@ -859,13 +859,13 @@ def overlap_of(problem: Problem, solver: Any, state: Any, kernel: Any) -> Overla
     for pair, part in zip(pairs.pairs, state.parts):
         if np.isfinite(part.facts[0]):
             continue
-        free = bool(problem.fit_intercept)
-        found = find_overlap(pairs.values, pair.ids, pair.y, part.alpha, free)
+        with_offset = bool(problem.fit_intercept)
+        found = find_overlap(pairs.values, pair.ids, pair.y, part.alpha, with_offset)
         if found is not None:
             places = pairs.order[pair.ids[found[0]]].tolist()
             by_row = sorted((problem.sample_of_index(int(i)), a) for i, a in zip(places, found[1]))
             rows, shares = zip(*by_row)
-            overlap = Overlap(rows, shares, kernel, free)
+            overlap = Overlap(rows, shares, kernel, with_offset)
             if problem.row_index is None:
                 overlap.check(problem, None)
             return overlap

@@ -806,7 +806,7 @@ def _leverage(problem: Problem, inverse: PseudoInverse) -> Array:
         return np.asarray((vectors**2).sum(axis=1))
     P = np.asarray(inverse.half / inverse.scale[:, None])
     out = np.empty(problem.n)
-    lanes = Lanes(problem.matrix, wide=True, scatter=scatter)
+    lanes = Lanes(problem.matrix, double=True, scatter=scatter)
 
     def lane(k: int) -> None:
         for lo, hi, block in lanes.blocks(k):

@@ -656,9 +656,10 @@ class LinearSVM(LinearClassifier):
         loss = machine_loss(self.loss)
         if not loss.kinked and np.isfinite(self._cost):
             with np.errstate(invalid="ignore", divide="ignore"):
-                bent = np.where(top > 0, alpha * (2.0 * loss.q) / top, 0.0)
+                # the slack that alpha stands for
+                due = np.where(top > 0, alpha * (2.0 * loss.q) / top, 0.0)
             top = loss.cap(top)
-            violation = np.abs(np.where(alpha < top, slack, np.minimum(slack, bent)) - bent)
+            violation = np.abs(np.where(alpha < top, slack, np.minimum(slack, due)) - due)
         else:
             above, below = np.maximum(values - 1.0, 0.0), slack
             violation = np.maximum(np.where(alpha > 0, above, 0), np.where(alpha < top, below, 0))

@@ -345,7 +345,7 @@ def correction(
     """
     index, _, part = sample_matrix(problem, size)
     cost = C * problem.weight[index]
-    rows = LogisticRows(part, problem.sign[index], cost, wide=True, index=index)
+    rows = LogisticRows(part, problem.sign[index], cost, double=True, index=index)
     work = _Correction(problem, rows, m[index], g, b)
     for _ in range(_TURNS):
         if work.gap <= goal or not work.turn():

@@ -499,12 +499,12 @@ def for_all_classes(problem: Problem, plane: Plane, present: Rows) -> Plane:
     if coef.ndim == 1:
         coef, intercept = np.array([-coef, coef]), np.array([-intercept, intercept])
     exact = coef.dtype == object or intercept.dtype == object
-    wide = np.zeros((problem.K, problem.d), dtype=object if exact else np.float64)
-    offset = np.zeros(problem.K, dtype=wide.dtype)
-    wide[present], offset[present] = coef, intercept
+    filled = np.zeros((problem.K, problem.d), dtype=object if exact else np.float64)
+    offset = np.zeros(problem.K, dtype=filled.dtype)
+    filled[present], offset[present] = coef, intercept
     for k in set(range(problem.K)) - set(present.tolist()):
         if problem.fit_intercept:  # one below the first class on every row
-            wide[k], offset[k] = coef[0], intercept[0] - 1
+            filled[k], offset[k] = coef[0], intercept[0] - 1
         else:  # between the first two: below the larger of them, as the own score is
-            wide[k] = (coef[0] + coef[1]) / 2
-    return wide, offset
+            filled[k] = (coef[0] + coef[1]) / 2
+    return filled, offset

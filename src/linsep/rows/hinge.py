@@ -48,9 +48,9 @@ class RowSet(Reader):
         cost: Array,
         loss: QuadraticLoss = HINGE,
         *,
-        wide: bool = False,
+        double: bool = False,
     ) -> None:
-        super().__init__(matrix, sign, cost, wide=wide, widens=False, serial=_SERIAL)
+        super().__init__(matrix, sign, cost, double=double, widens=False, serial=_SERIAL)
         self.loss = loss
         self.even = bool((cost == cost[0]).all())
         self._scratch: dict[int, tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]] = {}

@@ -50,7 +50,7 @@ class _Workspace(NamedTuple):
     """Memory for a block of a lane: the block, times roots, and what belongs to its rows."""
 
     scratch: NDArray[Any]
-    curved: NDArray[Any]
+    rooted: NDArray[Any]
     memory: Array
     narrow: NDArray[Any]
 
@@ -64,27 +64,27 @@ class LogisticRows(Reader):
         sign: Array,
         cost: Array,
         *,
-        wide: bool = False,
+        double: bool = False,
         index: NDArray[np.int64] | None = None,
     ) -> None:
         size = matrix.shape[0] * matrix.shape[1]
         lanes = 32 if size >= _MANY_LANES else 4
-        super().__init__(matrix, sign, cost, wide=wide, widens=True, most=lanes, serial=_SERIAL)
+        super().__init__(matrix, sign, cost, double=double, widens=True, most=lanes, serial=_SERIAL)
         self.lanes.serial = size < _SERIAL  # sparse rows are written out, so zeros count
         self.index = index  # which rows of the problem, None for all
         self._memory: dict[int, _Workspace] = {}
         self.step = max(64, self.lanes.rows // 4)  # rows that are worked on while they are near
 
-    def read(self, a: Array, *, offset: bool, bent: bool, threads: int | None) -> LogisticReading:
-        """Pass over the rows at a = [w, b]; bent asks for the curvature."""
-        m, root = np.empty(self.n), np.empty(self.n if bent else 0)
+    def read(self, a: Array, *, offset: bool, curved: bool, threads: int | None) -> LogisticReading:
+        """Pass over the rows at a = [w, b]; curved asks for the curvature."""
+        m, root = np.empty(self.n), np.empty(self.n if curved else 0)
         w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
         work = self._lane if self.X is None else self._compiled_lane
 
         def lane_sums(lane: int) -> tuple[Array, Array, Array]:
             v, sums, curvature = np.zeros(self.d), np.zeros(N_SUMS), np.zeros((0, 0))
-            work(lane, w, b, m, root, v, sums, bent)
-            if bent:
+            work(lane, w, b, m, root, v, sums, curved)
+            if curved:
                 curvature = self._lane_gram(lane, root, offset)
             return v, sums, curvature
 
@@ -99,7 +99,7 @@ class LogisticRows(Reader):
             float(sums[PRODUCT]),
             float(np.sqrt(sums[SQUARES])),
             min(self.n, self.lanes.rows) + -(-self.n // self.step) + len(parts) + 4,
-            curvature if bent else None,
+            curvature if curved else None,
         )
 
     def gram(self, weight: Array, offset: bool, threads: int | None) -> Array:
@@ -117,14 +117,14 @@ class LogisticRows(Reader):
             for lo in range(start, stop, self.lanes.rows):
                 hi = min(stop, lo + self.lanes.rows)
                 curve(
-                    self.X, root, lo, hi, own.scratch, own.curved, offset,
+                    self.X, root, lo, hi, own.scratch, own.rooted, offset,
                     size=self.size, work=(hi - lo) * self.d,
                 )  # fmt: skip
-                B = own.curved[: hi - lo]
+                B = own.rooted[: hi - lo]
                 total += B.T @ B
             return total
         for lo, hi, block in self.lanes.blocks(lane):
-            B = own.curved[: hi - lo]
+            B = own.rooted[: hi - lo]
             times_roots(block, root[lo:hi], B, offset)
             total += B.T @ B
         return total
@@ -157,7 +157,7 @@ class LogisticRows(Reader):
 
     def _lane(
         self, lane: int, w: NDArray[Any], b: float, m: Array, root: Array, v: Array, sums: Array,
-        bent: bool,
+        curved: bool,
     ) -> None:  # fmt: skip
         for lo, hi, block in self.lanes.blocks(lane):
             sign, cost = self.sign[lo:hi], self.cost[lo:hi]
@@ -172,19 +172,19 @@ class LogisticRows(Reader):
             sums[PRODUCT] += float(z @ values)
             sums[SQUARES] += float(z @ z)
             v += (z * sign).astype(block.dtype, copy=False) @ block
-            if bent:
+            if curved:
                 root[lo:hi] = np.sqrt(cost * e) * q
 
     def _compiled_lane(
         self, lane: int, w: NDArray[Any], b: float, m: Array, root: Array, v: Array, sums: Array,
-        bent: bool,
+        curved: bool,
     ) -> None:  # fmt: skip
         own = self._workspace(lane)
         lo, hi = self.lanes.spans[lane]
         work = wide_lane if self.widened and not self.lanes.sparse else fused
         work(
             self.X, self.sign, self.cost, w, b, lo, hi, self.step, m, root, own.scratch,
-            own.memory, own.narrow, v, sums, bent, size=MANY_CALLS * self.size, work=self.size,
+            own.memory, own.narrow, v, sums, curved, size=MANY_CALLS * self.size, work=self.size,
         )  # fmt: skip
 
     def _workspace(self, lane: int) -> _Workspace:
@@ -199,9 +199,9 @@ class LogisticRows(Reader):
         return self._memory[lane]
 
 
-def all_rows(problem: Problem, *, wide: bool) -> LogisticRows:
+def all_rows(problem: Problem, *, double: bool) -> LogisticRows:
     """All rows; their costs are the weights."""
-    return LogisticRows(problem.matrix, problem.sign, problem.weight, wide=wide)
+    return LogisticRows(problem.matrix, problem.sign, problem.weight, double=double)
 
 
 def read_all(
@@ -220,7 +220,7 @@ def read_all(
 def _last_reading(
     problem: Problem, key: object, rows: LogisticRows, a: Array, threads: int | None
 ) -> LogisticReading:
-    reading = rows.read(a, offset=problem.fit_intercept, bent=False, threads=threads)
+    reading = rows.read(a, offset=problem.fit_intercept, curved=False, threads=threads)
     reading.m.flags.writeable = reading.v.flags.writeable = False  # others rely on it
     return reading
 
@@ -349,29 +349,29 @@ def _machine_roots(e, cost, root):
 in_machine_code(roots, lambda layouts: _machine_roots)
 
 
-def times_roots(block: NDArray[Any], root: Array, curved: NDArray[Any], offset: bool) -> None:
-    """curved = root [x, 1] for the rows of a block."""
+def times_roots(block: NDArray[Any], root: Array, rooted: NDArray[Any], offset: bool) -> None:
+    """rooted = root [x, 1] for the rows of a block."""
     n = len(block)
-    np.multiply(block, root[:, None], out=curved[:n, :-1], casting="same_kind")
-    curved[:n, -1] = root if offset else 0.0
+    np.multiply(block, root[:, None], out=rooted[:n, :-1], casting="same_kind")
+    rooted[:n, -1] = root if offset else 0.0
 
 
 @inner
-def _machine_times_roots(block, root, curved, offset):
-    d = curved.shape[1] - 1
+def _machine_times_roots(block, root, rooted, offset):
+    d = rooted.shape[1] - 1
     for i in range(block.shape[0]):
         r = root[i]
         for j in range(d):
-            curved[i, j] = block[i, j] * r
-        curved[i, d] = r if offset else 0.0
+            rooted[i, j] = block[i, j] * r
+        rooted[i, d] = r if offset else 0.0
 
 
 in_machine_code(times_roots, lambda layouts: _machine_times_roots)
 
 
 @inner
-def read_block(block, sign, cost, w, b, m, root, memory, narrow, v, sums, bent):
-    """Margins, sums, gradient and, if bent, roots of the curvature of the rows of a block."""
+def read_block(block, sign, cost, w, b, m, root, memory, narrow, v, sums, curved):
+    """Margins, sums, gradient and, if curved, roots of the curvature of the rows of a block."""
     n = block.shape[0]
     e, z, log = memory[0, :n], memory[1, :n], memory[2, :n]
     signed = narrow[:n]
@@ -379,24 +379,24 @@ def read_block(block, sign, cost, w, b, m, root, memory, narrow, v, sums, bent):
     part = np.dot(signed, block)
     for j in range(w.shape[0]):
         v[j] += part[j]
-    if bent:
+    if curved:
         roots(e, cost, root)
 
 
 @routine
-def fused(X, sign, cost, w, b, lo, hi, rows, m, root, scratch, memory, narrow, v, sums, bent):
+def fused(X, sign, cost, w, b, lo, hi, rows, m, root, scratch, memory, narrow, v, sums, curved):
     """Rows lo..hi in blocks."""
     for start in range(lo, hi, rows):
         stop = min(hi, start + rows)
         block = sample_block(X, start, stop, scratch)
         read_block(
             block, sign[start:stop], cost[start:stop], w, b, m[start:stop],
-            root[start:stop] if bent else root, memory, narrow, v, sums, bent,
+            root[start:stop] if curved else root, memory, narrow, v, sums, curved,
         )  # fmt: skip
 
 
 @routine
-def wide_lane(X, sign, cost, w, b, lo, hi, rows, m, root, scratch, memory, narrow, v, sums, bent):
+def wide_lane(X, sign, cost, w, b, lo, hi, rows, m, root, scratch, memory, narrow, v, sums, curved):
     """The same for a dense matrix of float32 that is read as float64."""
     d = w.shape[0]
     for start in range(lo, hi, rows):
@@ -406,11 +406,11 @@ def wide_lane(X, sign, cost, w, b, lo, hi, rows, m, root, scratch, memory, narro
                 scratch[i - start, j] = X[i, j]
         read_block(
             scratch[: stop - start], sign[start:stop], cost[start:stop], w, b, m[start:stop],
-            root[start:stop] if bent else root, memory, narrow, v, sums, bent,
+            root[start:stop] if curved else root, memory, narrow, v, sums, curved,
         )  # fmt: skip
 
 
 @routine
-def curve(X, root, lo, hi, scratch, curved, offset):
-    """curved = root [x, 1] for the rows lo..hi."""
-    times_roots(sample_block(X, lo, hi, scratch), root[lo:hi], curved, offset)
+def curve(X, root, lo, hi, scratch, rooted, offset):
+    """rooted = root [x, 1] for the rows lo..hi."""
+    times_roots(sample_block(X, lo, hi, scratch), root[lo:hi], rooted, offset)

@@ -101,7 +101,7 @@ def _with_offset(problem: Problem, top: Array, last: Array) -> Array:
 
 
 def _dense_totals(problem: Problem, A: Array, T: Array, R: Array) -> tuple[Array, int]:
-    lanes = Lanes(problem.matrix, wide=True)
+    lanes = Lanes(problem.matrix, double=True)
 
     def lane_sums(lane: int) -> tuple[Array, Array]:
         g, last = np.zeros((problem.d, T.shape[1])), np.zeros(T.shape[1])
@@ -184,7 +184,7 @@ def _right_side(problem: Problem) -> Array:
 @reads("matrix", "weight", "fit_intercept")
 def _gram(problem: Problem) -> Gram:
     root = None if (problem.weight == 1).all() else np.sqrt(problem.weight)
-    lanes = Lanes(problem.matrix, wide=True, scatter=scatter)
+    lanes = Lanes(problem.matrix, double=True, scatter=scatter)
     d = problem.d
     aim = problem.weight[:, None] * aims(problem)
 

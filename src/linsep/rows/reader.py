@@ -45,7 +45,7 @@ class Reader:
     ----------
     matrix : array or CSR matrix of shape (n, d)
     sign, cost : array of length n
-    wide : bool
+    double : bool
         Calculate in float64 whatever the matrix is.
     widens : bool
         Whether compiled lanes can read float32 as float64.
@@ -57,9 +57,11 @@ class Reader:
 
     def __init__(
         self, matrix: Any, sign: Array, cost: Array, *,
-        wide: bool, widens: bool, most: int = 8, serial: int,
+        double: bool, widens: bool, most: int = 8, serial: int,
     ) -> None:  # fmt: skip
-        self.lanes = Lanes(matrix, wide=wide, scatter=scatter, least=3, most=most, serial=serial)
+        self.lanes = Lanes(
+            matrix, double=double, scatter=scatter, least=3, most=most, serial=serial
+        )
         self.sign, self.cost = sign, cost
         self.n, self.d = matrix.shape
         self.size = self.n * self.d
@@ -153,7 +155,7 @@ def _dense(problem: Problem, threads: int | None) -> Survey:
     found = _blocks(problem, Lanes(problem.matrix), threads, 1e-3 if narrow else 1e-9)
     small = narrow and bool((found.columns < 1e-20).any())
     if narrow and (small or not found.usable):
-        return _blocks(problem, Lanes(problem.matrix, wide=True), threads, 1e-9)
+        return _blocks(problem, Lanes(problem.matrix, double=True), threads, 1e-9)
     return found
 
 
@@ -241,7 +243,7 @@ def combination(problem: Problem, alpha: Array) -> Array:
 
 
 def _dense_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int]:
-    lanes = Lanes(problem.matrix, wide=True)
+    lanes = Lanes(problem.matrix, double=True)
     size = problem.n * problem.d
     w = np.ascontiguousarray(w)
     compiled = size >= _PLANE and problem.matrix.flags.c_contiguous
@@ -320,9 +322,9 @@ def plane_lane(X, w, c, lo, hi, rows, out, v):
 @routine
 def widened_lane(X, w, c, lo, hi, rows, out, v):
     """The same for float32, in float64."""
-    wide = np.empty((rows, v.shape[0]))
+    double = np.empty((rows, v.shape[0]))
     for start in range(lo, hi, rows):
         stop = min(hi, start + rows)
-        block = wide[: stop - start]
+        block = double[: stop - start]
         block[:] = X[start:stop]
         plane_block(block, w, c[start:stop], out[start:stop], v)

@@ -36,13 +36,13 @@ class SoftmaxRows:
         cost: Array,
         K: int,
         *,
-        wide: bool,
+        double: bool,
         threads: int | None,
         influence: Array,
     ) -> None:
         self.influence = influence
         self.matrix, self.label, self.cost, self.K = matrix, label, cost, K
-        self.lanes = Lanes(matrix, wide=wide)
+        self.lanes = Lanes(matrix, double=double)
         self.n, self.d = matrix.shape
         self.dtype = self.lanes.dtype
         self.threads = 1 if self.lanes.serial else threads

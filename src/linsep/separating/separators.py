@@ -140,14 +140,14 @@ def separators(X: Any, y: Any, *, fit_intercept: bool = True) -> Separators:
     rays, lines = cone
     inside = [sum(ray[j] for ray in rays) for j in range(dim)]
     separable = all(_dot(row, inside) > 0 for row in rows)
-    wide = [[_padded(v, problem) for v in part] for part in (sorted(rays), sorted(lines))]
+    padded = [[_padded(v, problem) for v in part] for part in (sorted(rays), sorted(lines))]
     return Separators(
         problem,
         separable,
-        _table(wide[0], problem.d + 1),
-        _table(wide[1], problem.d + 1),
+        _table(padded[0], problem.d + 1),
+        _table(padded[1], problem.d + 1),
         _bounds(problem, separable),
-        _interval(wide[0], wide[1]) if separable else None,
+        _interval(padded[0], padded[1]) if separable else None,
     )
 
 

@@ -222,8 +222,8 @@ class LogisticForm:
 
 
 def _logistic_sums(problem: Problem, *, a: Array, offset: bool) -> Sums:
-    rows = LogisticRows(problem.matrix, problem.sign, problem.weight, wide=True)
-    reading = rows.read(a, offset=offset, bent=True, threads=1)
+    rows = LogisticRows(problem.matrix, problem.sign, problem.weight, double=True)
+    reading = rows.read(a, offset=offset, curved=True, threads=1)
     assert reading.curvature is not None
     none = np.zeros(0)
     return Sums(reading.v, none, np.array([reading.loss]), reading.curvature, none)

@@ -211,7 +211,7 @@ class Trace(Sequence[Step]):
         """One line a step: visit, row, value, whether it is wrong, new weights."""
         names = [self._row_name(step) for step in self.steps]
         shown = [self._product(way, step) for step in self.steps]
-        wide, far = max(map(len, names)), max(map(len, shown))
+        width, far = max(map(len, names)), max(map(len, shown))
         lines = []
         made = 0
         for step, name, value in zip(self.steps, names, shown):
@@ -223,7 +223,7 @@ class Trace(Sequence[Step]):
             word = "" if step.wrong is None else f"misclassified? {'yes' if step.wrong else 'no '}"
             if "log_likelihood" in step.extra:
                 told += f"   l(W) = {step.extra['log_likelihood']:.6g}"
-            line = f"{step.visit:>5}  {name:<{wide}}  {value:<{far}}  {word}".rstrip()
+            line = f"{step.visit:>5}  {name:<{width}}  {value:<{far}}  {word}".rstrip()
             lines.append(
                 f"{line}  {told}" if step.update > made else line
             )  # a look changes nothing

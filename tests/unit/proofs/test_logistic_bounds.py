@@ -145,15 +145,15 @@ def test_a_tilted_sample_comes_closer_than_a_newton_step():
     problem = Problem(X, y)
     assert len(sample_sizes(problem)) == 2
     everything, sample_rows = (
-        all_rows(problem, wide=False),
-        level_rows(problem, 1, seed=0, threads=None, wide=False),
+        all_rows(problem, double=False),
+        level_rows(problem, 1, seed=0, threads=None, double=False),
     )
 
     def read(a, bent, own):
-        return read_level(problem, 1, a, bent=bent, own=own, seed=0, threads=None, wide=False)
+        return read_level(problem, 1, a, curved=bent, own=own, seed=0, threads=None, double=False)
 
     def value(a):
-        now = everything.read(a, offset=True, bent=False, threads=None)
+        now = everything.read(a, offset=True, curved=False, threads=None)
         g = np.append(a[:-1], 0.0) - now.v
         return 0.5 * a[:-1] @ a[:-1] + now.loss, g
 
@@ -161,7 +161,7 @@ def test_a_tilted_sample_comes_closer_than_a_newton_step():
     before, g = value(start)
     model = Tilted(problem, sample_rows, read, np.zeros((6, 6)), False, 1.0, 1.0)
     tilted, _ = value(start + model.minimum(start, g, 1e-6 * before))
-    H = everything.read(start, offset=True, bent=True, threads=None).curvature
+    H = everything.read(start, offset=True, curved=True, threads=None).curvature
     newton, _ = value(start - newton_solved(problem, H, 1.0, 1.0, g))
     best = linsep.LogisticRegression(tol=1e-9).fit(X, y).certificate_.lower_bound
     assert tilted - best < 0.02 * (newton - best)

@@ -19,12 +19,12 @@ def test_compiled_and_plain_passes_agree():
     X, y = data(n=3000, d=40)  # just large enough to be compiled
     for form in (X, X.astype(np.float32)):
         problem = Problem(form, y, sample_weight=np.random.default_rng(0).random(3000) + 0.5)
-        fast = logistic_pass.all_rows(problem, wide=False)
-        plain = logistic_pass.all_rows(problem, wide=False)
+        fast = logistic_pass.all_rows(problem, double=False)
+        plain = logistic_pass.all_rows(problem, double=False)
         assert fast.X is not None
         plain.X = None
         a = np.random.default_rng(1).normal(size=41) * np.r_[np.full(40, 5.0), 1.0]
-        one, two = (rows.read(a, offset=True, bent=True, threads=1) for rows in (fast, plain))
+        one, two = (rows.read(a, offset=True, curved=True, threads=1) for rows in (fast, plain))
         rough = 1e-12 if form is X else 1e-4
         assert one.loss == pytest.approx(two.loss, rel=rough)
         assert one.v == pytest.approx(two.v, rel=rough, abs=rough * 1e4)

@@ -66,8 +66,8 @@ def test_quadratic_losses(shape, sparse, loss, h):
 def test_logistic_losses(shape, sparse, wide):
     dtype = np.float64 if wide is None else np.float32
     X, given, sign, cost, a = table(*shape, sparse, dtype)
-    rows = LogisticRows(given, sign, cost, wide=bool(wide))
-    found = rows.read(a, offset=True, bent=True, threads=2)
+    rows = LogisticRows(given, sign, cost, double=bool(wide))
+    found = rows.read(a, offset=True, curved=True, threads=2)
     close = 1e-9 if wide is not False else 2e-4
     m = sign * (X.astype(np.float64) @ a[:-1] + a[-1])
     np.testing.assert_allclose(found.m, m, atol=close)

@@ -383,13 +383,13 @@ def sweep(X, sign, cost, inverse, form, rho, a, alpha, order, active, numbers):
         top = c * most
         capped += 1 if old == top else 0
         if q > 0.0:
-            bent = 2.0 * q * old / c
+            fit = 2.0 * q * old / c  # the slack that alpha stands for
             if -g <= 2.0 * q * most:
-                p = max(-g, 0.0) - bent
+                p = max(-g, 0.0) - fit
                 gap += c * p * p / (4.0 * q) + (old * g if g > 0.0 else 0.0)
             else:
-                gap += (top - old) * (-g - 0.5 * bent - q * most)
-            g += bent
+                gap += (top - old) * (-g - 0.5 * fit - q * most)
+            g += fit
         else:
             gap += top * max(-g, 0.0) + old * g
         pg = g

@@ -469,9 +469,9 @@ class NewtonHinge:
 
     def _rows(self, problem: Problem, state: NewtonState) -> Rows:
         narrow = not state.wide and may_round(problem, self.C, self.tol)
-        wide = state.wide or want_double(problem, self.C, self.tol, self.threads)
+        double = state.wide or want_double(problem, self.C, self.tol, self.threads)
         return rows_of_level(
-            problem, state, self.loss, self.seed, self.threads, wide=wide, narrow=narrow
+            problem, state, self.loss, self.seed, self.threads, double=double, narrow=narrow
         )
 
 
@@ -621,11 +621,11 @@ class NearRows:
     """Some rows of a set, the others through ``state.far``: sums at the point they were left."""
 
     def __init__(
-        self, whole: RowSet, state: NewtonState, threads: int | None, *, wide: bool
+        self, whole: RowSet, state: NewtonState, threads: int | None, *, double: bool
     ) -> None:
         near = state.near
         matrix = gather(whole.lanes.matrix, near, threads)
-        self.rows = RowSet(matrix, whole.sign[near], whole.cost[near], whole.loss, wide=wide)
+        self.rows = RowSet(matrix, whole.sign[near], whole.cost[near], whole.loss, double=double)
         self.near, self.n, self.cost = near, len(near), self.rows.cost
         self.some = _some(whole, state)
 
@@ -661,11 +661,11 @@ def far_sums(state: NewtonState, near: Reading) -> Array:
 def with_far(far: Array, a: Array, near: Reading) -> Reading:
     """The reading of all rows, if no far row has changed its slope."""
     d = len(near.v)
-    plus, minus, bent = far[2 * d :]
+    plus, minus, rounding = far[2 * d :]
     loss = plus + minus - float(far[:d] @ a[:-1]) - float(a[-1]) * (plus - minus)
     sums = near.sums.copy()
     sums[loops.LOSS] += loss
-    sums[loops.ROUNDED] += loss + bent
+    sums[loops.ROUNDED] += loss + rounding
     sums[loops.PLUS] += plus
     sums[loops.MINUS] += minus
     return Reading(near.u, near.v + far[:d], near.v_plus + far[d : 2 * d], sums, near.curvature)
@@ -689,7 +689,7 @@ IDLE = 3  # steps without gain after which more of them are of no use
 _UNSEEN = 1e-15  # share of the objective below which a decrease is lost in rounding
 _SMALLEST = 1e-13  # width below which rounding rules
 _ROUGH, _FINE = 1e-3, 1e-4  # shares of the objective that a step on a sample must promise
-_RUNG = 12  # steps at one width on a sample, at most
+_WIDTH_STEPS = 12  # steps at one width on a sample, at most
 
 
 def slopes(state: NewtonState) -> Array:
@@ -716,7 +716,7 @@ class Widths:
                 return True
             # beside columns of 1e8 the dual point gains by steps that the objective does not feel
             return predicted <= _UNSEEN * state.primal and not rest < 0.5 * before
-        if state.rung >= _RUNG:
+        if state.rung >= _WIDTH_STEPS:
             return True
         return predicted <= (_ROUGH if state.h > FIRST[-1] else _FINE) * state.primal
 
@@ -804,10 +804,10 @@ def rows_of_level(
     seed: int,
     threads: int | None,
     *,
-    wide: bool,
+    double: bool,
     narrow: bool,
 ) -> Rows:
-    """The rows of a level; wide asks for float64 arithmetic, narrow allows rounded entries.
+    """The rows of a level; double asks for float64 arithmetic, narrow allows rounded entries.
 
     state.near are the rows of the last level to be read, if not all of them.
     """
@@ -817,14 +817,14 @@ def rows_of_level(
     def make() -> RowSet:
         if level == len(many):
             forget_samples(problem)
-            return RowSet(matrix, problem.sign, problem.weight, loss, wide=wide)
+            return RowSet(matrix, problem.sign, problem.weight, loss, double=double)
         index, cost = sample(problem, many[level], seed, threads)
         part = gather(matrix, index, threads)
-        return RowSet(part, problem.sign[index], cost, loss, wide=wide)
+        return RowSet(part, problem.sign[index], cost, loss, double=double)
 
-    rows = _whole.made((problem, loss, seed, wide, narrow, level), make)
+    rows = _whole.made((problem, loss, seed, double, narrow, level), make)
     if state.near.size:
-        return _near.made((rows, state.near), lambda: NearRows(rows, state, threads, wide=wide))
+        return _near.made((rows, state.near), lambda: NearRows(rows, state, threads, double=double))
     _near.forget()
     return rows
 

@@ -43,10 +43,10 @@ def dense(matrix: Any) -> Array:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
 
 
-def plane_variables(X: Array, y: Array, cost: Array, free: bool) -> Array:
+def plane_variables(X: Array, y: Array, cost: Array, with_offset: bool) -> Array:
     """The dual variables of the best plane; y are signs, cost the bounds of the variables."""
     C = float(cost.max())
-    problem = Problem(X, y, sample_weight=cost / C, fit_intercept=free)
+    problem = Problem(X, y, sample_weight=cost / C, fit_intercept=with_offset)
     small = X.size <= _INTERIOR_ENTRIES
     solver: Any = InteriorHinge(C, HINGE, _TOL) if small else NewtonHinge(C, HINGE, _TOL)
     state = solver.init(problem)

@@ -192,7 +192,7 @@ class Work:
     part: PairState
     cost: Array
     """C times the weights: the bounds of alpha."""
-    free: bool
+    with_offset: bool
     """Whether there is an intercept, so that sum alpha y = 0."""
     limit: int
     """Rows whose Gram matrix fits into the memory."""
@@ -385,8 +385,8 @@ class SMO:
         return pairs_of(problem, self.kernel, self.by_features)
 
     def _work(self, problem: Problem, pairs: Pairs, pair: Duel, part: PairState) -> Work:
-        cost, free = self.C * pair.weight, bool(problem.fit_intercept)
-        return Work(pairs, pair, part, cost, free, self._limit(), self.single)
+        cost, with_offset = self.C * pair.weight, bool(problem.fit_intercept)
+        return Work(pairs, pair, part, cost, with_offset, self._limit(), self.single)
 
     def _limit(self) -> int:
         """Rows whose Gram matrix fits into the memory."""
@@ -394,7 +394,7 @@ class SMO:
 
     def _offset(self, work: Work) -> float:
         pair, part = work.pair, work.part
-        if not work.free or not len(pair.y) or len(set(pair.y)) < 2:
+        if not work.with_offset or not len(pair.y) or len(set(pair.y)) < 2:
             return part.offset
         if np.isinf(self.C):
             return offset_of(pair.y, work.cost, part.alpha, part.f)
@@ -404,7 +404,7 @@ class SMO:
         """Start from given variables, put into their box and balanced."""
         pair, part = work.pair, work.part
         alpha = np.clip(np.nan_to_num(np.asarray(start, dtype=np.float64)), 0, work.cost)
-        if work.free:
+        if work.with_offset:
             alpha = balanced(alpha, pair.y, work.cost)
             if not alpha.any():
                 return
@@ -447,7 +447,7 @@ class SMO:
         pair, part = work.pair, work.part
         place: Any = slice(None) if len(part.active) == len(pair.y) else part.active
         y, cost, alpha, f = pair.y[place], work.cost[place], part.alpha[place], part.f[place]
-        before = _recalled(work) or optimality(y, cost, alpha, f, work.free)
+        before = _recalled(work) or optimality(y, cost, alpha, f, work.with_offset)
         return Active(place, y, cost, alpha, f, before)
 
     def _working_set(self, work: Work, rows: Active) -> None:
@@ -457,7 +457,9 @@ class SMO:
         goal = max(0.1 * rows.before.violation, _quiet(f))
         wish = None if part.steps == 1 else rows.before.urgency  # all rows are alike at first
         square = work.source.square(some, wish)
-        new, taken = solved(square, y[some], rows.cost[some], a[some], f[some], goal, work.free)
+        new, taken = solved(
+            square, y[some], rows.cost[some], a[some], f[some], goal, work.with_offset
+        )
         part.inner += taken
         changed = np.flatnonzero(new != a[some])
         part.idle = 0 if len(changed) else part.idle + 1
@@ -471,7 +473,7 @@ class SMO:
         part, y = work.part, rows.y
         goal = max(_FALL * rows.before.violation, _quiet(part.f))
         padded = whole_of(work.pairs, work.source, work.pair)
-        new, taken = solved(padded, y, rows.cost, part.alpha, part.f, goal, work.free)
+        new, taken = solved(padded, y, rows.cost, part.alpha, part.f, goal, work.with_offset)
         way = (new - part.alpha) * y
         moved = bool(way.any())
         part.inner += taken
@@ -490,9 +492,9 @@ class SMO:
             return False
         new = None
         if rows.before.violation <= 0.5 * part.stepped:  # the last one was worth it
-            some = newton_rows(rows.before, a, c, f, self.q, work.free)
+            some = newton_rows(rows.before, a, c, f, self.q, work.with_offset)
             square = work.source.square(some)
-            new = newton_set(square, y[some], c[some], a[some], f[some], work.free)
+            new = newton_set(square, y[some], c[some], a[some], f[some], work.with_offset)
         if new is None:
             part.wait = min(2 * part.wait, 64)
             part.pause, part.stepped = part.steps + part.wait, np.inf
@@ -520,7 +522,7 @@ class SMO:
         """Put the active rows back; look at the others once little is left to do here."""
         part = work.part
         part.alpha[rows.place], part.f[rows.place] = rows.alpha, rows.f
-        left = optimality(rows.y, rows.cost, rows.alpha, rows.f, work.free)
+        left = optimality(rows.y, rows.cost, rows.alpha, rows.f, work.with_offset)
         close = self.convex and left.gap <= _NEARLY * self.tol * part.objective
         enough = max(0.1 * part.violation, _quiet(part.f))
         if close or left.violation <= enough or part.idle >= IDLE:
@@ -581,11 +583,11 @@ class SMO:
             part.facts[:] = 0.0, 0.0, side * (1 + 2.0**-20), 0.0  # no loss beyond any doubt
             part.status = Status.CERTIFIED
             return None
-        now = optimality(pair.y, work.cost, part.alpha, part.f, work.free)
+        now = optimality(pair.y, work.cost, part.alpha, part.f, work.with_offset)
         part.facts[:] = now.primal, now.dual, now.offset, now.violation
         if self.convex and (_is_due(part.steps) or part.generation):
             self._compare(work, now)
-        if work.free and self.convex and self.fine < part.gap <= _NEAR_GAP * self.fine:
+        if work.with_offset and self.convex and self.fine < part.gap <= _NEAR_GAP * self.fine:
             self._better_offset(work, now)
         if not np.isfinite(part.f).all() or not np.isfinite(part.alpha).all():
             part.status = Status.DIVERGED
@@ -610,7 +612,7 @@ class SMO:
         y, part, primal = work.pair.y, work.part, now.primal
         if not np.isfinite(primal):
             return
-        if work.free:
+        if work.with_offset:
             primal += _less(work, now.offset, best_offset(y, work.cost, part.f))
         if primal < part.least - _EQUAL * abs(part.least) or np.isinf(part.least):
             part.least, part.best, part.best_f = primal, part.alpha.copy(), part.f.copy()
@@ -675,7 +677,7 @@ class SMO:
             return
         start = part.alpha, part.f
         goal = min(self.tol, DIGITS)
-        part.alpha, f = best_interior(work.whole(), y, work.cost, work.free, start, goal)
+        part.alpha, f = best_interior(work.whole(), y, work.cost, work.with_offset, start, goal)
         part.f = work.f_anew(f)
         part.read += len(y)
         self._polish(work)
@@ -686,10 +688,10 @@ class SMO:
         pair, part = work.pair, work.part
         X = dense(_rows_of(work)[pair.ids])
         found = []
-        for alpha in (part.alpha, plane_variables(X, pair.y, work.cost, work.free)):
-            alpha = balanced(alpha, pair.y, work.cost) if work.free else alpha
+        for alpha in (part.alpha, plane_variables(X, pair.y, work.cost, work.with_offset)):
+            alpha = balanced(alpha, pair.y, work.cost) if work.with_offset else alpha
             f = plane_scores(X, alpha * pair.y) - pair.y
-            now = optimality(pair.y, work.cost, alpha, f, work.free)
+            now = optimality(pair.y, work.cost, alpha, f, work.with_offset)
             found.append((now.primal - now.dual, alpha, f))
         _, part.alpha, part.f = min(found, key=lambda one: one[0])
         part.seen = part.alpha.copy()
@@ -702,7 +704,7 @@ class SMO:
     def _polish(self, work: Work) -> None:
         """The last digits, where they cost little."""
         part = work.part
-        better = polish(work.whole(), work.pair.y, work.cost, part.alpha, part.f, work.free)
+        better = polish(work.whole(), work.pair.y, work.cost, part.alpha, part.f, work.with_offset)
         if better is None:
             return
         kept = part.alpha, part.f, part.gap
@@ -843,7 +845,7 @@ def far_rows(margin: Array, violation: float, alpha: Array, active: Index) -> In
 
 
 def solved(
-    K: Array, y: Array, c: Array, a: Array, f: Array, goal: float, free: bool
+    K: Array, y: Array, c: Array, a: Array, f: Array, goal: float, with_offset: bool
 ) -> tuple[Array, int]:
     """New variables of a working set, and the steps taken; K may have zeros up to whole lanes."""
     q = len(y)
@@ -855,7 +857,7 @@ def solved(
     padded = np.zeros((4, size))
     padded[0, :q], padded[1, :q], padded[2, :q], padded[3, :q] = y, c, a, f
     sign, top, new, at = padded
-    return new[:q], solve_set(square, sign, top, new, at, goal, 50 * size, free)
+    return new[:q], solve_set(square, sign, top, new, at, goal, 50 * size, with_offset)
 
 
 # -- A Newton step: all free variables, and those that should be, at once --------------------------
@@ -879,11 +881,11 @@ def worth_newton(at: Optimality, a: Array, c: Array, most: int) -> bool:
     return _LEAST <= free <= min(_MOST, most) and free >= _FREE * used
 
 
-def newton_rows(at: Optimality, a: Array, c: Array, f: Array, q: int, free: bool) -> Index:
+def newton_rows(at: Optimality, a: Array, c: Array, f: Array, q: int, with_offset: bool) -> Index:
     """The free rows, and up to q of those that ask most to leave their bound."""
     inside = (a > 0) & (a < c)
     # one row alone can shift the offset
-    middle = -float(np.median(f[inside])) if free else 0.0
+    middle = -float(np.median(f[inside])) if with_offset else 0.0
     wish = np.where(inside, 0.0, np.maximum(-middle - at.up, at.low + middle))
     some = np.flatnonzero(wish > _TAKING_PART * at.violation)
     if len(some) > q:
@@ -892,11 +894,11 @@ def newton_rows(at: Optimality, a: Array, c: Array, f: Array, q: int, free: bool
     return np.flatnonzero(inside)
 
 
-def newton_set(K: Array, y: Array, c: Array, a: Array, f: Array, free: bool) -> Array | None:
+def newton_set(K: Array, y: Array, c: Array, a: Array, f: Array, with_offset: bool) -> Array | None:
     """New variables of these rows with a larger dual objective, or None."""
     beta = y * a
     low, high = np.where(y > 0, 0.0, -c) - beta, np.where(y > 0, c, 0.0) - beta
-    change = newton_change(K, f, low, high, free)
+    change = newton_change(K, f, low, high, with_offset)
     if change is None:
         return None
     new = np.clip(a + y * change, 0.0, c)
@@ -915,10 +917,12 @@ def newton_set(K: Array, y: Array, c: Array, a: Array, f: Array, free: bool) -> 
 _AT_BOUND = 1e-9  # share of C within which a variable counts as being at its bound
 
 
-def polish(K: NDArray[Any], y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Any:
+def polish(
+    K: NDArray[Any], y: Array, cost: Array, alpha: Array, f: Array, with_offset: bool
+) -> Any:
     """Better (alpha, f), or None; K is the Gram matrix of all rows."""
     best = None
-    least = optimality(y, cost, alpha, f, free).violation
+    least = optimality(y, cost, alpha, f, with_offset).violation
     top = np.where(np.isfinite(cost), cost, alpha.max(initial=0.0))
     for _ in range(3):
         inside = (alpha > _AT_BOUND * top) & (alpha < cost - _AT_BOUND * top)
@@ -931,7 +935,7 @@ def polish(K: NDArray[Any], y: Array, cost: Array, alpha: Array, f: Array, free:
         found = free_values(
             K[np.ix_(rows, rows)],
             signs - K[rows] @ signed,
-            np.ones(len(rows)) if free else None,
+            np.ones(len(rows)) if with_offset else None,
             -float(signed.sum()),
         )
         if found is None:
@@ -940,8 +944,8 @@ def polish(K: NDArray[Any], y: Array, cost: Array, alpha: Array, f: Array, free:
         new[rows] = found * signs
         new = np.clip(new, 0.0, cost)
         f = K @ (new * y) - y
-        violation = optimality(y, cost, new, f, free).violation
-        balance = abs(float(new @ y)) if free else 0.0
+        violation = optimality(y, cost, new, f, with_offset).violation
+        balance = abs(float(new @ y)) if with_offset else 0.0
         if violation < least and balance <= 1e-12 * float(new.sum()):
             best, least = (new, f), violation
         if np.array_equal(new, alpha):

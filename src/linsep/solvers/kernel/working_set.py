@@ -59,14 +59,14 @@ def _middle(least: float, most: float) -> float:
     return -least if np.isfinite(least) else -most if np.isfinite(most) else 0.0
 
 
-def optimality(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> Optimality:
+def optimality(y: Array, cost: Array, alpha: Array, f: Array, with_offset: bool) -> Optimality:
     """Objective, lower bound and violation of a dual point; the offset is the middle of those who
     may move."""
     grows, falls = movable(y, cost, alpha)
     quad = float((alpha * y) @ (f + y))
     total = float(alpha.sum())
     spread = 4 * (quad / total) / total if total > 0 else np.inf
-    if free:
+    if with_offset:
         up, low = np.where(grows, f, np.inf), np.where(falls, f, -np.inf)
         least, most = float(up.min(initial=np.inf)), float(low.max(initial=-np.inf))
         violation = max(most - least, 0.0) if np.isfinite(most - least) else 0.0
@@ -131,14 +131,14 @@ _EACH = 20  # pairs for each of its rows
 
 def solve_set(
     K: NDArray[Any], y: Array, c: Array, a: Array, f: Array, goal: float, limit: int,
-    free: bool = True,
+    with_offset: bool = True,
 ) -> int:  # fmt: skip
     """Change a and f until no violation exceeds the goal; gives back the steps taken.
 
-    All arrays are padded to whole lanes with rows of y = 0; free: there is an intercept.
+    All arrays are padded to whole lanes with rows of y = 0; with_offset: there is an intercept.
     """
     q, taken = len(y), 0
-    if q > _WHOLE_SET and free:
+    if q > _WHOLE_SET and with_offset:
         m = _INNER
         rows, moved = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
         steps = solve_in_sets(
@@ -147,7 +147,7 @@ def solve_set(
             np.zeros(m), size=K.size, work=400 * q,
         )  # fmt: skip
         return int(steps)
-    solve, work = solve_block if free else solve_coordinates, np.empty((6, q))
+    solve, work = solve_block if with_offset else solve_coordinates, np.empty((6, q))
     while taken < limit:  # short calls: a tiny problem is done before it is compiled for
         some = min(2 * q, limit - taken)
         steps = int(solve(K, y, c, a, f, float(goal), some, work, size=4 * q * q, work=12 * q * q))
@@ -518,7 +518,7 @@ def solve_in_sets(K, y, c, a, f, eps, limit, rows, square, taken, values, part, 
 _SNAPS = (1e-11, 1e-8, 1e-5)  # share of C within which a variable is put onto its bound
 
 
-def interior_point(K: Array, y: Array, cost: Array, free: bool) -> Iterator[Array]:
+def interior_point(K: Array, y: Array, cost: Array, with_offset: bool) -> Iterator[Array]:
     """Dual variables close to the best ones, in their box and balanced up to rounding.
 
     If the first do not do, others follow: with more of the variables next to a bound put onto it;
@@ -528,26 +528,26 @@ def interior_point(K: Array, y: Array, cost: Array, free: bool) -> Iterator[Arra
     bound are those of the larger one.
     """
     with np.errstate(all="ignore"):
-        for square in (K, _centred(K)) if free else (K,):
-            alpha = _path(square, y, cost, free)
+        for square in (K, _centred(K)) if with_offset else (K,):
+            alpha = _path(square, y, cost, with_offset)
             for near in _SNAPS:
-                yield _snapped(alpha, y, cost, free, near)
+                yield _snapped(alpha, y, cost, with_offset, near)
         scale = float(np.abs(np.diagonal(K)).mean()) or 1.0
         for cap in (1e7 / scale, 1e11 / scale):
             if cap < float(cost.max(initial=0.0)):
                 least = np.minimum(cost, cap)
-                yield _snapped(_path(K, y, least, free), y, least, free, _SNAPS[0])
+                yield _snapped(_path(K, y, least, with_offset), y, least, with_offset, _SNAPS[0])
 
 
 def best_interior(
-    K: Array, y: Array, cost: Array, free: bool, start: tuple[Array, Array], tol: float
+    K: Array, y: Array, cost: Array, with_offset: bool, start: tuple[Array, Array], tol: float
 ) -> tuple[Array, Array]:
     """The (alpha, f) of least gap: that of the start, or of an answer of the interior points."""
     alpha, f = start
-    least = _gap(y, cost, alpha, f, free)[0]
-    for new in interior_point(K, y, cost, free):
+    least = _gap(y, cost, alpha, f, with_offset)[0]
+    for new in interior_point(K, y, cost, with_offset):
         of_new = K @ (new * y) - y
-        gap, primal = _gap(y, cost, new, of_new, free)
+        gap, primal = _gap(y, cost, new, of_new, with_offset)
         if np.isfinite(of_new).all() and gap < least:
             alpha, f, least = new, of_new, gap
         if gap <= tol * primal:
@@ -555,8 +555,8 @@ def best_interior(
     return alpha, f
 
 
-def _gap(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> tuple[float, float]:
-    at = optimality(y, cost, alpha, f, free)
+def _gap(y: Array, cost: Array, alpha: Array, f: Array, with_offset: bool) -> tuple[float, float]:
+    at = optimality(y, cost, alpha, f, with_offset)
     return at.primal - at.dual, at.primal
 
 
@@ -566,18 +566,18 @@ def _centred(K: Array) -> Array:
     return np.asarray((K - mean) - (mean - mean.mean())[:, None])
 
 
-def _path(K: Array, y: Array, cost: Array, free: bool) -> Array:
+def _path(K: Array, y: Array, cost: Array, with_offset: bool) -> Array:
     """The best variables, by interior points."""
     scale = float(np.abs(np.diagonal(K)).mean()) or 1.0
     Q = (y[:, None] * (K / scale)) * y  # for scale times alpha: the diagonal is about 1
-    return box_minimum(Q, cost * scale, y if free else None) / scale
+    return box_minimum(Q, cost * scale, y if with_offset else None) / scale
 
 
-def _snapped(a: Array, y: Array, cost: Array, free: bool, near: float) -> Array:
+def _snapped(a: Array, y: Array, cost: Array, with_offset: bool, near: float) -> Array:
     """Onto the bounds where it is next to them; what that unbalances goes to the others."""
     top = np.where(np.isfinite(cost), cost, a.max(initial=0.0))
     a = np.where(a <= near * top, 0.0, np.where(a >= (1 - near) * cost, cost, a))
-    if not free:
+    if not with_offset:
         return a
     inside = (a > 0) & (a < cost)
     room = np.where(inside, np.minimum(a, np.where(np.isfinite(cost), cost - a, a)), 0.0)

@@ -312,9 +312,10 @@ class LogisticCG(Penalty):
     def _read(self, problem: Problem, state: LogisticCGState, a: Array) -> None:
         """Go to a: scores and gradient by one pass."""
         rows = _rows.made(
-            (problem, self._wide(problem)), lambda: all_rows(problem, wide=self._wide(problem))
+            (problem, self._double(problem)),
+            lambda: all_rows(problem, double=self._double(problem)),
         )
-        found = rows.read(a, offset=problem.fit_intercept, bent=False, threads=self.threads)
+        found = rows.read(a, offset=problem.fit_intercept, curved=False, threads=self.threads)
         state.work += 1.0
         state.a, state.scores = a, problem.sign * found.m - a[-1]
         state.primal = 0.5 * self.ridge * float(a[:-1] @ a[:-1]) + self.cost * found.loss
@@ -354,7 +355,7 @@ class LogisticCG(Penalty):
 
         return _scalings.made((problem, hash(state.pivot.tobytes()), self.C, self.seed), make)
 
-    def _wide(self, problem: Problem) -> bool:
+    def _double(self, problem: Problem) -> bool:
         return want_double(problem, self.cost, self.tol, self.threads)
 
     def _mean_curvature(self, problem: Problem, state: LogisticCGState) -> float:
@@ -412,10 +413,10 @@ def sample_scaling(
     """
     size, offset = _ROWS_A_COLUMN * problem.d, problem.fit_intercept
     if 2 * size >= problem.n:
-        rows = all_rows(problem, wide=True)
+        rows = all_rows(problem, double=True)
     else:
         index, own, part = sample_matrix(problem, size, seed, threads)
-        rows = LogisticRows(part, problem.sign[index], own, wide=True, index=index)
+        rows = LogisticRows(part, problem.sign[index], own, double=True, index=index)
     bend = rows.cost * LOGISTIC.curvature(-rows.margins(a))
     H = cost * rows.gram(bend, offset, threads)
     H.flat[: problem.d * (problem.d + 2) : problem.d + 2] += ridge

@@ -245,8 +245,8 @@ class NewtonLogistic(Penalty):
             return
         rows = self._rows(problem, state.level - 1)
 
-        def read(a: Array, bent: bool, own: bool) -> LogisticReading:
-            return self._read(problem, state, state.level - 1, a, bent, own)
+        def read(a: Array, curved: bool, own: bool) -> LogisticReading:
+            return self._read(problem, state, state.level - 1, a, curved, own)
 
         model = Tilted(problem, rows, read, state.curvature, state.own, self.cost, self.ridge)
         goal = _EXACTLY * predicted
@@ -285,11 +285,11 @@ class NewtonLogistic(Penalty):
         """Go on with another set of rows; the curvature of the last one is kept."""
         last = len(sample_sizes(problem))
         state.level, state.rung = level, 0
-        bent = not (last and self.ridge and state.curvature.any())
-        reading = self._read(problem, state, state.level, a, bent)
+        curved = not (last and self.ridge and state.curvature.any())
+        reading = self._read(problem, state, state.level, a, curved)
         if level > 0 and not self._value(a, reading) < np.inf:
             a = state.a
-            reading = self._read(problem, state, state.level, a, bent)
+            reading = self._read(problem, state, state.level, a, curved)
         self._take(problem, state, a, reading)
 
     def _move(self, problem: Problem, state: LogisticState, p: Array) -> None:
@@ -297,9 +297,9 @@ class NewtonLogistic(Penalty):
         rows = self._rows(problem, state.level)
         last = len(sample_sizes(problem))
         thrifty = last > 0 and state.level == last and self.ridge > 0
-        bent = not thrifty or len(state.steps_s) >= _MEMORY
+        curved = not thrifty or len(state.steps_s) >= _MEMORY
         old = state.primal
-        reading = self._read(problem, state, state.level, state.a + p, bent)
+        reading = self._read(problem, state, state.level, state.a + p, curved)
         new = self._value(state.a + p, reading)
         if not new <= old + 1e-14 * abs(old):
             cost, change = self.cost * rows.cost, reading.m - state.m
@@ -394,24 +394,24 @@ class NewtonLogistic(Penalty):
         state: LogisticState,
         level: int,
         a: Array,
-        bent: bool,
+        curved: bool,
         own: bool = False,
     ) -> LogisticReading:
         state.rows_read += self._rows(problem, level).n
         return read_level(
             problem, level, a,
-            bent=bent, own=own or state.own,
-            seed=self.seed, threads=self.threads, wide=self._wide(problem),
+            curved=curved, own=own or state.own,
+            seed=self.seed, threads=self.threads, double=self._double(problem),
         )  # fmt: skip
 
     def _direction(self, problem: Problem, state: LogisticState) -> Array:
         return -pairs_solved(problem, state, self.cost, self.ridge)
 
     def _rows(self, problem: Problem, level: int) -> LogisticRows:
-        wide = self._wide(problem)
-        return level_rows(problem, level, seed=self.seed, threads=self.threads, wide=wide)
+        double = self._double(problem)
+        return level_rows(problem, level, seed=self.seed, threads=self.threads, double=double)
 
-    def _wide(self, problem: Problem) -> bool:
+    def _double(self, problem: Problem) -> bool:
         return want_double(problem, self.cost, self.tol, self.threads)
 
 
@@ -446,17 +446,17 @@ _levels = Latest()
 
 
 def level_rows(
-    problem: Problem, level: int, *, seed: int, threads: int | None, wide: bool
+    problem: Problem, level: int, *, seed: int, threads: int | None, double: bool
 ) -> LogisticRows:
     """The rows of a level, a function of the arguments alone; kept while they are in use."""
-    known: dict[int, LogisticRows] = _levels.made((problem, seed, wide), dict)
+    known: dict[int, LogisticRows] = _levels.made((problem, seed, double), dict)
     if level not in known:
         sizes = sample_sizes(problem)
         if level == len(sizes):
-            known[level] = all_rows(problem, wide=wide)
+            known[level] = all_rows(problem, double=double)
         else:
             index, cost, part = sample_matrix(problem, sizes[level], seed, threads)
-            known[level] = LogisticRows(part, problem.sign[index], cost, wide=wide, index=index)
+            known[level] = LogisticRows(part, problem.sign[index], cost, double=double, index=index)
     return known[level]
 
 
@@ -465,27 +465,27 @@ def read_level(
     level: int,
     a: NDArray[np.float64],
     *,
-    bent: bool,
+    curved: bool,
     own: bool,
     seed: int,
     threads: int | None,
-    wide: bool,
+    double: bool,
 ) -> LogisticReading:
-    """A pass over the rows of a level; bent asks for curvature.
+    """A pass over the rows of a level; curved asks for curvature.
 
     Larger samples take it from the first one unless they shall use their own: as a rule that is
     good to a few per cent, costs a fraction, and steps by the gradient of the larger sample
     correct it.
     """
     last, offset = len(sample_sizes(problem)), problem.fit_intercept
-    rows = level_rows(problem, level, seed=seed, threads=threads, wide=wide)
-    if level == last and not bent:
+    rows = level_rows(problem, level, seed=seed, threads=threads, double=double)
+    if level == last and not curved:
         return read_all(problem, rows, a, threads)
-    if not bent or own or level in (0, last):
-        return rows.read(a, offset=offset, bent=bent, threads=threads)
-    reading = rows.read(a, offset=offset, bent=False, threads=threads)
-    first = level_rows(problem, 0, seed=seed, threads=threads, wide=wide)
-    bend = first.read(a, offset=offset, bent=True, threads=threads).curvature
+    if not curved or own or level in (0, last):
+        return rows.read(a, offset=offset, curved=curved, threads=threads)
+    reading = rows.read(a, offset=offset, curved=False, threads=threads)
+    first = level_rows(problem, 0, seed=seed, threads=threads, double=double)
+    bend = first.read(a, offset=offset, curved=True, threads=threads).curvature
     return replace(reading, curvature=bend)
 
 
@@ -505,7 +505,7 @@ _NEAR_MINIMUM = 1e-3  # of the first decrement, at which the minimum is near eno
 class Tilted:
     """The objective of a sample, tilted.
 
-    ``read(a, bent, own)`` passes over it; curvature is that of a point nearby, or zero. own says
+    ``read(a, curved, own)`` passes over it; curvature is that of a point nearby, or zero. own says
     that it must be that of this sample, and becomes true where steps by another lead nowhere.
     """
 
@@ -562,8 +562,8 @@ class Tilted:
                 return a, now, False
         return a + p, new, True
 
-    def _read(self, a: Array, bent: bool = True) -> LogisticReading:
-        reading = self.read(a, bent, self.own)
+    def _read(self, a: Array, curved: bool = True) -> LogisticReading:
+        reading = self.read(a, curved, self.own)
         if reading.curvature is not None:
             self.curvature = reading.curvature
         return reading

@@ -937,10 +937,10 @@ def level_rows(
     """
 
     def make() -> SoftmaxRows:
-        wide = in_double(problem, C, tol, threads)
+        double = in_double(problem, C, tol, threads)
         if level == 1:
-            return all_rows(problem, C, wide=wide, threads=threads)
-        return some_rows(problem, C, sample_size(problem), seed, wide=wide, threads=threads)
+            return all_rows(problem, C, double=double, threads=threads)
+        return some_rows(problem, C, sample_size(problem), seed, double=double, threads=threads)
 
     rows = _rows.made((problem, level, C, tol, seed, threads), make)
     if share < 1.0:
@@ -1015,7 +1015,7 @@ def _influence(problem: Problem) -> Array:
     columns = survey(problem).columns
     usable = (columns > 0) & np.isfinite(columns)
     share = np.where(usable, 1.0 / np.where(usable, columns, 1.0), 0.0)
-    lanes = Lanes(problem.matrix, wide=True)
+    lanes = Lanes(problem.matrix, double=True)
     out = np.empty(problem.n)
 
     def lane_sums(lane: int) -> None:
@@ -1032,23 +1032,23 @@ def _influence(problem: Problem) -> Array:
     return out
 
 
-def all_rows(problem: Problem, C: float, *, wide: bool, threads: int | None) -> SoftmaxRows:
+def all_rows(problem: Problem, C: float, *, double: bool, threads: int | None) -> SoftmaxRows:
     """All rows; costs C s."""
     if is_folded(problem):
         return SoftmaxRows(
-            fold(problem)[0], problem.label, C * problem.weight, problem.K, wide=True,
+            fold(problem)[0], problem.label, C * problem.weight, problem.K, double=True,
             threads=threads, influence=np.ones(problem.n),
         )  # fmt: skip
     offsets = means(problem)
     matrix = moved(problem, offsets).matrix if offsets.any() else problem.matrix
     return SoftmaxRows(
-        matrix, problem.label, C * problem.weight, problem.K, wide=wide, threads=threads,
+        matrix, problem.label, C * problem.weight, problem.K, double=double, threads=threads,
         influence=influence(problem) if _sampled(problem) else np.ones(problem.n),
     )  # fmt: skip
 
 
 def some_rows(
-    problem: Problem, C: float, size: int, seed: int, *, wide: bool, threads: int | None
+    problem: Problem, C: float, size: int, seed: int, *, double: bool, threads: int | None
 ) -> SoftmaxRows:
     """About ``size`` rows, those of rare features and rare classes more often than others."""
     s, own = problem.weight, influence(problem)
@@ -1061,5 +1061,5 @@ def some_rows(
         matrix = matrix - offsets
     return SoftmaxRows(
         matrix, problem.label[index], C * s[index] / chance[index], problem.K,
-        wide=wide, threads=threads, influence=own[index],
+        double=double, threads=threads, influence=own[index],
     )  # fmt: skip
