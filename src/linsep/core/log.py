@@ -36,6 +36,19 @@ class Log(NamedTuple):
     real: NDArray[np.float64]
     used: NDArray[np.int64]
 
+    @property
+    def full(self) -> bool:
+        """Whether the last event that it has room for is there; never of a log without room."""
+        return len(self.whole) > 0 and int(self.used[0]) == len(self.whole)
+
+    def write(self, update: int, visit: int, row: int, value: float, step: float) -> None:
+        """Add an event; a log without room takes none."""
+        if len(self.whole):
+            k = int(self.used[0])
+            self.whole[k] = update, visit, row
+            self.real[k] = value, step
+            self.used[0] = k + 1
+
     def events(self) -> Iterator[Event]:
         """The events written so far."""
         for k in range(int(self.used[0])):

@@ -255,6 +255,19 @@ def last_step(model: object) -> Any:
 S = TypeVar("S", bound=State)
 
 
+def repeated(state: State, steps: int, step: Callable[[], None]) -> int:
+    """Take steps, up to so many, as long as the status lets them; how many were taken.
+
+    A step is counted when it has ended.
+    """
+    taken = 0
+    while taken < steps and not state.status.done:
+        step()
+        state.steps += 1
+        taken += 1
+    return taken
+
+
 class Solver(Protocol[S]):
     """The four methods of every solver.
 

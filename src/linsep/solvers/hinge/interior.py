@@ -25,7 +25,7 @@ from scipy.linalg import lapack
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import Held, State, Status, Witness
+from linsep.core.protocol import Held, State, Status, Witness, repeated
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor
@@ -155,13 +155,9 @@ class InteriorHinge:
 
     def advance(self, problem: Problem, state: InteriorState, steps: int, log: Log = NO_LOG) -> int:
         """Steps; each ends with both bounds of its point."""
-        taken = 0
         with one_blas_thread(), np.errstate(all="ignore"):
-            while taken < steps and not state.status.done:
-                self._step(problem, state)
-                state.steps += 1
-                state.n_updates += 1
-                taken += 1
+            taken = repeated(state, steps, lambda: self._step(problem, state))
+        state.n_updates += taken
         return taken
 
     def status(self, state: InteriorState) -> Status:

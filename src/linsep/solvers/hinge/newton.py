@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread, run_all, sum_of_pieces
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import FIXED, Held, State, Status, Witness
+from linsep.core.protocol import FIXED, Held, State, Status, Witness, repeated
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor
@@ -244,13 +244,8 @@ class NewtonHinge:
 
     def advance(self, problem: Problem, state: NewtonState, steps: int, log: Log = NO_LOG) -> int:
         """Newton steps; each ends with an evaluated point."""
-        taken = 0
         with one_blas_thread():
-            while taken < steps and not state.status.done:
-                self._step(problem, state)
-                state.steps += 1
-                taken += 1
-        return taken
+            return repeated(state, steps, lambda: self._step(problem, state))
 
     def status(self, state: NewtonState) -> Status:
         """CERTIFIED when the gap is closed; STALLED when rounding forbids it."""

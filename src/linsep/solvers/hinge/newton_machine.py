@@ -25,7 +25,7 @@ from linsep.core.lanes import one_blas_thread
 from linsep.core.limits import tick
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Status, Witness
+from linsep.core.protocol import State, Status, Witness, repeated
 from linsep.losses.rivals import balanced_shares, nearest_shares, rival_terms, rounded_loss
 from linsep.numerics.cholesky import Factor
 from linsep.numerics.line import Bracket
@@ -85,13 +85,9 @@ class NewtonMachine:
 
     def advance(self, problem: Problem, state: MachineState, steps: int, log: Log = NO_LOG) -> int:
         """Newton steps; a move of the centre is part of the step before it."""
-        taken = 0
         with one_blas_thread():
-            while taken < steps and not state.status.done:
-                self._step(problem, state)
-                state.steps += 1
-                state.n_updates += 1
-                taken += 1
+            taken = repeated(state, steps, lambda: self._step(problem, state))
+        state.n_updates += taken
         return taken
 
     def status(self, state: MachineState) -> Status:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Status, Witness
+from linsep.core.protocol import Held, State, Status, Witness, repeated
 from linsep.numerics.integers import independent_columns, integer_products, to_integers
 from linsep.rows.exact import reflected
 from linsep.rows.signs import float_bounds
@@ -72,12 +72,11 @@ class ExactHulls:
 
     def advance(self, problem: Problem, state: ExactState, steps: int, log: Log = NO_LOG) -> int:
         """Run exact cycles."""
-        taken = 0
-        while taken < steps and not state.status.done:
+
+        def cycle() -> None:
             state.status = self._cycle(problem, state)
-            state.steps += 1
-            taken += 1
-        return taken
+
+        return repeated(state, steps, cycle)
 
     def status(self, state: ExactState) -> Status:
         """INSEPARABLE when the point is zero, SEPARATED or CERTIFIED when all rows are beyond it.

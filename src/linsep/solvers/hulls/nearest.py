@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from linsep.core.compile import inner, routine
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness
+from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness, repeated
 from linsep.solvers.hulls.cloud import Cloud, cloud_of, cone_of
 
 Array = NDArray[np.float64]
@@ -288,7 +288,7 @@ class NearestHulls:
         while state.steps < begin + steps and not state.status.done:
             code = run(cloud, state, begin + steps, log)
             state.status = self._status(code)
-            if len(log.whole) and log.used[0] == len(log.whole):
+            if log.full:
                 break
         return state.steps - begin
 
@@ -384,11 +384,7 @@ class NearestHulls:
 
 def _note(log: Log, state: HullState, cloud: Cloud, row: int, value: float, step: float) -> None:
     """Write an event: the row farthest out, the least value of a row, the length of w."""
-    if len(log.whole):
-        k = int(log.used[0])
-        log.whole[k] = state.n_updates, state.steps * cloud.n_rows, row
-        log.real[k] = value, step
-        log.used[0] = k + 1
+    log.write(state.n_updates, state.steps * cloud.n_rows, row, value, step)
 
 
 def _with_start(
@@ -503,12 +499,12 @@ class NearestCone:
 
     def advance(self, problem: Problem, state: ConeState, steps: int, log: Log = NO_LOG) -> int:
         """Run major cycles."""
-        cloud, taken = cone_of(problem), 0
-        while taken < steps and not state.status.done:
+        cloud = cone_of(problem)
+
+        def cycle() -> None:
             state.status = self._cycle(cloud, state)
-            state.steps += 1
-            taken += 1
-        return taken
+
+        return repeated(state, steps, cycle)
 
     def status(self, state: ConeState) -> Status:
         """CONVERGED: the goal is reached; BOUNDARY: it cannot be; STALLED."""

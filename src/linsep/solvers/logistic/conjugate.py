@@ -34,7 +34,7 @@ from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import permutation
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Status, Witness
+from linsep.core.protocol import Held, State, Status, Witness, repeated
 from linsep.losses.base import Loss, needs_smooth
 from linsep.losses.logistic import LOGISTIC, Logistic
 from linsep.numerics.cholesky import Factor, growing, inverse_roots
@@ -170,13 +170,8 @@ class LogisticCG(Penalty):
         self, problem: Problem, state: LogisticCGState, steps: int, log: Log = NO_LOG
     ) -> int:
         """Newton steps; each ends with an evaluated point."""
-        taken = 0
         with one_blas_thread():
-            while taken < steps and not state.status.done:
-                self._step(problem, state)
-                state.steps += 1
-                taken += 1
-        return taken
+            return repeated(state, steps, lambda: self._step(problem, state))
 
     def status(self, state: LogisticCGState) -> Status:
         """CERTIFIED when the gap is closed; STALLED when it cannot be."""

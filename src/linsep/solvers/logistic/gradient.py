@@ -126,13 +126,9 @@ class GradientAscent(Penalty):
             taken += 1
             self._evaluate(problem, state)
             self._judge(problem, state)
-            if log.whole.shape[0]:
-                k = int(log.used[0])
-                log.whole[k] = state.n_updates, state.n_visits, -1
-                log.real[k] = before, rate
-                log.used[0] = k + 1
-                if log.used[0] == log.whole.shape[0]:
-                    break
+            log.write(state.n_updates, state.n_visits, -1, before, rate)
+            if log.full:
+                break
         return taken
 
     def status(self, state: GradientState) -> Status:

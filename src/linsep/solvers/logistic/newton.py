@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import FIXED, Held, State, Status, Witness
+from linsep.core.protocol import FIXED, Held, State, Status, Witness, repeated
 from linsep.numerics.cholesky import solved
 from linsep.numerics.lbfgs import solved_with_pairs
 from linsep.rows.levels import Latest, sample_matrix, sample_sizes, want_double
@@ -170,13 +170,8 @@ class NewtonLogistic(Penalty):
 
     def advance(self, problem: Problem, state: LogisticState, steps: int, log: Log = NO_LOG) -> int:
         """Newton steps; each ends with an evaluated point."""
-        taken = 0
         with one_blas_thread():
-            while taken < steps and not state.status.done:
-                self._step(problem, state)
-                state.steps += 1
-                taken += 1
-        return taken
+            return repeated(state, steps, lambda: self._step(problem, state))
 
     def status(self, state: LogisticState) -> Status:
         """CERTIFIED when the gap is closed; STALLED when it cannot be."""

@@ -32,7 +32,7 @@ from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem, moved, reads
-from linsep.core.protocol import ANY, FIXED, Held, State, Status, Witness
+from linsep.core.protocol import ANY, FIXED, Held, State, Status, Witness, repeated
 from linsep.losses.softmax import Shares
 from linsep.numerics.cholesky import Factor, growing, triangle
 from linsep.numerics.lbfgs import solved_with_pairs
@@ -145,13 +145,8 @@ class NewtonSoftmax(Penalty):
 
     def advance(self, problem: Problem, state: SoftmaxState, steps: int, log: Log = NO_LOG) -> int:
         """Newton steps; each ends with an evaluated point."""
-        taken = 0
         with one_blas_thread():
-            while taken < steps and not state.status.done:
-                self._step(problem, state)
-                state.steps += 1
-                taken += 1
-        return taken
+            return repeated(state, steps, lambda: self._step(problem, state))
 
     def status(self, state: SoftmaxState) -> Status:
         """CERTIFIED when the gap is closed; STALLED when it cannot be."""

@@ -129,7 +129,7 @@ class Batch(MistakeDriven):
             taken += 1
             state.steps += 1
             self._step(problem, state, gradient, wrong, log)
-            if log.whole.shape[0] and log.used[0] == log.whole.shape[0]:
+            if log.full:
                 break
         return taken
 
@@ -203,12 +203,8 @@ class Batch(MistakeDriven):
         state.sample_updates += int(wrong.sum())
         if state.counts.size:
             state.counts += wrong
-        if log.whole.shape[0]:
-            k = int(log.used[0])
-            row = worst if self.worst else -1
-            log.whole[k] = state.n_updates, state.n_visits, row
-            log.real[k] = (worst_value if self.worst else state.criterion), rate
-            log.used[0] = k + 1
+        row, value = (worst, worst_value) if self.worst else (-1, state.criterion)
+        log.write(state.n_updates, state.n_visits, row, value, rate)
 
     def _repeated(
         self,

@@ -148,7 +148,7 @@ class KernelMistakes:
                 self._end(problem, state)
                 continue
             self._update(problem, state, rows, int(ahead[wrong[0]]), float(value[wrong[0]]), log)
-            if len(log.whole) and log.used[0] == len(log.whole):
+            if log.full:
                 break
         return taken
 
@@ -173,11 +173,7 @@ class KernelMistakes:
         state.scores += weight * sign * (rows.row(i) + bias)
         state.late[i] += weight * (state.visits - 1)
         state.late_b += bias * weight * sign * (state.visits - 1)
-        used = int(log.used[0])
-        if used < len(log.whole):
-            log.whole[used] = state.n_updates, state.visits, i
-            log.real[used] = value, weight
-            log.used[0] = used + 1
+        log.write(state.n_updates, state.visits, i, value, weight)
         if not np.isfinite(state.scores).all():
             state.status = Status.DIVERGED
 

@@ -230,7 +230,7 @@ class SingleSample(MistakeDriven):
             taken += self._visit(problem, state, steps - taken, log)
             state.n_updates = int(state.counters[UPDATES])
             state.status = self._judge(problem, state)
-            if log.whole.shape[0] and log.used[0] == log.whole.shape[0]:
+            if log.full:
                 break
         state.steps += taken
         return taken

@@ -145,7 +145,7 @@ class GradientSquares:
             taken += 1
             state.steps += 1
             self._step(problem, state, log)
-            if log.whole.shape[0] and log.used[0] == log.whole.shape[0]:
+            if log.full:
                 break
         return taken
 
@@ -185,11 +185,7 @@ class GradientSquares:
         state.a = flat(problem, columns_of(problem, state.a) - rate * state.gradient)
         state.n_updates += 1
         self._measure(problem, state)
-        if log.whole.shape[0]:
-            k = int(log.used[0])
-            log.whole[k] = state.n_updates, state.n_updates * problem.n_rows, -1
-            log.real[k] = before, rate
-            log.used[0] = k + 1
+        log.write(state.n_updates, state.n_updates * problem.n_rows, -1, before, rate)
 
     def _measure(self, problem: Problem, state: GradientState) -> None:
         """Cost and gradient at the present weights, and what follows from them."""

@@ -98,7 +98,7 @@ class HoKashyap:
             taken += 1
             state.steps += 1
             self._step(problem, state, log)
-            if log.whole.shape[0] and log.used[0] == log.whole.shape[0]:
+            if log.full:
                 break
         return taken
 
@@ -150,11 +150,7 @@ class HoKashyap:
             self._try_to_prove(problem, state)
             if not state.status.done and state.growing <= self.tol:
                 state.status = Status.CONVERGED
-        if log.whole.shape[0]:
-            k = int(log.used[0])
-            log.whole[k] = state.n_updates, state.n_updates * problem.n_rows, -1
-            log.real[k] = before, self.eta
-            log.used[0] = k + 1
+        log.write(state.n_updates, state.n_updates * problem.n_rows, -1, before, self.eta)
 
     def _errors(self, problem: Problem, state: HoKashyapState) -> Array:
         return problem.values(state.a) - state.b

@@ -134,7 +134,7 @@ class WidrowHoff:
             taken += self._visit(problem, state, steps - taken, log)
             if state.counters[POSITION] == problem.n:
                 self._end_of_pass(problem, state)
-            if log.whole.shape[0] and log.used[0] == log.whole.shape[0]:
+            if log.full:
                 break
         state.steps += taken
         return taken
