@@ -202,7 +202,7 @@ class KernelClassifier(Classifier):
         return tags
 
 
-def _by_weight(kernel: Any, problem: Problem, sample_weight: Any) -> Any:
+def _by_weight(kernel: Kernel, problem: Problem, sample_weight: Any) -> Any:
     """ "scale" as a number: the variance of the rows, each counted as often as its weight says."""
     waiting = [k for k, v in kernel.get_params().items() if isinstance(v, str) and v == "scale"]
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -231,7 +231,9 @@ Array = NDArray[np.float64]
 _ENTRIES_AT_ONCE = 1 << 24  # of rows that are looked at together
 
 
-def kernel_sums(kernel: Any, X: Any, vectors: Any, coef: Array, like: Rows | None = None) -> Array:
+def kernel_sums(
+    kernel: Kernel, X: Any, vectors: Any, coef: Array, like: Rows | None = None
+) -> Array:
     """Kernel values of the rows of X with the support vectors, times coef.
 
     like are rows that have the origin of distances already.
@@ -248,7 +250,7 @@ def kernel_sums(kernel: Any, X: Any, vectors: Any, coef: Array, like: Rows | Non
     return out
 
 
-def sure_sums(kernel: Any, X: Any, vectors: Any, coef: Array, offset: Array) -> Array:
+def sure_sums(kernel: Kernel, X: Any, vectors: Any, coef: Array, offset: Array) -> Array:
     """The same plus offset, with the right signs, and the rest right to what float32 gives.
 
     Rows with a value whose sign float32 cannot tell are computed in float64; of three classes and
@@ -275,7 +277,7 @@ def sure_sums(kernel: Any, X: Any, vectors: Any, coef: Array, offset: Array) -> 
     return out
 
 
-def _rows(kernel: Any, matrix: Any, dtype: Any, like: Rows | None = None) -> Rows:
+def _rows(kernel: Kernel, matrix: Any, dtype: Any, like: Rows | None = None) -> Rows:
     kind = np.dtype(dtype)
     rows: Rows = kernel.rows(short_rows(kernel, matrix, kind), kind, like=like)
     kernel.prepare(rows)
@@ -383,7 +385,7 @@ def _read_vectors(model: KernelClassifier, fields: Fields) -> None:
 _MINUTES = 60_000  # rows from which a fit may take minutes
 
 
-def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> None:
+def cost_words(problem: Problem, kernel: Kernel, memory: float, verbose: int) -> None:
     """Before a long fit: what it will cost, and the cheaper routes."""
     n = problem.n
     if n < 5000 or not (verbose or n >= _MINUTES):
@@ -401,7 +403,7 @@ def cost_words(problem: Problem, kernel: Any, memory: float, verbose: int) -> No
         warn(words, CostWarning)
 
 
-def space_words(kernel: Any, free: bool, known: Definite) -> str:
+def space_words(kernel: Kernel | None, free: bool, known: Definite) -> str:
     """Where a machine with a kernel lives, and whether its offset is free."""
     b = "the intercept is not penalised" if free else "no intercept"
     taken = ", assumed to be positive semidefinite" if known.convex and not known.proved else ""
@@ -412,7 +414,9 @@ def space_words(kernel: Any, free: bool, known: Definite) -> str:
     return f"in the feature space of {kernel!r}{taken}; {b}"
 
 
-def words_of(C: float, kernel: Any, free: bool, known: Definite, nu: float | None = None) -> str:
+def words_of(
+    C: float, kernel: Kernel | None, free: bool, known: Definite, nu: float | None = None
+) -> str:
     """The objective as a sentence, with what is taken for granted."""
     what = space_words(kernel, free, known)
     what += "" if nu is None else f"; C is what nu={nu:g} comes to"
@@ -577,7 +581,7 @@ def certify_svc(model: SVC, X: Any, y: Any, sample_weight: Any = None) -> Kernel
 
 
 def certify_vectors(
-    model: Machine, kernel: Any, C: float, free: bool, X: Any, y: Any, sample_weight: Any,
+    model: Machine, kernel: Kernel | None, C: float, free: bool, X: Any, y: Any, sample_weight: Any,
     nu: float | None = None,
 ) -> KernelGap:  # fmt: skip
     """Bounds of a machine with one plane a pair of classes, on the rows it was trained on."""

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.core.protocol import Learner
 from linsep.errors import DataError, LinsepWarning, SettingError
+from linsep.kernels.base import Kernel
 from linsep.models.fit import Check, check_value, number, rows_to_judge
 from linsep.models.kernel_svm import KernelSVM
 from linsep.models.linear_svm import LinearSVM
@@ -168,7 +169,9 @@ def _resized(pipeline: Pipeline, wanted: int, n: int, *, copy: bool = True) -> P
     return model
 
 
-def _pipeline(svm: KernelSVM, kernel: Any, method: str, n_components: int, seed: int) -> Pipeline:
+def _pipeline(
+    svm: KernelSVM, kernel: Kernel, method: str, n_components: int, seed: int
+) -> Pipeline:
     random = kernel.sampler(n_components, seed) if method == "random-features" else None
     if random is not None:
         lift: Any = random

@@ -24,6 +24,7 @@ from linsep.errors import (
     NotSeparatedWarning,
     SettingError,
 )
+from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import Duels, duels_of, pair_columns
 from linsep.models.fit import (
     CUT_SHORT,
@@ -844,7 +845,7 @@ def _bounds(model: KernelSVM, gap: KernelGap) -> list[Line]:
 # -- Hard margins that do not exist, and the proof of it ------------------------------------------
 
 
-def equal_rows(problem: Problem, kernel: Any) -> Overlap | None:
+def equal_rows(problem: Problem, kernel: Kernel) -> Overlap | None:
     """Two equal rows of different classes, which no kernel tells apart."""
     found = first_equal(problem)
     if found is None:
@@ -853,7 +854,7 @@ def equal_rows(problem: Problem, kernel: Any) -> Overlap | None:
     return Overlap((i, j), (Fraction(1), Fraction(1)), kernel, bool(problem.fit_intercept))
 
 
-def overlap_of(problem: Problem, solver: Any, state: Any, kernel: Any) -> Overlap | None:
+def overlap_of(problem: Problem, solver: Any, state: Any, kernel: Kernel) -> Overlap | None:
     """Rows of two classes whose hulls meet, of the first pair without a street that has them."""
     pairs = duels_of(problem, solver.kernel)
     for pair, part in zip(pairs.pairs, state.parts):

@@ -29,7 +29,9 @@ from linsep.core.lanes import run_all
 from linsep.core.limits import in_words, time_left
 from linsep.core.problem import Problem
 from linsep.kernels.additive import Levels, levels_of
+from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import Duel, KernelValues, Runs, duels_of
+from linsep.kernels.histograms import Additive
 from linsep.kernels.sums import add_rows, scratch, signed_sums
 from linsep.solvers.kernel.additive_rows import AdditiveRows
 from linsep.solvers.kernel.working_set import LANES, square_of
@@ -65,7 +67,7 @@ class Pairs:
     """The state of a pair, its steps, and what was known of it at the end of a round."""
 
 
-def pairs_of(problem: Problem, kernel: Any, by_features: bool = False) -> Pairs:
+def pairs_of(problem: Problem, kernel: Kernel | None, by_features: bool = False) -> Pairs:
     """The pairs of a problem, made once; rows are sorted by class, those of a Gram matrix not.
 
     by_features: of two classes only, with a kernel that is a sum over features.
@@ -73,13 +75,19 @@ def pairs_of(problem: Problem, kernel: Any, by_features: bool = False) -> Pairs:
     return problem.once(_additive if by_features else _pairs, kernel)
 
 
-def _additive(problem: Problem, kernel: Any) -> Pairs:
-    levels, rows = levels_of(problem, kernel.power), np.arange(problem.n)
+def _additive(problem: Problem, kernel: Kernel | None) -> Pairs:
+    levels, rows = levels_by_feature(problem, kernel), np.arange(problem.n)
     root, runs = np.sqrt(levels.diagonal()), ((0, problem.n, 0),)
     return Pairs(levels, rows, [Duel((0, 1), rows, problem.sign, problem.weight, root, runs)])
 
 
-def _pairs(problem: Problem, kernel: Any) -> Pairs:
+def levels_by_feature(problem: Problem, kernel: Kernel | None) -> Levels:
+    """The values of each feature, which a kernel that is a sum over features needs."""
+    assert isinstance(kernel, Additive)
+    return levels_of(problem, kernel.power)
+
+
+def _pairs(problem: Problem, kernel: Kernel | None) -> Pairs:
     duels = duels_of(problem, kernel)
     out = Pairs(duels.values, duels.order, duels.pairs, edges=duels.edges)
     if duels.as_given:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Status, Witness
+from linsep.kernels.base import Kernel
 from linsep.kernels.images import Images, images_of
 
 Array = NDArray[np.float64]
@@ -41,7 +42,7 @@ class InFeatureSpace:
     """
 
     solver: Any
-    kernel: Any = None
+    kernel: Kernel | None = None
 
     @property
     def unit(self) -> str:

@@ -38,7 +38,7 @@ from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.core.protocol import ANY, ENDLESS, Held, State, Status, Witness
-from linsep.kernels.additive import levels_of
+from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import Duel, KernelValues
 from linsep.numerics.box import balanced, free_values, newton_change
 from linsep.solvers.kernel.additive_rows import share_squares
@@ -46,6 +46,7 @@ from linsep.solvers.kernel.gram import (
     Pairs,
     Source,
     all_take_part,
+    levels_by_feature,
     pairs_of,
     source_of,
     whole_of,
@@ -274,7 +275,7 @@ class SMO:
         Of the first sample where not all rows are active.
     """
 
-    kernel: Any
+    kernel: Kernel | None
     C: float = 1.0
     tol: float = 1e-3
     fine: float = 1e-3
@@ -379,7 +380,7 @@ class SMO:
     def prepare(self, problem: Problem) -> None:
         """What the machines of all classes against the rest share; made once."""
         if self.by_features:
-            share_squares(levels_of(problem, self.kernel.power), self.single)
+            share_squares(levels_by_feature(problem, self.kernel), self.single)
 
     def _pairs(self, problem: Problem) -> Pairs:
         return pairs_of(problem, self.kernel, self.by_features)

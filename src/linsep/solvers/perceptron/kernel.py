@@ -21,6 +21,7 @@ from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.order import in_turn, permutation, with_replacement
 from linsep.core.problem import Problem, reads
 from linsep.core.protocol import State, Status, Witness
+from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import KernelValues
 
 Array = NDArray[np.float64]
@@ -57,7 +58,7 @@ class KernelMistakesState(State):
 class _Rows:
     """Rows of the Gram matrix: all of them if they fit, else one at a time."""
 
-    def __init__(self, problem: Problem, kernel: Any, memory: float) -> None:
+    def __init__(self, problem: Problem, kernel: Kernel | None, memory: float) -> None:
         self.values = KernelValues(problem, kernel)
         n = problem.n
         self.G: Array | None = None
@@ -71,13 +72,13 @@ class _Rows:
         return np.asarray(self.values.block(slice(i, i + 1), slice(0, self.values.n))[0])
 
 
-def kernel_rows(problem: Problem, kernel: Any, memory: float) -> _Rows:
+def kernel_rows(problem: Problem, kernel: Kernel | None, memory: float) -> _Rows:
     """Kernel values kept with the problem, and so shared by its parts."""
     return problem.once(_rows, kernel, memory=memory)
 
 
 @reads("matrix")
-def _rows(problem: Problem, kernel: Any, memory: float) -> _Rows:
+def _rows(problem: Problem, kernel: Kernel | None, memory: float) -> _Rows:
     return _Rows(problem, kernel, memory)
 
 
@@ -98,7 +99,7 @@ class KernelMistakes:
     seed : int
     """
 
-    kernel: Any
+    kernel: Kernel | None
     order: str = "cyclic"
     keep: str = "last"
     strict: bool = False
