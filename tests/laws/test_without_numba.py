@@ -80,7 +80,7 @@ for n, d in ((257, 400), (257, 800), (513, 301), (2049, 50)):
         X, a = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=d + 1)
         rows = LogisticRows(X, np.where(rng.random(n) > 0.5, 1.0, -1.0), np.ones(n))
         assert rows.X is not None  # large enough for the compiled lane
-        found = rows.read(a, offset=True, bent=True, threads=1)
+        found = rows.read(a, offset=True, curved=True, threads=1)
         print(hashlib.sha256(found.m.tobytes() + found.v.tobytes()).hexdigest())
         rows = RowSet(X, rows.sign, np.ones(n), HINGE)
         assert rows.X is not None
