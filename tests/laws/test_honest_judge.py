@@ -654,3 +654,23 @@ def test_a_verdict_is_about_the_rows_given(bug):
             linsep.separability(X, y)
         with pytest.raises(linsep.errors.ProofError, match="were read"):
             proof.check(X, y)
+
+
+@pytest.mark.parametrize(
+    ("where", "spoil", "separable"),
+    [
+        ("linsep.rows.signs:float_bounds", lost, True),
+        ("linsep.core.problem:_sign", swapped, True),
+        ("linsep.core.problem:_sign", turned, False),
+    ],
+)
+def test_a_verdict_ends_with_a_plain_look_at_its_witness(where, spoil, separable):
+    X, y = overlapping(60, 3)
+    if separable:
+        X = np.random.default_rng(0).normal(size=(60, 3))
+        y = (X @ [1, 2, -1.0] + 0.3 > 0).astype(int)
+    assert linsep.separability(X, y).separable is separable
+    with pytest.MonkeyPatch.context() as patch:
+        everywhere(patch, where, each(spoil))
+        with pytest.raises(linsep.errors.ProofError, match="does not hold"):
+            linsep.separability(X, y)

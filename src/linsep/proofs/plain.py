@@ -21,6 +21,7 @@ Kernels are in ``referee.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -117,6 +118,36 @@ def _same_rows(problem: Problem, X: Any) -> bool:
         return bool(np.array_equal(held, wanted, equal_nan=True))
     # entries of one place are added up, perhaps in another order
     return bool(np.allclose(held.toarray(), wanted, rtol=1e-6, atol=0.0, equal_nan=True))
+
+
+def require_witness(problem: Problem, proof: Any) -> None:
+    """ProofError unless the witness of a verdict about two classes holds, by a plain loop.
+
+    Not separable: the multipliers cancel the rows, in fractions, where these are few. Separable:
+    no row is beyond rounding on the wrong side, or nearer than the margin that is claimed.
+    """
+    if problem.K != 2 or proof.separable is None or not proof.exact:
+        return
+    y, one = signs(problem), [Fraction(1)] if problem.fit_intercept else []
+    if proof.separable:
+        w, b = np.asarray(proof.coef, float).ravel(), float(np.ravel(proof.intercept)[0])
+        room = 1e-9 * (np.asarray(abs(problem.matrix) @ np.abs(w)) + abs(b))
+        told = proof.margin[0] * float(np.linalg.norm(w)) * (1 - 1e-9)
+        if (y * (product(problem, w) + b) + room < told).any():
+            raise ProofError(_FALSE.format("a row is nearer to the plane than its margin says"))
+    elif len(proof.rows) * problem.d <= _FEW:
+        some = problem.matrix[np.asarray(proof.rows)]
+        total = [Fraction(0)] * (problem.d + len(one))
+        some = some if isinstance(some, np.ndarray) else some.toarray()
+        for i, m, x in zip(proof.rows, proof.multipliers, some):
+            z = [Fraction(float(v)) for v in x] + one
+            total = [t + m * int(y[i]) * v for t, v in zip(total, z)]
+        if any(total) or min(proof.multipliers) < 0 or not any(proof.multipliers):
+            raise ProofError(_FALSE.format("the multipliers do not cancel the rows"))
+
+
+_FALSE = "the verdict does not hold: {}; this is a bug of linsep, please report it."
+_FEW = 5_000  # entries of a witness that are added up in fractions
 
 
 def signs(problem: Problem) -> Array:

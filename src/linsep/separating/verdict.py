@@ -45,7 +45,7 @@ from linsep.numerics.integers import (
     to_integers,
 )
 from linsep.proofs.margins import loosen, margin_above, margin_below
-from linsep.proofs.plain import require_same
+from linsep.proofs.plain import require_same, require_witness
 from linsep.proofs.separable import Proof, carrying_columns, kesler_rows
 from linsep.rows.exact import Tick, dependency, equal_rows, reflected, sample
 from linsep.rows.signs import row_signs
@@ -162,7 +162,10 @@ def separability(
             finite = np.isfinite(problem.squared_lengths).all()
         if not finite:  # or too large to be squared
             problem.check_finite()
-        return decide(problem, exact=exact, time_limit=time_limit, begin=begin)
+        proof = decide(problem, exact=exact, time_limit=time_limit, begin=begin)
+        with np.errstate(all="ignore"):
+            require_witness(problem, proof)
+        return proof
 
 
 def decide(
