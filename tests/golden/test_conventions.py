@@ -132,6 +132,7 @@ def test_on_the_command_line(capsys):
     assert "a(3) = [-2 0.5 0.5 0 -2]" in out
     assert "a(4) = [-1 1.5 -0.5 -1 -1]" in out
     assert out.count("misclassified?") == 8
+    assert "as in lecture 003; class 1 is 'A', class 2 is 'F'" in out
 
 
 def test_augment_and_reflect():

@@ -21,9 +21,9 @@ def run(args: Namespace) -> int:
         visits=args.visits, convention=args.convention,
     )  # fmt: skip
     good = not args.save or kept(args.save, record.save, "trace")
+    names = data.classes if len(data.classes) == len(record.classes) else None
     if args.html:
-        names = data.classes if len(data.classes) == len(record.classes) else None
         page = record.to_html(class_names=names).encode()
         good &= kept(args.html, lambda path: atomic_write_bytes(path, page), "replay")
-    emit(record.to_dict() if args.json else record.narrate(), args.json)
+    emit(record.to_dict() if args.json else record.narrate(class_names=names), args.json)
     return 0 if good else 1

@@ -161,13 +161,17 @@ class Trace(Sequence[Step]):
 
     # -- out ------------------------------------------------------------------------------
 
-    def narrate(self, convention: str | None = None) -> str:
+    def narrate(
+        self, convention: str | None = None, *, class_names: Sequence[str] | None = None
+    ) -> str:
         """The run in words, one line for each step.
 
         Parameters
         ----------
         convention : {"000", "001", "002", "003", "004"}, optional
             The lecture whose letters and order to use; without it that of the trace, or none.
+        class_names : sequence of str, optional
+            Names of the classes, in sorted order of the labels, for the first line of a lecture.
         """
         features = count(len(self.feature_names), "feature")
         head = f"{self.algorithm}: {count(len(self.X), 'row')}, {features}"
@@ -175,7 +179,7 @@ class Trace(Sequence[Step]):
         if way is None:
             lines = [head, *(f"{step.update:>5}  {step.why}" for step in self.steps)]
         else:
-            names = self.classes.tolist()
+            names = self.classes.tolist() if class_names is None else list(class_names)
             head += f", as in lecture {way.lecture}; "
             head += f"{way.positive} is {names[1]!r}, {way.negative} is {names[0]!r}"
             lines = [head, *self._as_in(way)]
