@@ -11,7 +11,7 @@ Printed are the ratios (above 1 linsep is faster), the worst of them, what a lay
 C order, and jumps: neighbours of a sweep between which the time grows by more than twice what
 the entries (times the classes) grow by.
 
-    python benchmarks/shapes.py --quick            # two minutes or three
+    python benchmarks/shapes.py --quick            # some minutes; twenty on a busy machine
     python benchmarks/shapes.py                    # everything, most of an hour
     python benchmarks/shapes.py logistic rows      # names that hold all of these words
     python benchmarks/shapes.py --clock processor  # on a busy machine
@@ -507,8 +507,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--quick", action="store_true", help="some of the rows")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
-    parser.add_argument("--runs", type=int, default=5, help="of each side")
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds for each peer of a row")
+    parser.add_argument("--runs", type=int, default=3, help="of each side")
+    parser.add_argument("--limit", type=float, default=4.0, help="seconds for each peer of a row")
     parser.add_argument("--worst", type=int, default=20, help="rows to print again at the end")
     parser.add_argument("words", nargs="*", help="rows whose names hold all of these")
     args = parser.parse_args()
