@@ -10,6 +10,7 @@ Why       products of badly scaled rows are known to 16 digits of the largest co
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,20 +44,23 @@ def dense(matrix: Any) -> Array:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
 
 
-def plane_variables(X: Array, y: Array, cost: Array, with_offset: bool) -> Array:
-    """The dual variables of the best plane; y are signs, cost the bounds of the variables."""
+def plane_variables(X: Array, y: Array, cost: Array, with_offset: bool) -> Iterator[Array]:
+    """The dual variables of the best plane, by one method and then by another; y are signs, cost
+    the bounds of the variables."""
     C = float(cost.max())
     problem = Problem(X, y, sample_weight=cost / C, fit_intercept=with_offset)
-    small = X.size <= _INTERIOR_ENTRIES
-    solver: Any = InteriorHinge(C, HINGE, _TOL) if small else NewtonHinge(C, HINGE, _TOL)
-    state = solver.init(problem)
-    while not solver.status(state).done and state.steps < _MOST_STEPS:
-        tick()
-        solver.advance(problem, state, 1)
-    found = polish(problem, solver.witness(problem, state), C, HINGE)
-    alpha = np.zeros(len(y))
-    alpha[found.rows] = found.multipliers
-    return np.clip(alpha, 0.0, cost)
+    ways: list[Any] = [NewtonHinge(C, HINGE, _TOL)]
+    if X.size <= _INTERIOR_ENTRIES:  # rounding stops interior points sooner
+        ways.insert(0, InteriorHinge(C, HINGE, _TOL))
+    for solver in ways:
+        state = solver.init(problem)
+        while not solver.status(state).done and state.steps < _MOST_STEPS:
+            tick()
+            solver.advance(problem, state, 1)
+        found = polish(problem, solver.witness(problem, state), C, HINGE)
+        alpha = np.zeros(len(y))
+        alpha[found.rows] = found.multipliers
+        yield np.clip(alpha, 0.0, cost)
 
 
 def plane_scores(X: Array, signed: Array) -> Array:

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -73,6 +74,7 @@ _NEARLY = 0.5  # share of the tolerance at which the active rows are left for a 
 _QUIET = 1e-13  # violation, relative to the size of f, that is taken for rounding
 _EXTRA = 40  # steps a row that a small problem may take beyond the tolerance asked for
 _HALVING = 4000  # rounds in which the gap must fall to a half; where rescue came, 60
+_ENOUGH = 1e-7  # relative gap of a plane after which no other method is tried
 _EQUAL = 1e-12  # share of the objective that is taken for rounding
 _NEAR_GAP = 50.0  # times the gap wanted, from which a better offset may be all that is missing
 _FLAT = 1e-13  # squared distance of the hulls over the largest K_ii: nothing between them
@@ -688,19 +690,27 @@ class SMO:
         """The dual variables of the plane, if they are better."""
         pair, part = work.pair, work.part
         X = dense(_rows_of(work)[pair.ids])
-        found = []
-        for alpha in (part.alpha, plane_variables(X, pair.y, work.cost, work.with_offset)):
+        best, least = (part.alpha, part.f, part.offset, part.objective), np.inf
+        for alpha in chain((part.alpha,), plane_variables(X, pair.y, work.cost, work.with_offset)):
             alpha = balanced(alpha, pair.y, work.cost) if work.with_offset else alpha
             f = plane_scores(X, alpha * pair.y) - pair.y
             now = optimality(pair.y, work.cost, alpha, f, work.with_offset)
-            found.append((now.primal - now.dual, alpha, f))
-        _, part.alpha, part.f = min(found, key=lambda one: one[0])
+            b = best_offset(pair.y, work.cost, f) if work.with_offset else now.offset
+            slack = np.maximum(0.0, -pair.y * (f + b))  # one row alone can shift the middle
+            primal = 0.5 * float((alpha * pair.y) @ (f + pair.y)) + float(work.cost @ slack)
+            if primal - now.dual < least:
+                best, least = (alpha, f, b, primal), primal - now.dual
+            if least <= _ENOUGH * primal:
+                break
+        part.alpha, part.f, b, primal = best
         part.seen = part.alpha.copy()
         part.far, part.past = part.far[:0], part.past[:0]
         part.read += len(pair.y)
         part.generation += len(part.active) < len(pair.y)
         part.least = np.inf  # it came from products
         self._judge(work)
+        if least <= self.fine * primal and not part.status.ok:
+            part.facts[0], part.facts[2], part.status = primal, b, Status.CERTIFIED
 
     def _polish(self, work: Work) -> None:
         """The last digits, where they cost little."""
