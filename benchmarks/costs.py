@@ -20,9 +20,10 @@ from linsep.core.problem import Problem
 from linsep.kernels import RBF
 from linsep.kernels.additive import Levels
 from linsep.kernels.blocks import KernelValues
+from linsep.proofs.plain import combination
 from linsep.rows.hinge import RowSet
 from linsep.rows.logistic import all_rows
-from linsep.rows.reader import combination, survey
+from linsep.rows.reader import survey
 
 N, D = 40_000, 20
 

@@ -25,10 +25,10 @@ from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.margins import margin_above, margin_below
-from linsep.proofs.plain import cap, dual_cost, losses, one_pass, scores, signs
+from linsep.proofs.plain import Totals, cap, dual_cost, losses, one_pass, scores, signs
 from linsep.proofs.rivals import gap_of_witness
 from linsep.proofs.sharp import sharp_sums
-from linsep.rows.reader import Totals, survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 

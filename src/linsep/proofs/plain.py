@@ -21,6 +21,7 @@ Kernels are in ``referee.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -34,7 +35,7 @@ from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Problem
 from linsep.errors import ProofError
 from linsep.losses.hinge import QuadraticLoss
-from linsep.rows.reader import Totals, survey
+from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 
@@ -193,6 +194,20 @@ def values(problem: Problem, a: ArrayLike) -> Array:
     rivals[at, problem.label] = False
     leads: Array = (found[at, problem.label][:, None] - found)[rivals]
     return leads
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums of one pass.
+
+    values are y (w.x + b); v is the sum of alpha_i y_i x_i, each entry of which was rounded
+    at most ``terms`` times in a row; columns are at least the lengths of the columns of X.
+    """
+
+    values: Array
+    v: Array
+    terms: int
+    columns: Array
 
 
 def one_pass(problem: Problem, a: Array, alpha: Array) -> Totals:

@@ -4,7 +4,8 @@ Reader      the frame of a pass for a loss. It reads each block of rows while it
             scores, slopes of the loss, their combination with the rows, and what the curvature
             needs; the loops differ from loss to loss (rows/hinge.py, rows/logistic.py)
 survey      lengths of rows and columns, and whether every number can be worked with
-one_pass    values of a plane and a combination of rows, for a proof
+
+Proofs read by themselves (proofs/plain.py).
 
 Small sets of rows go block by block through numpy, so that nothing is compiled for them; large
 ones in one compiled call a lane. The lanes are added in their order.
@@ -21,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.compile import inner, routine
-from linsep.core.costs import COMPILED, PLANE, SQUARES, second_thread
+from linsep.core.compile import inner
+from linsep.core.costs import COMPILED, SQUARES, second_thread
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.layouts import CSR
 from linsep.core.problem import Problem, reads
@@ -34,8 +35,6 @@ Array = NDArray[np.float64]
 _SURVEYED = 4_000_000  # entries from which compiled code is worth loading for a survey
 _SURVEY_THREADS = second_thread(SQUARES)
 _HUGE = 1e200  # squared lengths from which products of two numbers may overflow
-_PLANE = second_thread(PLANE)  # entries from which a lane of a plane's pass is one compiled call
-_SPARSE_LANE = 1 << 14  # rows of a sparse matrix in one lane of it, at least
 
 
 class Reader:
@@ -210,83 +209,7 @@ def _sparse(problem: Problem, threads: int | None) -> Survey:
     return Survey(rows, columns.sum(axis=0), 1e-9)
 
 
-# -- A plane: float64 throughout, with what is needed to bound the rounding errors -----------------
-
-
-@dataclass(frozen=True)
-class Totals:
-    """Sums of one pass.
-
-    values are y (w.x + b); v is the sum of alpha_i y_i x_i, each entry of which was rounded
-    at most ``terms`` times in a row; columns are at least the lengths of the columns of X.
-    """
-
-    values: Array
-    v: Array
-    terms: int
-    columns: Array
-
-
-def one_pass(problem: Problem, a: Array, alpha: Array) -> Totals:
-    """Values of the plane a and the combination of rows with alpha."""
-    c = alpha * problem.sign
-    values = np.empty(problem.n)
-    v, terms = (_sparse_pass if problem.sparse else _dense_pass)(problem, a[:-1], c, values)
-    values += a[-1]
-    values *= problem.sign
-    return Totals(values, v, terms, survey(problem).column_lengths())
-
-
-def combination(problem: Problem, alpha: Array) -> Array:
-    """sum of alpha_i y_i x_i."""
-    return one_pass(problem, np.zeros(problem.d + 1), alpha).v
-
-
-def _dense_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int]:
-    lanes = Lanes(problem.matrix, double=True)
-    size = problem.n * problem.d
-    w = np.ascontiguousarray(w)
-    compiled = size >= _PLANE and problem.matrix.flags.c_contiguous
-
-    def lane_sums(lane: int) -> tuple[Array]:
-        v = np.zeros(problem.d)
-        if compiled:
-            lo, hi = lanes.spans[lane]
-            run = plane_lane if problem.matrix.dtype == np.float64 else widened_lane
-            run(problem.matrix, w, c, lo, hi, lanes.rows, out, v, size=size, work=size)
-            return (v,)
-        for lo, hi, block in lanes.blocks(lane):
-            np.matmul(block, w, out=out[lo:hi])
-            v += c[lo:hi] @ block
-        return (v,)
-
-    with one_blas_thread():
-        parts = lanes.each(lane_sums)
-    (v,) = added(parts)
-    return v, min(problem.n, lanes.rows) + -(-problem.n // lanes.rows) + len(parts) + 4
-
-
-def _sparse_pass(problem: Problem, w: Array, c: Array, out: Array) -> tuple[Array, int]:
-    M = problem.matrix
-    X = CSR(M.data, M.indices, M.indptr)
-    n, size = problem.n, int(M.nnz)
-    count = max(1, min(4, n // _SPARSE_LANE))
-    edges = [n * k // count for k in range(count + 1)]
-
-    def lane_sums(k: int) -> tuple[Array]:
-        lo, hi = edges[k], edges[k + 1]
-        v = np.zeros(problem.d)
-        work = int(M.indptr[hi] - M.indptr[lo])
-        loops.scores(X, w, lo, hi, out, size=size, work=work)
-        loops.combine(X, c, lo, hi, v, size=size, work=work)
-        return (v,)
-
-    parts = run_all([partial(lane_sums, k) for k in range(count)])
-    (v,) = added(parts)
-    return v, n + count + 4
-
-
-# -- Values of a plane and a combination of rows, a lane of a large dense table in one call -------
+# -- Products of a block ------------------------------------------------------------------------
 
 
 @inner
@@ -300,31 +223,3 @@ def products(block, w):
     out = np.empty(1, block.dtype)
     out[0] = total
     return out
-
-
-@inner
-def plane_block(block, w, c, out, v):
-    """out = block w and v += c block."""
-    out[:] = products(block, w)
-    part = np.dot(c, block)
-    for j in range(v.shape[0]):
-        v[j] += part[j]
-
-
-@routine
-def plane_lane(X, w, c, lo, hi, rows, out, v):
-    """out = X w and v += c X over the rows lo..hi of a table in float64, block by block."""
-    for start in range(lo, hi, rows):
-        stop = min(hi, start + rows)
-        plane_block(X[start:stop], w, c[start:stop], out[start:stop], v)
-
-
-@routine
-def widened_lane(X, w, c, lo, hi, rows, out, v):
-    """The same for float32, in float64."""
-    double = np.empty((rows, v.shape[0]))
-    for start in range(lo, hi, rows):
-        stop = min(hi, start + rows)
-        block = double[: stop - start]
-        block[:] = X[start:stop]
-        plane_block(block, w, c[start:stop], out[start:stop], v)
