@@ -24,8 +24,6 @@ EDITS = [
     ("squares", "certificate.plane.wrong_rows.0", 5),
     ("squares", "certificate.plane.margin_aug", -0.01),
     ("squares", "certificate.plane.margin_low", 0.1),
-    ("squares", "certificate.plane.margin_high", 0.1),
-    ("squares", "certificate.plane.rows.0", 20.2),
     ("squares", "certificate.plane.finite", False),
     ("gauss", "certificate.wrong_rows.0", 5),
     ("gauss", "certificate.total_weight", 101.0),

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,9 @@ from linsep.errors import (
     ProofError,
     SettingError,
 )
+
+if TYPE_CHECKING:  # estimators load scikit-learn
+    from linsep.models.base import LinearClassifier as Classifier
 
 _OF_TABLES = {
     "names": "--names", "no_header": "--no-header", "delimiter": "--delimiter",
@@ -182,7 +185,7 @@ def _sentence(data: Stream) -> str:
     return f"{data.name}: {count(len(data.parts), 'part')}{rows}{size}, read by {data.runner.words}"
 
 
-def _saved(args: Namespace, model: Any) -> bool:
+def _saved(args: Namespace, model: Classifier) -> bool:
     if not args.output:
         return True
     from linsep.formats import save
@@ -193,7 +196,7 @@ def _saved(args: Namespace, model: Any) -> bool:
     return kept(args.output, lambda path: save(model, path), "model")
 
 
-def _report(model: Any, data: Stream) -> dict[str, Any]:
+def _report(model: Classifier, data: Stream) -> dict[str, Any]:
     from linsep.cli.fit import report
 
     return report(model) | {"passes": data.passes}
@@ -271,7 +274,7 @@ def verify(args: Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _of_a_table(model: Any, data: Stream) -> list[str]:
+def _of_a_table(model: Classifier, data: Stream) -> list[str]:
     """What is not so of a model whose rows were few enough to be read whole."""
     from linsep.cli.verify import compared
     from linsep.models.parts import gathered
@@ -285,14 +288,14 @@ def _of_a_table(model: Any, data: Stream) -> list[str]:
     return compared(X, X, y, _nameless(model), weight)[1]
 
 
-def _nameless(model: Any) -> Any:
+def _nameless(model: Classifier) -> Any:
     """The model for rows without names: they were chosen by them."""
     out = copy(model)
     out.__dict__.pop("feature_names_in_", None)
     return out
 
 
-def _contradictions(model: Any) -> list[str]:
+def _contradictions(model: Classifier) -> list[str]:
     """What a model file says of itself that its certificate does not."""
     told = model.certificate_
     machines = told.parts or (told,)
@@ -335,7 +338,7 @@ def _model(args: Namespace) -> Any:
     return model
 
 
-def _columns(model: Any) -> list[str] | None:
+def _columns(model: Classifier) -> list[str] | None:
     named = getattr(model, "feature_names_in_", None)
     return None if named is None else [str(name) for name in named]
 
@@ -381,7 +384,9 @@ def _label_column(args: Namespace, columns: list[str] | None) -> Any:
     return named[0] if named else False
 
 
-def _answers(args: Namespace, model: Any, data: Stream, file: BinaryIO) -> tuple[int, int, bool]:
+def _answers(
+    args: Namespace, model: Classifier, data: Stream, file: BinaryIO
+) -> tuple[int, int, bool]:
     """Write them; how many rows there are, how many agree with their labels, if there are any."""
     rows = right = 0
     known, model = data.labelled, _nameless(model)

@@ -42,7 +42,8 @@ def _squared_distances(X: Any, Z: Any) -> Array:
     if dense:
         middle = Z.mean(axis=0)
         X, Z = X - middle, Z - middle
-    x, z = (np.asarray((rows * rows).sum(axis=1)).ravel() for rows in (X, Z))
+    squared = (rows * rows if dense else rows.multiply(rows) for rows in (X, Z))
+    x, z = (np.asarray(one.sum(axis=1)).ravel() for one in squared)
     return np.asarray(np.maximum(x[:, None] + z - 2.0 * dot_products(X, Z), 0.0))
 
 

@@ -382,7 +382,7 @@ class LogisticRegression(KernelOption):
         outcome, gap, tol = answer.outcome, answer.certificate, solver.solver.tol
         limits = self._limits(run.problem, solver)
         while outcome.status not in _ENDED and tol >= 1e-13 and not gap.relative_gap <= self.tol:
-            tol = _rung(tol, outcome.state)
+            tol = _row(tol, 1)
             again = replace(solver, solver=replace(solver.solver, tol=tol))
             outcome = _gone_on(run, again, outcome, limits)
             gap = self._judge(run.problem, sums_of_witness(run.problem, outcome.witness))
@@ -423,7 +423,7 @@ class LogisticRegression(KernelOption):
             endless = self.solver == "gradient" and not exists  # single steps never prove it
             if not short or outcome.status in _ENDED or tol < 1e-13 or endless:
                 return outcome, gap, exists
-            tol = _rung(tol, outcome.state)
+            tol = _row(tol, 1 if exists else 8)
             outcome = _gone_on(run, replace(solver, tol=tol), outcome, limits)
 
     def _measure(
@@ -664,18 +664,12 @@ def standard_errors(state: Any, C: float, columns: int) -> Array | None:
         return None
 
 
-def _rung(tol: float, state: Any) -> float:
-    """The gap to go on to, below what was asked for and what the solver sees.
+def _row(most: float, further: int = 0) -> float:
+    """The gap to ask a solver for: no more than this one, or further on by half a digit each.
 
     It is one of a row of numbers that is the same for every tol. So all runs stop on their way in
     the same places, and that of a smaller tol goes no less far.
     """
-    seen = float(getattr(state, "gap", tol))
-    return _row(min(tol, seen) if seen > 0.0 else tol, 1)
-
-
-def _row(most: float, further: int = 0) -> float:
-    """The largest number of that row up to this one, or one further on."""
     k = math.ceil(2.0 * math.log10(_ASKED / most) - 1e-6)
     below = _ASKED * 10.0 ** (-0.5 * k)
     return float(below * 10.0 ** (-0.5 * further) if below > 0.999 * most else below)

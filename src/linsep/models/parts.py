@@ -439,7 +439,7 @@ def mapped(function: Callable[[Any], NDArray[Any]], X: Any, none: NDArray[Any]) 
     return X.rechunk({1: -1}).map_blocks(function, drop_axis=1, dtype=none.dtype, meta=none)
 
 
-def same_columns(model: Any, stream: Stream) -> None:
+def same_columns(model: Streamed, stream: Stream) -> None:
     """Refuse a stream whose columns have other names, or another order, than the model's."""
     wanted = getattr(model, "feature_names_in_", None)
     named = stream.feature_names
@@ -454,7 +454,7 @@ def same_columns(model: Any, stream: Stream) -> None:
     )
 
 
-def no_stream(model: Any) -> CapabilityError:
+def no_stream(model: object) -> CapabilityError:
     """Why a model takes no stream, and what does."""
     name = type(model).__name__
     if getattr(model, "kernel", None) is not None and "Kernel" not in name:

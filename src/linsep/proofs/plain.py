@@ -132,7 +132,11 @@ def require_witness(problem: Problem, proof: Any) -> None:
     y, one = signs(problem), [Fraction(1)] if problem.fit_intercept else []
     if proof.separable:
         w, b = np.asarray(proof.coef, float).ravel(), float(np.ravel(proof.intercept)[0])
-        room = 1e-9 * (np.asarray(abs(problem.matrix) @ np.abs(w)) + abs(b))
+        unit = float(np.abs(w).max())  # of tiny rows weights are so large that squares overflow
+        w, b = w / unit, b / unit
+        least, most = (_of_rows(problem, name) for name in ("min", "max"))
+        reach = np.maximum(np.abs(least), np.abs(most)) * float(np.abs(w).sum())
+        room = 1e-9 * (reach + abs(b)) + _LEAST
         told = proof.margin[0] * float(np.linalg.norm(w)) * (1 - 1e-9)
         if (y * (product(problem, w) + b) + room < told).any():
             raise ProofError(_FALSE.format("a row is nearer to the plane than its margin says"))
@@ -147,8 +151,16 @@ def require_witness(problem: Problem, proof: Any) -> None:
             raise ProofError(_FALSE.format("the multipliers do not cancel the rows"))
 
 
+def _of_rows(problem: Problem, which: str) -> Array:
+    """The least or the largest number of every row, without a copy of them."""
+    found = getattr(problem.matrix, which)(axis=1)
+    dense = found.toarray() if hasattr(found, "toarray") else found
+    return np.asarray(dense, dtype=np.float64).ravel()
+
+
 _FALSE = "the verdict does not hold: {}; this is a bug of linsep, please report it."
 _FEW = 5_000  # entries of a witness that are added up in fractions
+_LEAST = 1e-290  # below it floats have few digits
 
 
 def signs(problem: Problem) -> Array:

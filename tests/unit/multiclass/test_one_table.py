@@ -43,7 +43,7 @@ def test_machines_that_share_a_table_are_those_fitted_alone(scheme, inner, spars
 
 
 def test_rows_are_looked_at_once_for_all_classes(monkeypatch):
-    from linsep.models import base
+    from linsep.models import fit as base
     from linsep.rows import reader as home
 
     looks, read = [], home._sparse
