@@ -85,6 +85,10 @@ class Graph:
         self._numbers.append(self._onnx.numpy_helper.from_array(array, name))
         return name
 
+    def as_number(self, condition: str) -> str:
+        """1 where a condition holds, else 0."""
+        return self.op("Cast", condition, to=self._onnx.TensorProto.DOUBLE)
+
     def output(self, name: str, kind: int, shape: list[Any]) -> None:
         """Make a tensor a result of the file."""
         self._outputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
@@ -261,8 +265,7 @@ def _votes(graph: Graph, values: str, K: int) -> str:
     for row, (i, j) in enumerate(pairs):
         first[row, i] = second[row, j] = signed[row, j] = 1.0
         signed[row, i] = -1.0
-    double = graph._onnx.TensorProto.DOUBLE
-    won = graph.op("Cast", graph.op("GreaterOrEqual", values, graph.constant(0.0)), to=double)
+    won = graph.as_number(graph.op("GreaterOrEqual", values, graph.constant(0.0)))
     lost = graph.op("Sub", graph.constant(1.0), won)
     votes = graph.op(
         "Add",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from linsep.core.costs import NEWTON_COLUMNS
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.core.words import percent
 from linsep.errors import SettingError
 from linsep.losses.hinge import QuadraticLoss
+from linsep.rows.packed import mostly_zero
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD
 from linsep.solvers.hinge.interior import InteriorHinge
@@ -29,7 +28,6 @@ _COPIED_ENTRIES = 20_000_000  # and of so many entries, as they need a copy
 _MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 _UNPACKED_DENSE = 0.25  # and from which one small enough is written out
-_WRITTEN_OUT = 200  # columns from which a dense table of zeros is worked on like a sparse one
 
 
 def is_small(problem: Problem) -> bool:
@@ -105,7 +103,7 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
     few = d <= NEWTON_COLUMNS
     if is_small(problem):
         return "interior-point", f"a small table, {n} x {d}"
-    if few and n >= 2 * d and not problem.sparse and _mostly_zero(problem):
+    if few and n >= 2 * d and mostly_zero(problem):
         return "proximal-newton", f"tall, {n} x {d}, and mostly zeros"
     if few and n >= 2 * d and share >= (_DENSE if n * d > UNPACKED else _UNPACKED_DENSE):
         kind = "tall" if not problem.sparse else f"tall and {100 * share:.0f} % full"
@@ -114,11 +112,3 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
         return "proximal-newton", f"sparse, {n} x {d} with {percent(share)} of the entries"
     inside = min(n, d) <= _FEW_ROWS and size <= _COPIED_ENTRIES
     return "wide" if inside else "proximal-newton", f"wide, {n} x {d}"
-
-
-def _mostly_zero(problem: Problem) -> bool:
-    """Whether a dense table of many columns is a sparse one written out, by some of its rows."""
-    if problem.d < _WRITTEN_OUT:
-        return False
-    some = problem.matrix[:: max(1, problem.n // 256)]
-    return bool(np.count_nonzero(some) < 0.1 * some.size)

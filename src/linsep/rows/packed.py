@@ -82,18 +82,20 @@ def fits_float32(problem: Problem) -> bool:
     return bool(len(columns) and columns.min() > least**2 and columns.max() < most**2)
 
 
+def mostly_zero(problem: Problem) -> bool:
+    """Whether a dense table of many columns is a sparse one written out, by some of its rows."""
+    if problem.sparse or problem.d < _WIDE_ROW:
+        return False
+    some = problem.matrix[:: max(1, problem.n // _LOOKED_AT)]
+    return bool(np.count_nonzero(some) < _MOST_FILLED * some.size)
+
+
 def lend_without_zeros(problem: Problem) -> None:
     """Lend solvers a sparse matrix, if hardly any entry of the table counts."""
     X = problem.matrix
-    if (
-        problem.sparse
-        or problem.d < _WIDE_ROW
-        or X.size < _WORTH_PACKING
-        or not X.flags.c_contiguous
-    ):
+    if problem.sparse or X.size < _WORTH_PACKING or not X.flags.c_contiguous:
         return
-    some = X[:: max(1, problem.n // _LOOKED_AT)]
-    if np.count_nonzero(some) >= _MOST_FILLED * some.size:
+    if not mostly_zero(problem):
         return
     starts = np.zeros(problem.n + 1, np.int64)
     _in_pieces(count, X, starts[1:])
