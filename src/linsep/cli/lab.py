@@ -18,6 +18,7 @@ def run(args: Namespace) -> int:
     else:
         print(page.url)
         narrate("the lab answers at this address, on this machine alone; Ctrl-C ends it")
+    page.door.refused = lambda: narrate(f"for one more browser: {page.url}")
     sys.stdout.flush()
     if not args.no_browser:
         page.open()

@@ -31,7 +31,7 @@ LECTURES: list[dict[str, Any]] = [
                 "The perceptron algorithm",
                 "w'(0) = 0. A row with w'.x'' ≤ 0 is added to the weights; the run ends when every "
                 "row is on its own side. Step through it and read the numbers.",
-                "two clouds", convention="000", settings={}, view="weights",
+                "two close classes", convention="000", settings={}, view="weights",
             ),
             _slide(
                 "Novikoff: not more than D²/m² updates",
@@ -55,7 +55,7 @@ LECTURES: list[dict[str, Any]] = [
                 "The ε-solution: two bounds close in",
                 "min z.a/|a| ≤ m ≤ |a|. Each step moves the bounds towards each other; at a "
                 "distance of ε the run ends. Move the slider of ε.",
-                "two clouds", "kozinec", settings={"eps": 0.01}, view="hulls",
+                "two close classes", "kozinec", settings={"eps": 0.01}, view="hulls",
             ),
             _slide(
                 "A linear machine: argmax of K functions",
@@ -108,7 +108,7 @@ LECTURES: list[dict[str, Any]] = [
             _slide(
                 "The perceptron with the lowest-index rule",
                 "After each update it looks again from the first row on.",
-                "two clouds", settings={"order": "restart"}, convention="002",
+                "two close classes", settings={"order": "restart"}, convention="002",
             ),
             _slide(
                 "Exclusive or: no line separates it",
@@ -205,6 +205,13 @@ LECTURES: list[dict[str, Any]] = [
                 "A Gaussian kernel",
                 "Move γ: small is nearly a plane, large is an island around every row.",
                 "ring", "kernel-svm", settings={"gamma": 0.5, "C": 10.0}, view="gram", step=99,
+            ),
+            _slide(
+                "Two multipliers at a time",
+                "Sequential minimal optimisation: each step moves the multipliers of one pair of "
+                "rows, ringed, and leaves Σ αᵢ yᵢ = 0. The two objectives close in.",
+                "ring", "kernel-svm",
+                settings={"gamma": 0.5, "C": 10.0, "working_set": "two"}, view="gram", step=1,
             ),
             _slide(
                 "Many classes: one against all",

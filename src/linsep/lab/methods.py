@@ -79,6 +79,10 @@ class Method:
     """Whether it takes steps; else the page shows its answer alone."""
     many: bool = True
     """Whether it takes more than two classes."""
+    ends: bool = False
+    """Whether a page opens it at its end: of a machine the answer is looked at first."""
+    picks: bool = False
+    """Whether its rows can be picked by hand."""
     inner: str | None = None
     """The class that a scheme of many classes wraps."""
 
@@ -110,6 +114,8 @@ class Method:
             chosen.pop("gamma", None)
         if chosen.get("keep") == "best":
             chosen["keep"] = None
+        if "working_set" in chosen:
+            chosen["working_set"] = 2 if chosen["working_set"] == "two" else None
         cls = getattr(linsep, self.estimator)
         if self.inner is None:
             return cls(**chosen, **more)
@@ -122,7 +128,8 @@ class Method:
         """What a page needs to offer it."""
         return {
             "key": self.key, "title": self.title, "rule": self.rule, "view": self.view,
-            "steps": self.steps, "many": self.many, "criterion": self.criterion,
+            "steps": self.steps, "many": self.many, "ends": self.ends, "picks": self.picks,
+            "criterion": self.criterion,
             "kernel": any(setting.name == "kernel" for setting in self.settings),
             "scheme": self.estimator in ("OneVsRest", "OneVsOne", "Kesler"),
             "settings": [setting.told() for setting in self.settings],
@@ -166,6 +173,7 @@ METHODS = (
             _START, _OFFSET, _SEED,
         ),
         {}, "Perceptron", "weights", "a ← a + η z for a row with a·z ≤ 0",
+        picks=True,
     ),
     Method(
         "kozinec", "Kozinec", "Kozinec",
@@ -205,20 +213,25 @@ METHODS = (
     Method(
         "logistic-gradient", "Logistic regression, gradient", "LogisticRegression",
         (_C, Setting("eta", "rate η", "number", None, help="empty: 1 / L"), _OFFSET),
-        {"solver": "gradient"}, "Logistic", "cost", "a ← a − η ∇J",
+        {"solver": "gradient"}, "Logistic", "cost", "a ← a − η ∇J", ends=True,
     ),
     Method(
         "logistic-newton", "Logistic regression, Newton", "LogisticRegression", (_C, _OFFSET),
-        {"solver": "newton"}, "Logistic", "cost", "a ← a − H⁻¹ ∇J",
+        {"solver": "newton"}, "Logistic", "cost", "a ← a − H⁻¹ ∇J", ends=True,
     ),
     Method(
         "linear-svm", "Support vector machine", "LinearSVM",
         (_C, Setting("loss", "loss", "choice", "hinge", ("hinge", "squared_hinge")), _OFFSET),
         {}, "Hinge", "loss", "minimise |w|²/2 + C Σ max(0, 1 − y f(x))",
+        ends=True,
     ),
     Method(
-        "kernel-svm", "Kernel machine", "KernelSVM", (*_KERNEL, _C, _OFFSET), {}, None, "gram",
-        "f(x) = Σ αᵢ yᵢ K(xᵢ, x) + b",
+        "kernel-svm", "Kernel machine", "KernelSVM",
+        (*_KERNEL, _C, Setting(
+            "working_set", "rows a step", "choice", "many", ("many", "two"),
+            help="two: sequential minimal optimisation, one pair of rows a step",
+        ), _OFFSET),
+        {}, None, "gram", "f(x) = Σ αᵢ yᵢ K(xᵢ, x) + b", ends=True,
     ),
     Method(
         "kernel-perceptron", "Kernel perceptron", "KernelPerceptron",

@@ -12,11 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +44,7 @@ from linsep.display.replay import coded_sentences, extra_columns, plain_numbers
 from linsep.errors import CapabilityError, DataError, LinsepError, LinsepWarning
 from linsep.lab.methods import BY_KEY, Method, code_of
 from linsep.tracing.conventions import CONVENTIONS
-from linsep.tracing.record import trace
 from linsep.tracing.trace import Step, Summary, Trace
-
-if TYPE_CHECKING:
-    pass
 
 Array = NDArray[np.float64]
 
@@ -55,6 +52,7 @@ MOST_ROWS, MOST_FEATURES, MOST_CLASSES, MOST_STEPS = 5000, 1000, 10, 20_000
 _SECONDS = 20.0  # of one run, of one fit and of one proof
 _SOON = 2.0  # seconds after which a run that has some steps is shown as far as it is
 _SOME_STEPS = 50
+_FEW = 4  # rows of a step that are shown
 _FLOAT_DIGITS = 17  # digits that name a float
 
 
@@ -70,12 +68,14 @@ class Task:
     convention: str | None = None
     most: int = 500
     """Steps to record."""
+    picks: tuple[int, ...] = ()
+    """Rows that were picked by hand, one visit after the other; none: the method's own order."""
 
     @classmethod
     def of(cls, data: Any) -> Task:
         """The task of a message, every value of it checked."""
         told = record(
-            ("settings", "lift", "visits", "convention", "most"),
+            ("settings", "lift", "visits", "convention", "most", "picks"),
             table=record(
                 ("features", "rows", "name"),
                 X=numbers(None, None), y=listed(whole(0, MOST_CLASSES - 1)),
@@ -84,6 +84,7 @@ class Task:
             ),
             method=word(*BY_KEY), settings=mapped(lambda value, where: value), lift=text,
             visits=truth, convention=maybe(word(*CONVENTIONS)), most=whole(1, MOST_STEPS),
+            picks=listed(whole(0, MOST_ROWS - 1)),
         )(data, "task")  # fmt: skip
         method = BY_KEY[told["method"]]
         return cls(
@@ -94,6 +95,7 @@ class Task:
             visits=bool(told.get("visits")),
             convention=told.get("convention"),
             most=told.get("most") or cls.most,
+            picks=_picked(told.get("picks") or [], method, len(told["table"]["X"])),
         )
 
     def told(self) -> dict[str, Any]:
@@ -102,8 +104,16 @@ class Task:
         return {
             "table": table_message(self.table), "method": self.method.key, "settings": settings,
             "lift": self.lift, "visits": self.visits, "convention": self.convention,
-            "most": self.most,
+            "most": self.most, "picks": list(self.picks),
         }  # fmt: skip
+
+
+def _picked(rows: list[int], method: Method, n: int) -> tuple[int, ...]:
+    if rows and not method.picks:
+        raise Refused("picks", rows[:8], f"no rows: {method.title} looks at them in its own order")
+    if len(rows) > MOST_STEPS or max(rows, default=0) >= n:
+        raise Refused("picks", rows[:8], f"at most {MOST_STEPS} rows, each from 0 to {n - 1}")
+    return tuple(rows)
 
 
 def _table(told: dict[str, Any]) -> Table:
@@ -195,6 +205,9 @@ class Watch(Observer):
 
     def _look(self, now: Moment[Any]) -> dict[str, Any]:
         state, found = now.state, dict[str, Any]()
+        moved = getattr(now.solver, "moved", None)
+        if moved is not None and state.steps:
+            found["moved"] = [int(i) for i in moved(now.problem, state)[:_FEW]]
         points = getattr(state, "points", None)
         if isinstance(points, np.ndarray) and points.ndim == 2:
             found["points"] = _unreflected(points)
@@ -249,7 +262,7 @@ class Player:
         table = load(table) if isinstance(table, str) else table
         own = {
             name: more.pop(name)
-            for name in ("lift", "visits", "convention", "most")
+            for name in ("lift", "visits", "convention", "most", "picks")
             if name in more
         }
         chosen = BY_KEY[method]
@@ -293,7 +306,8 @@ class Player:
 
     def _made(self, **more: Any) -> Any:
         task = self.task
-        model = task.method.make(task.settings, self._width, **more)
+        hand = {"update": "single", "order": "cyclic", "keep": "last"} if task.picks else {}
+        model = task.method.make({**task.settings, **hand}, self._width, **more)
         if not task.lift:
             return model
         from sklearn.pipeline import make_pipeline
@@ -331,7 +345,11 @@ class Player:
     @cached_property
     def run(self) -> Trace:
         """The recorded run; of a method without steps the answer alone."""
+        from linsep.tracing.record import trace
+
         task = self.task
+        if task.picks:
+            return self._by_hand()
         if task.method.steps:
             model = self._made(callbacks=[self.watch])
             self._limit(model)
@@ -348,6 +366,31 @@ class Player:
                 if "cannot be traced" not in str(error):
                     raise
         return self._answer_alone()
+
+    def _by_hand(self) -> Trace:
+        """The run over the rows that were picked, which stand before all others in a table."""
+        from linsep.tracing.record import trace
+
+        task, n = self.task, len(self.task.table.X)
+        names = task.table.row_names or tuple(f"row {i}" for i in range(n))
+        order = [*task.picks, *range(n)]
+        model = self._made()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinsepWarning)
+            found = trace(
+                model, task.table.X[order], task.table.y[order], visits=True,
+                row_names=[names[i] for i in order],
+            )  # fmt: skip
+        k = len(task.picks)
+        steps = [_own(step, order, k) for step in found.steps[: k + 1]]
+        wrong = len(steps[-1].errors)
+        words = f"{count(k, 'row')} picked by hand; {count(wrong, 'row')} wrong"
+        status = Status.STOPPED if wrong else Status.SEPARATED
+        return Trace(
+            steps, Summary(status, steps[-1].update, k, 0.0, words),
+            algorithm=found.algorithm, X=self.lifted[0], y=np.asarray(task.table.y),
+            feature_names=self.lifted[1] or found.feature_names, row_names=task.table.row_names,
+        )  # fmt: skip
 
     def _opened(self, found: Trace) -> Trace:
         """A run that was stopped here goes on: what would be kept now is no step of it."""
@@ -440,6 +483,9 @@ class Player:
             "symbol": None if way is None else [*way.weights.split("{}"), way.first],
             "points": [look.get("points") for look in looks] if self._two_points else None,
             "alpha": self._alphas(looks),
+            "moved": [look.get("moved") for look in looks]
+            if any(look.get("moved") for look in looks)
+            else None,
             "closing": steps[-1].closing,
             "kept": run.outcome.t_lup,
             "open": self.watch.open,
@@ -619,7 +665,13 @@ class Player:
         else:
             code = code_of(made)
         lines += [f"model = {code}"]
-        if task.method.steps:
+        if task.picks:
+            lines += [
+                f"order = [{', '.join(map(str, task.picks))}, *range(len(X))]  # picked by hand",
+                "run = linsep.trace(model, X[order], y[order], visits=True)",
+                f"print(run[{len(task.picks)}].coef, run[{len(task.picks)}].intercept)",
+            ]
+        elif task.method.steps:
             more = ", visits=True" if task.visits else ""
             lines += [f"run = linsep.trace(model, X, y{more})", "print(run.narrate())"]
         lines += ["model.fit(X, y)", "print(model.predict(X))"]
@@ -635,6 +687,14 @@ class Player:
         ending, media, write = made
         name = "".join(c if c.isalnum() or c == "-" else "-" for c in self.task.table.name) or "lab"
         return f"{name[:60]}{ending}", media, write(self)
+
+
+def _own(step: Step, order: list[int], k: int) -> Step:
+    """A step over k picked rows that stand before all others, with the numbers of the table."""
+    errors = tuple(i - k for i in step.errors if i >= k)
+    words = re.sub(r"\d+ rows? wrong$", f"{count(len(errors), 'row')} wrong", step.why)
+    row = None if step.row is None else order[step.row]
+    return replace(step, row=row, errors=errors, why=words)
 
 
 def _csv(player: Player) -> bytes:

@@ -1,7 +1,8 @@
 """The server of the lab: a page and its questions, on this machine alone.
 
 It binds the loopback address and a port that is free, answers only requests that name this host
-and carry the token of this start, and takes questions only from its own page. It keeps nothing
+and come from a browser that was let in, and takes questions only from its own page. A token lets
+one browser in, once; that browser may open as many tabs as it likes. The server keeps nothing
 between two questions but the last few runs: any number of tabs may ask, and one that is closed
 leaves nothing behind. Nothing of a request is a path or code.
 """
@@ -45,7 +46,7 @@ class Lab:
     Attributes
     ----------
     url : str
-        The address with its token, to be opened in a browser of this machine.
+        The address with a token that no browser has used yet; a second one needs another.
     table : Table or None
         The rows as they stand on the page that spoke last.
     task : dict
@@ -55,11 +56,11 @@ class Lab:
     def __init__(self, start: dict[str, Any], port: int = 0) -> None:
         uvicorn = require("uvicorn", extra="lab", what="the lab")
         require("starlette", extra="lab", what="the lab")
-        self.token = secrets.token_urlsafe(24)
+        self.door = Door()
         self._socket = _bound(port)
         self.port = int(self._socket.getsockname()[1])
         self.task: dict[str, Any] = start.get("task") or {}
-        app = application(start, self.token, self.port, self._told)
+        app = application(start, self.door, self.port, self._told)
         config = uvicorn.Config(
             app, log_level="error", timeout_graceful_shutdown=1, lifespan="off", ws="none",
             server_header=False,
@@ -69,8 +70,8 @@ class Lab:
 
     @property
     def url(self) -> str:
-        """Where it is."""
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+        """Where it is, for one browser."""
+        return f"http://127.0.0.1:{self.port}/?token={self.door.token}"
 
     @property
     def table(self) -> Any:
@@ -111,6 +112,40 @@ class Lab:
         return f"<Lab {self.url}>"
 
 
+class Door:
+    """Who may come in: the browser that brings the token first, and whoever it has made its own.
+
+    A token is worth nothing once it was used: it may lie in a history, in a list of processes or
+    on a projector. What a browser keeps instead is a cookie that no page can read.
+    """
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self.refused: Callable[[], None] = lambda: None
+        """Called when a token comes a second time, from a browser that has no cookie."""
+        self._used: set[str] = set()
+        self._inside: set[str] = set()
+        self._lock = threading.Lock()
+
+    def knows(self, cookie: str | None) -> bool:
+        """Whether this is the cookie of a browser that was let in."""
+        given = (cookie or "").encode()
+        return any(secrets.compare_digest(given, one.encode()) for one in self._inside)
+
+    def enter(self, given: str) -> str | None:
+        """The cookie that a token is worth: once, and then None."""
+        with self._lock:
+            if secrets.compare_digest(given.encode(), self.token.encode()):
+                cookie = secrets.token_urlsafe(24)
+                self._used.add(self.token)
+                self._inside.add(cookie)
+                self.token = secrets.token_urlsafe(24)
+                return cookie
+        if given in self._used:
+            self.refused()
+        return None
+
+
 def _bound(port: int) -> socket.socket:
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -131,7 +166,7 @@ def _warm() -> None:
 
 
 def application(
-    start: dict[str, Any], token: str, port: int, told: Callable[[dict[str, Any]], None]
+    start: dict[str, Any], door: Door, port: int, told: Callable[[dict[str, Any]], None]
 ) -> Any:
     """The page, its modules, and its questions; guarded."""
     from starlette.applications import Starlette
@@ -147,14 +182,20 @@ def application(
 
     async def page(request: Request) -> Response:
         given = request.query_params.get("token")
-        if given is not None and secrets.compare_digest(given.encode(), token.encode()):
+        inside = door.knows(request.cookies.get(cookie))
+        new = None if given is None or inside else door.enter(given)
+        if not inside and new is None:
+            words = _STRANGER if given is None else _USED
+            return Response(words, status_code=403, media_type="text/plain")
+        if given is not None:  # it leaves the address, and with it the history
             kept = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
             query = "&".join(f"{_quoted(k)}={_quoted(v)}" for k, v in kept)
             answer = RedirectResponse(f"/?{query}" if query else "/", status_code=303)
-            answer.set_cookie(cookie, token, httponly=True, samesite="lax", path="/")
+            if new is not None:  # kept for a day, so that a browser that was killed comes back
+                answer.set_cookie(
+                    cookie, new, max_age=86_400, httponly=True, samesite="lax", path="/"
+                )
             return answer
-        if not _same(request.cookies.get(cookie), token):
-            return Response(_STRANGER, status_code=403, media_type="text/plain")
         return _packed(request, *known["index.html"])
 
     async def static(request: Request) -> Response:
@@ -165,7 +206,7 @@ def application(
     async def ask(request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
 
-        if not _same(request.cookies.get(cookie), token):
+        if not door.knows(request.cookies.get(cookie)):
             return Response(_STRANGER, status_code=403, media_type="text/plain")
         if request.headers.get("origin") not in _origins(port):
             return Response("from another page", status_code=403, media_type="text/plain")
@@ -208,10 +249,10 @@ async def _body(request: Request) -> bytes | None:
 
 
 _STRANGER = "This lab asks for the address that it printed when it was started, with its token."
-
-
-def _same(given: str | None, token: str) -> bool:
-    return given is not None and secrets.compare_digest(given.encode(), token.encode())
+_USED = (
+    "This address has let a browser in already, or never did. Where the lab was started there is "
+    "a new one now: on the terminal, or as page.url in Python."
+)
 
 
 def _quoted(text: str) -> str:

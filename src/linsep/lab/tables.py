@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linsep.core.words import count
+from linsep.data.columns import TextColumnError
 from linsep.data.lectures import available, load
 from linsep.data.read import read
 from linsep.data.table import Table
@@ -35,6 +37,7 @@ def _told(table: Table) -> dict[str, Any]:
 
 def table_of_bytes(data: bytes, name: str) -> dict[str, Any]:
     """The table of a file that a page sends: CSV, svmlight, npz and others, told by its content."""
+
     name = Path(name.replace("\\", "/")).name[-80:] or "pasted.csv"
     ending = "".join(Path(name).suffixes)[-20:] or ".csv"
     place, path = tempfile.mkstemp(suffix=ending.replace("/", ""))
@@ -42,7 +45,7 @@ def table_of_bytes(data: bytes, name: str) -> dict[str, Any]:
         with os.fdopen(place, "wb") as file:
             file.write(data)
         try:
-            found = read(path, encode="onehot", missing="drop")
+            found = _read(path)
         except LinsepError as error:
             raise DataError(str(error).replace(path, name)) from error
     finally:
@@ -54,6 +57,32 @@ def table_of_bytes(data: bytes, name: str) -> dict[str, Any]:
     shape = f"{count(len(message['X']), 'row')}, {count(len(message['features']), 'feature')}"
     notes = found.notes.replace(path, name)
     return message | {"name": title, "notes": f"{shape}. {notes}".strip()}
+
+
+def _read(path: str) -> Table:
+    """A matrix of the rows without gaps; columns of text and dates become numbers."""
+    try:
+        return read(path, missing="drop")
+    except TextColumnError:
+        if find_spec("pandas") is None:
+            raise
+    from linsep.tables.columns import Columns
+    from linsep.tables.read import read as read_frame
+
+    frame = read_frame(path, missing="drop")
+    columns = Columns(scale=False).fit(frame.columns)
+    X = columns.transform(frame.columns)
+    notes = [*frame.notes, *columns.report(most=20).split("\n")]
+    return Table(
+        X=X.toarray() if hasattr(X, "toarray") else X,
+        y=frame.y,
+        feature_names=tuple(map(str, columns.get_feature_names_out())),
+        row_names=frame.row_names,
+        classes=tuple(np.unique(frame.y).tolist()),
+        notes="; ".join(notes),
+        source=frame.source,
+        target=frame.target,
+    )
 
 
 def _blobs(name: str, centres: list[tuple[float, float]], spread: float, each: int) -> Table:
@@ -76,10 +105,42 @@ def _ring() -> Table:
     )  # fmt: skip
 
 
+def _close() -> Table:
+    rng = np.random.default_rng(0)
+    X = rng.uniform([0, 0], [4, 3], size=(60, 2)).round(2)
+    score = X[:, 1] - 0.6 * X[:, 0] - 0.3
+    kept = np.flatnonzero(np.abs(score) > 0.35)[:24]
+    return Table(
+        X=X[kept], y=np.where(score[kept] > 0, 1, -1), feature_names=("x1", "x2"),
+        name="two close classes", notes="Separable, with little room: methods take several steps.",
+    )  # fmt: skip
+
+
+def _arms() -> Table:
+    turn = np.linspace(0.6, 3.4, 30)
+    arm = np.column_stack([turn * np.sin(2 * turn), turn * np.cos(2 * turn)]) * 0.6
+    X = np.vstack([arm, -arm]).round(2)
+    return Table(
+        X=X, y=np.repeat([-1, 1], 30), feature_names=("x1", "x2"), name="two spirals",
+        notes="Two arms around each other: a narrow Gaussian kernel separates them.",
+    )  # fmt: skip
+
+
+def _corners() -> Table:
+    found = _blobs("four corners", [(1.5, 1.5), (-1.5, -1.5), (1.5, -1.5), (-1.5, 1.5)], 0.5, 9)
+    return Table(
+        X=found.X, y=np.where(np.arange(36) < 18, 1, -1), feature_names=("x1", "x2"),
+        name="four corners", notes="Exclusive or, in clouds; the lift x1, x2, x1*x2 separates it.",
+    )  # fmt: skip
+
+
 DRAWN: tuple[Callable[[], Table], ...] = (
     lambda: _blobs("two clouds", [(-1.5, -1.0), (1.5, 1.2)], 0.7, 14),
+    _close,
     lambda: _blobs("two clouds that meet", [(-0.5, -0.3), (0.6, 0.4)], 0.9, 16),
     _ring,
+    _corners,
+    _arms,
     lambda: _blobs("three classes", [(0.0, 1.8), (1.8, -1.0), (-1.8, -1.0)], 0.55, 9),
     lambda: _blobs(
         "five classes", [(0, 2.6), (2.5, 0.8), (1.5, -2), (-1.5, -2), (-2.5, 0.8)], 0.5, 8

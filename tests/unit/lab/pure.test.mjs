@@ -45,7 +45,7 @@ test("numbers survive their text", () => {
 
 test("an address gives the state back, number by number", () => {
   const table = { X: [[1 / 3, 0.1], [2, -7.25]], y: [0, 1], classes: ["ano", "né"], features: ["x1", "x2"], rows: null, name: "own", shown: null };
-  const state = { ...freshState(), table, method: "linear-svm", settings: { C: "inf" }, step: 17, view: "hulls", lift: "x1, x1*x2", axes: [0, 2], visits: true, most: 2000 };
+  const state = { ...freshState(), table, method: "linear-svm", settings: { C: "inf" }, step: 17, view: "hulls", lift: "x1, x1*x2", axes: [0, 2], visits: true, most: 2000, picks: [1, 0, 1], lay: "swap.wide", opens: false };
   const again = decodeState("#" + encodeState(state, { later: "x" }));
   assert.deepEqual(again.state, state);
   assert.deepEqual(again.unknown, { later: "x" });

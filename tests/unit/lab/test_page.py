@@ -5,6 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import numpy as np
 import pytest
@@ -265,6 +270,98 @@ def test_exports(lab, tmp_path):
     assert json.loads(got["Run as trace"].read_text())["algorithm"] == "LinearSVM"
 
 
+def test_machines_open_at_their_end_and_a_link_says_its_step(lab):
+    page = lab("set=two clouds that meet&m=linear-svm")
+    last = page.js("lab.run.update.length - 1")
+    assert last > 3 and page.js("lab.state.step") == last
+    page.key("Home")
+    page.page.wait_for_timeout(300)
+    assert "t=0" in page.js("location.hash")
+    again = lab(page.js("location.hash").removeprefix("#"))
+    assert again.js("lab.state.step") == 0
+    again.page.get_by_label("Method", exact=True).select_option("perceptron")
+    again.settle()
+    assert again.js("lab.state.step") == 0
+
+
+def test_rows_are_picked_by_hand(lab):
+    page = lab("set=mse-1")
+    page.page.get_by_label("Pointer").select_option("pick")
+    page.page.locator(".data-plane .mark").nth(2).click()
+    page.settle()
+    page.page.locator(".data-plane .mark").nth(0).focus()
+    page.key("Enter")
+    X, y = linsep.data.load("mse-1")
+    run = linsep.trace(linsep.Perceptron(), X[[2, 0]], y[[2, 0]], visits=True)
+    assert page.js("lab.rawWeights()") == [*run[2].coef.tolist(), run[2].intercept]
+    assert page.js("lab.rowNow()") == 0 and "row 0" in page.why
+    page.page.wait_for_timeout(300)
+    again = lab(page.js("location.hash").removeprefix("#"))
+    assert again.js(NUMBERS) == page.js(NUMBERS)
+    page.page.get_by_role("button", name="Step back (←)").click()
+    page.page.locator(".data-plane .mark").nth(3).click()
+    page.settle()
+    assert page.js("lab.state.picks") == [2, 3]
+    page.page.get_by_label("Pointer").select_option("point")
+    page.settle()
+    assert page.js("lab.state.picks") == []
+
+
+def test_points_are_sprayed_erased_and_jittered(lab):
+    page = lab("set=mse-1")
+    frame = page.page.locator(".data-plane .ground").bounding_box()
+    ends = [frame["x"] + 60, frame["x"] + 200], frame["y"] + 80
+
+    def stroke(kind):
+        page.page.get_by_label("Pointer").select_option(kind)
+        page.page.mouse.move(ends[0][0], ends[1])
+        page.page.mouse.down()
+        page.page.mouse.move(ends[0][1], ends[1], steps=20)
+        page.page.mouse.up()
+        return page.settle().js("lab.state.table.X.length")
+
+    sprayed = stroke("spray")
+    assert sprayed > 12 and page.js("lab.plane.marks.length") == sprayed
+    assert stroke("erase") < sprayed
+    page.key("z", "z")
+    assert page.js("lab.state.table.X.length") == 4
+    before = page.js("lab.state.table.X")
+    page.page.get_by_role("button", name="Move all points a little").click()
+    page.settle()
+    moved = np.abs(np.subtract(page.js("lab.state.table.X"), before))
+    assert 0 < moved.max() < 1
+
+
+def test_pairs_bounds_and_votes(lab):
+    pair = "%7B%22working_set%22%3A%22two%22%7D"
+    page = lab(f"set=ring&m=kernel-svm&s={pair}&t=1")
+    named = [int(i) for i in re.findall(r"row (\d+)", page.why)]
+    assert page.js("lab.rowsNow()") == named and len(named) == 2
+    assert page.page.locator(".data-plane .row").count() == 2
+    assert not page.page.get_by_label("degree").is_visible()
+    page.go("set=two%20clouds&m=kozinec&s=%7B%22space%22%3A%22augmented%22%7D&t=3")
+    stop = "+document.querySelector('.bounds-bar .bound-stop').getAttribute('x1')"
+    before = page.js(stop)
+    page.page.get_by_label("ε", exact=True).fill("-0.5")
+    page.settle()
+    assert page.js(stop) < before - 20
+    page.go("set=three%20classes&m=one-vs-one&view=regions")
+    page.page.locator(".data-plane .mark").nth(0).focus()
+    page.page.wait_for_timeout(100)
+    votes = page.page.locator(".votes")
+    assert votes.locator("tr").count() == 3
+    label = page.js("lab.className(lab.state.table.y[0])")
+    assert f"{label}: 2" in votes.locator("caption").inner_text()
+
+
+def test_the_layout_is_in_the_address(lab):
+    page = lab("set=mse-1")
+    page.key("f", "g")
+    page.page.wait_for_timeout(300)
+    again = lab(page.js("location.hash").removeprefix("#"))
+    assert again.js("[...lab.root.classList].sort().join()") == "lab,swapped,wide"
+
+
 def test_names_and_roles(lab):
     page = lab("set=students&t=1&visits=1")
     tree = page.page.locator("#linsep-lab")
@@ -360,3 +457,104 @@ def test_the_widget_is_one_module_that_mounts(chromium, tmp_path):
     assert page.evaluate("values.verdict").startswith("separable")
     assert page.evaluate("values.task.table.X.length") == 4
     context.close()
+
+
+HOSTILE = """async (there) => {
+  const tried = {}, how = { credentials: "include" };
+  const go = async (name, act) => { try { tried[name] = await act(); } catch (e) { tried[name] = "refused"; } };
+  await go("read", async () => (await fetch(`${there}/`, how)).status);
+  await go("ask", async () => (await fetch(`${there}/ask/start`, { ...how, method: "POST", body: "{}" })).status);
+  await go("blind", async () => (await fetch(`${there}/ask/run`, { ...how, method: "POST", body: "{}", mode: "no-cors" })).type);
+  await go("script", () => import(`${there}/static/state.js`).then(() => "loaded"));
+  await go("frame", () => new Promise((done) => {
+    const frame = document.createElement("iframe");
+    frame.onload = () => { try { done(frame.contentDocument ? "own" : "refused"); } catch { done("refused"); } };
+    frame.src = there;
+    document.body.append(frame);
+  }));
+  return tried;
+}"""  # fmt: skip  # noqa: E501
+
+
+class _Other(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>other</title><p>another page")
+
+    def log_message(self, *args):
+        pass
+
+
+def test_a_page_on_another_port_gets_nothing_though_the_cookie_is_sent(lab):
+    """Ports of one machine are one site: there a browser sends the cookie along."""
+    page = lab("set=mse-1")
+    before = page.served.task
+    with HTTPServer(("127.0.0.1", 0), _Other) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        tab = page.context.new_page()
+        tab.goto(f"http://127.0.0.1:{other.server_port}/")
+        there = f"http://127.0.0.1:{page.served.port}"
+        tried = tab.evaluate(HOSTILE, there)
+        other.shutdown()
+    assert tried.pop("blind") in ("opaque", "refused")  # asked, and answered with 403
+    assert set(tried.values()) == {"refused"}, tried
+    assert page.served.task == before
+
+
+NOTEBOOK = """
+import marimo
+app = marimo.App()
+
+@app.cell
+def show():
+    import linsep, marimo
+    raw = linsep.lab("mse-1", widget=True)
+    shown = marimo.ui.anywidget(raw)
+    shown
+    return raw, shown
+
+@app.cell
+def next_cell(raw, shown):
+    shown.value
+    print("ROW", raw.table.X[0].tolist(), raw.verdict, flush=True)
+    return
+"""
+
+
+def test_the_widget_in_a_notebook(chromium, tmp_path):
+    """What is moved on the page is the table in the next cell."""
+    pytest.importorskip("marimo", reason="needs marimo: pip install marimo")
+    pytest.importorskip("anywidget", reason="needs anywidget: pip install 'linsep[notebook]'")
+    (tmp_path / "book.py").write_text(NOTEBOOK)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    line = [sys.executable, "-m", "marimo", "run", "book.py", "--headless", "--no-token", "-p"]
+    with (
+        (tmp_path / "log").open("w+") as log,
+        subprocess.Popen(
+            [*line, str(port)], cwd=tmp_path, stdout=log, stderr=subprocess.STDOUT
+        ) as run,
+    ):
+        try:
+            page = chromium.new_page()
+            for _ in range(60):
+                try:
+                    page.goto(f"http://127.0.0.1:{port}/")
+                    break
+                except sync_api.Error:
+                    page.wait_for_timeout(500)
+            words = page.locator(".verdict-text")
+            sync_api.expect(words).to_contain_text("Separable", timeout=60_000)
+            page.locator(".data-plane .mark").first.focus()
+            page.keyboard.press("ArrowUp")
+            for _ in range(60):
+                page.wait_for_timeout(500)
+                told = (tmp_path / "log").read_text().split("ROW ")[-1]
+                if told.startswith("[6.0, 9.1"):
+                    break
+            assert told.startswith("[6.0, 9.1") and "separable, margin between 0.41" in told
+        finally:
+            run.terminate()

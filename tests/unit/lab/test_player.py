@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -334,3 +336,24 @@ def test_tables_that_do_not_fit_say_so():
         Task(many, BY_KEY["perceptron"], {}).told()
     with pytest.raises(DataError, match="at most 5000 rows"):
         Task(Table(X=np.zeros((6000, 2)), y=np.arange(6000) % 2), BY_KEY["perceptron"], {}).told()
+
+
+def test_slides_about_steps_have_some():
+    """A lecture that shows how a method moves needs a set on which it moves."""
+    told = {table["name"]: table for table in sets()["sets"]}
+    for lecture, k in (("000", 1), ("000", 5), ("002", 1), ("003", 14)):
+        slide = next(one for one in LECTURES if one["key"] == lecture)["slides"][k]
+        table = {key: told[slide["set"]][key] for key in ("X", "y", "classes", "features")}
+        settings = slide.get("settings", {})
+        player = Player(Task.of({"table": table, "method": slide["method"], "settings": settings}))
+        assert len(player) > 5, slide["title"]
+
+
+def test_the_player_and_what_a_page_begins_with_need_numpy_alone():
+    code = (
+        "import sys, linsep.lab.player; from linsep.lab.tables import sets; assert sets()['sets'];"
+        "heavy = {'sklearn', 'scipy', 'numba', 'pandas', 'starlette', 'matplotlib'};"
+        "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -29,6 +29,12 @@ def page():
     with_task.close()
 
 
+def own(page):
+    """The cookie of the browser that these tests are."""
+    page.cookie = getattr(page, "cookie", None) or page.door.enter(page.door.token)
+    return page.cookie
+
+
 def ask(page, path="/", method="GET", body=None, *, host=None, origin=True, cookie=True, more=None):
     """One request as a browser, or as a stranger, would send it."""
     connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=60)
@@ -36,7 +42,7 @@ def ask(page, path="/", method="GET", body=None, *, host=None, origin=True, cook
     if origin:
         headers["Origin"] = f"http://127.0.0.1:{page.port}" if origin is True else origin
     if cookie:
-        headers["Cookie"] = f"linsep-lab-{page.port}={page.token if cookie is True else cookie}"
+        headers["Cookie"] = f"linsep-lab-{page.port}={own(page) if cookie is True else cookie}"
     connection.request(method, path, body=body, headers=headers)
     answer = connection.getresponse()
     found = answer.status, dict(answer.getheaders()), answer.read()
@@ -49,19 +55,30 @@ def question(page, verb, data, **how):
     return status, json.loads(body) if status == 200 else body
 
 
-def test_the_token_opens_the_page_and_leaves_the_address(page):
-    status, headers, _ = ask(page, f"/?token={page.token}&hide=data,lift", cookie=False)
+def test_a_token_lets_one_browser_in_once_and_leaves_the_address(page):
+    address = page.url.partition(str(page.port))[2] + "&hide=data,lift"
+    status, headers, _ = ask(page, address, cookie=False)
     low = {name.lower(): value for name, value in headers.items()}
     assert (status, low["location"]) == (303, "/?hide=data%2Clift")
     assert "HttpOnly" in low["set-cookie"] and "samesite=lax" in low["set-cookie"].lower()
-    status, headers, body = ask(page)
-    assert status == 200 and b'<div id="linsep-lab"' in body
+    assert "max-age" in low["set-cookie"].lower()  # a browser that was killed comes back
+    cookie = low["set-cookie"].split(";")[0].split("=")[1]
+    assert cookie not in address
+    for again in ("/", address):  # a reload; a second tab with the same address
+        assert ask(page, again, cookie=cookie)[0] in (200, 303)
+    assert ask(page, cookie=cookie)[2].count(b'<div id="linsep-lab"') == 1
+    told = []
+    page.door.refused = lambda: told.append(page.url)
+    assert ask(page, address, cookie=False)[0] == 403  # another browser
+    assert (
+        len(told) == 1 and ask(page, told[0].partition(str(page.port))[2], cookie=False)[0] == 303
+    )
 
 
 @pytest.mark.parametrize("path", ["/", "/?token=wrong", "/?token="])
 def test_without_the_token_there_is_nothing(page, path):
     status, _, body = ask(page, path, cookie=False)
-    assert status == 403 and page.token.encode() not in body
+    assert status == 403 and page.door.token.encode() not in body
     assert ask(page, cookie="guess")[0] == 403
     assert question(page, "start", {}, cookie=False)[0] == 403
 

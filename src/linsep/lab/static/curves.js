@@ -35,7 +35,7 @@ export class Curves {
       panel.now.setAttribute("x1", x);
       panel.now.setAttribute("x2", x);
       panel.lines.forEach(([name, values], k) => {
-        const v = values[lab.state.step], good = v !== null && v !== undefined && (!panel.log || v > 0);
+        const t = lab.state.step, v = values[t] ?? (lab.run.closing && t === values.length - 1 ? values[t - 1] : null), good = v !== null && v !== undefined && (!panel.log || v > 0);
         panel.dots[k].setAttribute("visibility", good ? "visible" : "hidden");
         if (good) { panel.dots[k].setAttribute("cx", x); panel.dots[k].setAttribute("cy", panel.y(v)); }
         panel.tells[k].textContent = `${name} ${v === null || v === undefined ? "–" : show(v)}`;

@@ -13,16 +13,17 @@ const SPEEDS = [["1200", "slow"], ["500", "normal"], ["120", "fast"], ["0", "who
 const HELP = [
   ["space", "play, pause"], ["→ ←", "a step on, back"], ["shift →", "a whole pass on"], ["Home, End", "first, last step"],
   ["click", "add a point of the chosen class; shift: of the next one"], ["drag, arrows", "move a point (shift: finer)"],
-  ["Delete", "remove the point"], ["N", "add a point"], ["1 … 9, 0", "class of the point, or of new points"], ["[ ]", "walk the points"],
+  ["Delete", "remove the point"], ["N", "add a point"], ["Enter", "look at this row next (perceptron)"], ["B", "pointer: add, spray, erase, pick"], ["1 … 9, 0", "class of the point, or of new points"], ["[ ]", "walk the points"],
   ["Z, shift Z", "undo, redo"], ["P", "sub-steps: select, test, correct"], ["V", "visits: looks that change nothing too"],
-  ["C", "verify the proof again"], ["W", "why: the proof in full"], ["H", "hulls in the data"], ["F", "swap the two pictures"], ["+ − .", "zoom in, out, fit"],
+  ["C", "verify the proof again"], ["W", "why: the proof in full"], ["H", "hulls in the data"], ["F", "swap the two pictures"], ["G", "larger pictures"], ["+ − .", "zoom in, out, fit"],
   ["E", "export"], ["L", "lectures"], ["?", "this list"],
 ];
+const POINTERS = [["point", "add, drag"], ["spray", "spray"], ["erase", "erase"], ["pick", "pick next row"]];
 const clone = (value) => JSON.parse(JSON.stringify(value));
 
 class Lab {
   constructor(root, channel, options) {
-    Object.assign(this, { root, channel, options, run: null, verdict: null, error: "", runId: 0, phase: 2, lit: -1, zones: null, playing: null });
+    Object.assign(this, { root, channel, options, run: null, verdict: null, error: "", runId: 0, phase: 2, lit: -1, zones: null, playing: null, dueStep: null });
     this.state = freshState();
     this.unknown = {};
     this.undo = new Undo();
@@ -81,11 +82,16 @@ class Lab {
   _taken(found, used, asked, stick, passing) {
     this.runId += 1;
     this.verdict = this.verdict && passing ? this.verdict : null;
-    if (found.error) { this.run = null; this.error = found.error; } else {
+    if (found.error) { this.run = null; this.error = found.error; this.dueStep = null; } else {
       found.present = found.present.map((k) => used[k]);
       this.run = found;
       this.error = "";
       if (this.run.value.length !== this.run.update.length) this.run.value = [];
+      if (this.state.opens && !passing) {
+        if (this.method.ends && !this.run.open) { this.state.step = this.run.update.length - 1; this.keepEnd = true; }
+        this.state.opens = false;
+      }
+      if (this.dueStep !== null && !passing) { this.state.step = this.dueStep; this.dueStep = null; this.keepEnd = this.state.step >= this.run.update.length - 1; }  // a step that the run before did not have
       if (this.state.step > this.run.update.length - 1 || stick) this.state.step = this.run.update.length - 1;
       this.zones = null;
     }
@@ -203,6 +209,7 @@ class Lab {
   featureName(name, j) { return /^x\d+$/.test(name) ? `w${name.slice(1)}` : `w(${name})`; }
   weightNames() { return [...this.run.features.map((n, j) => this.featureName(n, j)), ...(this.offset ? ["b"] : [])]; }
   allWeightNames() {
+    if (this.run.planes === 0 && !this.method.kernel) return [];  // many machines, none of which is the model
     if (this.run.planes === 0) return ["b"].slice(0, this.run.weights[0].length);
     const own = [...this.run.features.map((n, j) => this.featureName(n, j)), "b"];
     return this.run.planes === 1 ? own : this.run.present.flatMap((k) => own.map((n) => `${this.className(k)}: ${n}`));
@@ -229,6 +236,7 @@ class Lab {
   }
 
   errorsNow() { return this.run?.errors[this.index] ?? []; }
+  rowsNow() { const t = this.state.step; return this.run?.moved?.[t] ?? (this.rowNow() >= 0 ? [this.rowNow()] : []); }
   rowNow() { return this.run ? this.run.row[this.state.step] ?? -1 : -1; }
   alphaNow() { return this.run?.alpha?.[this.index] ?? null; }
   extraNow(name) { return this.run.extra[name]?.[this.index] ?? null; }
@@ -259,6 +267,7 @@ class Lab {
   proofWords() { return this.verdict.rows.map((i, k) => `${this.verdict.multipliers[k]} of ${this.rowName(i)}`).slice(0, 6).join(", "); }
 
   className(k) { return String(this.state.table.shown?.[k] ?? this.state.table.classes[k]); }
+  classWords(k) { const name = this.className(k); return /^class\b/.test(name) ? name : `class ${name}`; }
   rowName(i) { return this.state.table.rows?.[i] ?? `row ${i}`; }
   classColours() {
     const style = getComputedStyle(this.root);
@@ -268,7 +277,7 @@ class Lab {
   pointName(i) {
     const x = this.state.table.X[i], where = x.slice(0, 3).map((v) => show(v)).join(", "), wrong = this._wrong?.has(i);
     const value = this._values?.[i];
-    return `${this.rowName(i)}, class ${this.className(this.state.table.y[i])}, at ${where}` +
+    return `${this.rowName(i)}, ${this.classWords(this.state.table.y[i])}, at ${where}` +
       (Number.isFinite(value) ? `, value ${show(value)}` : "") + (this.run ? (wrong ? ", wrong side" : ", right side") : "");
   }
 
@@ -290,7 +299,7 @@ class Lab {
     const { run } = this, t = this.state.step;
     if (this.phase === 2 || t === 0) return this.sentence(t);
     const name = this.rowName(run.row[t]);
-    if (this.phase === 0) return `Select: visit ${run.visit[t]} looks at ${name}, class ${this.className(this.state.table.y[run.row[t]])}.`;
+    if (this.phase === 0) return `Select: visit ${run.visit[t]} looks at ${name}, ${this.classWords(this.state.table.y[run.row[t]])}.`;
     const v = run.value[t];
     return `Test: y f(x) = ${show(v)} ${v > 0 ? "> 0" : v < 0 ? "< 0" : "= 0"}: ${name} is ${run.wrong[t] === false ? "right, nothing changes" : "wrong, so the weights are corrected"}.`;
   }
@@ -307,7 +316,7 @@ class Lab {
     this.redraw();
   }
 
-  _more(t) { this.state.most = Math.min(20000, 4 * this.state.most); this.state.step = t; this.keepEnd = false; this._askRun(); }
+  _more(t) { if (this.dueStep !== null) return; this.state.most = Math.min(20000, 4 * this.state.most); this.dueStep = t; this.keepEnd = false; this._askRun(); }
 
   next() {
     if (!this.run) return;
@@ -369,13 +378,15 @@ class Lab {
     this._askRun();
   }
 
-  _edited() { this.state.set = ""; this.dataMenu.value = ""; this.changed(); }
+  _edited() { this.state.picks = []; this.state.set = ""; this.dataMenu.value = ""; this.changed(); }
 
   load(table, set = "") {
     this.keepForUndo();
     this.state.table = clone(table);
     this.state.set = set;
     this.state.step = 0;
+    this.state.opens = true;
+    this.state.picks = [];
     this.state.axes = null;
     this.state.proj = "";
     this.klass = Math.min(this.klass, table.classes.length - 1);
@@ -402,6 +413,57 @@ class Lab {
     this.dataMenu.value = "";
     this.run && (this.phase = 2);
     if (live) this._askRun(); else this.changed();
+  }
+
+  // Many at once, one step to undo.
+  addPoints(list) {
+    const { table } = this.state;
+    if (!list.length) return;
+    this.keepForUndo();
+    for (const at of list.slice(0, 5000 - table.X.length)) {
+      if (table.rows) table.rows.push(`new ${table.X.length}`);
+      table.X.push(this.unproject(at));
+      table.y.push(this.klass);
+    }
+    this.say(`${list.length} points added, class ${this.className(this.klass)}.`);
+    this._edited();
+  }
+
+  removePoints(rows) {
+    const { table } = this.state, gone = new Set(rows), stays = (_, i) => !gone.has(i);
+    if (!gone.size) return;
+    this.keepForUndo();
+    table.X = table.X.filter(stays);
+    table.y = table.y.filter(stays);
+    if (table.rows) table.rows = table.rows.filter(stays);
+    this.plane.focus = this.lit = -1;
+    this.say(`${gone.size} points removed.`);
+    this._edited();
+  }
+
+  jitter() {
+    const b = this.plane.c.box, size = 0.02 * (b.x1 - b.x0), { e1, e2, flat } = this.frame;
+    const normal = () => Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
+    this.keepForUndo();
+    this.state.table.X = this.state.table.X.map((x) => { const [s, t] = [size * normal(), flat ? 0 : size * normal()]; return x.map((v, j) => Number((v + s * e1[j] + t * e2[j]).toPrecision(6))); });
+    this._edited();
+  }
+
+  // The row that is looked at next; what was picked behind this step is forgotten.
+  pick(i) {
+    if (!this.method.picks) { this.say(`${this.method.title} looks at rows in its own order.`); return; }
+    this.state.picks = [...this.state.picks.slice(0, this.state.step), i];
+    this.dueStep = this.state.picks.length;
+    this.state.opens = false;
+    this.changed();
+  }
+
+  setPointer(kind) {
+    this.pointer = kind;
+    this.pointerMenu.value = kind;
+    this.plane.svg.classList.toggle("brush", kind === "spray" || kind === "erase");
+    if (kind !== "pick" && this.state.picks.length) { this.state.picks = []; this.state.step = 0; this.changed(); }
+    if (kind === "pick") { this._note(this.method.picks ? "Choose the row that the perceptron looks at next: click it, or Enter on it. A step back and another choice is another run." : `${this.method.title} looks at rows in its own order; the perceptron can be led by hand.`); if (this.method.picks && !this.state.picks.length) this.seek(0); }
   }
 
   settled() { this.plane.box = inside(this.plane) ? this.plane.box : null; this.changed(); }
@@ -450,12 +512,12 @@ class Lab {
     this.changed();
   }
 
-  setMethod(key) { this.state.method = key; this.state.settings = {}; this.state.view = ""; this.state.step = 0; this.changed(); }
-  setSetting(name, value) { this.state.settings = { ...this.state.settings, [name]: value }; this.keepEnd = true; this.phase = 2; this._askRun(); this._link(); }
-  setStart(w) { const start = this.offset ? w : w.slice(0, -1); this.state.settings = { ...this.state.settings, start }; this.state.step = 0; this.keepEnd = false; this.say(`Start set to ${start.map((v) => show(v)).join(", ")}.`); this.changed(); }
+  setMethod(key) { this.state.method = key; this.state.settings = {}; this.state.picks = []; this.state.view = ""; this.state.step = 0; this.state.opens = true; this.changed(); }
+  setSetting(name, value) { this.state.settings = { ...this.state.settings, [name]: value }; this.keepEnd = true; this.phase = 2; this._fitting(); this._askRun(); this._link(); }
+  setStart(w) { const start = this.offset ? w : w.slice(0, -1); this.state.settings = { ...this.state.settings, start }; this.state.step = 0; this.state.picks = []; this.keepEnd = false; this.say(`Start set to ${start.map((v) => show(v)).join(", ")}.`); this.changed(); }
   setView(name) { this.state.view = name; this.zones = null; this.redraw(); }
   light(i) { if (this.lit !== i) { this.lit = i; this.plane.draw(); if (["loss", "weights"].includes(this.state.view)) this.second.draw(); } }
-  pointFocused(i) { if (this.state.view === "gram") this.second.draw(); this.removeButton.disabled = i < 0; }
+  pointFocused(i) { if (["gram", "regions"].includes(this.state.view)) this.second.draw(); this.removeButton.disabled = i < 0; }
   say(text) { this.live.textContent = text; }
 
   // -- the address -----------------------------------------------------------------------------
@@ -464,7 +526,7 @@ class Lab {
     const { state, unknown, notes } = decodeState(hash);
     this.unknown = unknown;
     const given = !state.table && !state.set && start.task;
-    if (given) Object.assign(state, clone({ ...start.task, ...(hash ? { step: state.step } : {}) }));
+    if (given) Object.assign(state, clone({ ...start.task, picks: start.task.picks ?? [], ...(hash ? { step: state.step } : {}) }));
     if (!this.methods.some((m) => m.key === state.method)) { notes.push(`There is no method ${state.method}.`); state.method = "perceptron"; }
     const set = this.sets.find((s) => s.name === state.set) ?? (state.table ? null : this.sets[0]);
     if (set) { state.table = clone(set); state.set = set.name; }
@@ -473,6 +535,8 @@ class Lab {
     this.dataMenu.value = state.set;
     this.methodMenu.value = state.method;
     this.notes = notes;
+    this.pointer = state.picks.length ? "pick" : "point";
+    this.pointerMenu.value = this.pointer;
     if (notes.length) this._note(notes.join(" "));
     this.slideBox.hidden = true;
     if (state.slide) this._slideBar();
@@ -494,6 +558,7 @@ class Lab {
 
   _draw() {
     if (!this.state.table || !this.plane) return;
+    for (const lay of ["swap", "wide"]) this.root.classList.toggle(lay === "swap" ? "swapped" : lay, this.state.lay.includes(lay));
     this._values = this.run ? this.valuesNow() : [];
     this._wrong = new Set(this.errorsNow());
     this.plane.draw();
@@ -550,11 +615,12 @@ class Lab {
 
   _build() {
     const button = (text, label, act, more = {}) => el("button", { type: "button", "aria-label": label, title: label, onclick: act, ...more }, text);
+    const word = (text) => el("span", { class: "label-word" }, text);
     const lectureSets = this.sets.filter((s) => s.notes.startsWith("Lecture") || s.notes.startsWith("An instance"));
     const options = [["", "own points", "Own"], ...this.sets.map((s) => [s.name, s.name, lectureSets.includes(s) ? "Lectures" : "Drawn"])];
     this.dataMenu = chooser("Data", options, "", (v) => { const s = this.sets.find((one) => one.name === v); if (s) this.load(s, v); else this._empty(); });
     this.methodMenu = chooser("Method", this.methods.map((m) => [m.key, m.title]), "perceptron", (v) => this.setMethod(v));
-    this.liftField = el("input", { type: "text", class: "wide", placeholder: "none", "aria-label": "Lift: features such as x1, x2, x1**2 + x2**2", list: null, onchange: (e) => { this.state.lift = e.target.value.trim(); this.state.view = ""; this.state.step = 0; this.changed(); } });
+    this.liftField = el("input", { type: "text", class: "wide", placeholder: "no lift", "aria-label": "Lift: features such as x1, x2, x1**2 + x2**2", list: null, onchange: (e) => { this.state.lift = e.target.value.trim(); this.state.view = ""; this.state.step = 0; this.changed(); } });
     const lifts = el("datalist", { id: newId("lifts") }, ["x1, x2, x1**2 + x2**2", "x1, x2, x1*x2", "x1, x2, (x1 - x2)**2", "x1, x1**2", "poly(2)", "poly(3)"].map((v) => el("option", { value: v })));
     this.liftField.setAttribute("list", lifts.id);
     this.undoButton = button("↶", "Undo (Z)", () => this.undoOnce());
@@ -562,11 +628,10 @@ class Lab {
     this.projection = el("span", { class: "projection" });
     const head = el("header", { class: "head" },
       el("h1", {}, "linsep ", el("span", {}, "lab")),
-      el("div", { class: "group", "data-part": "data" }, el("label", {}, "Data ", this.dataMenu), button("Open…", "Open a file or paste a table", () => this._openDialog()), button("Clear", "Start with an empty plane", () => this._empty())),
-      el("div", { class: "group", "data-part": "method" }, el("label", {}, "Method ", this.methodMenu)),
-      el("div", { class: "group", "data-part": "lift" }, el("label", {}, "Lift ", this.liftField), lifts),
+      el("div", { class: "group", "data-part": "data" }, el("label", {}, word("Data "), this.dataMenu), button("Open…", "Open a file or paste a table", () => this._openDialog()), button("Clear", "Start with an empty plane", () => this._empty())),
+      el("div", { class: "group", "data-part": "method" }, el("label", {}, word("Method "), this.methodMenu)),
+      el("div", { class: "group", "data-part": "lift" }, el("label", {}, word("Lift "), this.liftField), lifts),
       el("div", { class: "group end" },
-        el("span", { "data-part": "edit" }, this.undoButton, this.redoButton),
         button("Lectures", "Walk through a lecture (L)", () => this._lectureDialog(), { "data-part": "lectures" }),
         button("Share", "Copy a link to this very step", () => this._share(), { "data-part": "share" }),
         button("Export", "Save pictures, data, run, model, proof, code (E)", () => this._exportDialog(), { "data-part": "export" }),
@@ -583,7 +648,7 @@ class Lab {
     this.visitsBox = el("input", { type: "checkbox", onchange: (e) => { this.state.visits = e.target.checked; this.state.step = 0; this.changed(); } });
     this.subBox = el("input", { type: "checkbox", onchange: (e) => { this.state.sub = e.target.checked; this.phase = 2; this.redraw(); } });
     const transport = el("div", { class: "transport", role: "group", "aria-label": "Playback", "data-part": "transport" }, b.first, b.back, this.playButton, b.next, b.last, b.pass, this.slider, this.stepText,
-      el("label", {}, "Speed ", this.speed), el("label", { title: "Looks that change nothing are steps too (V)" }, this.visitsBox, " visits"), el("label", { title: "Select, test, correct (P)" }, this.subBox, " sub-steps"));
+      el("label", {}, word("Speed "), this.speed), el("label", { title: "Looks that change nothing are steps too (V)" }, this.visitsBox, " visits"), el("label", { title: "Select, test, correct (P)" }, this.subBox, " sub-steps"));
     this.verdictIcon = el("span", { class: "verdict-icon", "aria-hidden": "true" });
     this.verdictText = el("strong", { class: "verdict-text" });
     this.fitText = el("span", { class: "fit-text" });
@@ -595,9 +660,11 @@ class Lab {
     this.live = el("p", { class: "unseen", "aria-live": "polite" });
     this.chips = el("div", { class: "chips", role: "radiogroup", "aria-label": "Class of new points" });
     this.addClassButton = button("+", "One more class", () => this.addClass(), { class: "small" });
-    this.removeButton = button("Remove", "Remove the point in focus (Delete)", () => { if (this.plane.focus >= 0) this.removePoint(this.plane.focus); }, { disabled: true });
+    this.removeButton = button("⌫", "Remove the point in focus (Delete)", () => { if (this.plane.focus >= 0) this.removePoint(this.plane.focus); }, { disabled: true });
+    this.pointerMenu = chooser("Pointer", POINTERS, "point", (v) => this.setPointer(v), { title: "What the pointer does (B)", class: "pointer" });
+    const edit = el("span", { class: "group", "data-part": "edit" }, this.removeButton, this.pointerMenu, button("Jitter", "Move all points a little", () => this.jitter()), this.undoButton, this.redoButton);
     const first = el("section", { class: "panel first", "aria-label": "Data space", "data-part": "plane" },
-      el("div", { class: "tools" }, this.chips, this.addClassButton, this.removeButton, this.projection, el("span", { class: "zoom" }, button("+", "Zoom in", () => this.plane.zoom(0.8)), button("−", "Zoom out", () => this.plane.zoom(1.25)), button("fit", "Fit all points", () => this.plane.fit()))));
+      el("div", { class: "tools" }, this.chips, this.addClassButton, edit, this.projection, el("span", { class: "zoom" }, button("+", "Zoom in", () => this.plane.zoom(0.8)), button("−", "Zoom out", () => this.plane.zoom(1.25)), button("fit", "Fit all points", () => this.plane.fit()))));
     const second = el("section", { class: "panel second-panel", "aria-label": "Second picture", "data-part": "second" });
     const words = el("section", { class: "panel words", "aria-label": "This step", "data-part": "words" });
     const curves = el("section", { class: "panel curves", "aria-label": "Curves", "data-part": "curves" });
@@ -617,7 +684,7 @@ class Lab {
   toEnd() {
     this._halt();
     if (!this.run) return;
-    if (this.run.open && this.state.most < 20000) { this.state.most = 20000; this.state.step = 20000; this.keepEnd = true; this._askRun(); } else this._go(this.run.update.length - 1);
+    if (this.run.open && this.state.most < 20000) { this.state.most = 20000; this.dueStep = 20000; this._askRun(); } else this._go(this.run.update.length - 1);
   }
 
   _settings() {
@@ -626,10 +693,18 @@ class Lab {
     this.subBox.checked = this.state.sub;
     this.liftField.value = this.state.lift;
     this.methodMenu.value = m.key;
+    this._fitting();
     if (key === this.settingsKey || this.settingsBox.contains(document.activeElement)) return;
     this.settingsKey = key;
     const words = chooser("Letters of a lecture", [["", "plain"], ...["000", "001", "002", "003", "004"].map((c) => [c, `lecture ${c}`])], this.state.convention ?? "", (v) => { this.state.convention = v || null; this.changed(); });
     this.settingsBox.replaceChildren(...m.settings.map((s) => settingControl(s, this.state.settings[s.name], (name, value) => this.setSetting(name, value))), ...(m.steps ? [el("label", { class: "setting" }, el("span", {}, "words"), words)] : []));
+    this._fitting();
+  }
+
+  // Settings that the chosen kernel does not have are not shown.
+  _fitting() {
+    const kernel = this.state.settings.kernel ?? "rbf";
+    for (const node of this.settingsBox.children) node.hidden = (["degree", "coef0"].includes(node.dataset.setting) && kernel !== "poly") || (node.dataset.setting === "gamma" && kernel === "linear");
   }
 
   _projections() {
@@ -757,7 +832,7 @@ class Lab {
     const set = this.sets.find((s) => s.name === slide.set);
     this.keepForUndo();
     Object.assign(this.state, freshState(), { table: clone(set), set: set.name, method: slide.method, settings: clone(slide.settings ?? {}), lift: slide.lift ?? "", visits: slide.visits ?? false,
-      convention: slide.convention ?? null, step: slide.step ?? 0, view: slide.view ?? "", axes: slide.axes ?? null, scheme: slide.scheme ?? "", slide: `${key}:${k}` });
+      convention: slide.convention ?? null, step: slide.step ?? 0, opens: slide.step === undefined, lay: this.state.lay, view: slide.view ?? "", axes: slide.axes ?? null, scheme: slide.scheme ?? "", slide: `${key}:${k}` });
     this.dataMenu.value = set.name;
     this.keepEnd = false;
     this.settingsKey = "";
@@ -781,7 +856,7 @@ class Lab {
     const acts = {
       " ": () => this.play(), ArrowRight: (e) => (e.shiftKey ? this.pass() : (this._halt(), this.next())), ArrowLeft: () => { this._halt(); this.back(); }, Home: () => this.seek(0), End: () => this.toEnd(),
       z: (e) => this.undoOnce(e.shiftKey), n: () => this._newPoint(), c: () => this.verify(), w: () => this._whyDialog(), e: () => this._exportDialog(), l: () => this._lectureDialog(), "?": () => this._helpDialog(),
-      p: () => { this.subBox.click(); }, v: () => { this.visitsBox.click(); }, h: () => { this.showHulls = !this.showHulls; this.redraw(); }, f: () => { this.root.classList.toggle("swapped"); this.redraw(); },
+      p: () => { this.subBox.click(); }, v: () => { this.visitsBox.click(); }, h: () => { this.showHulls = !this.showHulls; this.redraw(); }, f: () => this._lay("swap"), g: () => this._lay("wide"), b: () => this.setPointer(POINTERS[(POINTERS.findIndex(([k]) => k === this.pointer) + 1) % POINTERS.length][0]),
       "+": () => this.plane.zoom(0.8), "=": () => this.plane.zoom(0.8), "-": () => this.plane.zoom(1.25), ".": () => this.plane.fit(),
     };
     const handle = (event) => {
@@ -803,6 +878,8 @@ class Lab {
     this.root.addEventListener("keydown", handle);
     if (this.options.whole) document.addEventListener("keydown", (e) => { if (e.target === document.body) handle(e); });
   }
+
+  _lay(which) { const now = this.state.lay.split(".").filter(Boolean); this.state.lay = (now.includes(which) ? now.filter((w) => w !== which) : [...now, which]).join("."); this.redraw(); }
 
   _newPoint() {
     const b = this.plane.c.box, i = this.plane.focus, from = i >= 0 ? this.plane.points[i] : [(b.x0 + b.x1) / 2, (b.y0 + b.y1) / 2], w = b.x1 - b.x0;

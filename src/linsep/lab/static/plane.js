@@ -94,7 +94,7 @@ export class DataPlane {
     this.svg.setAttribute("aria-roledescription", "plane of points");
     host.append(this.svg);
     this.legend = el("ul", { class: "legend", "aria-label": "Legend" });
-    host.append(this.legend);
+    host.append(el("div", { class: "below" }, this.legend, host.querySelector(".zoom")));
     this._pointer();
   }
 
@@ -312,8 +312,7 @@ export class DataPlane {
       alpha.forEach((a, i) => { if (a > 1e-7 * most) this._ring(i, this.size + 3 + 6 * Math.sqrt(a / most), "support"); });
     }
     for (const i of lab.proofRows()) this._ring(i, this.size + 8, "proof");
-    const row = lab.rowNow();
-    if (row >= 0) this._ring(row, this.size + 11, "row");
+    for (const row of lab.rowsNow()) this._ring(row, this.size + 11, "row");
     if (lab.lit >= 0) this._ring(lab.lit, this.size + 14, "lit");
     if (n <= 40) {
       this.points.forEach(([u, v], i) => {
@@ -338,7 +337,7 @@ export class DataPlane {
     if (lab.run.planes === 1 && !lab.curved) { item(line("line"), "w·x + b = 0"); if (lab.planesBefore()) item(line("before"), "before this step"); }
     if (lab.street) { item(line("street"), "street, f = ±1"); item(line("slack"), "slack"); }
     if (lab.errorsNow().length) item(ring("wrong"), "wrong side");
-    if (lab.rowNow() >= 0) item(ring("row"), "row of this step");
+    if (lab.rowsNow().length) item(ring("row"), lab.rowsNow().length > 1 ? "rows of this step" : "row of this step");
     if (lab.alphaNow()) item(ring("support"), "support, by size of α");
     if (lab.proofRows().length) item(ring("proof"), "rows that prove it");
   }
@@ -357,10 +356,13 @@ export class DataPlane {
 
   _pointer() {
     const svg = this.svg;
-    let drag = null, press = null;
+    let drag = null, press = null, brush = null;
     svg.addEventListener("pointerdown", (event) => {
       if (event.button) return;
-      const row = event.target.dataset?.row;
+      const row = event.target.dataset?.row, tool = this.lab.pointer;
+      if (tool === "spray" || tool === "erase") { brush = { tool, last: null, points: [], rows: new Set() }; svg.setPointerCapture(event.pointerId); this._brush(brush, event); event.preventDefault(); return; }
+      if (tool === "pick" && row !== undefined) { this.marks[row].focus({ preventScroll: true }); this.lab.pick(Number(row)); event.preventDefault(); return; }
+      if (tool === "pick") return;
       if (row === undefined) { press = [event.clientX, event.clientY]; return; }
       const i = Number(row), [u, v] = this._at(event), p = this.points[i];
       drag = { i, off: [p[0] - u, p[1] - v], moved: false, id: event.pointerId };
@@ -369,6 +371,7 @@ export class DataPlane {
       event.preventDefault();
     });
     svg.addEventListener("pointermove", (event) => {
+      if (brush) { this._brush(brush, event); return; }
       if (!drag) return;
       const [u, v] = this._at(event), to = this._snapped(u + drag.off[0], v + drag.off[1]);
       if (!drag.moved) {
@@ -381,6 +384,13 @@ export class DataPlane {
       this.lab.movePoint(drag.i, to, true);
     });
     const end = () => {
+      if (brush) {
+        const done = brush;
+        brush = null;
+        this.layout = "";  // what was drawn on the way is drawn anew
+        if (done.tool === "spray") this.lab.addPoints(done.points); else this.lab.removePoints(done.rows);
+        return;
+      }
       if (!drag) return;
       const { i, moved } = drag;
       drag = null;
@@ -388,7 +398,7 @@ export class DataPlane {
       this.focus = i;
     };
     svg.addEventListener("pointerup", (event) => {
-      if (drag) return end();
+      if (drag || brush) return end();
       if (press && Math.hypot(event.clientX - press[0], event.clientY - press[1]) < 5 && this.c) {
         const box = svg.getBoundingClientRect(), k = this.c.width / box.width, f = this.c.frame;
         const [px, py] = [(event.clientX - box.left) * k, (event.clientY - box.top) * k];
@@ -408,6 +418,22 @@ export class DataPlane {
     }, { passive: false });
   }
 
+  // A stroke of the brush: points around the pointer, or those under it taken away.
+  _brush(brush, event) {
+    const { c } = this, box = this.svg.getBoundingClientRect(), k = c.width / box.width, x = (event.clientX - box.left) * k, y = (event.clientY - box.top) * k;
+    if (brush.last && Math.hypot(x - brush.last[0], y - brush.last[1]) < 7) return;
+    brush.last = [x, y];
+    if (brush.tool === "erase") {
+      this.points.forEach(([u, v], i) => { if (Math.hypot(c.x(u) - x, (this.lab.frame.flat ? c.y(0) : c.y(v)) - y) < 14) { brush.rows.add(i); this.marks[i].setAttribute("visibility", "hidden"); } });
+      return;
+    }
+    const angle = 2 * Math.PI * Math.random(), r = 16 * Math.sqrt(Math.random()), [px, py] = [x + r * Math.cos(angle), y + r * Math.sin(angle)], f = c.frame;
+    if (px < f.x || px > f.x + f.width || py < f.y || py > f.y + f.height) return;
+    const at = this._snapped(...c.back(px, py));
+    brush.points.push(at);
+    make(c.over, "path", { d: marker(this.lab.klass, c.x(at[0]), this.lab.frame.flat ? c.y(0) : c.y(at[1]), this.size), class: "mark", style: colour(this.lab.klass) });
+  }
+
   // Keys of a focused point; true where the key was for it.
   key(event, i) {
     const step = (this.c.box.x1 - this.c.box.x0) * (event.shiftKey ? 0.002 : 0.02);
@@ -418,6 +444,7 @@ export class DataPlane {
       this.lab.movePoint(i, this._snapped(u + step * moves[0], v + step * moves[1]), false);
       return true;
     }
+    if (event.key === "Enter" && this.lab.method.picks) { this.lab.pick(i); this.lab.pointer = this.lab.pointerMenu.value = "pick"; return true; }
     if (event.key === "Delete" || event.key === "Backspace") { this.lab.removePoint(i); return true; }
     if (event.key === "]" || event.key === "[") {
       const to = (i + (event.key === "]" ? 1 : this.marks.length - 1)) % this.marks.length;

@@ -1,12 +1,13 @@
 // What a page shows, as a plain object; its address; undo. Nothing here knows a page.
 
-export const KEYS = ["m", "s", "l", "visits", "c", "t", "view", "axes", "proj", "scheme", "sub", "set", "d", "most", "slide"];
+export const KEYS = ["m", "s", "l", "visits", "c", "t", "view", "axes", "proj", "scheme", "sub", "set", "d", "most", "slide", "pick", "lay"];
 const MOST_IN_LINK = 60;
 
 export function freshState() {
   return {
     table: null, method: "perceptron", settings: {}, lift: "", visits: false, convention: null, most: 500,
-    step: 0, view: "", axes: null, proj: "", scheme: "", sub: false, set: "", slide: "",
+    step: 0, view: "", axes: null, proj: "", scheme: "", sub: false, set: "", slide: "", picks: [], lay: "",
+    opens: true,  // nobody has chosen the step yet: the method says where to begin
   };
 }
 
@@ -34,10 +35,11 @@ export function encodeState(state, unknown = {}) {
   if (state.visits) out.set("visits", "1");
   if (state.sub) out.set("sub", "1");
   if (state.convention) out.set("c", state.convention);
-  if (state.step) out.set("t", String(state.step));
+  if (!state.opens) out.set("t", String(state.step));
+  if (state.picks.length) out.set("pick", state.picks.join(","));
   if (state.most !== usual.most) out.set("most", String(state.most));
   if (state.axes) out.set("axes", state.axes.join(","));
-  for (const key of ["view", "proj", "scheme", "slide"]) if (state[key]) out.set(key, state[key]);
+  for (const key of ["view", "proj", "scheme", "slide", "lay"]) if (state[key]) out.set(key, state[key]);
   for (const [key, value] of Object.entries(unknown)) out.set(key, value);
   return out.toString();
 }
@@ -57,10 +59,11 @@ export function decodeState(hash) {
       else if (key === "visits") state.visits = value === "1";
       else if (key === "sub") state.sub = value === "1";
       else if (key === "c") state.convention = value;
-      else if (key === "t") state.step = whole(value, 0);
+      else if (key === "t") { state.step = whole(value, 0); state.opens = false; }
+      else if (key === "pick") state.picks = value.split(",").filter((v) => /^\d{1,4}$/.test(v)).map(Number);
       else if (key === "most") state.most = Math.min(20000, whole(value, 1));
       else if (key === "axes") state.axes = value.split(",").map((v) => whole(v, 0)).slice(0, 2);
-      else if (["view", "proj", "scheme", "slide"].includes(key)) state[key] = value;
+      else if (["view", "proj", "scheme", "slide", "lay"].includes(key)) state[key] = value;
       else { unknown[key] = value; notes.push(`The link says ${key}=${value.slice(0, 40)}, which this lab does not know; it is kept.`); }
     } catch {
       notes.push(`The link says ${key}=${value.slice(0, 40)}, which cannot be read.`);
@@ -90,6 +93,6 @@ export function taskOf(state) {
   return {
     table: { X, y: y.map((k) => used.indexOf(k)), classes: used.map((k) => classes[k]), features, rows: rows ?? null, name: name ?? "" },
     method: state.method, settings: state.settings, lift: state.lift, visits: state.visits,
-    convention: state.convention, most: state.most,
+    convention: state.convention, most: state.most, ...(state.picks.length ? { picks: state.picks } : {}),
   };
 }

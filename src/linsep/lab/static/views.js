@@ -24,7 +24,8 @@ export class SecondView {
     this.tools = el("div", { class: "tools" });
     this.body = el("div", { class: "second-body", role: "tabpanel" });
     this.note = el("p", { class: "quiet" });
-    host.append(this.tabs, this.tools, this.body, this.note);
+    this.more = el("div", { class: "more" });
+    host.append(this.tabs, this.tools, this.body, this.more, this.note);
     this.space = null;
     this.kind = "";
   }
@@ -45,7 +46,7 @@ export class SecondView {
   draw() {
     const { lab } = this;
     if (!lab.run) {
-      if (lab.error) { this.body.replaceChildren(); this.tools.replaceChildren(); this.note.textContent = ""; this.kind = ""; }
+      if (lab.error) { this.body.replaceChildren(); this.more.replaceChildren(); this.tools.replaceChildren(); this.note.textContent = ""; this.kind = ""; }
       return;
     }
     const offered = this.offered();
@@ -68,6 +69,7 @@ export class SecondView {
       this["_set_" + kind]?.();
     }
     this.note.textContent = "";
+    this.more.replaceChildren();
     this.width = Math.max(260, Math.min(900, Math.round(this.body.clientWidth)));
     this.height = Math.round(Math.min(0.78 * this.width, Math.max(300, 0.62 * innerHeight)));
     this["_draw_" + kind]();
@@ -182,7 +184,7 @@ export class SecondView {
     const before = lab.weightsBefore();
     if (before) arrow(c.over, [c.x(before[i]), c.y(before[j])], [c.x(now[i]), c.y(now[j])], "move");
     make(c.over, "circle", { cx: c.x(now[i]), cy: c.y(now[j]), r: 5.5, class: "dot" });
-    if (lab.state.step === 0 || upto.length > 1) make(c.over, "text", { x: c.x(upto[0][0]) + 8, y: c.y(upto[0][1]) + 14, class: "halo" }, "start");
+    if (lab.method.steps && (lab.state.step === 0 || upto.length > 1)) make(c.over, "text", { x: c.x(upto[0][0]) + 8, y: c.y(upto[0][1]) + 14, class: "halo" }, "start");
     make(c.under, "path", { d: `M${c.x(0) - 5},${c.y(0)}h10M${c.x(0)},${c.y(0) - 5}v10`, class: "origin" });
     const held = names.map((n, k) => [n, now[k], k]).filter(([, , k]) => k !== i && k !== j).slice(0, 4);
     this.note.textContent = [
@@ -215,6 +217,7 @@ export class SecondView {
 
   _draw_hulls() {
     const { lab } = this, aug = lab.method.key === "kozinec" && (lab.state.settings.space ?? "difference") === "augmented" && lab.run.planes === 1;
+    this._boundsBar();
     if (aug) { this._reflectedHull(); return; }
     this.space = null;
     const points = lab.state.table.X.map((x) => lab.project(x)), flat = lab.frame.flat;
@@ -239,13 +242,34 @@ export class SecondView {
     this.svg.setAttribute("aria-label", meet ? "Hulls of the classes; they meet" : "Hulls of the classes, and their nearest points");
   }
 
+  _eps() { return this.lab.state.settings.eps ?? this.lab.method.settings.find((s) => s.name === "eps")?.default ?? NaN; }
+
+  // The two bounds on one line, and where the lower one has to come for the run to end.
+  _boundsBar() {
+    const { lab } = this, all = lab.run.extra["upper bound of the margin"], lower = lab.extraNow("lower bound of the margin"), upper = lab.extraNow("upper bound of the margin");
+    if (lab.method.key !== "kozinec" || upper === null || !all) return;
+    const W = this.width, most = Math.max(...all.filter(Number.isFinite), 1e-12), low = Math.min(0, lower), x = (v) => 12 + (W - 24) * (v - low) / (most - low), stop = upper - this._eps();
+    const svg = make(null, "svg", { viewBox: `0 0 ${W} 46`, height: 46, role: "img", class: "bounds-bar", "aria-label": `Bounds of the margin: ${show(lower)} and ${show(upper)}; the run ends when the lower one is at least ${show(stop)}` });
+    make(svg, "line", { x1: x(low), x2: x(most), y1: 24, y2: 24, class: "axis" });
+    make(svg, "line", { x1: x(lower), x2: x(upper), y1: 24, y2: 24, class: "bounds-gap" });
+    for (const [v, kind, up] of [[lower, "bound-low", true], [upper, "bound-high", true], [stop, "bound-stop", false]]) {
+      if (v < low) continue;
+      make(svg, "line", { x1: x(v), x2: x(v), y1: 15, y2: 33, class: kind });
+      const right = x(v) > W / 2, text = { "bound-low": `lower ${show(lower)}`, "bound-high": `upper ${show(upper)}`, "bound-stop": "ends here (upper − ε)" }[kind];
+      const room = kind === "bound-low" ? x(v) > 90 : kind === "bound-high" ? x(v) < W - 90 || x(v) - x(lower) > 90 : true;
+      if (room) make(svg, "text", { x: x(v), y: up ? 11 : 44, "text-anchor": kind === "bound-low" || (right && !(kind === "bound-high" && x(v) < W - 90)) ? "end" : "start", class: "halo" }, text);
+    }
+    this.more.append(svg);
+  }
+
   _bisector(c, [p, q]) {
     const { lab } = this, w = [q[0] - p[0], q[1] - p[1]], size = Math.hypot(...w), mid = [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2];
     if (!(size > 0)) return;
     const line = lineInBox(w, -(w[0] * mid[0] + w[1] * mid[1]), c.limits);
     if (line && !lab.frame.flat) segment(c.under, c, line, "before");
     const lower = lab.extraNow("lower bound of the margin");
-    for (const [bound, kind] of [[lower, "bound-low"], [size / 2, "bound-high"]]) {
+    const eps = lower === null ? null : size / 2 - this._eps();
+    for (const [bound, kind] of [[lower, "bound-low"], [size / 2, "bound-high"], [eps, "bound-stop"]]) {
       if (bound === null || !(bound > 0)) continue;
       for (const s of [-1, 1]) {
         const edge = lineInBox(w, -(w[0] * mid[0] + w[1] * mid[1]) + s * bound * size, c.limits);
@@ -269,6 +293,7 @@ export class SecondView {
       const r = (v) => Math.abs(c.x(v) - c.x(0));
       if (lower > 0) make(c.under, "circle", { cx: c.x(0), cy: c.y(0), r: r(lower), class: "bound-low" });
       if (upper > 0) make(c.under, "circle", { cx: c.x(0), cy: c.y(0), r: r(upper), class: "bound-high" });
+      if (upper > this._eps()) make(c.under, "circle", { cx: c.x(0), cy: c.y(0), r: r(upper - this._eps()), class: "bound-stop" });
       if (before && row >= 0) segment(c.over, c, [before, Z[row]], "before");
       arrow(c.over, [c.x(0), c.y(0)], [c.x(now[0]), c.y(now[1])], "normal");
       make(c.over, "text", { x: c.x(now[0]) + 8, y: c.y(now[1]) - 8, class: "halo" }, "a");
@@ -376,9 +401,37 @@ export class SecondView {
       const size = Math.hypot(...plane.w), mid = [(line[0][0] + line[1][0]) / 2, (line[0][1] + line[1][1]) / 2], s = 0.05 * (c.box.x1 - c.box.x0) / size;
       arrow(c.under, [c.x(mid[0]), c.y(mid[1])], [c.x(mid[0] + s * plane.w[0]), c.y(mid[1] + s * plane.w[1])], "normal");
     }
+    if (zones && !zones.lines.length && lab.run.planes > 2 && lab.run.planes < 7) this._ties(c);
     marksOf(c, points, lab.state.table.y, 4.5);
-    this.note.textContent = zones ? `${zones.sentence}.` : "";
+    const i = lab.plane.focus;
+    if (zones && i >= 0 && i < points.length) { make(c.over, "circle", { cx: c.x(points[i][0]), cy: c.y(points[i][1]), r: 10, class: "lit" }); this.more.append(this._votes(i, zones.lines)); }
+    this.note.textContent = zones ? `${zones.sentence}.${i < 0 ? " Choose a point to see who votes for what." : ""}` : "";
     this.svg.setAttribute("aria-label", zones ? zones.sentence : "Lines of the machines");
+  }
+
+  // Where two classes are as good as each other: the edges of a linear machine lie on these lines.
+  _ties(c) {
+    const all = this.lab.planesNow();
+    all.forEach((p, k) => all.slice(0, k).forEach((q, l) => {
+      const line = lineInBox([p.w[0] - q.w[0], p.w[1] - q.w[1]], p.b - q.b, c.limits);
+      if (!line) return;
+      segment(c.under, c, line, "machine thin").style.stroke = `var(--c${this.lab.run.present[k] % 10})`;
+      segment(c.under, c, line, "machine thin second-class").style.stroke = `var(--c${this.lab.run.present[l] % 10})`;
+    }));
+  }
+
+  // What every machine says about one row.
+  _votes(i, lines) {
+    const { lab } = this, x = lab.state.table.X[i], name = (k) => lab.className(lab.run.present[k]), votes = lab.run.present.map(() => 0);
+    const value = ({ w, b }) => dot(w, x) + b;
+    const rows = lines.length
+      ? lines.map((m) => { const f = value(m), [k, l] = m.classes, who = l === undefined ? (f > 0 ? k : -1) : (f > 0 ? l : k); if (who >= 0) votes[who] += 1;
+        return [l === undefined ? `${name(k)} against the rest` : `${name(k)} against ${name(l)}`, f, l === undefined ? (f > 0 ? `accepts ${name(k)}` : "rejects") : name(who)]; })
+      : lab._planes(lab.index).map((p, k) => [`g of ${name(k)}`, dot(lab.rawWeights().slice(k * (lab.run.features.length + 1), (k + 1) * (lab.run.features.length + 1) - 1), x) + lab.rawWeights()[(k + 1) * (lab.run.features.length + 1) - 1], ""]);
+    if (!lines.length) { const best = Math.max(...rows.map((r) => r[1])); for (const r of rows) r[2] = r[1] === best ? "largest" : ""; }
+    const total = lines.length ? votes.map((v, k) => `${name(k)}: ${v}`).join(", ") : "";
+    return el("table", { class: "votes" }, el("caption", {}, `${lab.rowName(i)}, ${lab.classWords(lab.state.table.y[i])}${total ? `; votes: ${total}` : ""}`),
+      el("tbody", {}, rows.slice(0, 45).map(([who, f, says]) => el("tr", {}, el("th", { scope: "row" }, who), el("td", { class: "number" }, show(f)), el("td", {}, says)))));
   }
 
   // -- Gram matrix -----------------------------------------------------------------------------

@@ -56,7 +56,7 @@ export function download(name, media, content) {
 export function settingControl(setting, value, changed) {
   const { name, label, kind } = setting, id = newId("set");
   const now = value === undefined ? setting.default : value;
-  const wrap = (...parts) => el("label", { class: `setting setting-${kind}`, for: id, title: setting.help || null }, ...parts);
+  const wrap = (...parts) => el("label", { class: `setting setting-${kind}`, "data-setting": name, for: id, title: setting.help || null }, ...parts);
   if (kind === "choice") {
     const box = chooser(label, setting.values.map((v) => [v, v]), now, (v) => changed(name, v), { id });
     return wrap(el("span", {}, label), box);

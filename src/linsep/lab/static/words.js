@@ -39,6 +39,7 @@ export class Words {
     const before = lab.phase < 2 || t === 0 ? null : run.weights[t - 1];
     const body = this.table.tBodies[0];
     body.replaceChildren();
+    this.table.hidden = !names.length;
     this.table.caption.textContent = run.symbol ? `${run.symbol[0]}${run.update[t] + run.symbol[2]}${run.symbol[1]}` : !lab.method.steps ? "Weights" : t === 0 ? "At the start" : "After this step";
     const most = 14;
     names.slice(0, most).forEach((name, k) => {
