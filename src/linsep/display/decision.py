@@ -295,7 +295,10 @@ class DecisionDisplay:
         hold = self.nearest & ~self.wrong
         self.nearest_ = self.rings_ = None
         if rings:
-            n, held = len(view.points), "within the street" if self.street else "at the margin"
+            n, held = (
+                len(view.points),
+                "on or within the street" if self.street else "at the margin",
+            )
             self.nearest_ = draw_rings(ax, view.points[hold], held, bold=False, n=n)
             self.rings_ = draw_rings(ax, view.points[self.wrong], "wrong side", n=n)
         right = normal and len(view.weights) == 1 and (flat or self._one_scale())

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.words import count
-from linsep.display.look import INK, RULE, axes, draw_points, draw_rings, plain_names, wrapped
+from linsep.display.look import (
+    INK,
+    RULE,
+    axes,
+    draw_points,
+    draw_rings,
+    plain_names,
+    short,
+    wrapped,
+)
 from linsep.display.view import class_numbers
 from linsep.errors import CapabilityError
 from linsep.risk.linear_rules import inverse_logit, logit
@@ -145,16 +154,16 @@ class LogisticCurveDisplay:
         ax.set_ylim(-0.13, 1.13)
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
         ax.set_xlabel(self._x_label())
-        ax.set_ylabel(f"P({self.class_names[1]} | x)")
+        ax.set_ylabel(f"P({short(self.class_names[1])} | x)")
         ax.spines[["top", "right"]].set_visible(False)
         if legend and len(self.log_odds):
-            ax.legend(framealpha=0.9, fontsize="small", loc="center right")
+            ax.legend(framealpha=0.9, fontsize="small", loc="lower right", bbox_to_anchor=(1, 0.16))
         if title:
             ax.set_title(wrapped(self.title), fontsize="medium")
         return self
 
     def _x_label(self) -> str:
-        first, last = self.class_names
+        first, last = (short(name) for name in self.class_names)
         words = f"log odds  l = ln P({last} | x) / P({first} | x)"
         beyond = count(self.beyond_, "row")
         return words + (f"; {beyond} further out, at the edge" if self.beyond_ else "")
@@ -168,7 +177,7 @@ class LogisticCurveDisplay:
         ax.plot([0.0], [0.5], marker="o", markersize=8, color=INK, zorder=5)
         notes = [
             (-0.97 * reach, 0.07, "P → 0 as l → −∞", "left"),
-            (0.04 * reach, 0.44, "P = 1/2 at l = 0", "left"),
+            (-0.04 * reach, 0.56, "P = 1/2 at l = 0", "right"),
             (0.97 * reach, 0.93, "P → 1 as l → +∞", "right"),
         ]
         for at, height, words, side in notes:

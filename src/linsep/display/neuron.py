@@ -12,6 +12,7 @@ from linsep.display.look import COLOURS, INK, RULE, axes, plain_names, short
 from linsep.errors import CapabilityError, require
 
 Array = NDArray[np.float64]
+_IN_A_CIRCLE = 3  # letters of a name
 _DRAWN_INPUTS = 12  # inputs drawn before the rest is left out
 _UNITS = 8
 
@@ -123,8 +124,9 @@ class NeuronDisplay:
         self._tall = min(0.15, 0.8 / len(inputs))
         units = _column(len(self.coef))
         self._draw_edges(inputs, units)
+        boxed = any(len(name) > _IN_A_CIRCLE for name in labels)
         for name, y in zip([*labels, "1"], inputs):
-            _node(ax, 0.0, y, name, face="white", tall=self._tall)
+            _node(ax, 0.0, y, name, face="white", tall=self._tall, boxed=boxed)
         if left_out:
             words = f"and {left_out} inputs of smaller weight"
             ax.text(0.0, -0.62, words, ha="center", va="top", fontsize="small", color=RULE)
@@ -180,19 +182,21 @@ def _column(count: int) -> Array:
     return np.zeros(1) if count == 1 else np.linspace(0.5, -0.5, count)
 
 
-def _node(ax: Any, x: float, y: float, words: str, *, face: str, tall: float = 0.15) -> None:
+def _node(
+    ax: Any, x: float, y: float, words: str, *, face: str, tall: float = 0.15, boxed: bool = False
+) -> None:
     patches = require("matplotlib.patches", extra="plot")
-    if len(words) <= 3:
+    if not boxed:
         ax.add_artist(patches.Ellipse((x, y), 0.17, tall, facecolor=face, edgecolor=INK, zorder=3))
-    box = {"boxstyle": "round", "facecolor": face, "edgecolor": INK} if len(words) > 3 else None
+    box = {"boxstyle": "round", "facecolor": face, "edgecolor": INK} if boxed else None
     ax.text(x, y, words, ha="center", va="center", zorder=4, fontsize="small", bbox=box)
 
 
 def _on_edge(ax: Any, start: float, end: float, words: str) -> None:
     """A number on an edge, nearer to the input, where edges are apart."""
     share = 0.36
-    box = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+    box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "none"}
     ax.text(
-        share, start + share * (end - start), words, ha="center", va="center", fontsize="x-small",
+        share, start + share * (end - start), words, ha="center", va="center", fontsize="small",
         zorder=2, bbox=box,
     )  # fmt: skip

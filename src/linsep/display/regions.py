@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from linsep.core.protocol import Scored, last_step
+from linsep.core.protocol import Scored, is_pipeline, last_step
 from linsep.display.areas import FINE, HOLDS, draw_areas, draw_street, grid_of
 from linsep.display.geometry import box_for
 from linsep.display.look import (
@@ -181,7 +183,7 @@ class RegionsDisplay:
             wrong = None if section.whole else _decided(own) != labels
 
             def scores(points: NDArray[np.float64]) -> NDArray[np.float64]:
-                return score(section.rows(points))
+                return _without_steps(model, X, score)(section.rows(points))
 
         title += f"; {section.note}" if section.note else ""
         display = cls(
@@ -364,6 +366,36 @@ def _scores_of(model: Scored, X: Any) -> Callable[[NDArray[np.float64]], NDArray
         return np.asarray(model.decision_function(like(X, points)), dtype=np.float64)
 
     return scores
+
+
+def _without_steps(
+    model: Scored, X: Any, scores: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Scores with the same winner that do not jump where a pair of classes changes its vote.
+
+    A class that wins against every other has its narrowest victory as score, which is 0 at the
+    boundary; contours of votes would be stairs.
+    """
+    last = last_step(model)
+    K = len(getattr(last, "classes_", ()))
+    if K < 3 or getattr(last, "decision_function_shape", None) is None:
+        return scores
+    pairs = copy(last)
+    pairs.decision_function_shape = "ovo"
+    before = model[:-1].transform if is_pipeline(model) and len(model.steps) > 1 else None
+
+    def smooth(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        rows = like(X, points)
+        values = pairs.decision_function(rows if before is None else before(rows))
+        won = np.full((len(points), K), np.inf)
+        for at, (i, j) in enumerate(combinations(range(K), 2)):
+            won[:, i] = np.minimum(won[:, i], values[:, at])
+            won[:, j] = np.minimum(won[:, j], -values[:, at])
+        around = won.max(axis=1) <= 0  # nobody wins against all: there the votes decide
+        won[around] = scores(points[around]) if around.any() else won[around]
+        return won
+
+    return smooth
 
 
 def _holding(

@@ -101,6 +101,7 @@ class TraceDisplay:
         updates: NDArray[np.intp],
         row: int | None = None,
         wrong: Sequence[int] = (),
+        before: Sequence[int] = (),
         curves: Sequence[Sequence[Curve]] = (),
         axis_labels: Sequence[str] = ("x1", "x2"),
         unit: str = "update",
@@ -116,6 +117,7 @@ class TraceDisplay:
         self.updates = updates
         self.row = row
         self.wrong = list(wrong)
+        self.before = list(before)
         self.curves = [list(panel) for panel in curves]
         self.axis_labels = list(axis_labels)
         self.title = title
@@ -221,6 +223,7 @@ class TraceDisplay:
             updates=np.array([update - 1, update], dtype=np.intp),
             row=step.row,
             wrong=step.errors,
+            before=trace[at - 1].errors if step.row is None else (),
             axis_labels=trace.feature_names[:2],
             title=f"Update {update}: {_did(trace, step)}",
         )
@@ -300,6 +303,9 @@ class TraceDisplay:
             self.row_ = draw_rings(
                 ax, points[[self.row]], f"row of the last {self.unit}", bold=False, n=n
             )
+        elif len(self.before):  # a batch
+            words = f"wrong before the {self.unit}"
+            self.row_ = draw_rings(ax, points[self.before], words, bold=False, n=n)
         self.rings_ = draw_rings(ax, points[self.wrong], "wrong side", n=n)
         frame(ax, box)
         ax.set_xlabel(self.axis_labels[0])

@@ -6,6 +6,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import linsep
@@ -68,3 +70,21 @@ def test_more_than_two_features_are_a_slice_that_says_so():
     display = linsep.RegionsDisplay.from_estimator(model, rows, labels)
     assert "slice through the mean" in display.title
     np.testing.assert_array_equal(display.wrong, model.predict(rows) != labels)
+
+
+def test_boundaries_of_votes_are_smooth():
+    """Three classes of a kernel machine: their edge turns little by little, not in stairs."""
+    X, y = load_iris(return_X_y=True)
+    for model in (linsep.KernelSVM(), make_pipeline(StandardScaler(), SVC())):
+        display = linsep.RegionsDisplay.from_estimator(model.fit(X[:, 2:], y), X[:, 2:], y)
+        grid = np.random.default_rng(0).uniform([1, 0.1], [6.9, 2.5], size=(400, 2))
+        classes = model.classes_[display.scores(grid).argmax(axis=1)]
+        assert (classes == model.predict(grid)).all()
+        turns = []
+        for drawn in display.regions_:
+            for path in drawn.get_paths():
+                for edge in path.to_polygons(closed_only=False):
+                    step = np.diff(edge, axis=0) / [5.9, 2.4]
+                    angle = np.unwrap(np.arctan2(step[:, 1], step[:, 0]))
+                    turns.append(np.abs(np.diff(angle)).mean())
+        assert max(turns) < 0.2  # stairs turn by about pi / 4 at every step

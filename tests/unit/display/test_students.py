@@ -301,3 +301,19 @@ def test_a_descent_in_one_variable_shows_another_minimum():
     ax = run.plot()
     assert ax.get_xlim()[0] < -1.3 and run.x[0] > 1  # the lower one is at -1.3
     assert ax.get_ylim()[1] < 2 * run.values[0]
+
+
+def test_a_batch_rings_the_rows_that_were_wrong():
+    table = linsep.data.load("example-3.1")
+    run = linsep.trace(
+        linsep.Perceptron(update="batch", eta=0.7, start=([1, 1], -0.5)), table.X, table.y
+    )
+    display = linsep.TraceDisplay.from_step(run, 1)
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "wrong before the update" in labels and "wrong side" not in labels
+    assert len(display.before) == 2 == len(table.X)
+
+
+def test_a_descent_that_grows_asks_for_a_smaller_rate():
+    run = linsep.descend(lambda x: x[0] ** 2, [1.0], eta=1.1, max_iter=30)
+    assert "f has grown from 1" in str(run) and "smaller eta" in str(run)
