@@ -39,14 +39,15 @@ from linsep.solvers.logistic.newton import NewtonLogistic
 from linsep.solvers.logistic.softmax import NewtonSoftmax
 from linsep.solvers.one_vs_rest import OneVsRest
 from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts
+from linsep.solvers.parts_wide import WideParts
 from linsep.solvers.perceptron.batch import Batch
 from linsep.solvers.perceptron.kernel import KernelMistakes
-from linsep.solvers.perceptron.single import SingleSample
+from linsep.solvers.perceptron.single import SingleInParts, SingleSample
 from linsep.solvers.schedule import Schedule
 from linsep.solvers.squares.conjugate import ConjugateSquares
 from linsep.solvers.squares.gradient import GradientSquares
 from linsep.solvers.squares.ho_kashyap import HoKashyap
-from linsep.solvers.squares.normal import ExactSquares
+from linsep.solvers.squares.normal import ExactSquares, SquaresParts
 from linsep.solvers.squares.ridge import RidgeSquares
 from linsep.solvers.squares.widrow_hoff import WidrowHoff
 
@@ -162,6 +163,9 @@ PARTS: dict[str, Any] = {
     "parts, hinge": NewtonParts(HingeForm(HINGE_LOSS, 1.0), tol=1e-4),
     "parts, squared": NewtonParts(HingeForm(SQUARED_HINGE, 1.0), tol=1e-6),
     "parts, logistic": NewtonParts(LogisticForm(1.0), tol=1e-6),
+    "parts, many columns": WideParts(LogisticForm(1.0, wide=True), tol=1e-6),
+    "parts, squares": SquaresParts(),
+    "parts, perceptron": SingleInParts(SingleSample()),
 }
 DESCENT: dict[str, Any] = {
     "descent": GradientDescent(bowl, schedule=Schedule(0.1)),
@@ -298,7 +302,11 @@ def _long_indices(X: Any) -> Any:
 
 def in_parts(name: str, *, fit_intercept: bool) -> PartsProblem:
     """The same as a stream of three blocks."""
-    X, y = (PROBLEMS | MORE)[name]()
+    return parts_of(*(PROBLEMS | MORE)[name](), fit_intercept=fit_intercept)
+
+
+def parts_of(X: Any, y: Any, *, fit_intercept: bool) -> PartsProblem:
+    """Rows as a stream of three blocks."""
     edges = [0, 7, len(y) // 2, len(y)]
     stream: Stream = linsep.data.stream(
         lambda: ((X[lo:hi], y[lo:hi]) for lo, hi in pairwise(edges)), workers=1

@@ -292,7 +292,7 @@ def test_predict_with_an_encoded_model_takes_no_feature_for_the_label(tmp_path, 
     train.write_text("color,size,y\nred,1,a\nblue,2,b\nred,3,a\nblue,5,b\ngreen,2,a\ngreen,7,b\n")
     bare.write_text("color,size\nred,1\nblue,2\nred,3\n")
     model = str(tmp_path / "m.json")
-    assert main(["fit", str(train), "--encode", "-a", "linear-svm", "-o", model]) == 0
+    assert main(["fit", str(train), "-a", "linear-svm", "-o", model]) == 0
     capsys.readouterr()
     assert main(["predict", model, str(bare)]) == 0
     said = capsys.readouterr()
@@ -324,7 +324,11 @@ def test_text_beside_numbers_is_taken_for_what_it_is_but_no_damaged_cell(grades,
     assert code == 0 and "column 'b': 2 categories" in err
     assert run(capsys, "verify", "proof.json", "text.csv")[0] == 0
     code, _, err = run(capsys, "scale", "text.csv")
-    assert code == 1 and "text.csv:2:2" in err and "Give --encode to make" in err
+    assert (
+        code == 1
+        and "text.csv:2:2" in err
+        and "linsep fit, check, trace and study take such columns" in err
+    )
     (tmp_path / "both.csv").write_text("a,b,y\n1,x,0\noops7,z,1\n3,x,0\n")
     for command in ("check", "trace"):
         code, out, err = run(capsys, command, "both.csv")

@@ -9,6 +9,7 @@ import pytest
 
 import linsep
 from linsep.cli.main import main
+from linsep.core.progress import PassProgress
 
 W = np.array([1.0, -0.5, 0.25])
 
@@ -191,3 +192,24 @@ def test_a_run_that_is_stopped_goes_on_to_the_same_model(fitted, tmp_path, capsy
     resumed = linsep.load(out)
     assert resumed.coef_.tobytes() == straight.coef_.tobytes()
     assert resumed.certificate_ == straight.certificate_
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        ["-a", "least-squares"], ["-a", "perceptron", "-s", "max_iter=2"],
+        ["-a", "gaussian"], ["-a", "linear-svm", "-s", "C=inf"],
+    ],
+    ids=lambda way: way[1],
+)  # fmt: skip
+def test_what_a_pass_or_two_give_is_verified_and_predicts(
+    way, folder, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(PassProgress.__init__, "__kwdefaults__", {"after": 0.0})
+    model = str(tmp_path / "model.json")
+    data = [f"{folder}/*.parquet", "--memory", "8MB", "--target", "clicked"]
+    assert main(["fit", *data, *way, "-o", model]) == 0
+    assert "pass " in capsys.readouterr().err
+    assert main(["verify", model, *data]) == 0
+    assert "they agree" in capsys.readouterr().out
+    assert main(["predict", model, *data, "-o", str(tmp_path / "answers.txt")]) == 0

@@ -27,6 +27,7 @@ _SECONDS = 1.0  # for the fewest errors
 def run(args: Namespace) -> int:
     """Print the verdict and its proof."""
     from linsep.core.problem import Problem
+    from linsep.proofs.plain import require_same
     from linsep.separating.verdict import decide, decide_with
 
     require_writable(args.save, read=[args.data])
@@ -39,6 +40,7 @@ def run(args: Namespace) -> int:
     problem = Problem(
         data.X, data.y, fit_intercept=not args.no_intercept, feature_names=data.feature_names
     )
+    require_same(problem, data.X, data.y)
     given, linear = kernel_parameters(args), args.kernel is None
     how = {"exact": not args.no_exact, "time_limit": args.time_limit, "begin": begin}
     if linear:

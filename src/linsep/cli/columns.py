@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linsep.cli.common import narrate, number_or_name, table
 from linsep.core.words import count
-from linsep.data.assemble import TextColumnError
+from linsep.data.columns import TextColumnError
 from linsep.data.lectures import available
 from linsep.data.table import Table
 from linsep.errors import DataError, FormatError, ModelError, SettingError
@@ -124,7 +124,7 @@ def prepared(args: Namespace, *, mend: bool) -> tuple[Columns | None, Table]:
             data = table(args, positive=args.positive)
         except FormatError as error:  # of text, of gaps; or of what columns have to say themselves
             kept = not mend and not isinstance(error, TextColumnError)
-            if kept or args.encode or args.drop_missing or not is_table(args):
+            if kept or args.drop_missing or not is_table(args):
                 raise
         else:
             _tell_of_identifiers(data)

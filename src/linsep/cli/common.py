@@ -62,8 +62,6 @@ def table(args: Namespace, **options: Any) -> Table:
     target = number_or_name(args.target)
     if not Path(args.data).exists() and args.data in available():
         return load(args.data)
-    if args.encode:
-        options.setdefault("encode", "onehot")
     if args.drop_missing:
         options["missing"] = "drop"
     options |= {"names": number_or_name(args.names), "header": False if args.no_header else None}

@@ -46,7 +46,6 @@ def run(args: Namespace) -> int:
         settings["time_limit"] = args.time_limit
     model = estimator(args, **settings)
     _train(args, model, data)
-    model.preprocessing_ = {"encoding": data.encoding} if data.encoding else {}
     saved = not args.output or _save(args.output, columns, lift, model, data)
     words = rule(lift, model)
     if args.json:
@@ -110,13 +109,13 @@ def _automatic(args: Namespace) -> bool:
     """Whether to choose the model: no algorithm is named, nor anything that only one run has."""
     if args.algorithm is not None:
         judged = args.cv or args.test or args.holdout or args.search
-        if judged and (args.checkpoint or args.resume or args.lift is not None or args.encode):
+        if judged and (args.checkpoint or args.resume or args.lift is not None):
             raise SettingError(
-                "--cv, --test, --holdout and --search go without --checkpoint, --resume, --lift "
-                "and --encode, which are for one run."
+                "--cv, --test, --holdout and --search go without --checkpoint, --resume and "
+                "--lift, which are for one run."
             )
         return bool(judged)
-    of_a_run = [args.set, args.checkpoint, args.resume, args.lift, args.encode]
+    of_a_run = [args.set, args.checkpoint, args.resume, args.lift]
     bundled = not Path(args.data).exists() and args.data in available()
     if any(of_a_run) or bundled:
         args.algorithm = "perceptron"

@@ -6,7 +6,9 @@ Nothing heavy is imported here, so that ``linsep --help`` answers at once.
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
+import io
 import os
 import signal
 import sys
@@ -17,6 +19,7 @@ from typing import NamedTuple
 from linsep._version import __version__
 from linsep.core.limits import clock, keeping_results, leave
 
+_NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 _EXIT_CODES = """\
 exit codes:
   0  done (check: separable)       3  not separable (check only)
@@ -59,6 +62,8 @@ def _run(args: argparse.Namespace) -> int:
         return 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
+        if not where and error.errno in _NO_ROOM:  # commands see to their files, with their names
+            where = "standard output cannot be written, so the result is not all there: "
         print(printable(f"linsep: {where}{error.strerror or error}"), file=sys.stderr)
         return 1
     except MemoryError:
@@ -70,25 +75,30 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _open_closed() -> None:
-    """Streams that whoever started us has closed: what is written there goes nowhere."""
+    """Streams that whoever started us has closed, where what is written goes nowhere; and letters
+    that one cannot show."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # letters that the locale does not have
 
 
 @contextmanager
 def _quiet_end() -> Iterator[None]:
-    """Ctrl-C outside of runs, such as while modules are imported, ends the process at once."""
-    before = signal.getsignal(signal.SIGINT)
-    usual = before is signal.default_int_handler
-    if usual:
-        signal.signal(signal.SIGINT, leave)
+    """Signals outside of runs, such as while modules are imported, end the process at once."""
+    usual = (signal.default_int_handler, signal.SIG_DFL)
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in names}
+    ours = {number: handler for number, handler in before.items() if handler in usual}
+    for number in ours:
+        signal.signal(number, leave)
     try:
         with keeping_results():
             yield
     finally:
-        if usual:
-            signal.signal(signal.SIGINT, before)
+        for number, handler in ours.items():
+            signal.signal(number, handler)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -402,7 +412,6 @@ def _data(
         parser.add_argument("--positive", metavar="LABEL", help="this class against all others")
     if not plane:
         return
-    parser.add_argument("--encode", action="store_true", help="text columns become 0/1 columns")
     parser.add_argument("--drop-missing", action="store_true", help="leave out rows with gaps")
     if labels:
         parser.add_argument(

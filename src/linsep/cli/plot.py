@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from argparse import Namespace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from linsep.cli.common import emit, kept, narrate, require_writable
 from linsep.cli.models import model_and_data
+from linsep.core.files import atomic_write_bytes
 from linsep.errors import DataError, SettingError, require
 
 _DRAWN_ROWS = 5000  # that are drawn
@@ -31,13 +35,20 @@ def run(args: Namespace) -> int:
         model, dense[some], data.y[some], features=shown, feature_names=known
     )
     try:
-        good = kept(args.output, lambda path: display.figure_.savefig(path, dpi=150), "picture")
+        good = kept(args.output, lambda path: _draw(display.figure_, path), "picture")
     except ValueError as error:  # of an ending that it does not know
         raise SettingError(f"-o {args.output}: {error}") from error
     if args.json:
         names = known if shown is None else [known[j] for j in shown]
         emit({"output": args.output, "features": names[:2]}, True)
     return 0 if good else 1
+
+
+def _draw(figure: Any, path: str) -> None:
+    """The whole picture or none: a full disk must not leave half of one in the old one's place."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=150, format=Path(path).suffix[1:].lower() or "png")
+    atomic_write_bytes(path, drawn.getvalue())
 
 
 def _features(asked: str | None, known: list[str], model: object) -> list[int] | None:

@@ -23,7 +23,7 @@ from linsep.cli.common import (
 )
 from linsep.cli.lifting import plain
 from linsep.core.files import atomic_write_bytes
-from linsep.core.protocol import Predictor, is_pipeline, last_step
+from linsep.core.protocol import Predictor, is_pipeline
 from linsep.core.words import count
 from linsep.errors import DataError, LinsepWarning, SettingError
 
@@ -99,12 +99,9 @@ def _probabilities(model: Predictor, X: Any) -> Any:
 
 def read_for(args: Namespace, model: Predictor) -> Any:
     """Data of a model: with labels if the file has one column more, else without."""
-    encoding = getattr(last_step(model), "preprocessing_", {}).get("encoding")
     options: dict[str, Any] = {"n_features": model.n_features_in_}
     if hasattr(model, "widened"):  # a file of LIBSVM does not tell how many features there are
         return table(args)
-    if encoding:
-        options["encode"] = encoding
     if getattr(args, "positive", None) is not None:
         options["positive"] = args.positive
     if args.target is None:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # estimators load scikit-learn
 
 _OF_TABLES = {
     "names": "--names", "no_header": "--no-header", "delimiter": "--delimiter",
-    "encoding": "--encoding", "positive": "--positive", "encode": "--encode",
+    "encoding": "--encoding", "positive": "--positive",
     "drop_missing": "--drop-missing", "lift": "--lift", "role": "--role", "decimal": "--decimal",
     "scale": "--scale", "cv": "--cv", "test": "--test", "holdout": "--holdout",
     "search": "--search", "kernel": "--kernel", "plane": "--plane", "no_exact": "--no-exact",
@@ -145,6 +145,11 @@ def fit(args: Namespace) -> int:
     if args.time_limit is not None:
         settings["time_limit"] = args.time_limit
     model = estimator(args, **settings)
+    if checkpoint and not hasattr(model, "resume"):
+        raise SettingError(
+            f"{type(model).__name__} takes two passes and has no checkpoints; leave --checkpoint "
+            "and --resume out."
+        )
     with opened(args) as data, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LinsepWarning)
         if not args.quiet:
@@ -153,7 +158,8 @@ def fit(args: Namespace) -> int:
             narrate(
                 "logistic regression with C = 1; --set C=... gives another, -a another algorithm"
             )
-        with time_limit(args.time_limit, begin=args.begin):
+        quiet = args.quiet or hasattr(model, "verbose")  # those who have it watch themselves
+        with time_limit(args.time_limit, begin=args.begin), watching(data, quiet=quiet):
             if args.resume:
                 model.resume(data, None, args.resume)
             else:
@@ -297,17 +303,23 @@ def _nameless(model: Classifier) -> Any:
 
 def _contradictions(model: Classifier) -> list[str]:
     """What a model file says of itself that its certificate does not."""
-    told = model.certificate_
-    machines = told.parts or (told,)
-    wrong = []
-    given = np.column_stack([model.coef_, model.intercept_])
-    if not np.array_equal(given, np.array([one.weights for one in machines])):
+    told, wrong = model.certificate_, []
+    if hasattr(told, "parameters"):
+        mine = told.parameters
+        its = (getattr(model, f"{name}_") for name in ("means", "covariance", "priors"))
+        same = all(map(np.array_equal, (mine.means, mine.covariance, mine.priors), its))
+    else:
+        same = np.array_equal(np.column_stack([model.coef_, model.intercept_]), told.stated)
+    if not same:
         wrong.append("weights: those of the model are not those of its certificate")
     if list(told.classes) != model.classes_.tolist():
         wrong.append("classes: those of the model are not those of its certificate")
     tol = float(getattr(model, "tol", np.inf))
-    if model.status_ is Status.CERTIFIED and not told.relative_gap <= tol:
-        wrong.append(f"status: CERTIFIED, but the gap is {told.relative_gap:.3g}, not {tol:.3g}")
+    gap = getattr(told, "relative_gap", 0.0)
+    if model.status_ is Status.CERTIFIED and not gap <= tol:
+        wrong.append(f"status: CERTIFIED, but the gap is {gap:.3g}, not {tol:.3g}")
+    if not hasattr(told, "C"):
+        return wrong
     claimed = {"C": getattr(model, "_cost", told.C), "loss": getattr(model, "loss", told.loss)}
     for name, value in claimed.items():
         if getattr(told, name) != value:
@@ -330,7 +342,7 @@ def _model(args: Namespace) -> Any:
     from linsep.formats import load
 
     model = load(args.model)
-    if not hasattr(model, "coef_"):
+    if not (hasattr(model, "coef_") or hasattr(model, "means_")):
         raise ModelError(
             f"{args.model} holds {type(model).__name__}, which is no plain plane of columns; for "
             "data that are read part by part only those are taken."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from linsep.core.limits import Interrupts, clock, time_limit
 from linsep.data.lectures import available, load
 from linsep.errors import SettingError
 
+_CUT = 0.5  # seconds of a report after a signal
 _REPORT = 0.15  # share of the time that is kept for the report
 
 
@@ -29,16 +31,21 @@ def run(args: Namespace) -> int:
     given, reading = _given(args)
     share = _REPORT if args.html else 0.0
     spent = clock() - args.begin  # modules are imported, which counts
-    with Interrupts():
+    try:  # a signal while the file is read ends at once; later with what was found
         found = study(
             *given, time_limit=max((1 - share) * args.time_limit - spent, 0.1), memory=args.memory,
             folds=args.cv or 5, random_state=args.seed, roles=asked_roles(args),
             drop=_dropped(args), decimal=args.decimal,
             progress=None if args.quiet else narrate, **reading,
         )  # fmt: skip
+    except KeyboardInterrupt as signal:
+        narrate(f"linsep: {str(signal) or 'interrupted'}; nothing was written")
+        return 130
+    with Interrupts():
         good = True
         if args.html:
-            with time_limit(args.time_limit, begin=args.begin):
+            cut = clock() + _CUT if found.interrupted else math.inf
+            with time_limit(min(args.time_limit, cut - args.begin), begin=args.begin):
                 page = found.to_html().encode()
             good &= kept(args.html, lambda path: atomic_write_bytes(path, page), "report")
         if args.code:
@@ -49,6 +56,9 @@ def run(args: Namespace) -> int:
     emit(found.to_dict() if args.json else str(found), args.json)
     if not (args.html or args.json):
         narrate("with --html FILE there is a report of it, with --code FILE Python code")
+    if found.interrupted:
+        narrate(f"warning: {found.notes[-1]}")
+        return 130
     return 0 if good else 1
 
 

@@ -36,6 +36,7 @@ from linsep.models.logistic_regression import (
     log_likelihood,
     null_log_likelihood,
 )
+from linsep.proofs.plain import require_same
 
 if TYPE_CHECKING:
     from linsep.multiclass.base import ManyClasses
@@ -132,6 +133,7 @@ def compared(
     told = model.certificate_
     intercept = bool(getattr(model, "fit_intercept", True))
     problem = Problem(matrix, labels, sample_weight=weight, fit_intercept=intercept)
+    require_same(problem, matrix, labels, weight)
     check_classes(model, problem)
     check_intercept(model)
     check_class_weight(model)

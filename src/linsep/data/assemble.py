@@ -1,26 +1,32 @@
-"""From columns to a Table: labels, row names, text features, missing values."""
+"""From columns to a Table: labels, row names, missing values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.words import count
-from linsep.data.columns import DROP, NUMBER, Column, Source, as_labels, is_missing, is_number
-from linsep.data.layout import Layout, position
+from linsep.data.columns import (
+    DROP,
+    NUMBER,
+    Column,
+    Source,
+    TextColumnError,
+    as_labels,
+    is_missing,
+    is_number,
+)
+from linsep.data.layout import Layout
 from linsep.errors import DataError, FormatError, SettingError
 
-Encode = str | Sequence[str] | Mapping[str, Any] | None
-
-_TOO_MANY = 1000  # different values of a text column from which it is no category
 _ROWS_AT_ONCE = 2048  # rows written together, so that they stay in the cache
+_ANSWERS = (("yes", "no"), ("true", "false"))
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-_SIGNS = (("no", "yes"), ("false", "true"))
+_TABLES = "linsep.tables.read keeps such columns, and linsep.tables.Tabular trains on them"
 
 
 @dataclass
@@ -33,7 +39,6 @@ class Parts:
     row_names: tuple[str, ...] | None
     target: str
     notes: list[str]
-    encoding: Mapping[str, Any] | None = None
     sample_weight: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
 
@@ -46,75 +51,51 @@ def plain_parts(X: NDArray[np.float64], y: NDArray[Any], layout: Layout) -> Part
     return Parts(X, y, titles, None, target, list(layout.notes))
 
 
-def assemble(
-    columns: list[Column], layout: Layout, source: Source, *, encode: Encode, missing: str
-) -> Parts:
-    """Turn columns into numbers, labels and names."""
+def assemble(columns: list[Column], layout: Layout, source: Source, *, missing: str) -> Parts:
+    """Turn columns of numbers into a matrix, labels and names."""
     if missing not in ("error", "drop"):
         raise SettingError(f"missing is {missing!r}; allowed: 'error', 'drop'.")
     notes = list(layout.notes)
-    recipe = _recipe(columns, layout, source, encode)
+    features = [j for j in range(len(columns)) if j not in (layout.target, layout.row_names)]
+    if not features:
+        raise DataError(f"{source.path}: there is no column of features beside the labels.")
+    columns = [_signs(one, notes) if j in features else one for j, one in enumerate(columns)]
+    text = [j for j in features if _is_text(columns[j], j, source)]
+    if text:
+        raise _text_error(columns, text, source)
     if missing == "drop":
-        columns = _without_gaps(columns, recipe, layout, source, notes)
+        watched = features if layout.target is None else [*features, layout.target]
+        columns = whole_rows(columns, watched, source, notes)
     else:
-        _refuse_gaps(columns, recipe, source)
-    features: list[NDArray[Any]] = []
-    names: list[str] = []
-    for at, kind, values in recipe:
-        _encode(columns[at], kind, values, features, names, notes)
+        _refuse_gaps(columns, features, source)
     y = np.empty(0)
     if layout.target is not None:
         y = as_labels(columns[layout.target], layout.target, source)
     rows = None
     if layout.row_names is not None:
         rows = _texts(columns[layout.row_names])
-    changed = any(kind != "number" for _, kind, _ in recipe)
     return Parts(
-        X=_stack(features, len(columns[0])),
+        X=_stack([_as_numbers(columns[j]) for j in features], len(columns[0])),
         y=y,
-        feature_names=tuple(names) if layout.header or changed else None,
+        feature_names=tuple(columns[j].name for j in features) if layout.header else None,
         row_names=rows,
         target="y" if layout.target is None else layout.names[layout.target],
         notes=notes,
-        encoding=_as_mapping(recipe, columns, layout) if changed else None,
     )
 
 
-# -- which column becomes what --------------------------------------------------------------------
-
-Recipe = list[tuple[int, str, tuple[str, ...]]]  # column, kind, values
+# -- columns that are no numbers ------------------------------------------------------------------
 
 
-def _recipe(columns: list[Column], layout: Layout, source: Source, encode: Encode) -> Recipe:
-    if isinstance(encode, Mapping):
-        recipe = _recipe_of(encode, layout)
-        for at, kind, _ in recipe:
-            if kind == "number" and _is_text(columns[at], at, source):
-                raise _text_error(columns, [at], source)
-        return recipe
-    if isinstance(encode, str) and encode != "onehot":
-        raise SettingError(
-            f"encode is {encode!r}; allowed: None, 'onehot', a list of column names, or the "
-            "encoding of another table."
-        )
-    features = [j for j in range(len(columns)) if j not in (layout.target, layout.row_names)]
-    if not features:
-        raise DataError(f"{source.path}: there is no column of features beside the labels.")
-    listed = not isinstance(encode, str) and encode is not None
-    forced = {position(layout, name, "encode") for name in encode} if listed and encode else set()
-    recipe = []
-    text = []
-    for j in features:
-        column = columns[j]
-        if j not in forced and _is_text(column, j, source):
-            text.append(j)
-        if j in forced or (j in text and encode == "onehot"):
-            recipe.append(_categories(column, j, source))
-        else:
-            recipe.append((j, "number", ()))
-    if text and encode != "onehot":
-        raise _text_error(columns, text, source)
-    return recipe
+def _signs(column: Column, notes: list[str]) -> Column:
+    """A column of answers as 1 and -1, which the notes tell; any other as it is."""
+    used = {} if column.codes is None else {v: v.strip().lower() for v in column.values}
+    for yes, no in _ANSWERS:
+        if used and set(used.values()) <= {yes, no}:
+            notes.append(f"column {column.name!r}: {yes} is 1, {no} is -1")
+            table = np.array([1.0 if used[v] == yes else -1.0 for v in column.values])
+            return Column(column.name, numbers=table[column.codes])
+    return column
 
 
 def _is_text(column: Column, at: int, source: Source) -> bool:
@@ -134,7 +115,7 @@ def _is_text(column: Column, at: int, source: Source) -> bool:
     header = ", or say header=True if the first line is a header" if row == 0 else ""
     raise FormatError(
         f"{source.place(row, at)}: {text!r} in column {column.name!r} {_what_is_wrong(text)}"
-        f"correct the cell, or read the column as text with encode=[{column.name!r}]{header}."
+        f"correct the cell{header}."
     )
 
 
@@ -148,22 +129,6 @@ def _what_is_wrong(text: str) -> str:
     if is_number(text.replace(",", ".", 1)) and "," in text:
         return "has a decimal comma; write a point, "
     return "does not fit in a double; " if NUMBER.fullmatch(text) else "is not a number; "
-
-
-def _categories(column: Column, at: int, source: Source) -> tuple[int, str, tuple[str, ...]]:
-    values = sorted({"missing" if is_missing(v) else v for v in _different(column)})
-    if tuple(sorted(v.lower() for v in values)) in _SIGNS:
-        return at, "sign", tuple(sorted(values, key=str.lower))
-    if len(values) > _TOO_MANY:
-        raise DataError(
-            f"{source.path}: column {column.name!r} has {len(values)} different values; that is "
-            "text, not a category. Count its words first, or remove the column."
-        )
-    return at, "onehot", tuple(values)
-
-
-class TextColumnError(FormatError):
-    """Whole columns are no plain numbers; no cell of a column of numbers is damaged."""
 
 
 def _text_error(columns: list[Column], text: list[int], source: Source) -> FormatError:
@@ -180,22 +145,18 @@ def _text_error(columns: list[Column], text: list[int], source: Source) -> Forma
         )
     head = f"column {names} holds" if len(text) == 1 else f"{len(text)} columns ({names}) hold"
     return TextColumnError(
-        f"{source.place(row, text[0])}: {head} text, here {shown!r}; features are numbers. Give "
-        "encode='onehot' to make a 0/1 column of each value, or remove the text.",
-        options={"encode='onehot'": "--encode"},
+        f"{source.place(row, text[0])}: {head} text, here {shown!r}; a matrix has numbers only. "
+        f"{_TABLES} (pip install 'linsep[study]').",
+        options={_TABLES: "linsep fit, check, trace and study take such columns"},
     )
 
 
 # -- missing values -------------------------------------------------------------------------------
 
 
-def _gaps(columns: list[Column], recipe: Recipe) -> dict[int, NDArray[np.bool_]]:
-    gaps = {at: columns[at].missing for at, kind, _ in recipe if kind == "number"}
-    return {at: missing for at, missing in gaps.items() if missing.any()}
-
-
-def _refuse_gaps(columns: list[Column], recipe: Recipe, source: Source) -> None:
-    gaps = _gaps(columns, recipe)
+def _refuse_gaps(columns: list[Column], features: list[int], source: Source) -> None:
+    gaps = {at: columns[at].missing for at in features}
+    gaps = {at: missing for at, missing in gaps.items() if missing.any()}
     if not gaps:
         return
     row, at = min((int(np.flatnonzero(missing)[0]), at) for at, missing in gaps.items())
@@ -208,15 +169,6 @@ def _refuse_gaps(columns: list[Column], recipe: Recipe, source: Source) -> None:
         f"{column.name!r}, {count}; fill them in, or leave such rows out with missing='drop'.",
         options=DROP,
     )
-
-
-def _without_gaps(
-    columns: list[Column], recipe: Recipe, layout: Layout, source: Source, notes: list[str]
-) -> list[Column]:
-    watched = [at for at, _, _ in recipe]
-    if layout.target is not None:
-        watched.append(layout.target)
-    return whole_rows(columns, watched, source, notes)
 
 
 def whole_rows(
@@ -241,14 +193,7 @@ def _rows_of(column: Column, keep: NDArray[np.bool_]) -> Column:
     return Column(column.name, codes=column.codes[keep], values=column.values)
 
 
-# -- encoding -------------------------------------------------------------------------------------
-
-
-def _different(column: Column) -> list[str]:
-    if column.numbers is not None:
-        return [_plain(number) for number in np.unique(column.numbers).tolist()]
-    assert column.codes is not None
-    return [column.values[code] for code in np.unique(column.codes)]
+# -- numbers and texts ---------------------------------------------------------------------------
 
 
 def _plain(number: float) -> str:
@@ -260,33 +205,6 @@ def _texts(column: Column) -> tuple[str, ...]:
         return tuple(map(_plain, column.numbers.tolist()))
     assert column.codes is not None
     return tuple(column.values[code] for code in column.codes.tolist())
-
-
-def _encode(
-    column: Column,
-    kind: str,
-    values: tuple[str, ...],
-    features: list[NDArray[Any]],
-    names: list[str],
-    notes: list[str],
-) -> None:
-    if kind == "number":
-        features.append(_as_numbers(column))
-        names.append(column.name)
-        return
-    texts = np.array(["missing" if is_missing(v) else v for v in _texts(column)], dtype=np.str_)
-    unseen = int((~np.isin(texts, values)).sum())
-    if unseen:
-        rows = count(unseen, "row has", "rows have")
-        notes.append(f"{rows} an unknown value of {column.name!r}, coded as 0")
-    if kind == "sign":
-        features.append(np.where(texts == values[1], 1.0, np.where(texts == values[0], -1.0, 0.0)))
-        names.append(column.name)
-        notes.append(f"{column.name!r}: {values[0]} = -1, {values[1]} = +1")
-        return
-    features.extend((texts == value).astype(np.float64) for value in values)
-    names.extend(f"{column.name}={value}" for value in values)
-    notes.append(f"{column.name!r} became {count(len(values), 'column')} of 0 and 1")
 
 
 def _as_numbers(column: Column) -> NDArray[np.float64]:
@@ -304,26 +222,3 @@ def _stack(features: list[NDArray[Any]], n: int) -> NDArray[np.float64]:
         for j, feature in enumerate(features):
             block[:, j] = feature[at : at + _ROWS_AT_ONCE]
     return X
-
-
-def _as_mapping(recipe: Recipe, columns: list[Column], layout: Layout) -> dict[str, Any]:
-    """Describe the encoding in plain values that fit in a JSON file."""
-    return {
-        "header": layout.header,
-        "columns": [
-            {"name": columns[at].name, "position": at, "kind": kind, "values": list(values)}
-            for at, kind, values in recipe
-        ],
-    }
-
-
-def _recipe_of(encoding: Mapping[str, Any], layout: Layout) -> Recipe:
-    by_name = bool(encoding["header"]) and layout.header
-    return [
-        (
-            position(layout, entry["name"] if by_name else int(entry["position"]), "encode"),
-            str(entry["kind"]),
-            tuple(entry["values"]),
-        )
-        for entry in encoding["columns"]
-    ]

@@ -14,9 +14,19 @@ from linsep.errors import FormatError
 
 DROP = {"missing='drop'": "--drop-missing"}  # what to type on the command line instead
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
+_MISSING = frozenset({"", "?", "...", "na", "n/a", "n.a.", "nan", "-nan", "null", "none"}) | {
+    "<na>",
+    "#na",
+    "#n/a",
+    "#nv",
+}
+_DASHES = frozenset({"-", "--", "---", "\u2013", "\u2014"})
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _PYTHON_DIGITS = 4000  # up to which Python converts an integer
+
+
+class TextColumnError(FormatError):
+    """Whole columns are no plain numbers; no cell of a column of numbers is damaged."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,11 @@ class Source:
 def is_missing(text: str) -> bool:
     """True for an empty cell and for what is written in place of a value."""
     return text.lower() in _MISSING
+
+
+def is_dash(text: str) -> bool:
+    """True for a dash, which is no value among numbers and dates; among texts it is one of them."""
+    return text in _DASHES
 
 
 def is_number(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linsep.core.sources import boundary, fetch
 from linsep.core.words import count
-from linsep.data.assemble import Encode, Parts, assemble, plain_parts
+from linsep.data.assemble import Parts, assemble, plain_parts
 from linsep.data.files import check_text, plain_name, utf8
 from linsep.data.layout import Choice
 from linsep.data.table import Table
@@ -29,7 +29,6 @@ def read(
     n_features: int | None = None,
     names: Choice = None,
     header: bool | None = None,
-    encode: Encode = None,
     missing: str = "error",
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -56,13 +55,8 @@ def read(
         texts under a title such as "name".
     header : bool, optional
         Whether the first line holds titles; by default it is told by the content.
-    encode : "onehot", list of column names, or mapping, optional
-        What to do with text in features. By default it is an error. "onehot" makes a column of
-        0 and 1 for each value, and one column of -1 and +1 for no and yes; a list does the same
-        with the columns named; a mapping is the ``encoding`` of another table.
     missing : {"error", "drop"}, default="error"
-        What to do with a missing number or label. A missing text is one more value when
-        encoded.
+        What to do with a missing number or label.
     delimiter : str, optional
         Between the cells of a text table; by default it is told by the content.
     encoding : str, optional
@@ -94,7 +88,7 @@ def read(
     data = fetch(path)
     source = os.fspath(path)
     name, ending = plain_name(path)
-    asked = Asked(target, names, header, encode, missing, n_features, delimiter, encoding)
+    asked = Asked(target, names, header, missing, n_features, delimiter, encoding)
     form = next(form for form in FORMATS if form.holds(data, ending))
     with boundary(source, FormatError, f"it cannot be read as {form.name}", WAY_OUT):
         parts = form.read(source, data, ending, asked)
@@ -112,7 +106,6 @@ def read(
         notes="; ".join(parts.notes),
         source=source,
         target=parts.target,
-        encoding=parts.encoding,
         sample_weight=parts.sample_weight,
         groups=parts.groups,
     )
@@ -128,7 +121,6 @@ class Asked:
     target: Choice
     names: Choice
     header: bool | None
-    encode: Encode
     missing: str
     n_features: int | None
     delimiter: str | None
@@ -144,11 +136,8 @@ def _npz(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
 def _arrow(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
     from linsep.data.binary import read_arrow
 
-    features = _known_features(asked.encode)
-    columns, layout, place = read_arrow(
-        source, data, target=asked.target, names=asked.names, features=features
-    )
-    return assemble(columns, layout, place, encode=asked.encode, missing=asked.missing)
+    columns, layout, place = read_arrow(source, data, target=asked.target, names=asked.names)
+    return assemble(columns, layout, place, missing=asked.missing)
 
 
 def _is_svmlight(data: bytes, ending: str) -> bool:
@@ -172,24 +161,23 @@ def _delimited(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
     from linsep.data.delimited import read_columns, read_numbers
     from linsep.data.layout import check_columns, check_features, find_layout
 
-    encode, told = asked.encode, list[str]()
+    told = list[str]()
     if asked.encoding is None:
         data = check_text(source, data)
     else:
         data, told = utf8(source, data, asked.encoding)
     layout = find_layout(
         source, data, ending, header=asked.header, target=asked.target, names=asked.names,
-        features=_known_features(encode), delimiter=asked.delimiter,
+        delimiter=asked.delimiter,
     )  # fmt: skip
     layout.notes[:0] = told
-    if encode is None or encode == "onehot":
-        found = read_numbers(data, layout)
-        if found is not None:
-            check_features(found[0], data, layout)
-            return plain_parts(*found, layout)
+    found = read_numbers(data, layout)
+    if found is not None:
+        check_features(found[0], data, layout)
+        return plain_parts(*found, layout)
     columns, place = read_columns(data, layout)
     check_columns(columns, data, layout)
-    return assemble(columns, layout, place, encode=encode, missing=asked.missing)
+    return assemble(columns, layout, place, missing=asked.missing)
 
 
 @dataclass(frozen=True)
@@ -213,13 +201,6 @@ FORMATS = (
     Format("svmlight", _SVMLIGHT, _is_svmlight, _svmlight),
     Format("CSV", _SEPARATED, lambda data, ending: True, _delimited),
 )
-
-
-def _known_features(encode: Encode) -> list[str]:
-    """Names of the columns that another table was made of."""
-    if not isinstance(encode, Mapping) or not encode["header"]:
-        return []
-    return [entry["name"] for entry in encode["columns"]]
 
 
 def recode(

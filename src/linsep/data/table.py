@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +36,6 @@ class Table:
         Path of the file.
     target : str, optional
         Name of the label column.
-    encoding : mapping, optional
-        How text columns became numbers; ``read(other, encode=table.encoding)`` does the same.
     sample_weight : array of shape (n,), optional
         What svmlight text says by ``cost:``, 1 for rows that say nothing; for ``fit``.
     groups : array of int of shape (n,), optional
@@ -65,7 +62,6 @@ class Table:
     notes: str = ""
     source: str | None = None
     target: str = "y"
-    encoding: Mapping[str, Any] | None = None
     sample_weight: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
 

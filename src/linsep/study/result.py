@@ -166,6 +166,8 @@ class Study:
     telling_ : list of str
         Columns that alone tell every label.
     notes : list of str
+    interrupted : bool
+        Whether a signal cut it short; the last of the notes says what is missing.
     seconds_ : float
     """
 
@@ -189,6 +191,7 @@ class Study:
     columns_: Any
     telling_: list[str]
     time_limit: float | None
+    interrupted: bool = False
     fitted: dict[str, Any] = field(default_factory=dict)
     seconds_: float = 0.0
 
@@ -495,6 +498,7 @@ class Study:
             "notes": list(self.notes),
             "seconds": self.seconds_,
             "time_limit": self.time_limit,
+            "interrupted": self.interrupted,
         }  # fmt: skip
 
     def to_html(self) -> str:

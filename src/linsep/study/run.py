@@ -25,8 +25,10 @@ from threadpoolctl import threadpool_limits
 from linsep.choosing.choose import was_interrupted
 from linsep.core.limits import (
     Interrupts,
+    TimeUpError,
     asked_to_stop,
     clock,
+    deaf_work,
     extra_time,
     time_left,
     total_memory,
@@ -51,12 +53,16 @@ Array = NDArray[np.float64]
 
 _PROOF = 0.12  # share of the time for the question whether a plane separates
 _CHEAP = 0.3  # share of the time for logistic regression of three costs; else some rows are taken
-_FEWEST = 5000  # rows below which no sample is taken
+_FEWEST = 5000  # rows below which no sample is taken,
+_LEAST = 2000  # and how small one may be
+_TRIAL = 0.1  # share of the time for a fit that tells how many rows can be studied
 _PILOT = 1000  # rows of a trial that tells what a family will take
 _KNOWN = 2000  # rows from which there is such a trial
 _ALONE = 20_000  # rows up to which trees are grown by one thread
 _JUDGED = 5000  # training rows whose errors are counted
 _AFTER = 1.5  # times the seconds expected of the last fit that are kept for it
+_WRAP_UP = 0.5  # seconds of each last fit after a signal
+_BEFORE, _WITHIN = "interrupted before", "interrupted in the middle"
 _NARROW, _WRITTEN = 500, 2e8  # columns and bytes up to which a sparse file becomes a table
 _SURE_ENTRIES = 100_000  # to train on, up to which the families of SURE are tried in any case
 _MOST_CLASSES = 0.5  # classes to rows from which labels are measurements
@@ -353,10 +359,13 @@ class _Run:
             self._family(family, self._left() * family.share / whole)
         if not any(row.kind == "plane" for row in self.rows):
             if asked_to_stop():
-                raise KeyboardInterrupt("interrupted before the first family was finished")
+                raise KeyboardInterrupt(
+                    "interrupted before the first family was finished: there is nothing to report"
+                )
             raise DataError(
-                f"no family was finished within {limit:g} seconds; give more of them with "
-                "time_limit=." if limit is not None else "no family could be fitted; see skipped."
+                f"no family was finished within {limit:.3g} seconds; give more of them with "
+                "time_limit=." if limit is not None else "no family could be fitted; see skipped.",
+                options={"time_limit=": "--time-limit"},
             )  # fmt: skip
         found = Study(
             rows=self.rows, skipped=self.skipped, proof=proof, proof_words=proof_words,
@@ -364,9 +373,12 @@ class _Run:
             random_state=self.random_state, source=self.data.source, target=self.data.target,
             table_=self.data.X, labels=self.data.y, row_names=self.data.names, chosen=self.chosen,
             loading=self.data.loading, notes=self.notes, columns_=told, telling_=self.telling,
-            time_limit=limit,
+            time_limit=limit, interrupted=asked_to_stop(),
         )  # fmt: skip
         self._last_fits(found)
+        found.interrupted = found.interrupted or asked_to_stop()
+        if found.interrupted:
+            self.notes.append(self._cut_short(found))
         found.seconds_ = clock() - begin
         return found
 
@@ -393,15 +405,8 @@ class _Run:
         n, left = len(self.y), time_left()
         if n <= _FEWEST or left == math.inf:
             return
-        some = self._some(np.arange(n), self.y, 2000)
-        begin = clock()
-        _fit(LogisticRegression(), matrix[some], self.y[some])
-        first = clock() - begin
-        begin = clock()
-        _fit(LogisticRegression(), matrix[some], self.y[some])
-        fit = min(first, clock() - begin) / len(some)
-        each = self.folds * 0.8 * 3 * fit
-        most = max(_FEWEST, int(_CHEAP * left / each))
+        each = self.folds * 0.8 * 3 * self._seconds_a_row(matrix, _TRIAL * left)
+        most = max(_LEAST, int(_CHEAP * left / each))
         if n > 1.2 * most:
             self.chosen = np.sort(self._some(np.arange(n), self.y, most))
             self.X, self.y = _safe_indexing(self.X, self.chosen), self.y[self.chosen]
@@ -410,6 +415,24 @@ class _Run:
                 f"fits of all rows would take about {n * each:.0f} s for three costs of logistic "
                 f"regression alone"
             )
+
+    def _seconds_a_row(self, matrix: Any, most: float) -> float:
+        """Of logistic regression, on numbers as the families have them.
+
+        Raw counts of words would take many times longer. A trial that is cut short told enough.
+        """
+        some = self._some(np.arange(len(self.y)), self.y, 2000)
+        X = matrix[some]
+        before = None if self.data.is_frame else self.prepare(False)
+        X = X if before is None else before.fit_transform(X)
+        spent = math.inf
+        for _ in range(2):  # the first may compile
+            begin = clock()
+            _fit(LogisticRegression(time_limit=most), X, self.y[some])
+            spent = min(spent, clock() - begin)
+            if spent > 0.5 * most:
+                break
+        return spent / len(some)
 
     def _some(self, rows: NDArray[np.intp], y: NDArray[Any], size: int) -> NDArray[np.intp]:
         """Rows drawn at random within the classes."""
@@ -510,15 +533,17 @@ class _Run:
                 break
             last = clock() - begin
             if trial is None:
-                self._skip(
-                    family, f"a fit was still under way after {last:.2g} s", part=bool(trials)
-                )
+                words = f"a fit was still under way after {last:.2g} s"
+                self._skip(family, _WITHIN if asked_to_stop() else words, part=bool(trials))
                 break
             trials.append(trial)
         if trials:
             self._keep(family, trials)
 
     def _too_slow(self, family: Family, expected: float | None, allowed: float) -> None:
+        if asked_to_stop():
+            self._skip(family, _WITHIN)
+            return
         about = "more than that" if expected is None else f"about {expected:.2g} s"
         self._skip(
             family, f"{self.folds} fits would take {about}; {allowed:.2g} s were left for it",
@@ -558,8 +583,11 @@ class _Run:
         seconds: float | None = None
         for _ in range(2):  # the first may wait for machine code
             begin = clock()
-            with limited(budget / 3 if budget < math.inf else None):
-                model = _fit(setting, train[some], y[some])
+            try:
+                with limited(budget / 3 if budget < math.inf else None):
+                    model = _fit(setting, train[some], y[some])
+            except TimeUpError:
+                return None
             spent = clock() - begin
             if not _unfinished(model):
                 seconds = spent if seconds is None else min(seconds, spent)
@@ -576,8 +604,11 @@ class _Run:
             rows, others = self.fold(k, family.amounts)
             started = clock()
             left = min(self._left(), 1.5 * max(self._end - clock(), 0.0) + 0.05 * self._left())
-            with limited(None if left == math.inf else left):
-                model = _fit(setting, rows, self.y[train])
+            try:
+                with limited(None if left == math.inf else left):
+                    model = _fit(setting, rows, self.y[train])
+            except TimeUpError:
+                return None
             if _unfinished(model) or was_interrupted(model):
                 return None
             # Trees cannot be stopped on the way; others may have waited for machine code at first.
@@ -623,14 +654,25 @@ class _Run:
                     f"{row.family} is fitted to the rows studied: all rows would take about "
                     f"{grown:.2g} s, {time_left():.2g} s were left"
                 )
-            allowed = max(time_left(), expected, 0.3)
+            allowed = _WRAP_UP if asked_to_stop() else max(time_left(), expected, 0.3)
             with extra_time(), limited(allowed):
                 model = self.whole(row.estimator, row.amounts)
                 found.fitted[row.family] = model.fit(X, y)
 
+    def _cut_short(self, found: Study) -> str:
+        """What a signal has left undone, in words."""
+        unfinished = [name for name, model in found.fitted.items() if _unfinished(model)]
+        words = [f"interrupted after {count(len(self.rows), 'family', 'families')}"]
+        for what, why in (("not begun", _BEFORE), ("given up", _WITHIN)):
+            if named := [skip.family for skip in self.skipped if skip.why == why]:
+                words.append(f"{what}: {', '.join(named)}")
+        if unfinished:
+            words.append(f"the last fit was cut short: {', '.join(unfinished)}")
+        return "; ".join(words)
+
 
 def _no_time() -> str:
-    return "interrupted before" if asked_to_stop() else "no time was left for it"
+    return _BEFORE if asked_to_stop() else "no time was left for it"
 
 
 def _by_error(row: Row) -> float:
@@ -639,8 +681,11 @@ def _by_error(row: Row) -> float:
 
 def _fit(setting: Any, X: Any, y: NDArray[Any]) -> Any:
     """A fit; trees of few rows by one thread, since others would only wait for each other."""
-    own = type(setting).__module__.startswith("linsep.") or X.shape[0] > _ALONE
-    with nullcontext() if own else threadpool_limits(1):
+    ours = type(setting).__module__.startswith("linsep.")
+    with (
+        nullcontext() if ours or X.shape[0] > _ALONE else threadpool_limits(1),
+        nullcontext() if ours else deaf_work(),
+    ):
         return clone(setting).fit(X, y)
 
 

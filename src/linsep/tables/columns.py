@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.schema import anything, listed, text, truth, word
-from linsep.core.words import count
+from linsep.core.words import count, on_a_line
 from linsep.errors import DataError, ModelError, require
 from linsep.tables.encoders import ENCODERS, Encoder, Numbers
 from linsep.tables.roles import KINDS, MANY, USED, Role, find_roles, is_plain, plain_columns
@@ -151,16 +151,24 @@ class Columns(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array([name for e in self.encoders_ for name in e.names], dtype=object)
 
-    def report(self) -> str:
-        """What was done to each column, one a line."""
+    def report(self, most: int | None = None) -> str:
+        """What was done to each column, one a line; of at most so many, plain numbers last."""
         check_is_fitted(self)
         made = {e.name: e.words() for e in self.encoders_}
-        names = [str(name) for name in self.roles_]
-        width = max(map(len, names))
-        return "\n".join(
-            f"{name:<{width}}  {made.get(name) or f'{role.kind}, left out: {role.why}'}"
-            for name, role in zip(names, self.roles_.values())
-        )
+        told = {
+            str(name): made.get(name) or f"{role.kind}, left out: {role.why}"
+            for name, role in self.roles_.items()
+        }
+        shown = list(told)
+        if most is not None and len(told) > most:
+            plain = {e.name for e in self.encoders_ if isinstance(e, Numbers) and not e.gaps}
+            first = set(sorted(told, key=lambda name: name in plain)[:most])
+            shown = [name for name in told if name in first]
+        short = {name: on_a_line(name) for name in shown}
+        width = max(map(len, short.values()))
+        lines = [f"{short[name]:<{width}}  {told[name]}" for name in shown]
+        rest = len(told) - len(shown)
+        return "\n".join([*lines, *([f"and {rest} more"] if rest else [])])
 
     def to_model(self) -> dict[str, Any]:
         """Fields of a model file."""

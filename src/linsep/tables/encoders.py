@@ -15,6 +15,7 @@ from scipy import sparse
 
 from linsep.core.schema import Check, listed, maybe, real, record, text, truth, whole, word
 from linsep.core.words import count
+from linsep.data.columns import is_dash
 from linsep.errors import DataError, LinsepWarning, require
 from linsep.tables.roles import Role, cells, is_plain
 from linsep.tables.styles import PLAIN, Style
@@ -171,7 +172,7 @@ class Numbers(_Plain):
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
             style = Style(self.decimal, self.groups)
-            told = cells(column)
+            told = cells(column).map(_or_gap)
             table = {cell: style.read(cell) for cell in told.dropna().unique()}
             values = np.array([table.get(cell, math.nan) for cell in told], dtype=np.float64)
             bad = np.flatnonzero(np.isnan(values) & told.notna().to_numpy())
@@ -190,6 +191,10 @@ class Numbers(_Plain):
                 "finite number; correct the cell, or leave it empty."
             )
         return values
+
+
+def _or_gap(cell: str | None) -> str | None:
+    return None if cell is None or is_dash(cell) else cell
 
 
 def _mean(values: Array) -> float:
@@ -360,7 +365,7 @@ class Dates(_Plain):
         if pandas.api.types.is_datetime64_any_dtype(column.dtype):
             zone = getattr(column.dt, "tz", None)
             return column if zone is None else column.dt.tz_convert("UTC").dt.tz_localize(None)
-        told = cells(column)
+        told = cells(column).map(_or_gap)
         stamps = pandas.to_datetime(
             told, format=self.format or "ISO8601", errors="coerce", utc=True
         )

@@ -19,7 +19,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from linsep.choosing.choose import was_interrupted
-from linsep.errors import LinsepWarning
+from linsep.errors import DataError, LinsepWarning
 from linsep.tables.columns import Columns
 
 Array = NDArray[np.float64]
@@ -133,7 +133,7 @@ def cost_path(
         rows, others = (_safe_indexing(X, part) for part in (train, test))
         if columns is not None:
             prepare = clone(columns)
-            rows = prepare.fit(rows).transform(rows)
+            rows = _learned(prepare, rows, X).transform(rows)
             others = _quiet(prepare.transform, others)
         model = clone(estimator)
         if "warm_start" in model.get_params():
@@ -159,6 +159,15 @@ def cost_path(
     best = fewest(errors @ sizes / sizes.sum(), kept)
     seconds = time.monotonic() - begin
     return Path(tuple(kept), errors, told[finished][best], sizes, seconds)
+
+
+def _learned(columns: Columns, rows: Any, X: Any) -> Columns:
+    """Columns of these rows; what is wrong with a cell is told by its place in the whole table."""
+    try:
+        return columns.fit(rows)
+    except DataError:
+        clone(columns).fit(X)
+        raise
 
 
 def _quiet(call: Any, *args: Any, **options: Any) -> Any:

@@ -17,6 +17,8 @@ from linsep.data.layout import Choice, find_layout
 from linsep.data.read import FORMATS, WAY_OUT, recode
 from linsep.errors import DataError, FormatError, require
 
+_MOST_COLUMNS = 100_000  # of a table in which every column has a role
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -127,6 +129,7 @@ def read(
                 features=features, delimiter=delimiter,
             )  # fmt: skip
             layout.notes[:0] = note
+            _refuse_wide(source, len(layout.names))
             columns, place = read_columns(text, layout)
         else:
             raise DataError(f"{source} is {form}, a matrix; linsep.data.read reads it.")
@@ -146,6 +149,15 @@ def read(
     frame = pandas.DataFrame({layout.names[j]: _cells(columns[j]) for j in left})
     title = "y" if layout.target is None else layout.names[layout.target]
     return Frame(frame, y, rows, title, notes, source)
+
+
+def _refuse_wide(source: str, width: int) -> None:
+    """Every column has a role here, a name and objects of its own; a matrix has numbers."""
+    if width > _MOST_COLUMNS:
+        raise DataError(
+            f"{source} has {width} columns; as a table of columns at most {_MOST_COLUMNS} are "
+            "read. linsep.data.read reads it as a matrix of numbers."
+        )
 
 
 def _cells(column: Column) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.words import count
-from linsep.data.columns import is_missing
+from linsep.data.columns import is_dash, is_missing
 from linsep.errors import DataError, SettingError, require
 from linsep.tables.styles import PLAIN, Style, find_style, looks_like_number
 
@@ -174,13 +174,14 @@ def _find_text(column: Any, decimal: str | None) -> Role:
     different = present.unique()
     if len(different) == 1:
         return Role("ignored", f"always {different[0]!r:.40}")
-    style = find_style(different, str(column.name), decimal)
+    told = [value for value in different if not is_dash(value)]
+    style = find_style(told, str(column.name), decimal)
     if style is not None:
-        read = present.map(style.read).to_numpy(dtype=np.float64)
+        read = present[present.isin(told)].map(style.read).to_numpy(dtype=np.float64)
         role = _number(str(column.name), read, len(column))
         return Role(role.kind, f"{role.why} written as text{_with(style)}", style)
-    _refuse_mixed(text, different, str(column.name))
-    found = _date_format(present, different)
+    _refuse_mixed(text, told, str(column.name))
+    found = _date_format(present[present.isin(told)], told)
     if found is not None:
         return Role("date", f"dates such as {different[0]!r:.40}", format=found)
     words = float(np.mean([len(value.split()) for value in present]))
@@ -210,6 +211,8 @@ def _refuse_mixed(text: Any, different: Sequence[str], name: str) -> None:
             options={f"roles={{{name!r}: 'category'}}": f"--role {name}=category"},
         )
     row = int(np.flatnonzero((text == bad).to_numpy(dtype=bool))[0])
+    if bad == name:
+        raise DataError(f"row {row + 1}: the header stands there again ({bad!r}); delete the line.")
     raise DataError(
         f"row {row + 1}: {bad!r:.40} in column {name!r} is not a number, as most others are; "
         f"correct the cell, or take all as they stand with roles={{{name!r}: 'category'}}.",
@@ -236,7 +239,7 @@ def _as_asked(column: Any, kind: str, decimal: str | None) -> Role:
     types, name = pandas.api.types, str(column.name)
     if kind == "number" and not types.is_numeric_dtype(column.dtype):
         text = cells(column)
-        different = text.dropna().unique()
+        different = [value for value in text.dropna().unique() if not is_dash(value)]
         style = find_style(different, name, decimal)
         if style is None:
             bad = next((v for v in different if not looks_like_number(v)), different[:1])
@@ -244,6 +247,7 @@ def _as_asked(column: Any, kind: str, decimal: str | None) -> Role:
         return Role("number", f"as asked{_with(style)}", style)
     if kind == "date" and not types.is_datetime64_any_dtype(column.dtype):
         present = cells(column).dropna()
+        present = present[~present.map(is_dash)]
         found = _date_format(present, present.unique())
         if found is None:
             raise DataError(f"column {name!r} cannot be dates: {present.iloc[0]!r:.40} is none.")

@@ -14,13 +14,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from linsep.core.schema import listed, text
-from linsep.core.words import count
+from linsep.core.words import count, on_a_line
 from linsep.errors import CapabilityError, DataError, LabelError, ModelError
 from linsep.models.explain import Explanation, Term
 from linsep.models.linear_svm import LinearSVM
 from linsep.tables.columns import Columns, as_frame, telling
 
-_SHOWN_WEIGHTS = 12  # weights that a summary prints
+_SHOWN_WEIGHTS = 12  # weights that a summary prints,
+_SHOWN_COLUMNS = 40  # and columns
 Array = NDArray[np.float64]
 
 
@@ -251,7 +252,10 @@ class Tabular(ClassifierMixin, BaseEstimator):
         lines = [line for line in head.split("\n") if not line.startswith("  rule ")]
         if getattr(self.estimator_, "coef_", None) is not None and len(self.classes_) == 2:
             lines += self._weight_lines()
-        lines += [f"  column      {line}" for line in self.columns_.report().split("\n")]
+        lines += [
+            f"  column      {line}"
+            for line in self.columns_.report(most=_SHOWN_COLUMNS).split("\n")
+        ]
         if self.telling_:
             named = ", ".join(map(repr, self.telling_))
             lines.append(f"  look at     {named}: alone tells every label; is it known beforehand?")
@@ -260,13 +264,14 @@ class Tabular(ClassifierMixin, BaseEstimator):
     def _weight_lines(self) -> list[str]:
         found = self.weights(sort=True)
         shown = [one for one in found[:_SHOWN_WEIGHTS] if one.effect != 0]
-        width = max((len(one.name) for one in shown), default=0)
+        names = [on_a_line(one.name) for one in shown]
+        width = max(map(len, names), default=0)
         lines = [
-            f"  weight      {one.name:<{width}}  {one.weight:+.4g} a unit, {one.effect:+.4g} a "
+            f"  weight      {name:<{width}}  {one.weight:+.4g} a unit, {one.effect:+.4g} a "
             "standard deviation"
             if one.weight != one.effect
-            else f"  weight      {one.name:<{width}}  {one.weight:+.4g}"
-            for one in shown
+            else f"  weight      {name:<{width}}  {one.weight:+.4g}"
+            for name, one in zip(names, shown)
         ]
         rest = len(found) - len(shown)
         positive = self.classes_[1]

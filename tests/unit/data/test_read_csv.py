@@ -7,7 +7,6 @@ import contextlib
 import csv
 import gzip
 import io
-import json
 import lzma
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linsep.data import Table, delimited, fast, read
-from linsep.errors import DataError, LabelError, LinsepError, SettingError
+from linsep.data import Table, delimited, fast, load, read
+from linsep.errors import DataError, LabelError, LinsepError
 
 QUICK = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -181,35 +180,7 @@ def test_csv_text_columns_are_refused_by_name(put: Any, monkeypatch: Any, reader
     use(monkeypatch, reader)
     message = error_of(put("a,color,size,y\n1,red,big,0\n2,blue,small,1\n"))
     assert message.startswith("t.csv:2:2: 2 columns ('color', 'size') hold text, here 'red'")
-    assert "encode='onehot'" in message
-
-
-@ALL
-def test_csv_onehot_records_a_mapping_that_reads_other_files_alike(
-    put: Any, monkeypatch: Any, reader: str
-) -> None:
-    use(monkeypatch, reader)
-    text = "a,color,sleeps,y\n1,red,yes,0\n2,?,no,1\n3,blue,no,1\n4,red,no,1\n"
-    table = read(put(text), encode="onehot")
-    assert table.feature_names == ("a", "color=blue", "color=missing", "color=red", "sleeps")
-    assert table.X.tolist() == [
-        [1, 0, 0, 1, 1],
-        [2, 0, 1, 0, -1],
-        [3, 1, 0, 0, -1],
-        [4, 0, 0, 1, -1],
-    ]
-    mapping = json.loads(json.dumps(table.encoding))
-    other = read(put("y,sleeps,a,color\n0,no,7,green\n1,yes,8,blue\n"), encode=mapping)
-    assert other.X.tolist() == [[7, 0, 0, 0, -1], [8, 1, 0, 0, 1]]
-    assert "1 row has an unknown value of 'color'" in other.notes
-
-
-def test_csv_encode_list_takes_numbers_as_categories(put: Any) -> None:
-    table = read(put("a,zip,y\n1,10,0\n2,20,1\n3,10,1\n"), encode=["zip"])
-    assert table.feature_names == ("a", "zip=10", "zip=20")
-    assert "no column 'zap'" in error_of(put("a,zip,y\n1,10,0\n"), encode=["zap"])
-    with pytest.raises(SettingError, match="encode is 'ordinal'"):
-        read(put("a,y\n1,0\n2,1\n"), encode="ordinal")
+    assert "linsep.tables.Tabular trains on them" in message
 
 
 @ALL
@@ -256,7 +227,7 @@ def test_csv_bad_cell_names_line_column_value_and_way_out(
     use(monkeypatch, reader)
     message = error_of(put(f"a,b,y\n1,2,0\n3,4,1\n3,{cell},1\n4,5,0\n"))
     assert message.startswith(f"t.csv:4:2: {cell.strip(chr(34))!r} in column 'b' {why}")
-    assert "encode=['b']" in message
+    assert "correct the cell" in message
 
 
 # -- hostile files --------------------------------------------------------------------------------
@@ -359,7 +330,6 @@ def outcome(path: Path, reader: str, monkeypatch: Any, **options: Any) -> Any:
         table.feature_names,
         table.row_names,
         table.notes,
-        table.encoding,
     )
 
 
@@ -371,7 +341,6 @@ def outcome(path: Path, reader: str, monkeypatch: Any, **options: Any) -> Any:
     delimiter=st.sampled_from(",;\t"),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
     header=st.booleans(),
-    encode=st.sampled_from([None, "onehot"]),
     missing=st.sampled_from(["error", "drop"]),
 )
 def test_standard_and_arrow_readers_agree_on_results_and_errors(
@@ -380,7 +349,6 @@ def test_standard_and_arrow_readers_agree_on_results_and_errors(
     delimiter: str,
     quoting: Any,
     header: bool,
-    encode: Any,
     missing: str,
 ) -> None:
     text = io.StringIO()
@@ -391,7 +359,7 @@ def test_standard_and_arrow_readers_agree_on_results_and_errors(
     path = tmp_path / "t.csv"
     path.write_bytes(text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
-        options = {"encode": encode, "missing": missing}
+        options = {"missing": missing}
         standard = outcome(path, "standard", patch, **options)
         assert outcome(path, "pyarrow", patch, **options) == standard
         assert outcome(path, "compiled", patch, **options) == standard
@@ -521,3 +489,17 @@ def test_columns_that_pandas_has_numbered_are_titles(tmp_path, titles):
     table = read(path)
     assert table.feature_names == tuple(names[:-1])
     assert table.y.tolist() == list("pqpq")
+
+
+def test_answers_are_signs_as_the_lecture_codes_them(tmp_path):
+    path = tmp_path / "students.csv"
+    path.write_text(
+        "name,attendance,tall,sleeps,gum,grade\nJane,yes,yes,no,no,A\nSteve,yes,yes,yes,yes,F\n"
+        "Mary,no,no,no,yes,F\nPeter,Yes,no,no,yes,A\n",
+        encoding="utf-8",
+    )
+    found = read(path, target="grade", names="name", positive="A")
+    students = load("students")
+    assert found.X.tolist() == students.X.tolist() and found.y.tolist() == [1, -1, -1, 1]
+    assert found.row_names == ("Jane", "Steve", "Mary", "Peter")
+    assert "column 'tall': yes is 1, no is -1" in found.notes

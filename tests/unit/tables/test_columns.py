@@ -377,3 +377,45 @@ def test_durations_are_numbers_of_seconds():
     frame = pd.DataFrame({"b": pd.to_timedelta([1, 2, 4], unit="h")})
     made = Columns(scale=False).fit(frame).transform(frame)
     np.testing.assert_array_equal(made[:, 0], [3600.0, 7200.0, 14400.0])
+
+
+def test_a_dash_is_a_gap_among_numbers_and_dates_and_a_value_among_texts():
+    frame = pd.DataFrame(
+        {
+            "area": ["1 200", "-", "980", "1 010", "--"],
+            "when": ["2024-01-31", "2024-02-01", "-", "2024-02-03", "2024-02-09"],
+            "sign": ["+", "-", "+", "-", "+"],
+        }
+    )
+    columns = Columns(scale=False).fit(frame)
+    assert [role.kind for role in columns.roles_.values()] == ["number", "date", "category"]
+    made = columns.transform(frame)
+    np.testing.assert_array_equal(made[:, 0], [1200, 1010, 980, 1010, 1010])
+    np.testing.assert_array_equal(made[:, 1], [0, 1, 0, 0, 1])
+    assert columns.encoders_[1].gaps and not columns.encoders_[2].gaps
+
+
+def test_a_bad_cell_is_named_by_its_row_in_the_table_not_in_a_fold():
+    cells = [f"{v}.5" for v in range(60)]
+    cells[40] = "tall"
+    y = np.tile(["a", "b"], 30)
+    with pytest.raises(DataError, match="row 41: 'tall' in column 'h'"):
+        cost_path(linsep.LogisticRegression(), Columns(), pd.DataFrame({"h": cells}), y)
+
+
+def test_a_header_in_the_middle_is_called_a_header():
+    cells = [*map(str, range(10, 40)), "h", *map(str, range(30))]
+    with pytest.raises(DataError, match="row 31: the header stands there again"):
+        Columns().fit(pd.DataFrame({"h": cells}))
+
+
+def test_a_summary_of_many_columns_is_short_and_names_stand_on_a_line():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(50, 300))).assign(last=rng.choice(["a", "b\n\tc"], 50))
+    frame.columns = frame.columns.astype(str)
+    model = Tabular(linsep.LogisticRegression()).fit(frame, rng.choice(["p", "q"], 50))
+    told = model.summary()
+    lines = [line for line in told.split("\n") if line.startswith("  column ")]
+    assert len(lines) == 41 and lines[-1].endswith("and 261 more") and "last " in lines[-2]
+    assert all(line.startswith("  ") for line in told.split("\n")[1:])
+    assert len(model.columns_.report().split("\n")) == 301

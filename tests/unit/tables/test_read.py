@@ -100,3 +100,12 @@ def test_dates_of_parquet_are_dates(tmp_path, ending, zone):
     np.testing.assert_allclose(made, expected, atol=1e-9)
     with pytest.raises(DataError, match="neither number nor text"):
         linsep.data.read(path)
+
+
+def test_commands_with_an_algorithm_take_dates_of_parquet(tmp_path, capsys):
+    from linsep.cli.main import main
+
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "t": pd.date_range("2024-01-01", periods=4)})
+    frame.assign(y=["p", "p", "q", "q"]).to_parquet(tmp_path / "t.parquet")
+    assert main(["check", str(tmp_path / "t.parquet")]) == 0
+    assert "column 't': a date" in capsys.readouterr().err
