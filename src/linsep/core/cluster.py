@@ -47,7 +47,19 @@ class Cluster:
         self._same_version()
 
     def _workers(self) -> dict[str, Any]:
-        """Those that there are; none where the scheduler does not answer."""
+        """Those that take work; none where the scheduler does not answer.
+
+        A worker that is above its memory is paused by Dask, and if that is not its data but its
+        program it stays so for ever.
+        """
+        return {
+            name: one
+            for name, one in self._known().items()
+            if one.get("status", "running") != "paused"
+        }
+
+    def _known(self) -> dict[str, Any]:
+        """All that the scheduler knows of."""
         if self.client.status != "running":  # to ask would be to wait for another scheduler
             return {}
         try:
@@ -137,6 +149,12 @@ class Cluster:
     def _lost(self) -> str:
         if self.client.status != "running":
             return "the scheduler of the cluster is gone; start another one and fit again."
+        if self._known():
+            return (
+                f"all workers of the cluster have been above their memory, and paused, for "
+                f"{self.patience:.3g} s; give each of them 400 MB at least, and for wide rows a "
+                "smaller memory= to the stream."
+            )
         return f"the cluster has had no worker for {self.patience:.3g} s; start some and fit again."
 
 

@@ -7,12 +7,13 @@ workers, and after a worker has died and its part was read by another one.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import threading
 import zlib
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
@@ -37,6 +38,8 @@ class Block(NamedTuple):
     X: Any
     y: Any = None
     weight: Any = None
+    given: Any = None
+    """The block as its part has given it, for those who hold what was made of it against it."""
 
 
 class Part(ABC):
@@ -73,7 +76,40 @@ class Summed(Protocol):
 
 
 T = TypeVar("T", bound=Summed)
-Task = Callable[[Block, Place], T]
+C = TypeVar("C", bound="Carried")
+Task = Callable[[Block, Place], T | None]
+"""What a block comes to; None of one whose rows take no part."""
+
+
+class Carried(Protocol):
+    """What a pass in turn carries from block to block."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the rest need not be read."""
+
+
+class _Turn(Generic[C]):
+    """A task that goes on, in every block of a part, from what the one before came to."""
+
+    def __init__(self, step: Callable[[Block, Place, C], C], carry: C) -> None:
+        self.step, self.begin, self.carry = step, carry, carry
+
+    def __call__(self, block: Block, place: Place) -> _Latest[C]:
+        if place.first == 0:  # also of a part that is read again, after its worker has died
+            self.carry = copy.deepcopy(self.begin)
+        if not self.carry.done:
+            self.carry = self.step(block, place, self.carry)
+        return _Latest(self.carry)
+
+
+class _Latest(NamedTuple, Generic[C]):
+    """A sum of which the last one counts."""
+
+    carry: C
+
+    def plus(self, other: Self, /) -> Self:
+        return other
 
 
 class Found(NamedTuple, Generic[T]):
@@ -130,14 +166,15 @@ def run_part(
     total: T | None = None
     rows, mark = 0, _Mark()
     for raw in part.blocks():
-        block = checked(raw, Place(part.name, part.number, rows))
+        block = checked(raw, Place(part.name, part.number, rows))._replace(given=raw)
         n = block.X.shape[0]
         if not n:
             continue
         mark.add(block)
         with np.errstate(all="ignore"):
             found = task(block, Place(part.name, part.number, rows))
-        total = found if total is None else total.plus(found)
+        if found is not None:
+            total = found if total is None else total.plus(found)
         rows += n
         if not go_on(n):
             break
@@ -291,23 +328,48 @@ class Stream:
 
         words say what it is for.
         """
-        seen: list[tuple[int, int]] = []
         total: T | None = None
+        for found in self._found([(self.parts, task)], words):
+            if found.total is not None:
+                total = found.total if total is None else total.plus(found.total)
+        return total
+
+    def in_turn(self, step: Callable[[Block, Place, C], C], carry: C, words: str = "") -> C:
+        """A pass in which each block is given what the one before it has come to.
+
+        Parts are read one after the other, by whoever reads them, until the carry is done.
+        """
+
+        def turns() -> Iterator[tuple[Sequence[Part], Task[_Latest[C]]]]:
+            for part in self.parts:
+                if not carry.done:
+                    yield [part], _Turn(step, carry)
+
+        for found in self._found(turns(), words):
+            if found.total is not None:
+                carry = found.total.carry
+        return carry
+
+    def _found(
+        self, work: Iterable[tuple[Sequence[Part], Task[T]]], words: str
+    ) -> Iterator[Found[T]]:
+        """What each part has come to, in their order; one that has changed is an error."""
+        seen: list[tuple[int, int]] = []
         counted, begin = _Counted(), clock()
         self._tell(0, begin, words)
-        for found in self.runner.each(self.parts, task, counted.add):
-            tick()
-            if found is not None:
-                self._same(len(seen), found)
-                seen.append((found.rows, found.mark))
-                if found.total is not None:
-                    total = found.total if total is None else total.plus(found.total)
-            self._tell(counted.rows, begin, words)
-        self._seen = seen
-        self.rows = sum(rows for rows, _ in seen)
-        self._tell(self.rows, begin, words, done=True)
+        for parts, task in work:
+            for found in self.runner.each(parts, task, counted.add):
+                tick()
+                if found is not None:
+                    self._same(len(seen), found)
+                    seen.append((found.rows, found.mark))
+                    yield found
+                self._tell(counted.rows, begin, words)
+        if len(seen) == len(self.parts):
+            self._seen = seen
+            self.rows = sum(rows for rows, _ in seen)
+        self._tell(counted.rows, begin, words, done=True)
         self.passes += 1
-        return total
 
     @property
     def size(self) -> int | None:
@@ -353,7 +415,7 @@ class Stream:
             for raw in part.blocks():
                 block = checked(raw, Place(part.name, part.number, first))
                 if block.X.shape[0]:
-                    yield Place(part.name, part.number, first), block
+                    yield Place(part.name, part.number, first), block._replace(given=raw)
                 first += block.X.shape[0]
 
     def __repr__(self) -> str:

@@ -7,21 +7,58 @@ file is an IndexError or a struct.error, which whoever reads the file turns into
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, overload
 
 _MARK = b"\xff\xff\xff\xff"  # before a message, since the format is older than it
+
+# -- Bytes of a file that is too large to be held --------------------------------------------------
+
+_WINDOW = 1 << 12  # bytes that are read at a time
+
+
+class FileBytes:
+    """A file as if it were its bytes; what is not there any more is an IndexError."""
+
+    def __init__(self, file: BinaryIO, begin: int = 0) -> None:
+        self._file, self._begin = file, begin
+        self._size = file.seek(0, os.SEEK_END) - begin
+        self._lo, self._window = 0, b""
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+    @overload
+    def __getitem__(self, place: slice) -> bytes: ...
+
+    def __getitem__(self, place: int | slice) -> int | bytes:
+        if isinstance(place, slice):
+            lo, hi, _ = place.indices(self._size)
+            return self._read(lo, hi - lo)
+        if not 0 <= place < self._size:
+            raise IndexError(f"byte {place} of {self._size}")
+        if not self._lo <= place < self._lo + len(self._window):
+            self._lo, self._window = place, self._read(place, _WINDOW)
+        return self._window[place - self._lo]
+
+    def _read(self, at: int, size: int) -> bytes:
+        self._file.seek(self._begin + at)
+        return self._file.read(max(size, 0))
+
 
 # -- Arrow: messages are tables of flatbuffers -----------------------------------------------------
 
 
-def buffer_sizes(data: bytes) -> Iterator[int]:
+def buffer_sizes(data: bytes | FileBytes) -> Iterator[int]:
     """Bytes of each compressed buffer of a stream when it is unpacked."""
     at = 0
     while at + 4 <= len(data):
         at += 4 * (data[at : at + 4] == _MARK)
-        (size,) = struct.unpack_from("<i", data, at)
+        (size,) = struct.unpack("<i", data[at : at + 4])
         if size <= 0:
             return
         message = _Table.root(data[at + 4 : at + 4 + size])
@@ -36,12 +73,12 @@ def buffer_sizes(data: bytes) -> Iterator[int]:
             raise ValueError("a message of less than no bytes")
 
 
-def _unpacked(data: bytes, body: int, batch: _Table) -> Iterator[int]:
+def _unpacked(data: bytes | FileBytes, body: int, batch: _Table) -> Iterator[int]:
     if batch.inner(3) is None:  # not compressed
         return
     for offset, length in batch.pairs(2):
         if length > 0:
-            (size,) = struct.unpack_from("<q", data, body + offset)
+            (size,) = struct.unpack("<q", data[body + offset : body + offset + 8])
             yield length if size == -1 else size
             if size < -1 or offset < 0:
                 raise ValueError("a buffer of less than no bytes")
@@ -108,12 +145,12 @@ class Group(NamedTuple):
     chunks: list[Chunk]
 
 
-def row_groups(data: bytes) -> list[Group]:
+def row_groups(data: bytes | FileBytes) -> list[Group]:
     """The row groups of a Parquet file, from the struct at its end.
 
     pyarrow has them too, but ends the process where a chunk's statistics do not fit its type.
     """
-    (size,) = struct.unpack_from("<I", data, len(data) - 8)
+    (size,) = struct.unpack("<I", data[len(data) - 8 : len(data) - 4])
     begin = len(data) - 8 - size
     if begin < 4:
         raise ValueError("a description longer than the file")
@@ -137,7 +174,7 @@ def _chunk(column: dict[int, Any]) -> Chunk:
     return Chunk(told.get(5, 0), told.get(7, 0), start)
 
 
-def page_sizes(data: bytes, chunk: Chunk) -> Iterator[int]:
+def page_sizes(data: bytes | FileBytes, chunk: Chunk) -> Iterator[int]:
     """Bytes of each page of a column when it is unpacked."""
     at, end = chunk.start, chunk.start + chunk.size
     if not 0 <= chunk.start <= end <= len(data):
@@ -151,7 +188,7 @@ def page_sizes(data: bytes, chunk: Chunk) -> Iterator[int]:
         at += packed
 
 
-def _whole(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+def _whole(data: bytes | FileBytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
     """A struct with the structs and lists inside of it; texts and truths are left out."""
     found: dict[int, Any] = {}
     field = 0
@@ -167,7 +204,9 @@ def _whole(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
         found[field], at = _inside(data, at, kind, depth)
 
 
-def _inside(data: bytes, at: int, kind: int, depth: int, *, alone: bool = False) -> tuple[Any, int]:
+def _inside(
+    data: bytes | FileBytes, at: int, kind: int, depth: int, *, alone: bool = False
+) -> tuple[Any, int]:
     if depth > 20:
         raise ValueError("structs in structs in structs")
     if kind in (4, 5, 6):
@@ -187,7 +226,7 @@ def _inside(data: bytes, at: int, kind: int, depth: int, *, alone: bool = False)
     return found, at
 
 
-def _skipped(data: bytes, at: int, kind: int, *, alone: bool = False) -> int:
+def _skipped(data: bytes | FileBytes, at: int, kind: int, *, alone: bool = False) -> int:
     """Where a value ends that is not looked at."""
     if kind in (1, 2):  # a truth is in the kind itself, but not in lists
         return at + alone
@@ -201,7 +240,7 @@ def _skipped(data: bytes, at: int, kind: int, *, alone: bool = False) -> int:
     raise ValueError(f"a value of kind {kind}")
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes | FileBytes, at: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
         value |= (data[at] & 127) << shift
@@ -211,6 +250,6 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError("a number of more than ten bytes")
 
 
-def _zigzag(data: bytes, at: int) -> tuple[int, int]:
+def _zigzag(data: bytes | FileBytes, at: int) -> tuple[int, int]:
     value, at = _varint(data, at)
     return (value >> 1) ^ -(value & 1), at

@@ -12,7 +12,7 @@ from linsep.core.sources import boundary, budget, too_large
 from linsep.core.words import count
 from linsep.data.arrow_sizes import buffer_sizes, page_sizes, row_groups
 from linsep.data.assemble import Parts
-from linsep.data.columns import Column, Source, from_codes
+from linsep.data.columns import Column, Source, TextColumnError, from_codes
 from linsep.data.layout import Choice, Layout, check_integers, find_roles
 from linsep.errors import DataError, FormatError, require
 
@@ -187,7 +187,7 @@ def _check_types(path: str, schema: Any, dates: bool) -> None:
         inner = kind.value_type if pa.types.is_dictionary(kind) else kind
         text = pa.types.is_string(inner) or pa.types.is_large_string(inner)
         if not (_is_number(inner) or text or (dates and _is_date(kind))):
-            raise DataError(
+            raise (TextColumnError if _is_date(kind) else DataError)(
                 f"{path}: column {field.name!r} holds {kind}, which is neither number nor text; "
                 "convert or remove it."
             )

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import glob
 import importlib
+import io
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.parts import MEMORY, Block, Part, Runner, Stream, Threads
-from linsep.core.sources import boundary, first_bytes
+from linsep.core.sources import boundary, budget, first_bytes, too_large
 from linsep.core.words import count
+from linsep.data.arrow_sizes import FileBytes, buffer_sizes, page_sizes, row_groups
 from linsep.data.svmlight import looks_like_svmlight, read_svmlight
 from linsep.errors import DataError, FormatError, SettingError, require
 
@@ -24,8 +27,9 @@ _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
 _ARROW, _PARQUET = (b"ARROW1", b"\xff\xff\xff\xff"), b"PAR1"
 _TEXT = 1 << 23  # bytes of text that become a block, at most
 _PIECE = 1 << 14  # entries that are turned from columns into rows while they are in the cache
-_BLOCK = 1 << 22  # bytes of the rows of a block, at most: more are no faster
+_BLOCK = 1 << 21  # bytes of the rows of a block, at most: more are no faster
 _PART = 1 << 24  # bytes of a part of a file that has no parts of its own
+_LONGEST_LINE = 1 << 26  # bytes of one row of text
 _BUFFER = 1 << 18  # bytes that are read of a column at a time, not its whole row group
 _WAY = "the file is damaged, or of another format than its ending says"
 
@@ -299,8 +303,11 @@ def _parquet(path: Path, asked: _Asked) -> _Opened:
     require("pyarrow", extra="arrow", what=f"{path} is a Parquet file, which")
     import pyarrow.parquet
 
+    described = _groups(path)
     with pyarrow.parquet.ParquetFile(path) as file:
         schema, head = file.schema_arrow, file.metadata
+        if [head.row_group(k).num_rows for k in range(head.num_row_groups)] != described:
+            raise ValueError("its description is damaged")
         target, features = _roles(path, schema.names, asked)
         kind = _kind(path, schema, features)
         size = path.stat().st_size / max(1, head.num_rows)
@@ -312,6 +319,22 @@ def _parquet(path: Path, asked: _Asked) -> _Opened:
             for group in range(head.num_row_groups)
         ]  # fmt: skip
         return _Opened(parts, tuple(features), head.num_rows)
+
+
+def _groups(path: Path) -> list[int]:
+    """Rows of each row group, if what they become is within the budget of the file."""
+    with path.open("rb") as file:
+        data = FileBytes(file)
+        groups, most = row_groups(data), budget(len(data))
+        chunks = [chunk for group in groups for chunk in group.chunks]
+        pages = sum(size for chunk in chunks for size in page_sizes(data, chunk))
+    rows = [group.rows for group in groups]
+    values = 8 * sum(chunk.values for chunk in chunks)  # a run of equal ones takes no room
+    if min([*rows, *(chunk.values for chunk in chunks)], default=0) < 0:
+        raise ValueError("a part of less than no rows")
+    if max(pages, values, 8 * sum(rows)) > most:
+        raise FormatError(too_large(path, len(data), most))
+    return rows
 
 
 class _RowGroup(_FilePart):
@@ -385,7 +408,22 @@ def _numbers(name: str, batch: Any, title: str) -> NDArray[Any]:
             f"{name}: column {title!r} has no value at row {at} of its block; impute or drop these "
             "rows first."
         )
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+    return _plain(column)
+
+
+def _plain(column: Any) -> NDArray[Any]:
+    """A column without missing values as an array; of numbers a view.
+
+    What pyarrow itself makes of one loads pandas first, which takes 40 MB of every worker.
+    """
+    from pyarrow import types
+
+    kind = column.type
+    if not len(column) or not (types.is_integer(kind) or types.is_floating(kind)):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    dtype = np.dtype(kind.to_pandas_dtype())
+    start = column.offset * dtype.itemsize
+    return np.frombuffer(column.buffers()[1], dtype, len(column), start)
 
 
 def _labels(name: str, batch: Any, title: str) -> NDArray[Any]:
@@ -395,12 +433,16 @@ def _labels(name: str, batch: Any, title: str) -> NDArray[Any]:
         raise DataError(f"{name}: the label {title!r} is missing at row {at} of its block.")
     if hasattr(column, "dictionary_decode"):
         column = column.dictionary_decode()
-    values = np.asarray(column.to_numpy(zero_copy_only=False))
+    values = _plain(column)
     return values.astype(np.str_) if values.dtype == object else values
 
 
 def _arrow(path: Path, asked: _Asked) -> _Opened:
     require("pyarrow", extra="arrow", what=f"{path} is an Arrow file, which")
+    with path.open("rb") as file:
+        data = FileBytes(file, _arrow_begin(path))
+        if sum(buffer_sizes(data)) > budget(len(data)):
+            raise FormatError(too_large(path, len(data), budget(len(data))))
     with _reader(path) as reader:
         target, features = _roles(path, reader.schema.names, asked)
         kind = _kind(path, reader.schema, features)
@@ -408,13 +450,20 @@ def _arrow(path: Path, asked: _Asked) -> _Opened:
 
 
 def _reader(path: Path) -> Any:
-    """The batches of an Arrow file or of a stream of batches, one after the other."""
+    """The batches of an Arrow file or of a stream of batches, one after the other.
+
+    They are read and not mapped: a file that is cut short while it is mapped ends the process.
+    """
     import pyarrow as pa
 
-    source = pa.memory_map(str(path))
-    if first_bytes(path, 6) == b"ARROW1":
-        source.seek(8)  # a file is a stream with a beginning and an end
+    source = pa.OSFile(str(path))
+    source.seek(_arrow_begin(path))
     return pa.ipc.open_stream(source)
+
+
+def _arrow_begin(path: Path) -> int:
+    """Where the messages begin: a file is a stream with a beginning and an end."""
+    return 8 if first_bytes(path, 6) == b"ARROW1" else 0
 
 
 class _ArrowFile(_FilePart):
@@ -442,25 +491,73 @@ class _ArrowFile(_FilePart):
 # -- arrays ---------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Array:
+    """Where the numbers of an npy file lie; they are read, for a mapped file that is cut short
+    ends the process."""
+
+    shape: tuple[int, ...]
+    columnwise: bool
+    dtype: np.dtype[Any]
+    begin: int
+
+    @classmethod
+    def of(cls, path: Path) -> _Array:
+        """What the head of the file says."""
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0
+            head = read(file) if version == (1, 0) else np.lib.format.read_array_header_2_0(file)
+            found = cls(*head, file.tell())
+            if found.dtype.hasobject or min(found.shape, default=0) < 0:
+                raise ValueError(f"{found.dtype} of shape {found.shape}")
+            found.check(file)
+        return found
+
+    def check(self, file: BinaryIO) -> None:
+        """Refuse a file that is shorter than its numbers."""
+        wanted = self.begin + math.prod(self.shape) * self.dtype.itemsize
+        there = os.fstat(file.fileno()).st_size
+        if there < wanted:
+            raise ValueError(f"{there} bytes, and {wanted} by its head: it is cut short")
+
+    def rows(self, file: BinaryIO, lo: int, hi: int) -> NDArray[Any]:
+        """Rows lo to hi."""
+        n, d = self.shape
+        if not self.columnwise:
+            return self._some(file, lo * d, (hi - lo) * d).reshape(-1, d)
+        return np.column_stack([self._some(file, j * n + lo, hi - lo) for j in range(d)])
+
+    def _some(self, file: BinaryIO, at: int, size: int) -> NDArray[Any]:
+        file.seek(self.begin + at * self.dtype.itemsize)
+        out = np.empty(size, self.dtype)
+        read = file.readinto(out.data.cast("B"))  # type: ignore[attr-defined]
+        if read != out.nbytes:
+            raise ValueError("it was cut short while it was read")
+        return out
+
+
 def _npy(path: Path, asked: _Asked) -> _Opened:
-    table = np.load(path, mmap_mode="r", allow_pickle=False)
-    if table.ndim != 2 or table.dtype.kind not in "fiub" or table.shape[1] < 2:
+    table = _Array.of(path)
+    if len(table.shape) != 2 or table.dtype.kind not in "fiub" or table.shape[1] < 2:
         raise DataError(
             f"{path} holds {table.dtype} of shape {table.shape}; give rows of numbers, the label "
             "among them."
         )
     if asked.columns is not None or asked.weight is not None or isinstance(asked.target, str):
         raise DataError(f"{path} has no names of columns; give the label by its number.")
-    size = table.shape[1] * table.itemsize
+    n, d = table.shape
+    size = d * table.dtype.itemsize
     rows = max(1024, asked.block // size)
     step = max(1024, _PART // size)
-    edges = range(0, len(table), step)
     given = asked.target
     at = None if given is False else -1 if given is None else int(given)
+    if at is not None and not -d <= at < d:
+        raise DataError(f"{path} has {count(d, 'column')}, and none {at}.")
     parts: list[Part] = [
-        _Rows(path, asked, lo, min(len(table), lo + step), rows, at, size) for lo in edges
+        _Rows(path, asked, lo, min(n, lo + step), rows, at, size) for lo in range(0, n, step)
     ]
-    return _Opened(parts, None, len(table))
+    return _Opened(parts, None, n)
 
 
 class _Rows(_FilePart):
@@ -474,13 +571,14 @@ class _Rows(_FilePart):
         self.name = f"{path}, rows {lo} to {hi - 1}"
 
     def _blocks(self) -> Iterator[Block]:
-        table = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        for lo in range(self.lo, self.hi, self.rows):
-            piece = np.asarray(table[lo : min(self.hi, lo + self.rows)])
-            if self.target is None:
-                yield Block(piece)
-            else:
-                yield Block(np.delete(piece, self.target, axis=1), piece[:, self.target])
+        table = _Array.of(self.path)
+        with self.path.open("rb", buffering=0) as file:
+            for lo in range(self.lo, self.hi, self.rows):
+                piece = table.rows(file, lo, min(self.hi, lo + self.rows))
+                if self.target is None:
+                    yield Block(piece)
+                else:
+                    yield Block(np.delete(piece, self.target, axis=1), piece[:, self.target])
 
 
 class _WholeFile(_FilePart):
@@ -503,8 +601,41 @@ def _packing(head: bytes) -> str:
 def _unpacked(path: Path, packed: str) -> Any:
     if not packed:
         return path.open("rb")
-    opened: Any = importlib.import_module(packed)
-    return opened.open(path, "rb")
+    return io.BufferedReader(_Unpacking(path, packed), _BUFFER)
+
+
+class _Unpacking(io.RawIOBase):
+    """What a packed file becomes, up to its budget: a small one must not be read for hours."""
+
+    def __init__(self, path: Path, packed: str) -> None:
+        opened: Any = importlib.import_module(packed)
+        self._path, self._file, self._read = path, opened.open(path, "rb"), 0
+        self._size = path.stat().st_size
+        self._most = budget(self._size)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+        if (place, whence) == (0, os.SEEK_SET):
+            self._read = 0
+        return int(self._file.seek(place, whence))
+
+    def readinto(self, room: Any) -> int:
+        text: bytes = self._file.read(len(room))
+        self._read += len(text)
+        if self._read > self._most:
+            raise FormatError(too_large(self._path, self._size, self._most))
+        room[: len(text)] = text
+        return len(text)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
 
 
 def _svmlight(path: Path, asked: _Asked, packed: str) -> _Opened:
@@ -539,48 +670,167 @@ class _Lines(_FilePart):
                 if not text:
                     return
                 if not text.endswith(b"\n"):
-                    text += file.readline()
+                    text += _end_of_line(file)
                 left = left if left < 0 else max(0, left - len(text))
                 if text.strip():
                     X, rows, _ = read_svmlight(self.name, text, self.asked.n_features)
                     yield Block(X, rows.labels, rows.costs)
 
 
+def _end_of_line(file: BinaryIO) -> bytes:
+    text = file.readline(_LONGEST_LINE + 1)
+    if len(text) > _LONGEST_LINE:
+        raise ValueError(f"a line of more than {_LONGEST_LINE} bytes")
+    return text
+
+
 def _csv(path: Path, asked: _Asked, packed: str) -> _Opened:
+    """Ranges of bytes of a plain file, one part of a packed one."""
     require("pyarrow", extra="arrow", what=f"{path} is CSV text; a stream of it")
-    with _unpacked(path, packed) as file, _csv_reader(file, asked) as reader:
-        target, features = _roles(path, reader.schema.names, asked)
-        _kind(path, reader.schema, features)
-    return _Opened([_Table(path, asked, packed, target, features)], tuple(features), None)
+    with _unpacked(path, packed) as file:
+        first = next(_csv_batches(path, file, asked), None)
+        if first is None:
+            raise FormatError(f"{path}:1:1: the file is empty; a row a line is needed.")
+        head, schema = first[0], first[1].schema
+        target, features = _roles(path, schema.names, asked)
+        _kind(path, schema, features)
+        file.seek(0)
+        line = file.readline(_LONGEST_LINE)
+    edges = range(len(line), path.stat().st_size, _PART)
+    if packed or len(edges) < 2 or not (line.endswith(b"\n") and line.strip()):
+        whole: list[Part] = [_Table(path, asked, packed, target, features)]
+        return _Opened(whole, tuple(features), None)
+    cut = [_Lot(head, len(line), lo, lo + _PART) for lo in edges]
+    parts: list[Part] = [_Table(path, asked, packed, target, features, lot) for lot in cut]
+    return _Opened(parts, tuple(features), None)
 
 
-def _csv_reader(file: Any, asked: _Asked) -> Any:
+@dataclass(frozen=True)
+class _Head:
+    """What the first lines of CSV text tell of all others."""
+
+    mark: str
+    titles: list[str]
+    types: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Lot:
+    """The lines that begin in a range of bytes, below the titles, which end at ``below``."""
+
+    head: _Head
+    below: int
+    lo: int
+    hi: int
+
+    def file(self, file: BinaryIO) -> _Within:
+        """As a file of their own: a line belongs to where it begins."""
+        left = self.hi - self.lo
+        file.seek(self.lo)
+        if self.lo > self.below:
+            file.seek(self.lo - 1)
+            left -= len(_end_of_line(file)) - 1
+        return _Within(file, left)
+
+
+class _Within:
+    """So many bytes of a file, and the rest of the last line."""
+
+    def __init__(self, file: BinaryIO, left: int) -> None:
+        self.inner, self.left = file, left
+
+    def read(self, size: int) -> bytes:
+        """Up to so many bytes; more where they end in a line."""
+        if self.left <= 0:
+            return b""
+        text = self.inner.read(min(size, self.left))
+        self.left -= len(text) if text else self.left
+        if not self.left and text and not text.endswith(b"\n"):
+            text += _end_of_line(self.inner)
+        return text
+
+
+def _csv_batches(
+    path: Path, file: BinaryIO | _Within, asked: _Asked, head: _Head | None = None
+) -> Iterator[tuple[_Head, Any]]:
+    """Columns of some lines at a time, of the types that the first of them have.
+
+    Each piece is handed to pyarrow whole. Its own reader of streams reads ahead in a thread that
+    calls Python, and ends the process if Python has ended before it.
+    """
     import pyarrow as pa
     import pyarrow.csv
 
-    line = file.readline(1 << 20)
-    file.seek(0)
-    mark = max((b",", b";", b"\t", b"|"), key=line.count).decode()
-    return pyarrow.csv.open_csv(
-        pa.PythonFile(file, mode="r"),
-        read_options=pyarrow.csv.ReadOptions(block_size=min(_TEXT, asked.block), use_threads=False),
-        parse_options=pyarrow.csv.ParseOptions(delimiter=mark),
-    )
+    for piece in _lines(file, min(_TEXT, asked.block)):
+        mark = "," if head is None else head.mark
+        if head is None:
+            line = piece[: piece.find(b"\n") + 1] or piece
+            mark = max((b",", b";", b"\t", b"|"), key=line.count).decode()
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(piece),
+            read_options=pyarrow.csv.ReadOptions(
+                block_size=len(piece) + 1, use_threads=False,
+                column_names=None if head is None else head.titles,
+            ),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=mark),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=None if head is None else head.types
+            ),
+        )  # fmt: skip
+        if head is None:
+            titles = table.schema.names
+            target, _ = _roles(path, titles, asked)
+            types = {
+                field.name: field.type if field.name == target else _widened(field.type)
+                for field in table.schema
+            }
+            head = _Head(mark, titles, types)
+        for batch in table.combine_chunks().to_batches() or [
+            pa.RecordBatch.from_pylist([], schema=table.schema)
+        ]:
+            yield head, batch
+
+
+def _widened(kind: Any) -> Any:
+    """The type of a column in later lines: numbers may have digits behind the point there."""
+    import pyarrow as pa
+
+    return pa.float64() if pa.types.is_integer(kind) or pa.types.is_null(kind) else kind
+
+
+def _lines(file: BinaryIO | _Within, size: int) -> Iterator[bytes]:
+    """The bytes of a text in pieces of whole lines."""
+    rest = b""
+    while text := file.read(size):
+        rest += text
+        cut = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+        if cut:
+            yield rest[:cut]
+            rest = rest[cut:]
+        elif len(rest) > _LONGEST_LINE:
+            raise ValueError(f"a line of more than {_LONGEST_LINE} bytes")
+    if rest.strip():
+        yield rest
 
 
 class _Table(_FilePart):
-    """CSV text with titles, some lines at a time."""
+    """CSV text with titles, some lines at a time; all of it, or a lot of lines."""
 
     def __init__(
-        self, path: Path, asked: _Asked, packed: str, target: str | None, features: list[str]
-    ) -> None:
-        super().__init__(path, asked)
-        self.packed, self.target, self.features = packed, target, features
+        self, path: Path, asked: _Asked, packed: str, target: str | None, features: list[str],
+        lot: _Lot | None = None,
+    ) -> None:  # fmt: skip
+        size = path.stat().st_size
+        super().__init__(path, asked, size if lot is None else min(lot.hi, size) - lot.lo)
+        self.packed, self.target, self.features, self.lot = packed, target, features, lot
+        self.name = str(path) if lot is None else f"{path}, bytes from {lot.lo}"
 
     def _blocks(self) -> Iterator[Block]:
-        opened = _unpacked(self.path, self.packed)
-        with opened as file, _csv_reader(file, self.asked) as reader:
-            for batch in reader:
+        lot = self.lot
+        with _unpacked(self.path, self.packed) as file:
+            source = file if lot is None else lot.file(file)
+            head = None if lot is None else lot.head
+            for _, batch in _csv_batches(self.path, source, self.asked, head):
                 yield _block(self.name, batch, self.features, self.target, self.asked, "float64")
 
 

@@ -9,13 +9,16 @@ log1p of the sum over the rivals, and nothing is lost in 1 - p.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 Array = NDArray[np.float64]
+_MANY_CLASSES = 200  # from which a matrix of all pairs of them is factorised the short way
 
 
 class Shares(NamedTuple):
@@ -118,6 +121,68 @@ def _newton(H: Array, gradient: Array, reference: int | None) -> Array:
         A = A + typical / K  # the common shift changes nothing
     A = A + 1e-12 * typical * np.eye(len(free))
     step = np.zeros(K)
-    step[free] = -np.linalg.lstsq(A, gradient[free], rcond=None)[0]
+    step[free] = -_solved(A, gradient[free])
     largest = float(np.abs(step).max())
     return step if largest <= 5.0 else step * (5.0 / largest)
+
+
+def _solved(A: Array, q: Array) -> Array:
+    """A^-1 q; with many classes by Cholesky's method, where singular values would take minutes."""
+    if len(A) >= _MANY_CLASSES:
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.asarray(cho_solve(cho_factor(A), q))
+    return np.asarray(np.linalg.lstsq(A, q, rcond=None)[0])
+
+
+def flows(q: NDArray[Any], label: NDArray[np.int64], cost: Array) -> Array:
+    """sum of cost q over the rows of each class, shape (K, K): what class y owes to rival k."""
+    K = len(q)
+    out = np.zeros((K, K))
+    for k in range(K):
+        out[:, k] = np.bincount(label, weights=cost * q[k], minlength=K)
+    np.fill_diagonal(out, 0.0)
+    return out
+
+
+class Circulation(NamedTuple):
+    """Factors of flows after which every class owes as much as it is owed."""
+
+    factor: Array
+    """Shape (K, K), from 0 to 1; 1 but along the edges of a tree."""
+    tree: NDArray[np.bool_]
+    """Edges, both ways."""
+
+
+def circulation(F: Array) -> Circulation | None:
+    """Flows between classes with some of them made smaller, so that they balance; or None.
+
+    What a class owes too much, or is owed, is taken off the flow between it and its neighbour in
+    a tree of the largest flows, from the leaves to the root. So every flow but 2 K - 2 stays.
+
+    >>> found = circulation(np.array([[0.0, 3.0], [2.0, 0.0]]))
+    >>> found.factor.round(4).tolist()
+    [[1.0, 0.6667], [1.0, 1.0]]
+    """
+    K, both = len(F), np.minimum(F, F.T)
+    root = int(both.max(axis=0).argmax())
+    inside = np.zeros(K, dtype=bool)
+    inside[root] = True
+    order, parent = [root], np.full(K, root)
+    for _ in range(K - 1):  # Prim's tree
+        reach = np.where(inside[:, None] & ~inside[None, :], both, -1.0)
+        near, far = np.unravel_index(int(reach.argmax()), reach.shape)
+        if not both[near, far] > 0:
+            return None
+        inside[far], parent[far] = True, near
+        order.append(int(far))
+    excess, left = F.sum(axis=1) - F.sum(axis=0), F.copy()
+    tree = np.zeros((K, K), dtype=bool)
+    for y in reversed(order[1:]):
+        p, more = int(parent[y]), float(excess[y])
+        tree[y, p] = tree[p, y] = True
+        left[(y, p) if more > 0 else (p, y)] -= abs(more)
+        excess[p] += more
+    if (left < 0).any():
+        return None
+    factor = np.divide(left, F, out=np.ones_like(F), where=F > 0)
+    return Circulation(np.minimum(factor, 1.0), tree)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.core.cluster import as_stream
 from linsep.core.costs import IN_CACHE
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread
@@ -20,7 +21,7 @@ from linsep.core.limits import enough_memory
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Witness
-from linsep.core.validate import plain_labels
+from linsep.core.validate import in_parts, plain_labels
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, DegenerateWarning, LabelError, ModelError
 from linsep.losses.logistic import posteriors
@@ -49,9 +50,11 @@ from linsep.models.model_file import (
     settings,
     stored,
 )
+from linsep.models.parts import OwnRule, class_factors, counted, gathered, keep_names, mapped
 from linsep.models.summary import Line, rule, written
 from linsep.proofs.certificate import judge
 from linsep.proofs.gaussian import GaussianCertificate, Whitener, judge_gaussian, whitener
+from linsep.proofs.parts_gaussian import Parameters, StreamGaussian, stream_gaussian
 from linsep.risk.decision import Decisions, decisions
 from linsep.risk.linear_rules import (
     LogisticRule,
@@ -59,7 +62,8 @@ from linsep.risk.linear_rules import (
     gaussian_weights,
     rule_of_scores,
 )
-from linsep.rows.moments import class_rows, mean_about, moments_about, reach_about
+from linsep.rows.moments import class_rows, mean_about, moment_sums, moments_about, reach_about
+from linsep.rows.parts import PartsProblem, looked_at
 
 Array = NDArray[np.float64]
 
@@ -177,15 +181,18 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     # -- fit --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Estimate the densities of the classes.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            Sparse rows stay sparse for the diagonal structures.
+            Sparse rows stay sparse for the diagonal structures. Or a stream, see
+            ``linsep.data.stream``.
         y : array of shape (n_samples,)
-            Any labels, two classes or more.
+            Any labels, two classes or more; a stream has them in it.
         sample_weight : array of shape (n_samples,), optional
             Non-negative; a row of weight s counts as s rows.
 
@@ -200,7 +207,23 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         begin = time.perf_counter()
         check_params(self, self._checks)
-        problem = read_problem(self, X, y, sample_weight)
+        if in_parts(X):
+            stream = as_stream(X, y, sample_weight)
+            parts = looked_at(
+                stream, fit_intercept=True, class_weight=partial(class_factors, self.class_weight)
+            )
+            if parts.look.size > stream.memory // 2:
+                self._fit_to(parts, begin)
+                self.n_iter_ = stream.passes
+            else:
+                self._fit(*gathered(stream))
+            keep_names(self, parts)
+            return self
+        self._fit_to(read_problem(self, X, y, sample_weight), begin)
+        return self
+
+    def _fit_to(self, problem: Problem | PartsProblem, begin: float) -> None:
+        """Estimate, make the rule, prove."""
         self._forget()
         self.classes_ = problem.classes
         given = self.priors is not None
@@ -213,7 +236,10 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self.degenerate_ = found.trouble
         self._set_rule()
         self.n_iter_ = self.n_updates_ = 1
-        self.certificate_ = self._judge(problem)
+        if isinstance(problem, Problem):
+            self.certificate_ = self._judge(problem)
+        else:
+            self.certificate_ = stream_gaussian(problem, self._parameters(problem))
         self.status_ = self.certificate_.settle(problem.d)
         self.solver_used_ = _METHOD[self.covariance]
         self._keep_outcome(problem, time.perf_counter() - begin)
@@ -221,7 +247,20 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             warn(self._degenerate_words(), DegenerateWarning)
         if not self.status_.ok:
             warn(self._rounding_words(problem), DegenerateWarning)
-        return self
+
+    def _parameters(self, problem: PartsProblem) -> Parameters:
+        """All that a proof about the rows of a stream needs."""
+        used = np.ones(problem.d, dtype=bool)
+        used[self.ignored_] = False
+        K = problem.K
+        loss = 1.0 - np.eye(K) if self.loss is None else np.asarray(self.loss, dtype=np.float64)
+        plane = np.zeros(0)
+        if self.is_linear_ and np.ptp(self._posterior_scores(), axis=0).any():
+            plane = problem.join(self.coef_, self.intercept_)
+        return Parameters(
+            self.means_, self.covariance_, self.covariance.startswith("shared"), self.ridge_, used,
+            self.priors_, loss, plane,
+        )  # fmt: skip
 
     def _forget(self) -> None:
         for name in ("coef_", "intercept_"):
@@ -268,7 +307,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         """Weights of every class, also for two, of which the first has none."""
         return self.coef_ if len(self.coef_) > 1 else np.vstack([0 * self.coef_, self.coef_])
 
-    def _keep_outcome(self, problem: Problem, seconds: float) -> None:
+    def _keep_outcome(self, problem: Problem | PartsProblem, seconds: float) -> None:
         linear = hasattr(self, "coef_")
         a = problem.join(self.coef_, self.intercept_) if linear else np.zeros(0)
         self.outcome_ = Outcome(
@@ -281,7 +320,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             seconds=seconds,
         )
 
-    def _rounding_words(self, problem: Problem) -> str:
+    def _rounding_words(self, problem: Problem | PartsProblem) -> str:
         """A column that varies by no more than the last digits of its values."""
         C = self.covariance_
         matrices = C.ndim == (2 if self.covariance == "shared" else 3)
@@ -350,6 +389,14 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self._ask_for_weights()
         return ranking_of(self, X)
 
+    @property
+    def criterion_(self) -> Any:
+        """There is none: an AttributeError that says why."""
+        raise AttributeError(
+            "GaussianClassifier minimises no criterion of a plane: means, covariances and priors "
+            "are those of largest likelihood, in closed form; certificate_ has the likelihood."
+        )
+
     def _ask_for_weights(self) -> None:
         check_is_fitted(self, "classes_")
         if not hasattr(self, "coef_"):
@@ -376,6 +423,9 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Decisions of least expected loss; of two classes with equal ones the last."""
+        if in_parts(X):
+            answers: NDArray[Any] = mapped(self.predict, X, self._fitted().decisions_[:0])
+            return answers
         chosen, _ = self._choose(self._rows(X))
         return np.asarray(self.decisions_[chosen])
 
@@ -460,8 +510,11 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self._rows(X)  # the columns must be those of the model
         return self._judge(read_problem(clone(self), X, y, sample_weight))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the rows that are right."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows that are right; of a stream, which has its labels in it."""
+        if in_parts(X):
+            self._fitted()
+            return counted(OwnRule(self), as_stream(X, y, sample_weight)).score
         return float(super().score(X, plain_labels(y), sample_weight))
 
     def summary(self) -> str:
@@ -558,7 +611,9 @@ class Estimate:
     """Where a covariance was singular, in words; empty if nowhere."""
 
 
-def estimate(problem: Problem, structure: str, regularization: float | None) -> Estimate:
+def estimate(
+    problem: Problem | PartsProblem, structure: str, regularization: float | None
+) -> Estimate:
     """Estimate the parameters; raise DataError where none exist and none may be made up."""
     shared, diagonal = structure.startswith("shared"), structure.endswith("diagonal")
     if not diagonal and problem.d > _WIDEST:
@@ -566,7 +621,10 @@ def estimate(problem: Problem, structure: str, regularization: float | None) -> 
             f"covariance={structure!r} needs a {problem.d} x {problem.d} matrix; choose "
             "covariance='shared-diagonal' or 'diagonal', or fewer columns."
         )
-    weight, means, scatter = _moments(problem, diagonal)
+    if isinstance(problem, Problem):
+        weight, means, scatter = _moments(problem, diagonal)
+    else:
+        weight, means, scatter = _moments_of_parts(problem, diagonal)
     share = weight / weight.sum()
     spread = _total_variance(share, means, scatter, diagonal)
     _refuse_range(problem, spread, means)
@@ -614,14 +672,35 @@ def _moments(problem: Problem, diagonal: bool) -> tuple[Array, Array, Array]:
     return weight, means, scatter
 
 
-def _refuse_range(problem: Problem, variance: Array, means: Array) -> None:
+def _moments_of_parts(problem: PartsProblem, diagonal: bool) -> tuple[Array, Array, Array]:
+    """The same of a stream, in one pass: about the means of a sample, which are nearly those of all
+    rows. A column that is constant in a class has no residual about a row of it."""
+    sample, centres = problem.sample(), np.zeros((problem.K, problem.d))
+    for k in range(problem.K):
+        rows = class_rows(sample, k)
+        near = rows if rows.size else np.arange(sample.n)
+        first = sample.matrix[near[:1]]
+        first = np.asarray(first.toarray() if sample.sparse else first, np.float64)[0]
+        centres[k] = first + (mean_about(sample, k, first) if rows.size else 0.0)
+    work = partial(moment_sums, centres=centres, products=not diagonal)
+    found = problem.total(work, "means and covariances")
+    whole = found.weight.reshape(-1, *[1] * (found.second.ndim - 1))
+    first = found.first / found.weight[:, None]
+    drift = first**2 if diagonal else first[:, :, None] * first[:, None, :]
+    return found.weight, centres + first, found.second / whole - drift
+
+
+def _refuse_range(problem: Problem | PartsProblem, variance: Array, means: Array) -> None:
     """Variances that float64 cannot hold: columns of 1e200 or of 1e-200."""
     if bool((np.isfinite(variance) & (variance > _PLAIN) & (variance < 1.0 / _PLAIN)).all()):
         return
     with np.errstate(over="ignore", invalid="ignore"):
         reach = np.ptp(means, axis=0)
-        for k, mean in enumerate(means):
-            reach = np.fmax(reach, reach_about(problem, k, mean))
+        if isinstance(problem, Problem):
+            for k, mean in enumerate(means):
+                reach = np.fmax(reach, reach_about(problem, k, mean))
+        else:
+            reach = np.fmax(reach, np.sqrt(variance))
     bad = ~np.isfinite(variance) | ((reach > 0) & (reach < 1e-140)) | (reach > 1e140)
     if bad.any():
         j = int(np.flatnonzero(bad)[0])
@@ -641,7 +720,7 @@ def _total_variance(share: Array, means: Array, scatter: Array, diagonal: bool) 
         return np.asarray(share @ (np.maximum(within, 0.0) + apart**2))
 
 
-def _constant(problem: Problem, used: NDArray[np.bool_]) -> str:
+def _constant(problem: Problem | PartsProblem, used: NDArray[np.bool_]) -> str:
     return f"{_names(problem, np.flatnonzero(~used))} the same value in every row"
 
 
@@ -651,13 +730,17 @@ def _sentence(words: list[str]) -> str:
 
 
 def _singular(
-    problem: Problem, covariance: Array, used: NDArray[np.bool_], shared: bool, diagonal: bool
+    problem: Problem | PartsProblem,
+    covariance: Array,
+    used: NDArray[np.bool_],
+    shared: bool,
+    diagonal: bool,
 ) -> list[str]:
     """Where the covariances of the columns in use are singular, in words."""
-    words = []
+    words, sizes = [], _sizes(problem)
     parts = [covariance] if shared else covariance
     for k, C in enumerate(parts):
-        count = problem.n - problem.K if shared else len(class_rows(problem, k)) - 1
+        count = int(sizes.sum()) - problem.K if shared else int(sizes[k]) - 1
         whose = "the classes together" if shared else f"class {problem.classes.tolist()[k]!r}"
         if diagonal:
             without = np.flatnonzero(used & ~(C > 0))
@@ -668,15 +751,22 @@ def _singular(
         if rank < used.sum():
             columns = np.flatnonzero(used)[dependent]
             words.append(
-                f"the covariance of {whose} ({_rows(problem, k, shared)}) has rank "
+                f"the covariance of {whose} ({_rows(sizes, k, shared)}) has rank "
                 f"{rank} of {int(used.sum())}: {_names(problem, columns)} no variance of "
                 f"{'its' if len(columns) == 1 else 'their'} own beside the others"
             )
     return words
 
 
-def _rows(problem: Problem, k: int, shared: bool) -> str:
-    n = problem.n if shared else len(class_rows(problem, k))
+def _sizes(problem: Problem | PartsProblem) -> NDArray[np.int64]:
+    """Rows of each class."""
+    if isinstance(problem, Problem):
+        return np.bincount(problem.label, minlength=problem.K)
+    return problem.sizes
+
+
+def _rows(sizes: NDArray[np.int64], k: int, shared: bool) -> str:
+    n = int(sizes.sum() if shared else sizes[k])
     return "1 row" if n == 1 else f"{n} rows"
 
 
@@ -691,7 +781,7 @@ def _rank(C: Array, most: int) -> tuple[int, NDArray[np.intp]]:
     return rank, np.sort(pivots[rank:] - 1)
 
 
-def _names(problem: Problem, columns: NDArray[np.intp]) -> str:
+def _names(problem: Problem | PartsProblem, columns: NDArray[np.intp]) -> str:
     """Columns by name, a few of them, with the verb: 'column x1 has', 'columns x1, x2 have'."""
     shown = [problem.feature_name(int(j)) for j in columns[:5]]
     more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
@@ -840,6 +930,10 @@ def _read_rest(model: GaussianClassifier, fields: Fields) -> None:
         raise ModelError("covariance is not positive definite") from error
 
 
+def _certificate_of(told: dict[str, Any]) -> GaussianCertificate:
+    return (StreamGaussian if "sources" in told else GaussianCertificate).from_dict(told)
+
+
 GAUSSIAN: Table[Any] = Table(
     "means_",
     (
@@ -854,8 +948,8 @@ GAUSSIAN: Table[Any] = Table(
         places("ignored", np.intp),
         Field("degenerate", lambda model: model.degenerate_, _read_rest),
         STATUS,
-        stored("certificate", GaussianCertificate.from_dict),
-        extra("n_iter_", "n_updates_", "solver_used_", "fingerprint_", "preprocessing_"),
+        stored("certificate", _certificate_of),
+        extra("n_iter_", "n_updates_", "solver_used_", "fingerprint_"),
     ),
 )
 

@@ -6,23 +6,33 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.costs import UNASKED, VERDICT
+from linsep.core.costs import GRAM_COLUMNS, UNASKED, VERDICT
 from linsep.core.drive import Outcome
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.limits import Limits
 from linsep.core.notes import warn
+from linsep.core.parts import Stream
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count, misplaced, percent
 from linsep.criteria import Criterion
 from linsep.criteria import Squares as SquaresCriterion
-from linsep.errors import CapabilityError, GapWarning, ModelError, NotSeparatedWarning, SettingError
+from linsep.errors import (
+    CapabilityError,
+    DataError,
+    GapWarning,
+    ModelError,
+    NotSeparatedWarning,
+    SettingError,
+)
 from linsep.models.base import refuse_overflow
 from linsep.models.fit import (
     Answer,
@@ -39,11 +49,13 @@ from linsep.models.fit import (
 )
 from linsep.models.kernel_base import space_words
 from linsep.models.kernel_option import KernelOption
+from linsep.models.parts import PartsRun, answered, fit_in_parts, no_stream
 from linsep.models.summary import Line, bounds, known_rule, work
 from linsep.proofs.definite import definite
 from linsep.proofs.feature_space import Sums
 from linsep.proofs.kernel import KernelGap
 from linsep.proofs.kernel_losses import squares_sums
+from linsep.proofs.parts_planes import stream_squares
 from linsep.proofs.plain import require_same
 from linsep.proofs.separable import Proof
 from linsep.proofs.squares import Squares, measure_squares, rational_squares, rounded
@@ -54,12 +66,13 @@ from linsep.solvers.first import FirstState, first_model
 from linsep.solvers.schedule import Schedule
 from linsep.solvers.squares.conjugate import ConjugateSquares
 from linsep.solvers.squares.gradient import GradientSquares, spectrum
-from linsep.solvers.squares.normal import ExactSquares
+from linsep.solvers.squares.normal import ExactSquares, SquaresParts
 from linsep.solvers.squares.pseudo_inverse import PseudoInverse, fits, pseudo_inverse
 from linsep.solvers.squares.ridge import RidgeSquares
 from linsep.solvers.squares.widrow_hoff import WidrowHoff, longest_row
 
 _REPORT = 2e8  # operations up to which leverages are computed in every fit
+_CORRECTED = 4  # times that a plane of a stream is corrected and proved again, at most
 _DECIDE = UNASKED / VERDICT  # entries up to which a plane that does not separate is looked into
 
 
@@ -298,6 +311,39 @@ class LeastSquares(KernelOption):
             problem, self.solver, eta=self.eta, decay=self.decay, order=self.order,
             tol=float(self.tol), seed=self._seed(),
         )  # fmt: skip
+
+    def _fit_stream(self, stream: Stream, checkpoint: str | Path | None) -> None:
+        self._check_settings()
+        self._refuse_idle_settings()
+        if self.kernel is not None:
+            raise no_stream(self)
+        if self.solver != "exact" or self.targets is not None:
+            name = "targets" if self.targets is not None else "solver"
+            raise CapabilityError(
+                f"{name}={getattr(self, name)!r:.40} is for tables; streams are fitted by "
+                "solver='exact', from one pass, and their targets are 1."
+            )
+        fit_in_parts(self, stream, checkpoint, answered, widest=GRAM_COLUMNS)
+
+    def _answer_parts(self, run: PartsRun[Any]) -> Answer:
+        solver, limits = SquaresParts(), Limits(steps=self.max_iter)
+        outcome = run.drive(solver, None, limits)
+        for _ in range(_CORRECTED):
+            proof = partial(stream_squares, run.problem, outcome.witness.a)
+            found = run.proved(outcome, proof)
+            if not found.finite:
+                raise DataError(
+                    f"{run.problem.stream.name}: numbers so large that sums of squares overflow; "
+                    "scale the columns."
+                )
+            if found.relative_gap <= self.tol or outcome.status is not Status.CERTIFIED:
+                break
+            outcome.state.status = Status.RUNNING  # rounding has left more than was expected
+            outcome = run.go_on(solver, outcome.state, limits)
+        status = found.settle(outcome.status, self.tol)
+        outcome = replace(outcome, certificate=found)
+        reason = f"normal equations, from one pass ({run.words})"
+        return SquaresAnswer(outcome.witness, found, status, outcome, reason)
 
     def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
         rows = problem.n if solver.unit == "visit" else 1
@@ -712,6 +758,25 @@ class RowReport:
     """Value when the row is left out; NaN with several classes."""
     outlier: NDArray[np.bool_]
     rank: int
+    length: float = np.nan
+    """|w|; NaN with several classes."""
+    length_aug: float = np.nan
+    """|[w, b]|, the length in the augmented space."""
+
+    @property
+    def distance(self) -> Array:
+        """Signed distance of each row from the plane, positive on its own side: value / |w|."""
+        return self.value / self.length
+
+    @property
+    def target_distance(self) -> Array:
+        """How far from the plane each row was asked to be, in the units of X: target / |w|."""
+        return self.target / self.length
+
+    @property
+    def target_distance_aug(self) -> Array:
+        """The same in the augmented space, as the lecture writes it: target / |a|."""
+        return self.target / self.length_aug
 
     @property
     def wrong(self) -> NDArray[np.int64]:
@@ -739,7 +804,10 @@ class RowReport:
         from linsep.errors import require
 
         pandas = require("pandas", extra="all")
-        columns = ("value", "target", "residual", "leverage", "standardised", "cook", "left_out")
+        columns = (
+            "value", "target", "residual", "leverage", "standardised", "cook", "left_out",
+            "distance", "target_distance",
+        )  # fmt: skip
         data = {name: getattr(self, name) for name in columns}
         data |= {"outlier": self.outlier, "kind": [self.kind(i) for i in range(len(self.row))]}
         return pandas.DataFrame(data, index=pandas.Index(self.row, name="row"))
@@ -797,7 +865,10 @@ def row_report(problem: Problem, a: Array) -> RowReport:
             left_out = np.full(problem.n, np.nan)
     outlier = (np.abs(r) > STANDARDISED) | (cook > COOK)
     index = np.arange(problem.n) if problem.row_index is None else problem.row_index
-    return RowReport(index, value, target, residual, h, r, cook, left_out, outlier, p)
+    lengths = (np.nan, np.nan)
+    if problem.binary:
+        lengths = float(np.linalg.norm(a[: problem.d])), float(np.linalg.norm(a))
+    return RowReport(index, value, target, residual, h, r, cook, left_out, outlier, p, *lengths)
 
 
 def _leverage(problem: Problem, inverse: PseudoInverse) -> Array:

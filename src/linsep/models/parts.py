@@ -10,59 +10,110 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import compute_class_weight
 
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.drive import Observer, Outcome, drive
-from linsep.core.limits import Limits, time_left
+from linsep.core.limits import Limits, clock, time_left
 from linsep.core.notes import warn
 from linsep.core.parts import Block, Place, Stream, Threads
 from linsep.core.problem import Problem
 from linsep.core.progress import watching
-from linsep.core.protocol import PlaneModel, Solver, Status
+from linsep.core.protocol import PlaneModel, Predictor, Solver, Status, Witness
 from linsep.core.words import count, percent
-from linsep.errors import CapabilityError, ClusterError, DataError, GapWarning, SettingError
+from linsep.errors import (
+    CapabilityError,
+    ClusterError,
+    DataError,
+    GapWarning,
+    NotSeparatedWarning,
+    SettingError,
+)
 from linsep.losses.base import Loss
-from linsep.losses.hinge import QuadraticLoss
-from linsep.models.fit import Watched, own_observers, own_threads, seed_of, stoppable, way_on
+from linsep.losses.hinge import HINGE, QuadraticLoss
+from linsep.models.fit import (
+    Answer,
+    Watched,
+    class_weights,
+    own_observers,
+    own_threads,
+    seed_of,
+    stoppable,
+    way_on,
+)
 from linsep.proofs.parts import StreamGap, stream_gap
+from linsep.proofs.parts_softmax import stream_softmax
+from linsep.proofs.plain import require_given
 from linsep.rows.parts import PartsProblem, looked_at
-from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts, first_width
+from linsep.separating.parts import CLOSE, StreamMargin, decide_stream
+from linsep.separating.verdict import decide
+from linsep.solvers.first import FirstState
+from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts, SoftmaxForm, first_width
+from linsep.solvers.parts_wide import WideParts
 
 Array = NDArray[np.float64]
+P = TypeVar("P")
 
 _ROUGH = 2e-4  # relative gap to which a sample is worth being solved
 _WIDEST = 2048  # columns: a pass sums up as many numbers as these squared
+_AGAIN = 3  # times that a fit goes on when its proof falls short
+_WIDE_H = 0.5  # width of a corner that is rounded off at first, where there are many columns
 _AHEAD = 0.9  # of tol, that the solver aims at: the proof takes its own rounding off
 
 
-class Streamed(PlaneModel, Watched, Protocol):
-    """What an estimator has and gives that can be fitted to a stream."""
+class Named(Protocol):
+    """What knows its columns."""
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+
+class InParts(Named, Watched, Protocol):
+    """What an estimator has that can be fitted to a stream."""
 
     fit_intercept: bool
     class_weight: Any
     random_state: Any
+    n_iter_: int
+    _forgotten: ClassVar[tuple[str, ...]]
+
+    def _check_settings(self) -> None: ...
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, *, checkpoint: str | Path | None
+    ) -> object: ...
+
+
+class Answering(InParts, Protocol):
+    """The same for one that answers as it does of a table."""
+
+    def _answer_parts(self, run: Any) -> Answer: ...
+
+    def _keep(self, problem: Any, answer: Any) -> None: ...
+
+    def _warn(self, problem: Any, answer: Any) -> None: ...
+
+
+class Streamed(InParts, PlaneModel, Protocol):
+    """The same for one with a loss, of which this module makes the machines."""
+
     tol: float
     max_iter: int
     classes_: NDArray[Any]
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
     coef_: Array
     intercept_: Array
     status_: Status
     certificate_: Any
     outcome_: Outcome[Any]
     solver_used_: str
-    n_iter_: int
     n_updates_: int
-    _forgotten: ClassVar[tuple[str, ...]]
 
     def _streamed(self) -> tuple[Loss, float]:
         """The loss and its cost."""
@@ -70,18 +121,76 @@ class Streamed(PlaneModel, Watched, Protocol):
     def _keep_stream(self, mass: Array) -> None:
         """Attributes of its own, from the weight of each class."""
 
-    def _check_settings(self) -> None: ...
-
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]: ...
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, *, checkpoint: str | Path | None
-    ) -> object: ...
+
+class Slackless(Streamed, Protocol):
+    """The same for one that also knows a hard margin."""
+
+    proof_: Any
+
+    def _chosen(self, problem: Problem, C: float) -> tuple[Solver[Any], str]: ...
 
 
-def fit_stream(model: Streamed, stream: Stream, checkpoint: str | Path | None = None) -> None:
-    """Train a model of planes on a stream."""
-    loss, C = model._streamed()
+M = TypeVar("M", bound=InParts, covariant=True)
+N = TypeVar("N", bound=InParts)
+
+
+@dataclass(frozen=True)
+class PartsRun(Generic[M]):
+    """A fit of a stream under way: the problem, who watches, where to go on."""
+
+    model: M
+    problem: PartsProblem
+    checkpoint: str | Path | None
+    observers: list[Observer]
+
+    def drive(self, solver: Any, start: Any, limits: Limits) -> Outcome[Any]:
+        """Run a solver from the start, or from where a checkpoint has left it."""
+        parts: Any = self.problem  # what solvers and the driver ask of a problem it has
+        if self.checkpoint is None:
+            state = solver.init(parts, start=start)
+        else:
+            state = load_checkpoint(self.checkpoint, parts, solver)
+            if state.status is Status.CLUSTER_LOST:  # there are other workers now
+                state.status = Status.RUNNING
+        return self.go_on(solver, state, limits)
+
+    def go_on(self, solver: Any, state: Any, limits: Limits) -> Outcome[Any]:
+        """Run a solver from a state."""
+        seconds = time_left() if time_left() < np.inf else None
+        limits = replace(limits, seconds=seconds)
+        parts: Any = self.problem
+        return drive(parts, solver, state, limits=limits, observers=self.observers)
+
+    def proved(self, outcome: Outcome[Any], proof: Callable[[], P]) -> P:
+        """A proof of what a run has come to; by this machine where all workers are gone."""
+        if outcome.status is not Status.CLUSTER_LOST:
+            with suppress(ClusterError):  # nobody is left for the proof, but this machine
+                return proof()
+        with _without_workers(self.problem.stream):
+            return proof()
+
+    @property
+    def words(self) -> str:
+        """How many rows there are, and who reads them."""
+        parts = self.problem.stream
+        rows = f"{count(self.problem.n, 'row')} in {count(len(parts.parts), 'part')}"
+        return f"{rows}, read by {parts.runner.words}"
+
+
+def fit_in_parts(
+    model: N,
+    stream: Stream,
+    checkpoint: str | Path | None,
+    work: Callable[[PartsRun[N]], Callable[[], None]],
+    *,
+    widest: float = np.inf,
+) -> None:
+    """The way of every fit of a stream: look; a table where it is small enough, else ``work``.
+
+    ``work`` gives back what says how far the model is from what was asked for.
+    """
     with (
         stoppable(model) as interrupts,
         own_threads(model),
@@ -91,44 +200,115 @@ def fit_stream(model: Streamed, stream: Stream, checkpoint: str | Path | None = 
         if stream.rows is not None and stream.feature_names is not None:
             width = len(stream.feature_names)
             if stream.rows * width * 4 > stream.memory // 2:
-                _refuse_wide(stream, width)  # before anything is read
+                _refuse_wide(stream, width, widest)  # before anything is read
         problem = looked_at(
             stream,
             fit_intercept=model.fit_intercept,
-            class_weight=partial(_factors, model.class_weight),
+            class_weight=partial(class_factors, model.class_weight),
             seed=seed_of(model.random_state),
         )
         if problem.look.size <= stream.memory // 2:
             X, y, weight = gathered(stream)
             model._fit(X, y, weight, checkpoint=checkpoint)
-            _names(model, problem)
+            keep_names(model, problem)
             return
-        _refuse_wide(stream, problem.d)
-        if np.isinf(C):
-            raise SettingError(
-                "C=inf needs all rows at once; on a stream choose a finite C, or ask "
-                "linsep.separability(stream)."
-            )
-        if not problem.binary and not isinstance(loss, QuadraticLoss):
-            raise CapabilityError(
-                f"{type(model).__name__} of {problem.K} classes is fitted to tables; streams of "
-                "more than two classes are fitted by LinearSVM, one class against the rest."
-            )
-        machines = [problem] if problem.binary else [problem.against(k) for k in range(problem.K)]
-        if checkpoint is not None and len(machines) > 1:
-            raise SettingError("checkpoints of streams are those of two classes.")
+        _refuse_wide(stream, problem.d, widest)
+        for name in model._forgotten:
+            model.__dict__.pop(name, None)
         observers = [*own_observers(model), *([] if shown is None else [shown])]
-        answers = [_machine(model, one, loss, C, checkpoint, observers) for one in machines]
-        _keep(model, problem, answers)
+        with np.errstate(all="ignore"):
+            say = work(PartsRun(model, problem, checkpoint, observers))
+        keep_names(model, problem)
+        model.n_iter_ = max(1, stream.passes)
     if interrupts.outermost or not interrupts.requested:
-        _warn(model, answers)
+        say()
 
 
-def _refuse_wide(stream: Stream, d: int) -> None:
-    if d > _WIDEST:
+def answered(run: PartsRun[Answering]) -> Callable[[], None]:
+    """The fit of a model that gives an ``Answer``, as it does of a table."""
+    answer = run.model._answer_parts(run)
+    run.model._keep(run.problem, answer)
+    return partial(run.model._warn, run.problem, answer)
+
+
+def fit_stream(model: Streamed, stream: Stream, checkpoint: str | Path | None = None) -> None:
+    """Train a machine, or one against the rest for each class, on a stream."""
+    loss, C = model._streamed()
+    if np.isinf(C) and isinstance(loss, QuadraticLoss):
+        fit_in_parts(cast(Slackless, model), stream, checkpoint, _hard_margin)
+    else:
+        fit_in_parts(model, stream, checkpoint, _machines)
+
+
+def _hard_margin(run: PartsRun[Slackless]) -> Callable[[], None]:
+    """C = inf: the plane of maximum margin of all rows, or the proof that there is none."""
+    model, problem = run.model, run.problem
+    if not problem.binary:
+        raise CapabilityError(
+            f"a hard margin (C=inf) on a stream is that of two classes, here are {problem.K}; "
+            "choose a finite C."
+        )
+    begin = clock()
+    left = time_left() if time_left() < np.inf else None
+    proof = decide_stream(
+        problem.stream, decide, fit_intercept=model.fit_intercept, time_limit=left,
+        close=min(CLOSE, 0.25 * float(model.tol)), looked=problem,
+    )  # fmt: skip
+    status, other, a = Status.TIME_LIMIT, None, np.zeros(problem.d + 1)
+    if proof.separable is False:  # a usable plane all the same: the soft margin of C = 1
+        choose = partial(model._chosen, C=1.0)
+        soft = _machine(replace(run, checkpoint=None), HINGE, 1.0, choose)
+        status, other, a = Status.INSEPARABLE, soft.gap, soft.outcome.witness.a
+    gap = StreamMargin.of_proof(proof, other, a)
+    if proof.separable:
+        close = gap.relative_gap <= model.tol
+        ran_out = left is not None and time_left() <= 0
+        status = Status.TIME_LIMIT if ran_out else Status.STALLED
+        status, a = Status.CERTIFIED if close else status, gap.stated[0]
+    state = FirstState(steps=problem.stream.passes)
+    outcome = Outcome(state, status, Witness(a), gap, state.steps, "pass", clock() - begin)
+    reason = f"the plane of maximum margin of the rows that are nearest ({run.words})"
+    answers = [StreamAnswer(outcome, gap, status, reason)]
+    _keep(model, problem, answers)
+    model.proof_ = proof if status is Status.INSEPARABLE else None
+    if status is Status.INSEPARABLE:
+        return partial(
+            warn,
+            f"{status.value}. A hard margin does not exist; choose a finite C. The proof is in "
+            f"proof_: {proof}",
+            NotSeparatedWarning,
+        )
+    return partial(_warn, model, answers)
+
+
+def _machines(run: PartsRun[Streamed]) -> Callable[[], None]:
+    model, problem = run.model, run.problem
+    loss, C = model._streamed()
+    if np.isinf(C):
+        raise SettingError(
+            "without a penalty (C=inf) the likelihood needs all rows at once; on a stream choose a "
+            "finite C, or ask linsep.separability(stream)."
+        )
+    one = problem.binary or not isinstance(loss, QuadraticLoss)  # softmax is one machine
+    machines = [problem] if one else [problem.against(k) for k in range(problem.K)]
+    if one and not problem.binary and problem.dim > _WIDEST:
+        raise CapabilityError(
+            f"softmax of {problem.K} classes and {problem.d} columns has {problem.dim} weights; on "
+            f"a stream up to {_WIDEST} are found at a time. LinearSVM takes one class against the "
+            "rest, of any number of columns."
+        )
+    if run.checkpoint is not None and len(machines) > 1:
+        raise SettingError("checkpoints of streams are those of two classes.")
+    answers = [_machine(replace(run, problem=one), loss, C) for one in machines]
+    _keep(model, problem, answers)
+    return partial(_warn, model, answers)
+
+
+def _refuse_wide(stream: Stream, d: int, widest: float) -> None:
+    if d > widest:
         raise CapabilityError(
             f"{stream.name} has {count(d, 'column')}; rows that do not fit into memory are fitted "
-            f"by sums of columns times columns, up to {_WIDEST}. Hash them into fewer, for "
+            f"by sums of columns times columns, up to {widest:.0f}. Hash them into fewer, for "
             "instance with sklearn.feature_extraction.FeatureHasher, take a sample, or raise "
             "memory= until all rows fit into half of it.",
             options={"memory=": "--memory"},
@@ -139,7 +319,10 @@ def gathered(stream: Stream) -> tuple[Any, Any, Any]:
     """All rows of a stream, as X, y and weights."""
     import scipy.sparse
 
-    blocks = [block for _, block in stream.blocks()]
+    blocks = []
+    for _, block in stream.blocks():
+        require_given(block)
+        blocks.append(block)
     y = np.concatenate([block.y for block in blocks])
     weights = [
         np.ones(block.X.shape[0]) if block.weight is None else block.weight for block in blocks
@@ -156,13 +339,13 @@ def gathered(stream: Stream) -> tuple[Any, Any, Any]:
     return scipy.sparse.vstack(wide, format="csr"), y, weight
 
 
-def _factors(class_weight: Any, classes: NDArray[Any], mass: Array) -> Array:
+def class_factors(class_weight: Any, classes: NDArray[Any], mass: Array) -> Array:
     """Factors of the classes; "balanced" counts a row of weight s as s rows."""
     if class_weight is None:
         return np.ones(len(classes))
     if class_weight == "balanced":
         return np.asarray(mass.sum() / (len(classes) * np.maximum(mass, 1e-300)))
-    return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes))
+    return class_weights(class_weight, classes, classes)
 
 
 @dataclass(frozen=True)
@@ -170,73 +353,67 @@ class StreamAnswer:
     """What a machine of a stream has come to."""
 
     outcome: Outcome[Any]
-    gap: StreamGap
+    gap: StreamGap | StreamMargin
     status: Status
     reason: str
 
 
 def _machine(
-    model: Streamed,
-    problem: PartsProblem,
-    loss: Loss,
-    C: float,
-    checkpoint: str | Path | None,
-    observers: list[Observer],
+    run: PartsRun[Streamed], loss: Loss, C: float, choose: Callable[[Problem], Any] | None = None
 ) -> StreamAnswer:
-    """Two classes: a model of the sample, passes from there, and the proof."""
-    parts: Any = problem  # what solvers and the driver ask of a problem it has
-    sample = problem.sample()
+    """Two classes, or softmax of more: a model of the sample, passes from there, and the proof."""
+    model, problem = run.model, run.problem
+    sample = problem.sampled
     start, h = None, 0.25
-    limits = Limits(steps=model.max_iter, seconds=time_left() if time_left() < np.inf else None)
-    if len(np.unique(sample.label)) == 2:
-        chosen: Any = model._choose(sample)[0]
+    limits = Limits(steps=model.max_iter)
+    if len(np.unique(sample.label)) == problem.K:
+        chosen: Any = (choose or model._choose)(sample)[0]
         if hasattr(chosen, "tol"):
             chosen = replace(chosen, tol=max(chosen.tol, _ROUGH))
-        a = drive(sample, chosen, limits=replace(limits, steps=1000)).witness.a
+        seconds = time_left() if time_left() < np.inf else None
+        a = drive(sample, chosen, limits=Limits(steps=1000, seconds=seconds)).witness.a
         start = problem.split(a)
         if isinstance(loss, QuadraticLoss) and loss.kinked:
             h = first_width(loss, sample, a, C, model.tol)
-    form: Any = HingeForm(loss, C) if isinstance(loss, QuadraticLoss) else LogisticForm(C)
-    newton: Any = NewtonParts(form, tol=_AHEAD * float(model.tol), h=h)
-    state = newton.init(problem, start=start)
-    if checkpoint is not None:
-        state = load_checkpoint(checkpoint, parts, newton)
-        if state.status is Status.CLUSTER_LOST:  # there are other workers now
-            state.status = Status.RUNNING
-    outcome, gap = _driven(problem, newton, state, limits, observers, loss, C)
-    if outcome.status is Status.CONVERGED and not gap.relative_gap <= model.tol:
+    newton = _newton(problem, loss, C, _AHEAD * float(model.tol), h)
+
+    def proved(outcome: Outcome[Any]) -> StreamGap:
+        a, made = outcome.witness.a, outcome.witness.multipliers
+        proof: Callable[[], StreamGap] = partial(stream_gap, problem, a, made, loss, C)
+        if not problem.binary:
+            proof = partial(stream_softmax, problem, a, made[:-1], C)
+        return run.proved(outcome, proof)
+
+    outcome = run.drive(newton, start, limits)
+    gap = proved(outcome)
+    hoped = (Status.CONVERGED, Status.CERTIFIED)
+    for _ in range(_AGAIN):
+        if outcome.status not in hoped or gap.relative_gap <= model.tol:
+            break
         state = outcome.state  # it was too much to expect
         state.trusting, state.status = False, Status.RUNNING
-        outcome, gap = _driven(problem, newton, state, limits, observers, loss, C)
+        outcome = run.go_on(newton, state, limits)
+        gap = proved(outcome)
     reason = (
-        f"Newton's method, a pass a step, from a sample of {count(sample.n, 'row')} "
-        f"({count(problem.n, 'row')} in {count(len(problem.stream.parts), 'part')}, read by "
-        f"{problem.stream.runner.words})"
+        f"Newton's method, a pass a step, from a sample of {count(sample.n, 'row')} ({run.words})"
     )
     status = outcome.status
     status = Status.CERTIFIED if status is Status.CONVERGED else status
     return StreamAnswer(outcome, gap, gap.settle(status, float(model.tol)), reason)
 
 
-def _driven(
-    problem: PartsProblem,
-    newton: Any,
-    state: Any,
-    limits: Limits,
-    observers: list[Observer],
-    loss: Loss,
-    C: float,
-) -> tuple[Outcome[Any], StreamGap]:
-    """Passes, and the proof of what they have come to."""
-    parts: Any = problem
-    outcome: Outcome[Any] = drive(parts, newton, state, limits=limits, observers=observers)
-    witness = outcome.witness
-    proved = partial(stream_gap, problem, witness.a, witness.multipliers, loss, C)
-    if outcome.status is not Status.CLUSTER_LOST:
-        with suppress(ClusterError):  # nobody is left for the proof, but this machine
-            return outcome, proved()
-    with _without_workers(problem.stream):
-        return outcome, proved()
+def _newton(problem: PartsProblem, loss: Loss, C: float, tol: float, h: float) -> Any:
+    """Newton's method for an objective, as passes over parts see it."""
+    wide = problem.d > _WIDEST
+    form: Any = SoftmaxForm(C)
+    if isinstance(loss, QuadraticLoss):
+        form = HingeForm(loss, C, wide)
+    elif problem.binary:
+        form = LogisticForm(C, wide)
+    if not wide:
+        return NewtonParts(form, tol=tol, h=h)
+    known = len(problem.look.keys) >= problem.look.n  # the sample is all rows
+    return WideParts(form, tol=tol, h=h if known else max(h, _WIDE_H))
 
 
 @contextmanager
@@ -269,7 +446,7 @@ def certify_plane_in_parts(
     """Bounds for a given plane; where its own dual variables prove too little, better ones are
     looked for within the time."""
     problem = looked_at(
-        stream, fit_intercept=fit_intercept, class_weight=partial(_factors, class_weight)
+        stream, fit_intercept=fit_intercept, class_weight=partial(class_factors, class_weight)
     )
     if problem.d != len(a) - 1:
         raise DataError(f"{stream.name} has {count(problem.d, 'column')}, the model {len(a) - 1}.")
@@ -279,10 +456,9 @@ def certify_plane_in_parts(
     if generator is None or len(generator) != len(a) + 1:
         generator = np.append(a, h)
     found = stream_gap(problem, a, generator, loss, C)
-    if found.relative_gap <= tol or problem.d > _WIDEST:
+    if found.relative_gap <= tol:
         return found
-    form: Any = HingeForm(loss, C) if isinstance(loss, QuadraticLoss) else LogisticForm(C)
-    newton: Any = NewtonParts(form, tol=0.5 * tol, h=h)
+    newton = _newton(problem, loss, C, 0.5 * tol, h)
     parts: Any = problem
     state = newton.init(problem, start=problem.split(a))
     witness = drive(parts, newton, state, limits=Limits(seconds=seconds)).witness
@@ -290,7 +466,7 @@ def certify_plane_in_parts(
     return better if better.lower_bound > found.lower_bound else found
 
 
-def _names(model: Streamed, problem: PartsProblem) -> None:
+def keep_names(model: Named, problem: PartsProblem) -> None:
     model.n_features_in_ = problem.d
     model.__dict__.pop("feature_names_in_", None)
     if problem.feature_names is not None:
@@ -299,17 +475,17 @@ def _names(model: Streamed, problem: PartsProblem) -> None:
 
 def _keep(model: Streamed, problem: PartsProblem, answers: list[StreamAnswer]) -> None:
     """The attributes of a fitted model, but for what belongs to single rows."""
+    keep_names(model, problem)
     for name in (*model._forgotten, "support_", "dual_coef_", "leave_one_out_bound_"):
         model.__dict__.pop(name, None)
-    _names(model, problem)
     model.classes_ = problem.classes
-    weights = np.stack([answer.outcome.witness.a for answer in answers])
-    model.coef_, model.intercept_ = weights[:, :-1].copy(), weights[:, -1].copy()
+    weights = np.concatenate([answer.outcome.witness.a for answer in answers])
+    model.coef_, model.intercept_ = problem.split(weights)
     worst = max(answers, key=lambda answer: answer.gap.relative_gap)
     errors = answers[0].gap.errors
     if len(answers) > 1:
         errors = errors_of(model, problem.stream)
-    gaps = [answer.gap for answer in answers]
+    gaps: list[Any] = [answer.gap for answer in answers]
     model.certificate_ = StreamGap.together(gaps, errors, "one against the rest")
     model.status_ = worst.status
     model.outcome_, model.solver_used_ = worst.outcome, answers[0].reason
@@ -354,6 +530,11 @@ class Count:
     weight: float
     wrong_weight: float
 
+    @property
+    def score(self) -> float:
+        """Share of the weight that is right."""
+        return 1.0 - self.wrong_weight / self.weight
+
     def plus(self, other: Self) -> Self:
         """Both."""
         return replace(
@@ -373,9 +554,9 @@ def _counted(block: Block, place: Place, *, predict: Callable[[Any], NDArray[Any
     return Count(len(wrong), int(wrong.sum()), float(weight.sum()), float(weight[wrong].sum()))
 
 
-def counted(model: PlaneModel, stream: Stream) -> Count:
-    """How many rows of a stream a model gets wrong: one pass."""
-    found = stream.total(partial(_counted, predict=_Plain(model)), "errors counted")
+def counted(predict: Callable[[Any], NDArray[Any]], stream: Stream) -> Count:
+    """How many rows of a stream a rule gets wrong: one pass."""
+    found = stream.total(partial(_counted, predict=predict), "errors counted")
     if found is None:
         raise DataError(f"{stream.name} has no rows.")
     return found
@@ -383,10 +564,22 @@ def counted(model: PlaneModel, stream: Stream) -> Count:
 
 def errors_of(model: PlaneModel, stream: Stream) -> int:
     """Rows of a stream whose class the model does not predict."""
-    return counted(model, stream).wrong
+    return counted(PlaneRule(model), stream).wrong
 
 
-class _Plain:
+class OwnRule:
+    """What a model predicts for rows without names."""
+
+    def __init__(self, model: Predictor) -> None:
+        self.model = copy(model)
+        for name in ("feature_names_in_", "outcome_", "certificate_"):
+            self.model.__dict__.pop(name, None)
+
+    def __call__(self, X: Any) -> NDArray[Any]:
+        return np.asarray(self.model.predict(X))
+
+
+class PlaneRule:
     """Classes by the planes of a model; small enough to be sent to workers."""
 
     def __init__(self, model: PlaneModel) -> None:
@@ -460,7 +653,8 @@ def no_stream(model: object) -> CapabilityError:
     if getattr(model, "kernel", None) is not None and "Kernel" not in name:
         name += " with a kernel"
     return CapabilityError(
-        f"{name} needs all rows at once. LinearSVM and "
-        "LogisticRegression take streams and Dask collections; for a curved boundary map the rows "
-        "first, for instance with sklearn.kernel_approximation.Nystroem, or take a sample."
+        f"{name} needs all rows at once. LinearSVM, LogisticRegression, LeastSquares, "
+        "GaussianClassifier and Perceptron take streams and Dask collections; for a curved "
+        "boundary map the rows first, for instance with sklearn.kernel_approximation.Nystroem, or "
+        "take a sample."
     )

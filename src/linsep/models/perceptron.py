@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from linsep.core.limits import Limits
+from linsep.core.parts import Stream
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.criteria import Criterion
 from linsep.criteria import Perceptron as PerceptronCriterion
-from linsep.errors import SettingError
-from linsep.models.base import LinearClassifier
+from linsep.errors import CapabilityError, SettingError
+from linsep.models.base import LinearClassifier, separating
 from linsep.models.fit import Answer, Check, either, function, none, number, one_of
+from linsep.models.parts import PartsRun, answered, fit_in_parts
 from linsep.models.summary import Line
 from linsep.proofs.certificate import Certificate
+from linsep.proofs.parts_planes import StreamCertificate, stream_sides
 from linsep.solvers.perceptron.batch import Batch
-from linsep.solvers.perceptron.single import SingleSample
+from linsep.solvers.perceptron.single import SingleInParts, SingleSample
 from linsep.solvers.schedule import Schedule
 
 
@@ -220,6 +226,29 @@ class Perceptron(LinearClassifier):
         what = f"single-sample perceptron, {order} order ({why})"
         return SingleSample(order=order, stop=self.stop, **common), what + machine
 
+    def _fit_stream(self, stream: Stream, checkpoint: str | Path | None) -> None:
+        whole = {
+            "update": self.update != "single", "order": self.order not in (None, "cyclic"),
+            "keep": self.keep == "pocket", "min_margin": self.min_margin is not None,
+            "start": isinstance(self.start, str) and self.start == "sample",
+        }  # fmt: skip
+        for name in (name for name, needs in whole.items() if needs):
+            raise CapabilityError(
+                f"{name}={getattr(self, name)!r} needs all rows at once; a stream is visited in "
+                "its order, one row after the other, and keeps the last, the average or the best "
+                "weights that were met."
+            )
+        fit_in_parts(self, stream, checkpoint, answered)
+
+    def _answer_parts(self, run: PartsRun[Any]) -> Answer:
+        rule, reason = self._choose(run.problem)  # type: ignore[arg-type]  # asks for K alone
+        assert isinstance(rule, SingleSample)
+        solver: Any = SingleInParts(rule)
+        start = self._begin(run.problem, solver)  # type: ignore[arg-type]
+        outcome = run.drive(solver, start, Limits(steps=self.max_iter))
+        proof = partial(stream_sides, run.problem, outcome.witness.a)
+        return separating(outcome, run.proved(outcome, proof), f"{reason} ({run.words})")
+
     def _visits(self) -> tuple[str, str]:
         """The order of visits and where it comes from."""
         if self.order is not None:
@@ -261,6 +290,8 @@ class Perceptron(LinearClassifier):
 
     def _novikoff(self, problem: Problem, answer: Answer) -> float | None:
         """Updates that Novikoff's theorem allows, where it holds and a margin is known."""
+        if isinstance(answer.certificate, StreamCertificate):
+            return None  # nobody knows the longest row of a stream
         margin = answer.certificate.margin_aug_low
         plain = self.update == "single" and self.decay == "constant" and self.start is None
         same = not self.warm_start and bool((problem.weight == 1).all())

@@ -35,7 +35,7 @@ from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, intercept_words
 from linsep.proofs.hinge import losses_above
 from linsep.proofs.logistic import entropy_below, loss_above
-from linsep.proofs.plain import cap, dual_cost, one_pass, sigma, signs, values
+from linsep.proofs.plain import cap, dual_cost, one_pass, require_block, sigma, signs, values
 from linsep.rows.parts import PartsProblem
 
 Array = NDArray[np.float64]
@@ -44,23 +44,19 @@ _AGREES = 1e-9  # relative: how far the bounds of another pass may be off by its
 
 
 @dataclass(frozen=True)
-class Sides:
-    """Sums over some rows, those of the two classes apart where that matters: (minus, plus)."""
+class RowSums:
+    """Sums over some rows that every proof of a stream needs."""
 
     losses: float
     """At least the losses of the model."""
-    mass: Array
-    """Sums of alpha."""
     gain: Array
-    """At most what the classes add to the lower bound: alpha, or entropies."""
-    curved: Array
-    """At least the conjugates of quadratic losses."""
+    """At most what each class adds to the lower bound: alpha, or entropies."""
     v: Array
-    """Sums of alpha y x, one row a class."""
+    """Sums of the dual variables times x."""
     error: Array
     """How far an entry of v may be off."""
     reach: Array
-    """At least the sums of alpha |x|."""
+    """At least the sums of dual variables times |x|."""
     blocks: int
     rows: int
     right: int
@@ -75,6 +71,16 @@ class Sides:
         }
         more["error"] += U * (np.abs(self.v) + np.abs(other.v))
         return replace(self, **{**more, "least": min(self.least, other.least)})
+
+
+@dataclass(frozen=True)
+class Sides(RowSums):
+    """The same of the two classes apart, (minus, plus); v is that of alpha y x, a row a class."""
+
+    mass: Array
+    """Sums of alpha."""
+    curved: Array
+    """At least the conjugates of quadratic losses."""
 
 
 def _sides(problem: Problem, *, a: Array, generator: Array, loss: Loss, C: float) -> Sides:
@@ -106,9 +112,7 @@ def _sides(problem: Problem, *, a: Array, generator: Array, loss: Loss, C: float
         losses = loss_above(found, cost, a, totals[1].columns)
     return Sides(
         losses,
-        np.array([alpha[sign < 0].sum(), alpha[sign > 0].sum()]),
         gain,
-        curved,
         np.stack([totals[0].v, totals[1].v]),
         np.stack([total.terms * U * row for total, row in zip(totals, reach)]),
         reach,
@@ -117,6 +121,8 @@ def _sides(problem: Problem, *, a: Array, generator: Array, loss: Loss, C: float
         int(np.count_nonzero(found > 0)),
         int(np.count_nonzero(found >= 1.0 - 1e-9)),
         float(found.min()),
+        np.array([alpha[sign < 0].sum(), alpha[sign > 0].sum()]),
+        curved,
     )
 
 
@@ -141,6 +147,24 @@ class Source:
         return cls(**facts(cls)(data))
 
 
+def require_parts(sources: tuple[Source, ...], stream: Stream) -> None:
+    """ProofError where a proof is about other parts, as far as their number tells."""
+    if sources and len(sources) != len(stream.parts):
+        raise ProofError(
+            f"the proof is about {count(len(sources), 'part')}, and these are {len(stream.parts)}."
+        )
+
+
+def require_sources(sources: tuple[Source, ...], stream: Stream) -> None:
+    """ProofError where a proof is about other rows than those that were just read."""
+    mine = [(one.rows, one.mark) for one in sources]
+    if mine and mine != [(rows, mark) for _, rows, mark in stream.marks]:
+        raise ProofError(
+            "these are not the rows that the proof is about: their parts, numbers of rows or "
+            "bytes differ."
+        )
+
+
 @dataclass(frozen=True)
 class StreamGap(Gap):
     """What is proved about a model of a stream, with all that a proof of it needs.
@@ -163,6 +187,12 @@ class StreamGap(Gap):
     sources: tuple[Source, ...] = ()
     """The parts that were read."""
 
+    @property
+    def stated(self) -> Array:
+        """The weights that it is about, a plane a row."""
+        machines = [part for part in self.parts if isinstance(part, StreamGap)] or [self]
+        return np.array([one.weights for one in machines])
+
     def to_dict(self) -> dict[str, Any]:
         """All facts as plain numbers and strings."""
         return {**super().to_dict(), "sources": [asdict(one) for one in self.sources]}
@@ -174,25 +204,13 @@ class StreamGap(Gap):
             part.check(stream)
         if self.parts:
             return self._check_sums()
-        if self.sources and len(self.sources) != len(stream.parts):
-            raise ProofError(
-                f"the proof is about {count(len(self.sources), 'part')}, and these are "
-                f"{len(stream.parts)}."
-            )
-        classes = np.array(self.classes)
+        require_parts(self.sources, stream)
         problem = PartsProblem(
-            stream, classes, np.array(self.factors), len(self.weights) - 1,
+            stream, np.array(self.classes), np.array(self.factors), self.stated.shape[1] - 1,
             fit_intercept=self.fit_intercept, positive=self.positive,
         )  # fmt: skip
-        found = stream_gap(
-            problem, np.array(self.weights), np.array(self.generator), LOSSES[self.loss], self.C
-        )
-        mine = [(one.rows, one.mark) for one in self.sources]
-        if mine and mine != [(rows, mark) for _, rows, mark in stream.marks]:
-            raise ProofError(
-                "these are not the rows that the proof is about: their parts, numbers of rows or "
-                "bytes differ."
-            )
+        found = self._again(problem)
+        require_sources(self.sources, stream)
         if found.objective > self.objective * (1 + _AGREES):
             raise ProofError(
                 f"the objective is {found.objective:.9g}, more than the {self.objective:.9g} "
@@ -211,6 +229,12 @@ class StreamGap(Gap):
             raise ProofError(f"the margin is {found.margin:.9g}, not {self.margin:.9g}.")
         return True
 
+    def _again(self, problem: PartsProblem) -> StreamGap:
+        """The same from another pass."""
+        return stream_gap(
+            problem, np.array(self.weights), np.array(self.generator), LOSSES[self.loss], self.C
+        )
+
     def _check_sums(self) -> bool:
         """Several machines are proved: that what is said of all of them follows."""
         together = StreamGap.together([p for p in self.parts if isinstance(p, StreamGap)], 0, "")
@@ -228,7 +252,7 @@ def stream_gap(
     a = np.asarray(a, dtype=np.float64)
     work: Callable[[Problem], Sides] = partial(_sides, a=a, generator=generator, loss=loss, C=C)
     with np.errstate(all="ignore"):  # what overflows proves nothing
-        found = problem.total(work, "the proof")
+        found = problem.total(work, "the proof", require_block)
         d = problem.d
         many = SUM + found.blocks * U
         half = 0.5 * float(a[:-1] @ a[:-1]) * (1 + (d + 8) * U)

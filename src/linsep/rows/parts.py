@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -16,7 +16,16 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linsep.core.order import generator
-from linsep.core.parts import Block, Place, Stream, Summed, labels_of, no_labels, refuse_not_finite
+from linsep.core.parts import (
+    Block,
+    C,
+    Place,
+    Stream,
+    Summed,
+    labels_of,
+    no_labels,
+    refuse_not_finite,
+)
 from linsep.core.problem import Problem
 from linsep.core.words import count
 from linsep.errors import DataError, LabelError
@@ -24,6 +33,9 @@ from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 T = TypeVar("T", bound=Summed)
+
+Held = Callable[[Problem | None, Block, NDArray[Any], Array, int | None], None]
+"""Refuses a problem that is not that of a block as given, of classes with such factors."""
 
 _SAMPLE = 49_152  # rows
 _MOST_CLASSES = 10_000
@@ -37,7 +49,7 @@ class Look:
     n: int
     d: int
     counts: dict[Any, tuple[int, float]]
-    """Rows and weight of each label."""
+    """Rows of positive weight, and weight, of each label."""
     squares: Array
     """Squared lengths of the columns, off by a factor of 1 + slack at most."""
     slack: float
@@ -130,7 +142,7 @@ def _look(
             f"{place.part}: numbers so large that sums of squares overflow; scale the columns."
         )
     labels, of = np.unique(block.y, return_inverse=True)
-    rows_of, mass = np.bincount(of), np.bincount(of, weight)
+    rows_of, mass = np.bincount(of, weight > 0), np.bincount(of, weight)
     counts = {label: (int(k), float(s)) for label, k, s in zip(labels.tolist(), rows_of, mass)}
     with np.errstate(divide="ignore"):
         u = generator(seed, (place.number << 40) + place.first).random(n) / weight
@@ -210,8 +222,18 @@ class PartsProblem:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
-        return self.look.n
+        """Number of rows of positive weight."""
+        return sum(self.look.counts[label][0] for label in self.classes.tolist())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of reflected rows: one for each rival of a row's class."""
+        return self.n * (self.K - 1)
+
+    @property
+    def dim(self) -> int:
+        """Number of weights."""
+        return (1 if self.binary else self.K) * (self.d + 1)
 
     @property
     def total_weight(self) -> float:
@@ -270,15 +292,37 @@ class PartsProblem:
 
     # -- rows ---------------------------------------------------------------------------------
 
-    def total(self, work: Callable[[Problem], T], words: str = "") -> T:
-        """A pass: the sum over all blocks of what ``work`` makes of them as problems."""
-        task = partial(
-            _work, work=work, classes=self.classes, factors=self.factors, d=self.d,
-            fit_intercept=self.fit_intercept, positive=self.positive,
-        )  # fmt: skip
+    def total(self, work: Callable[[Problem], T], words: str = "", held: Held | None = None) -> T:
+        """A pass: the sum over all blocks of what ``work`` makes of them as problems.
+
+        ``held`` holds each problem against the block that its part has given.
+        """
+        task = partial(_work, work=work, held=held, **self._reading())
         found: T | None = self.stream.total(task, words)
         assert found is not None
         return found
+
+    def in_turn(self, step: Callable[[Problem, C], C], carry: C, words: str = "") -> C:
+        """A pass in which each block, as a problem, goes on from what the one before came to."""
+        return self.stream.in_turn(partial(_step, step=step, **self._reading()), carry, words)
+
+    def _reading(self) -> dict[str, Any]:
+        """What makes a problem of a block."""
+        return {
+            "classes": self.classes, "factors": self.factors, "d": self.d,
+            "fit_intercept": self.fit_intercept, "positive": self.positive,
+        }  # fmt: skip
+
+    def places(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of rows, counted through all parts, that blocks know as (part << 40) + row."""
+        sizes = [rows for _, rows, _ in self.stream.marks]
+        begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return np.asarray(begins[ids >> 40] + (ids & ((1 << 40) - 1)))
+
+    @cached_property
+    def sampled(self) -> Problem:
+        """``sample()``, made once."""
+        return self.sample()
 
     def sample(self) -> Problem:
         """Some rows whose weights stand for all rows, as a problem of its own."""
@@ -297,6 +341,15 @@ class PartsProblem:
             rows[kept], label[kept], weight[kept], classes,
             fit_intercept=self.fit_intercept, feature_names=self.feature_names,
         )  # fmt: skip
+
+    def feature_name(self, j: int) -> str:
+        """As messages call a column."""
+        return f"x{j + 1}" if self.feature_names is None else str(self.feature_names[j])
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows of positive weight of each class."""
+        return np.array([self.look.counts[label][0] for label in self.classes.tolist()])
 
     def __repr__(self) -> str:
         kind = "sparse" if self.sparse else "dense"
@@ -350,19 +403,45 @@ def _work(
     place: Place,
     *,
     work: Callable[[Problem], T],
+    held: Held | None = None,
+    **reading: Any,
+) -> T | None:
+    problem = _problem_of(block, place, **reading)
+    if held is not None:
+        held(problem, block.given, reading["classes"], reading["factors"], reading["positive"])
+    return None if problem is None else work(problem)
+
+
+def _step(
+    block: Block, place: Place, carry: C, *, step: Callable[[Problem, C], C], **reading: Any
+) -> C:
+    problem = _problem_of(block, place, **reading)
+    return carry if problem is None else step(problem, carry)
+
+
+def _problem_of(
+    block: Block,
+    place: Place,
+    *,
     classes: NDArray[Any],
     factors: Array,
     d: int,
     fit_intercept: bool,
     positive: int | None,
-) -> T:
+) -> Problem | None:
+    """The rows of positive weight as a problem; None if there are none."""
     label = labels_of(block, classes, place)
     weight = np.ones(len(label)) if block.weight is None else block.weight
     rows = block.X if isinstance(block.X, np.ndarray) else _reaching(block.X, d)
     if rows.shape[1] != d:
         raise DataError(f"{place.part} has {count(rows.shape[1], 'column')}; {d} are needed.")
     weight = weight * factors[label]
+    index = (np.int64(place.number) << 40) + place.first + np.arange(len(label))
+    if not (weight > 0).all():
+        kept = np.flatnonzero(weight > 0)
+        if not kept.size:
+            return None
+        rows, label, weight, index = rows[kept], label[kept], weight[kept], index[kept]
     if positive is not None:
         label, classes = (label == positive).astype(np.int64), np.arange(2)
-    problem = Problem.part(rows, label, weight, classes, fit_intercept=fit_intercept)
-    return work(problem)
+    return Problem.part(rows, label, weight, classes, fit_intercept=fit_intercept, row_index=index)

@@ -38,6 +38,8 @@ from linsep.core.schema import (
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, ProofError, printable
 from linsep.numerics.rounding import U
+from linsep.proofs.gap import Gap, intercept_words
+from linsep.proofs.plain import require_given, require_read
 from linsep.proofs.separable import Proof
 from linsep.rows.parts import PartsProblem, looked_at
 
@@ -46,8 +48,8 @@ Array = NDArray[np.float64]
 _FIRST = (2_000, 20_000)  # rows that are asked before anything else is read
 _WORST = 2_000  # rows that a pass brings back
 _ROUNDS = 12  # passes, at most
-_CLOSE = 1e-3  # relative width of the bounds of the margin
-
+CLOSE = 1e-3
+"""Relative width of the bounds of the margin."""
 
 FORMAT, VERSION = "linsep-stream-proof", 1
 _HEAD = ("format", "version", "verdict")
@@ -201,14 +203,100 @@ class StreamProof:
         return True
 
 
+@dataclass(frozen=True)
+class StreamMargin(Gap):
+    """What is proved about a machine of hard margin of a stream: that of its bounds of the margin.
+
+    The plane whose least y f(x) is 1 has |w| = 1 / margin. ``check(stream)`` proves it again.
+    """
+
+    proof: StreamProof | None = None
+    weights: tuple[float, ...] = ()
+    """w and b of the machine."""
+    sources: tuple[str, ...] = ()
+    """Of the rows of the proof."""
+
+    @classmethod
+    def of_proof(cls, proof: StreamProof, other: Gap | None = None, a: Array | None = None) -> Self:
+        """The machine of a verdict; where nothing separates, the facts of another plane a."""
+        offset = intercept_words("free" if proof.fit_intercept else "none")
+        words = f"|w|^2 / 2 with y f(x) >= 1 for all rows; {offset}"
+        low, high = proof.margin
+        if not proof.separable:
+            facts = {"errors": 0, "margin": -np.inf, "width": 0.0, "inside": 0}
+            if other is not None:
+                facts = {name: getattr(other, name) for name in facts}
+            plane = () if a is None else tuple(a.tolist())
+            told: dict[str, Any] = {**facts, "words": words, "weights": plane}
+            return cls(np.inf, 0.0, **told, proof=proof, sources=proof.places)
+        return cls(
+            objective=0.5 / low / low * (1 + 8 * U),
+            lower_bound=0.5 / high / high * (1 - 8 * U) if np.isfinite(high) else 0.0,
+            errors=0,
+            margin=low,
+            width=2.0 * low,
+            inside=0,
+            words=words,
+            functional_margin=1.0,
+            proof=proof,
+            weights=tuple(_plane_of(proof).tolist()),
+            sources=proof.places,
+        )
+
+    @property
+    def stated(self) -> Array:
+        """The weights that it is about, as one row."""
+        return np.array([self.weights])
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """Of the rows."""
+        return () if self.proof is None else tuple(self.proof.classes.tolist())
+
+    def to_dict(self) -> dict[str, Any]:
+        """All facts as plain numbers, lists and strings."""
+        return {**super().to_dict(), "proof": None if self.proof is None else self.proof.to_dict()}
+
+    def check(self, stream: Stream) -> bool:
+        """Prove it again from the rows of a stream; True, or ProofError says what is not so."""
+        if self.proof is None:
+            raise ProofError("the certificate holds no proof.")
+        self.proof.check(stream)
+        if not self.proof.separable:
+            return True
+        other = StreamMargin.of_proof(self.proof)
+        if not (
+            self.objective >= other.objective * (1 - 1e-12)
+            and self.lower_bound <= other.lower_bound * (1 + 1e-12)
+            and self.errors == other.errors
+            and self.margin <= other.margin * (1 + 1e-12)
+            and self.weights == other.weights
+        ):
+            raise ProofError("the certificate states more than the margin that is proved.")
+        return True
+
+
+def _plane_of(proof: StreamProof) -> Array:
+    """w and b of a plane that separates, so long that the least y f(x) is 1."""
+    assert proof.coef is not None and proof.intercept is not None
+    a = np.append(np.asarray(proof.coef, dtype=np.float64), proof.intercept)
+    return np.asarray(a / (float(np.linalg.norm(a[:-1])) * proof.margin[0]))
+
+
 def decide_stream(
     stream: Stream,
     decide: Callable[..., Proof],
     *,
     fit_intercept: bool,
     time_limit: float | None,
+    close: float = CLOSE,
+    looked: PartsProblem | None = None,
 ) -> StreamProof:
-    """The verdict on a stream of two classes; ``decide`` is that on a table."""
+    """The verdict on a stream of two classes; ``decide`` is that on a table.
+
+    close is the relative width of the bounds of the margin, looked what a first look has found,
+    where somebody has looked.
+    """
     begin = clock()
 
     def left() -> float | None:
@@ -230,7 +318,7 @@ def decide_stream(
         if found.separable is False:
             proof = _refuted(stream, some, numbers, found, fit_intercept, verdict, read)
             return replace(proof, seconds=clock() - begin)
-    problem = looked_at(stream, fit_intercept=fit_intercept)
+    problem = looked_at(stream, fit_intercept=fit_intercept) if looked is None else looked
     if not problem.binary:
         raise CapabilityError(
             f"the stream has {problem.K} classes; ask about two of them, or take a sample."
@@ -239,7 +327,7 @@ def decide_stream(
     known: StreamProof | None = None
     for _ in range(_ROUNDS):
         found = verdict(work.block)
-        places = _counted(stream, work.ids)
+        places = problem.places(work.ids)
         if found.separable is False:
             out = _refuted(stream, work.block, places, found, fit_intercept, verdict, problem.n)
             return replace(out, seconds=clock() - begin)
@@ -249,7 +337,7 @@ def decide_stream(
         worst = _pass(stream, a, problem.classes)
         low, high = _below(worst, a), float(found.margin[1])
         if low > 0:
-            hull = np.unique(found.hull_rows)
+            hull = _of_both(work.block, np.unique(found.hull_rows))
             few = Block(_dense(work.block.X[hull]), work.block.y[hull])
             upper = verdict(few)
             high = min(high, float(upper.margin[1])) if upper.separable else high
@@ -260,7 +348,7 @@ def decide_stream(
                     problem.n,
                 )  # fmt: skip
             best = replace(known, margin=(known.margin[0], min(known.margin[1], high)))
-            if best.margin[0] >= (1 - _CLOSE) * best.margin[1]:
+            if best.margin[0] >= (1 - close) * best.margin[1]:
                 return replace(best, seconds=clock() - begin)
             known = best
         if left() == 0.0:
@@ -281,7 +369,7 @@ def _refuted(
     verdict: Any, read: int,
 ) -> StreamProof:  # fmt: skip
     """The rows that prove it, alone."""
-    rows = np.unique(found.rows)
+    rows = _of_both(block, np.unique(found.rows))
     few = Block(_dense(block.X[rows]), block.y[rows])
     proof = verdict(few)
     kept = numbers[rows]
@@ -289,6 +377,13 @@ def _refuted(
         False, (0.0, 0.0), None, None, kept, _names(stream, kept), few, proof, found.classes,
         fit_intercept, read, quasi=False if proof.quasi is False else None,
     )  # fmt: skip
+
+
+def _of_both(block: Block, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows with one of the other class, where all are of one: so it may be without an intercept."""
+    if len(np.unique(block.y[rows])) > 1:
+        return rows
+    return np.sort(np.append(rows, np.flatnonzero(block.y != block.y[rows[0]])[0]))
 
 
 def _dense(X: Any) -> NDArray[Any]:
@@ -303,6 +398,8 @@ def _numbered(stream: Stream) -> Iterator[tuple[int, Block]]:
     """Blocks with the numbers of their first rows."""
     first = 0
     for _, block in stream.blocks():
+        if block.y is not None:
+            require_given(block)
         yield first, block
         first += block.X.shape[0]
 
@@ -351,13 +448,6 @@ def _sampled(problem: PartsProblem) -> _Work:
     return _Work(Block(_dense(rows[keep]), look.labels[keep]), look.ids[keep])
 
 
-def _counted(stream: Stream, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers of rows, counted through all parts."""
-    sizes = [rows for _, rows, _ in stream.marks]
-    begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return np.asarray(begins[ids >> 40] + (ids & ((1 << 40) - 1)))
-
-
 def _names(stream: Stream, numbers: NDArray[np.int64]) -> tuple[str, ...]:
     """Rows by part and number; by number alone as long as not all parts were read."""
     sizes = [rows for _, rows, _ in stream.marks]
@@ -402,7 +492,9 @@ def _pass(stream: Stream, a: Array, classes: NDArray[Any]) -> Worst:
 
 
 def _worst(block: Block, place: Place, *, a: Array, classes: NDArray[Any]) -> Worst:
-    sign = 2.0 * labels_of(block, classes, place) - 1.0
+    label = labels_of(block, classes, place)
+    require_read(block.X, classes, label, block.given.X, block.given.y)
+    sign = 2.0 * label - 1.0
     X = block.X.astype(np.float64, copy=False)
     w, b = a[:-1], float(a[-1])
     if X.shape[1] < len(w):

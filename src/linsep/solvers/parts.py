@@ -1,7 +1,7 @@
 """Newton's method over rows that are read part by part: every step is one pass.
 
 Problem   minimise P(w, b) = |w|^2 / 2 + C sum_i s_i L(y_i, w.x_i + b), b unpenalised; L a
-          hinge, its square or the logistic loss
+          hinge, its square or the logistic loss; softmax has such a (w, b) for each class
 Given     rows in parts, of which one pass at (w, b) gives sums: values, gradient, curvature. A
           hinge is rounded off over |u| < h as in solvers/hinge/newton.py
 Update    a <- a + p, p from (H + kappa diag(g)) p = -gradient; where P would go up, the minimum
@@ -15,24 +15,29 @@ Paper     Chapelle 2007 for the hinge; Minka 2003 for logistic regression
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import Held, State, Status, Witness
 from linsep.errors import ClusterError
+from linsep.losses.base import Loss
 from linsep.losses.hinge import QuadraticLoss
+from linsep.losses.logistic import LOGISTIC
+from linsep.losses.softmax import circulation, flows
 from linsep.numerics.cholesky import Factor
 from linsep.rows.hinge import (
     LEFTOVER,
     LOSS,
     MINUS,
+    N_SUMS,
     PLUS,
     ROUNDED,
     SQUARE_MINUS,
@@ -41,12 +46,14 @@ from linsep.rows.hinge import (
 )
 from linsep.rows.logistic import LogisticRows
 from linsep.rows.parts import PartsProblem
+from linsep.rows.softmax import SoftmaxRows
 
 Array = NDArray[np.float64]
 
 NARROWER = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12)  # times h: what each pass tells the gap of
 _SHARE = 0.45  # of the gap asked for, that rounding the corner off may leave
 _IDLE = 6  # passes without gain after which it ends
+_LONG = 10_000  # entries from which an array is worth sending without its zeros
 _SMALLEST = 1e-9  # width below which rounding rules
 _HOPELESS = 1e100
 _SQUARED, _SURE = 1.5, 0.8  # of a Newton step: power of the last gain, share of tol to be below
@@ -55,7 +62,7 @@ _LOWEST, _HIGHEST = 0.05, 0.8  # of a step that was too long
 
 @dataclass(frozen=True)
 class Sums:
-    """What a pass adds up: whatever it is, arrays."""
+    """What a pass adds up: whatever it is, arrays. Those that are mostly zeros are sent without."""
 
     v: Array
     v_plus: Array
@@ -73,6 +80,29 @@ class Sums:
             curvature=self.curvature + other.curvature,
             excess=self.excess + other.excess,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = (self.v, self.v_plus, self.sums, self.curvature, self.excess)
+        return _unpacked, tuple(map(_packed, arrays))
+
+
+def _packed(values: Array) -> Any:
+    """An array, or where its entries that are not 0 stand, if these are few."""
+    if values.size < _LONG or 10 * np.count_nonzero(values) > values.size:
+        return values
+    at = np.flatnonzero(values)
+    return values.shape, at.astype(np.int32 if values.size < 2**31 else np.int64), values.flat[at]
+
+
+def _unpacked(*packed: Any) -> Sums:
+    arrays = []
+    for one in packed:
+        if isinstance(one, tuple):
+            full = np.zeros(one[0])
+            full.flat[one[1]] = one[2]
+            one = full
+        arrays.append(one)
+    return Sums(*arrays)
 
 
 @dataclass(frozen=True)
@@ -101,6 +131,9 @@ class Form(Protocol):
     @property
     def kinked(self) -> bool: ...
 
+    def planes(self, problem: PartsProblem) -> int:
+        """How many (w, b) there are."""
+
     def point(self, problem: PartsProblem, a: Array, h: float) -> Point:
         """One pass."""
 
@@ -111,21 +144,28 @@ class HingeForm:
 
     loss: QuadraticLoss
     C: float
+    wide: bool = False
+    """Whether only the diagonal of the curvature and the column of the offset are summed up."""
 
     @property
     def kinked(self) -> bool:
         """Whether there is a corner to be rounded off."""
         return self.loss.kinked
 
+    def planes(self, problem: PartsProblem) -> int:
+        """One."""
+        return 1
+
     def point(self, problem: PartsProblem, a: Array, h: float) -> Point:
         """One pass at a, the corner rounded off over |u| < h."""
         C, offset = self.C, problem.fit_intercept
-        found = problem.total(partial(_hinge_sums, loss=self.loss, a=a, h=h, offset=offset))
+        sums_of = wide_sums if self.wide else _hinge_sums
+        found = problem.total(partial(sums_of, loss=self.loss, a=a, h=h, offset=offset))
         half, sums = 0.5 * float(a[:-1] @ a[:-1]), found.sums
         gradient = np.append(a[:-1] - C * found.v, 0.0)
         if offset:
             gradient[-1] = -C * float(sums[PLUS] - sums[MINUS])
-        bend = C * (0.5 / (h if h > 0 else self.loss.q))
+        bend = C if self.wide else C * (0.5 / (h if h > 0 else self.loss.q))
         return Point(
             half + C * float(sums[LOSS]),
             half + C * float(sums[ROUNDED]),
@@ -177,11 +217,17 @@ class LogisticForm:
     """The logistic loss; C = inf leaves the penalty out."""
 
     C: float
+    wide: bool = False
+    """Whether only the diagonal of the curvature and the column of the offset are summed up."""
 
     @property
     def kinked(self) -> bool:
         """It has no corner."""
         return False
+
+    def planes(self, problem: PartsProblem) -> int:
+        """One."""
+        return 1
 
     @property
     def cost(self) -> float:
@@ -196,7 +242,10 @@ class LogisticForm:
     def point(self, problem: PartsProblem, a: Array, h: float) -> Point:
         """One pass at a."""
         offset = problem.fit_intercept
-        found = problem.total(partial(_logistic_sums, a=a, offset=offset))
+        sums_of: Callable[..., Sums] = partial(_logistic_sums, a=a, offset=offset)
+        if self.wide:
+            sums_of = partial(wide_sums, loss=LOGISTIC, a=a, h=0.0, offset=offset)
+        found = problem.total(sums_of)
         total, cost = found.sums, self.cost
         gradient = self.ridge * a - cost * found.v
         gradient[-1] = -cost * float(found.v[-1])
@@ -214,11 +263,48 @@ class LogisticForm:
             scale = _scale(bend.diagonal()[:width])
             factor = Factor.of(bend[:width, :width].copy(), scale, (1e-14,))
             return np.inf if factor is None else float(g[:width] @ factor.solve(g[:width]))
-        w, b, own = g[:-1], float(g[-1]), float(bend[-1, -1])
-        rest = 0.0
+        w, b, column = g[:-1], float(g[-1]), bend[1] if self.wide else bend[:, -1]
+        own, rest = float(column[-1]), 0.0
         if problem.fit_intercept and own > 0:
-            w, rest = w - bend[:-1, -1] * (b / own), 0.5 * b * (b / own)
+            w, rest = w - column[:-1] * (b / own), 0.5 * b * (b / own)
         return 0.5 * float(w @ w) + rest
+
+
+def wide_sums(problem: Problem, *, loss: Loss, a: Array, h: float, offset: bool) -> Sums:
+    """The same for so many columns that no product of two of them is summed up.
+
+    The curvature is two rows: its diagonal, and the column that belongs to the offset.
+    """
+    u = loss.corner - problem.values(a)
+    cost, sign, X = problem.weight, problem.sign, problem.matrix
+    bend = loss.curvature(u)
+    if isinstance(loss, QuadraticLoss):
+        z = loss.rounded_slope(u, h)
+        bend = np.where(np.abs(u) < h, 0.5 / h, 0.0) if h > 0 else bend
+    else:
+        z = loss.slope(u)
+    slope, positive = cost * z * sign, sign > 0
+    v = np.asarray(X.T @ slope, dtype=np.float64)
+    squares = X.multiply(X) if problem.sparse else np.square(X, dtype=np.float64)
+    weight = cost * bend
+    curvature = np.zeros((2, problem.d + 1))
+    curvature[0, :-1], curvature[1, :-1] = squares.T @ weight, X.T @ weight
+    curvature[:, -1] = weight.sum()
+    losses = float(cost @ loss.value(u))
+    if not isinstance(loss, QuadraticLoss):
+        v = np.append(v, float(slope.sum()) if offset else 0.0)
+        return Sums(v, np.zeros(0), np.array([losses]), curvature, np.zeros(0))
+    own = cost * z
+    sums = np.zeros(N_SUMS)
+    rounded = float(cost @ (z * u - h * np.square(z - 0.5))) if h > 0 else losses
+    sums[[LOSS, ROUNDED, PLUS, MINUS]] = losses, rounded, own[positive].sum(), own[~positive].sum()
+    sums[[SQUARE_PLUS, SQUARE_MINUS]] = (own * z)[positive].sum(), (own * z)[~positive].sum()
+    excess = np.zeros(len(NARROWER))
+    if h > 0:
+        sums[LEFTOVER] = loss.rounded_excess(h, u, cost)[0]
+        excess[:] = [loss.rounded_excess(share * h, u, cost)[0] for share in NARROWER]
+    v_plus = np.asarray(X.T @ np.where(positive, own, 0.0)) if offset else np.zeros_like(v)
+    return Sums(v, v_plus, sums, curvature, excess)
 
 
 def _logistic_sums(problem: Problem, *, a: Array, offset: bool) -> Sums:
@@ -227,6 +313,72 @@ def _logistic_sums(problem: Problem, *, a: Array, offset: bool) -> Sums:
     assert reading.curvature is not None
     none = np.zeros(0)
     return Sums(reading.v, none, np.array([reading.loss]), reading.curvature, none)
+
+
+@dataclass(frozen=True)
+class SoftmaxForm:
+    """The logarithmic loss of several classes."""
+
+    C: float
+
+    @property
+    def kinked(self) -> bool:
+        """It has no corner."""
+        return False
+
+    def planes(self, problem: PartsProblem) -> int:
+        """One a class."""
+        return problem.K
+
+    def point(self, problem: PartsProblem, a: Array, h: float) -> Point:
+        """One pass at a."""
+        K, D = problem.K, problem.d + 1
+        found = problem.total(partial(_softmax_sums, a=a))
+        w = np.arange(K * D).reshape(K, D)[:, :-1].ravel()
+        b = np.arange(D - 1, K * D, D)
+        gradient = self.C * found.v
+        gradient[w] += a[w]
+        if not problem.fit_intercept:
+            gradient[b] = 0.0
+        bend = self.C * found.curvature
+        primal = 0.5 * float(a[w] @ a[w]) + self.C * float(found.sums[0])
+        gap = 0.5 * float(gradient[w] @ gradient[w])
+        if problem.fit_intercept:
+            own = bend[np.ix_(b, b)]
+            typical = float(own.diagonal().max())
+            step = np.linalg.lstsq(own + typical / K, gradient[b], rcond=None)[0]
+            moved = gradient[w] - bend[np.ix_(w, b)] @ step
+            gap = 0.5 * float(moved @ moved) + 0.5 * float(gradient[b] @ step)
+            gap += self._unbalanced(found.excess.reshape(K, K), found.sums[1:])
+            bend[np.ix_(b, b)] += typical / K  # a common shift changes nothing
+        none = np.zeros(len(NARROWER))
+        return Point(primal, primal, primal - gap, gradient, bend, 0.0, none)
+
+    def _unbalanced(self, F: Array, gain: Array) -> float:
+        """What balancing the classes takes off the dual value."""
+        balanced = circulation(F)
+        if balanced is None:
+            return np.inf
+        return self.C * float(gain @ (1.0 - balanced.factor.min(axis=1)))
+
+
+def _softmax_sums(problem: Problem, *, a: Array) -> Sums:
+    """Loss, gradient and curvature; entropies and flows of the classes."""
+    K, D, label = problem.K, problem.d + 1, problem.label
+    blocks = a.reshape(K, D)
+    cost = problem.weight
+    rows = SoftmaxRows(problem.matrix, label, cost, K, double=True, threads=1, influence=cost)
+    S = rows.forward(blocks[:, :-1]) + blocks[:, -1][:, None]
+    now = rows.shares(S)
+    R, p = rows.residual(now), rows.probabilities(now)
+    v = np.column_stack([rows.backward(R), R.sum(axis=1)]).ravel()
+    H = rows.second_derivatives(p, None, cost).transpose(0, 2, 1, 3).reshape(K * D, K * D)
+    entropy = -xlogy(p, p).sum(axis=0)
+    gains = np.bincount(label, weights=cost * entropy, minlength=K)
+    loss = float(cost @ now.losses)
+    return Sums(
+        v, np.zeros(0), np.concatenate([[loss], gains]), H, flows(now.rivals, label, cost).ravel()
+    )
 
 
 def _scale(diagonal: Array) -> Array:
@@ -288,7 +440,7 @@ class NewtonParts:
 
     Parameters
     ----------
-    form : HingeForm or LogisticForm
+    form : HingeForm, LogisticForm or SoftmaxForm
         The objective.
     tol : float, default=1e-3
         Relative duality gap.
@@ -302,10 +454,15 @@ class NewtonParts:
 
     unit: ClassVar[str] = "Newton step"
     long_steps: ClassVar[bool] = True
+    easier: ClassVar[float] = 0.1
+    harder: ClassVar[float] = 10.0
+    """What the damping is multiplied with after a good step and after a bad one."""
+    patient: ClassVar[bool] = False
+    """Whether every step that is taken counts as a gain, not only better bounds."""
 
     def init(self, problem: PartsProblem, *, start: Any = None) -> PartsState:
         """Zero weights, or (coef, intercept) of a sample; no pass yet."""
-        width = problem.d + 1
+        width = self.form.planes(problem) * (problem.d + 1)
         a = np.zeros(width) if start is None else problem.join(*start)
         return PartsState(
             a=a,
@@ -366,8 +523,9 @@ class NewtonParts:
             gained = self._note(state, a, point)
             if not state.known or point.rounded <= state.rounded + 1e-12 * abs(state.rounded):
                 self._take(problem, state, a, point)
+                gained |= self.patient
             else:
-                self._shorten(state, point)
+                self._shorten(problem, state, point)
             state.idle = 0 if gained else state.idle + 1
         if state.gap <= self.tol:
             state.status = Status.CERTIFIED
@@ -399,7 +557,7 @@ class NewtonParts:
         if state.known:
             predicted = -0.5 * float(state.gradient @ state.step)
             ratio = (state.rounded - point.rounded) / predicted if predicted > 0 else 1.0
-            state.kappa *= 0.1 if ratio > 0.6 else 1.0 if ratio > 0.3 else 10.0
+            state.kappa *= self.easier if ratio > 0.6 else 1.0 if ratio > 0.3 else self.harder
         state.a, state.known = a, True
         state.n_updates += 1
         state.gradient, state.curvature = point.gradient, point.curvature
@@ -423,7 +581,7 @@ class NewtonParts:
         state.rounded = np.inf  # of another function from now on
         state.kappa = max(state.kappa, 1e-8)
 
-    def _shorten(self, state: PartsState, point: Point) -> None:
+    def _shorten(self, problem: PartsProblem, state: PartsState, point: Point) -> None:
         """The step was too long: to the minimum of the cubic through both ends."""
         p = state.step
         first, last = float(state.gradient @ p), float(point.gradient @ p)
@@ -438,13 +596,16 @@ class NewtonParts:
 
     def _direction(self, problem: PartsProblem, state: PartsState) -> Array:
         """The Newton step."""
-        width, g = problem.width, state.gradient
-        ridge = np.zeros(len(state.a))
-        ridge[:-1] = 0.0 if np.isinf(self.form.C) else 1.0
+        g, offsets = state.gradient, np.arange(problem.d, len(state.a), problem.d + 1)
+        ridge = np.full(len(g), 0.0 if np.isinf(self.form.C) else 1.0)
+        ridge[offsets] = 0.0
+        free = np.arange(len(g))
+        if not problem.fit_intercept:
+            free = np.delete(free, offsets)
         while True:
-            H = state.curvature[:width, :width].copy()
-            diagonal = H.diagonal() * (1.0 + state.kappa) + ridge[:width]
-            H.flat[:: width + 1] = diagonal
+            H = state.curvature[np.ix_(free, free)]
+            diagonal = H.diagonal() * (1.0 + state.kappa) + ridge[free]
+            H.flat[:: len(free) + 1] = diagonal
             factor = Factor.of(H, _scale(diagonal), (1e-14,))
             if factor is not None:
                 break
@@ -452,7 +613,7 @@ class NewtonParts:
             if not state.kappa < _HOPELESS:
                 return np.zeros_like(g)
         p = np.zeros_like(g)
-        p[:width] = -factor.solve(g[:width])
+        p[free] = -factor.solve(g[free])
         return p
 
 

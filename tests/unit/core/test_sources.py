@@ -108,11 +108,15 @@ def test_a_table_too_wide_for_weights_is_refused(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_labels_that_are_measurements_are_refused(monkeypatch):
-    monkeypatch.setattr(fit, "total_memory", lambda: 10**8)
+    monkeypatch.setattr(fit, "total_memory", lambda: 4 * 10**8)
     n = 4000
     X, y = np.zeros((n, 1), np.float32), np.arange(n)
     for model in (linsep.Perceptron(), linsep.LogisticRegression(), linsep.OneVsRest()):
-        with pytest.raises(LabelError, match="y has 4000 classes in 4000 rows, and"):
+        with pytest.raises(LabelError, match="y has 4000 classes in 4000 rows, and their scores"):
+            model.fit(X, y)
+    y = np.arange(n) % 400  # of which there are 79 800 pairs
+    for model in (linsep.KernelSVM(), linsep.OneVsOne()):
+        with pytest.raises(LabelError, match=r"79800 pairs .* OneVsRest has fewer machines"):
             model.fit(X, y)
 
 
@@ -167,3 +171,38 @@ def test_a_name_too_long_for_the_system_is_refused_in_words():
 
     with pytest.raises(CheckpointError, match="File name too long"):
         _read("a" * 5000 + ".npz")
+
+
+def test_a_table_of_columns_has_no_million_of_them(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("1," * 100_000 + "yes\n" + "2," * 100_000 + "no\n")
+    with pytest.raises(DataError, match=r"wide.csv has 100001 columns.*linsep.data.read reads it"):
+        linsep.tables.read(path)
+
+
+def test_a_label_of_a_million_letters_is_refused(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("a 1:1\n" + "b" * 1_000_000 + " 1:2\n")
+    table = linsep.data.read(path)
+    for rows in ((table.X, table.y), (linsep.data.stream(str(path)), None)):
+        with pytest.raises(LabelError, match="a label of 1000000 letters at row 1; the names of"):
+            linsep.LogisticRegression().fit(*rows)
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        (".svm", "1,{} 1:2"),
+        (".svm", "1:{} 2:2"),
+        (".csv", "a,{},y\n1,q,0\n3,4,1"),
+        (".csv", "a,b,y\n1,{},0\n3,4,1"),
+        (".json", '{{"format": "{}"}}'),
+    ],
+)
+def test_a_message_quotes_some_of_a_long_cell(ending, text, tmp_path):
+    path = tmp_path / f"long{ending}"
+    path.write_text(text.format("x" * 10**6) + "\n")
+    read = linsep.load if ending == ".json" else linsep.data.read
+    with pytest.raises(linsep.errors.LinsepError) as caught:
+        read(path)
+    assert 20 < len(str(caught.value)) < 600

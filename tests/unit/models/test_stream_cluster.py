@@ -7,13 +7,15 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import warnings
 
 import numpy as np
 import pytest
 
 import linsep
 from linsep.core.checkpoint import Checkpointer
-from linsep.errors import ClusterError, DataError, GapWarning
+from linsep.errors import ClusterError, DataError, GapWarning, LinsepWarning
 
 pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -93,6 +95,19 @@ def test_a_worker_killed_in_any_pass_costs_no_bit(number, path, alone, client):
     assert len(killed) == (number > 0)
     same(model, alone)
     assert model.certificate_.check(data)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [linsep.LeastSquares(), linsep.GaussianClassifier(), linsep.Perceptron(max_iter=1)],
+    ids=str,
+)
+def test_sums_and_visits_have_the_same_bits_on_a_cluster(model, path, client):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinsepWarning)
+        here = type(model)(**model.get_params()).fit(stream(path, workers=1))
+        there = model.fit(stream(path, client=client))
+    assert there.certificate_ == here.certificate_
 
 
 def test_workers_that_come_and_go_change_no_bit(path, alone, client, cluster):
@@ -224,3 +239,34 @@ def test_no_thread_is_left(path):
     before = threading.active_count()
     linsep.LinearSVM(tol=1e-3).fit(stream(path, workers=2))
     assert threading.active_count() <= before
+
+
+def test_workers_that_are_paused_for_ever_are_no_workers(path, client):
+    """Dask pauses a worker above its memory; a fit then waited without end."""
+    data = stream(path, client=client, patience=1.0)
+    real = client.scheduler_info
+
+    def paused(**how):
+        found = real(**how)
+        return {
+            **found,
+            "workers": {k: {**v, "status": "paused"} for k, v in found["workers"].items()},
+        }
+
+    client.scheduler_info = paused
+    data.runner.client = Stuck(client)
+    with pytest.raises(ClusterError, match=r"paused.*400 MB"):
+        linsep.LinearSVM().fit(data)
+
+
+class Stuck:
+    """A client whose tasks are never done."""
+
+    def __init__(self, client):
+        self._client = client
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def submit(self, *args, **how):
+        return self._client.submit(time.sleep, 20, pure=False)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
+import importlib
 import json
 import os
+import pickle
 import signal
 import warnings
 from dataclasses import replace
@@ -22,6 +25,7 @@ from linsep.errors import (
     CapabilityError,
     DataError,
     LabelError,
+    LinsepError,
     ModelError,
     ProofError,
     SettingError,
@@ -29,7 +33,9 @@ from linsep.errors import (
 from linsep.losses.table import LOSSES
 from linsep.proofs.parts import stream_gap
 from linsep.rows.parts import looked_at
+from linsep.solvers.parts import Sums
 
+STREAM = importlib.import_module("linsep.data.stream")
 W = np.array([1.0, -0.5, 0.25, 0.0])
 
 
@@ -268,8 +274,6 @@ def test_one_against_the_rest_in_parts():
     with pytest.raises(ProofError, match="lower_bound"):
         forged.check(data)
     assert np.mean(model.predict(X) == whole.predict(X)) > 0.99
-    with pytest.raises(CapabilityError, match="3 classes"):
-        linsep.LogisticRegression().fit(stream(made))
 
 
 def test_weights_count_as_rows():
@@ -348,6 +352,32 @@ def test_files_of_all_kinds_hold_the_same_rows(tmp_path):
     assert both.rows == len(y) and both.feature_names == ("x0", "x1", "x2", "x3")
     chosen = linsep.data.stream(parquet, target="x1", columns=["x0", "y"])
     assert chosen.feature_names == ("x0", "y")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_large_csv_is_cut_at_lines(tmp_path, monkeypatch, end):
+    """Whole numbers at first and others later, and no line is lost or read twice."""
+    X, y = table(rows(2))
+    X = X.round(3)
+    X[:100] = X[:100].round()
+    names = np.array(["no", "yes"])[y]
+    lines = [",".join([*map(repr, x), name]) for x, name in zip(X.tolist(), names)]
+    lines[:100] = [line.replace(".0", "") for line in lines[:100]]
+    path = tmp_path / "a.csv"
+    path.write_bytes(end.join([b"x0,x1,x2,x3,y", *(line.encode() for line in lines)]))
+    found = []
+    for size in (1 << 24, 50_000, 33):
+        monkeypatch.setattr(STREAM, "_PART", size)
+        if size == 33:
+            path.write_bytes(path.read_bytes()[:4000].rpartition(end)[0])
+        data = linsep.data.stream(path)
+        blocks = [block for _, block in data.blocks()]
+        found.append((len(data.parts), np.concatenate([block.X for block in blocks])))
+        n = len(found[-1][1])
+        assert np.array_equal(found[-1][1], X[:n])
+        assert np.concatenate([block.y for block in blocks]).tolist() == names[:n].tolist()
+    assert found[0][0] == 1 and found[1][0] > 4 and found[2][0] > 100
+    assert len(found[1][1]) == len(X) and 0 < len(found[2][1]) < len(X)
 
 
 def test_a_row_group_is_read_page_by_page(tmp_path):
@@ -484,25 +514,83 @@ def test_others_say_what_takes_a_stream():
         linsep.LogisticRegression(C=np.inf).fit(stream(BIG))
 
 
-def test_too_many_columns_are_refused_before_they_are_read(tmp_path):
+@cache
+def wide(dense=False):
+    """Rows of many columns, in three parts."""
     random = np.random.default_rng(0)
-    wide = scipy.sparse.random_array((2000, 3000), density=0.002, rng=random, format="csr")
-    y = random.integers(0, 2, 2000)
-    data = stream(lambda: iter([(wide, y)]))
-    linsep.LinearSVM(tol=1e-2).fit(data)  # it fits into memory
+    shape, density = ((3000, 2100), 0.01) if dense else ((21_000, 2500), 0.004)
+    X = scipy.sparse.random_array(shape, density=density, rng=random, format="csr")
+    w = random.normal(size=shape[1])
+    y = X @ w + 0.3 + random.logistic(size=shape[0]) > 0
+    return (X.toarray() if dense else X), y
+
+
+def wide_stream(dense=False, **how):
+    X, y = wide(dense)
+    third = len(y) // 3
+    cuts = [slice(third * k, third * (k + 1)) for k in range(3)]
+    data = stream(lambda: ((X[cut], y[cut]) for cut in cuts), **how)
     data.memory = 1
-    with pytest.raises(CapabilityError, match=r"3000 columns.*FeatureHasher"):
-        linsep.LinearSVM().fit(data)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("model", "passes", "dense"),
+    [
+        (linsep.LogisticRegression(tol=1e-3), 12, False),
+        (linsep.LogisticRegression(tol=1e-6, fit_intercept=False), 20, True),
+        (linsep.LinearSVM(loss="squared_hinge", tol=1e-3), 20, False),
+        (linsep.LinearSVM(tol=1e-2), 60, False),
+    ],
+    ids=str,
+)
+def test_many_columns(model, passes, dense, monkeypatch):
+    monkeypatch.setattr("linsep.rows.parts._SAMPLE", 1500 if dense else 6000)
+    data, (X, y) = wide_stream(dense), wide(dense)
+    streamed = model.fit(data)
+    gap = streamed.certificate_
+    assert streamed.status_.name == "CERTIFIED" and data.passes <= passes
+    assert gap.relative_gap <= model.tol and gap.check(data)
+    whole = type(model)(**model.get_params()).fit(X, y)
+    assert gap.lower_bound <= whole.certificate_.objective
+    assert whole.certificate_.lower_bound <= gap.objective
+    assert gap.errors == np.count_nonzero(streamed.predict(X) != y)
+
+
+def test_a_run_of_many_columns_goes_on_from_its_checkpoint(tmp_path):
+    straight = linsep.LogisticRegression(tol=1e-5).fit(wide_stream())
+    keep = Checkpointer(tmp_path / "run.npz", every=0.0)
+    with pytest.warns(linsep.errors.GapWarning):
+        linsep.LogisticRegression(tol=1e-5, max_iter=3, callbacks=[keep]).fit(wide_stream())
+    resumed = linsep.LogisticRegression(tol=1e-5).resume(wide_stream(), None, tmp_path / "run.npz")
+    assert resumed.certificate_ == straight.certificate_
+
+
+def test_sums_that_are_mostly_zeros_are_sent_without_them():
+    v = np.zeros(50_000)
+    v[[3, 40_000]] = 1.5, -2.0
+    sums = Sums(v, np.ones(3), np.ones(2), np.zeros((2, 50_000)), np.zeros(0))
+    assert len(pickle.dumps(sums)) < 2000
+    again = copy.deepcopy(sums)
+    for name in ("v", "v_plus", "sums", "curvature", "excess"):
+        assert np.array_equal(getattr(again, name), getattr(sums, name))
+    full = Sums(
+        v + 1.0, *(getattr(sums, name) for name in ("v_plus", "sums", "curvature", "excess"))
+    )
+    assert np.array_equal(pickle.loads(pickle.dumps(full)).v, v + 1.0)
+
+
+def test_products_of_too_many_columns_are_refused_before_they_are_read(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = [f"x{j}" for j in range(2100)]
-    flat = pa.table({**{name: np.zeros(500) for name in names}, "y": y[:500]})
+    names = [f"x{j}" for j in range(2600)]
+    flat = pa.table({**{name: np.zeros(500) for name in names}, "y": np.arange(500) % 2})
     pq.write_table(flat, tmp_path / "wide.parquet")
     data = stream(tmp_path / "wide.parquet")
     data.memory = 1
-    with pytest.raises(CapabilityError, match="2100 columns"):
-        linsep.LogisticRegression().fit(data)
+    with pytest.raises(CapabilityError, match=r"2600 columns.*FeatureHasher"):
+        linsep.LeastSquares().fit(data)
     assert data.passes == 0
 
 
@@ -645,6 +733,49 @@ def test_a_separable_stream_has_its_margin():
         proof.check(stream(separable(gap=0.05)))
 
 
+def apart(flip=False):
+    """Rows that a plane separates, but for one of the last part where that is asked for."""
+    w = np.array([1.0, -2.0, 0.5, 1.0])
+    for seed in range(12):
+        X = np.random.default_rng(seed).normal(size=(3000, 4))
+        y = X @ w + 0.3 > 0
+        X += np.where(y, 0.2, -0.2)[:, None] * w / (w @ w)
+        if flip and seed == 11:
+            y[7] = not y[7]
+        yield X, y
+
+
+def test_a_hard_margin_of_a_stream(tmp_path):
+    data = stream(apart)
+    data.memory = 1
+    model = linsep.LinearSVM(C=np.inf).fit(data)
+    X, y = table(apart)
+    whole = linsep.LinearSVM(C=np.inf).fit(X, y)
+    assert model.status_.name == "CERTIFIED" and data.passes <= 6
+    assert model.coef_ == pytest.approx(whole.coef_, rel=1e-5)
+    assert model.margin_width_ == pytest.approx(whole.margin_width_, rel=1e-6)
+    assert model.decision_function(X)[y].min() >= 1 - 1e-9
+    gap = model.certificate_
+    assert gap.check(data)
+    with pytest.raises(ProofError, match="states more"):
+        replace(gap, lower_bound=2 * gap.lower_bound).check(data)
+    linsep.save(model, tmp_path / "model.json")
+    assert linsep.load(tmp_path / "model.json").certificate_.check(data)
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_no_hard_margin_of_a_stream_is_proved(free, tmp_path):
+    data = stream(lambda: apart(flip=True))
+    data.memory = 1
+    with pytest.warns(linsep.errors.NotSeparatedWarning, match="choose a finite C"):
+        model = linsep.LinearSVM(C=np.inf, fit_intercept=free, tol=1e-3).fit(data)
+    assert model.status_.name == "INSEPARABLE" and model.certificate_.check(data)
+    assert model.proof_.check(data) and data.passes <= 12
+    assert model.score(data) > 0.9
+    linsep.save(model, tmp_path / "model.json")
+    assert linsep.load(tmp_path / "model.json").proof_.check(data)
+
+
 def test_one_wrong_row_in_the_last_part_is_found():
     data = stream(separable(flip=9))
     proof = linsep.separability(data)
@@ -666,3 +797,98 @@ def test_what_a_stream_cannot_tell_is_refused_in_words():
     squares = linsep.Linear(W, 0.3, loss="squares")
     with pytest.raises(ModelError, match="without a penalty are certified on tables"):
         linsep.certify(squares, stream())
+
+
+def test_csv_in_pieces_is_the_table(tmp_path, monkeypatch):
+    """Whole numbers in the first lines, others later; ends of lines of every kind."""
+    monkeypatch.setattr(STREAM, "_TEXT", 64)
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.integers(-9, 9, size=(20, 3)), rng.normal(size=(80, 3)).round(3)])
+    y = np.arange(100) % 2
+    lines = ["a,b,c,y", *(",".join(map(repr, [*row.tolist(), int(k)])) for row, k in zip(X, y))]
+    lines[1:21] = [line.replace(".0", "") for line in lines[1:21]]
+    for k, end in enumerate(("\n", "\r\n", "\r", "\n\n")):
+        path = tmp_path / f"{k}.csv"
+        path.write_bytes(end.join(lines).encode())
+        blocks = [block for _, block in linsep.data.stream(str(path), target="y").blocks()]
+        assert len(blocks) > 20
+        assert np.array_equal(np.vstack([block.X for block in blocks]), X)
+        labels = np.concatenate([block.y for block in blocks])
+        assert labels.dtype.kind == "i" and np.array_equal(labels, y)
+
+
+def test_a_line_without_an_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(STREAM, "_LONGEST_LINE", 1 << 24)
+    for name, text in (("a.csv", "a,y\n1,0\n"), ("a.svm", "1 1:1\n")):
+        path = tmp_path / (name + ".gz")
+        path.write_bytes(gzip.compress(text.encode() + b"1" * (1 << 25), 1))
+        with pytest.raises(LinsepError, match=f"{name}.gz.*a line of more than 16777216 bytes"):
+            linsep.LinearSVM().fit(linsep.data.stream(str(path)))
+
+
+def arrays_of(path, columnwise=False):
+    X = np.random.default_rng(0).normal(size=(300_000, 6))
+    X[:, -1] = X[:, 0] > 0
+    if path.suffix == ".npy":
+        np.save(path, np.asfortranarray(X) if columnwise else X)
+        return X
+    import pyarrow as pa
+
+    table = pa.table({name: X[:, j] for j, name in enumerate("abcdey")})
+    with pa.ipc.new_file(str(path), table.schema) as file:
+        file.write_table(table, max_chunksize=10_000)
+    return X
+
+
+@pytest.mark.parametrize("columnwise", [False, True])
+def test_rows_of_an_array_are_read_as_they_lie(columnwise, tmp_path):
+    X = arrays_of(tmp_path / "a.npy", columnwise)
+    found = [
+        block for part in linsep.data.stream(tmp_path / "a.npy").parts for block in part.blocks()
+    ]
+    assert (np.vstack([block.X for block in found]) == X[:, :-1]).all()
+    assert (np.concatenate([block.y for block in found]) == X[:, -1]).all()
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.arrow"])
+def test_a_file_that_is_cut_short_while_it_is_read_is_an_error(name, tmp_path):
+    path = tmp_path / name
+    arrays_of(path)
+    data = linsep.data.stream(path)
+    blocks = (block for part in data.parts for block in part.blocks())
+    next(blocks)  # a mapped file would end the process here: what is behind its end cannot be read
+    os.truncate(path, 1 << 20)
+    with pytest.raises(DataError, match="cannot be read"):
+        list(blocks)
+    with pytest.raises(DataError, match=r"cannot be read|has changed"):
+        linsep.LinearSVM().fit(data)
+
+
+@pytest.mark.parametrize("module", ["gzip", "bz2", "lzma"])
+@pytest.mark.parametrize("ending", [".csv", ".svm"])
+def test_a_packed_stream_has_a_budget(module, ending, tmp_path, monkeypatch):
+    line = b"1.0,2.0,0\n3.0,4.0,1\n" if ending == ".csv" else b"1 1:2\n-1 2:3\n"
+    text = (b"a,b,y\n" if ending == ".csv" else b"") + line * 200_000
+    path = tmp_path / f"small{ending}.packed"
+    path.write_bytes(importlib.import_module(module).compress(text))
+    rows = sum(len(b.y) for part in linsep.data.stream(path).parts for b in part.blocks())
+    assert rows == 400_000
+    monkeypatch.setenv("LINSEP_UNPACK_MB", "2")
+    with pytest.raises(DataError, match="unpack to more than 2,000,000"):
+        linsep.Perceptron().fit(linsep.data.stream(path, memory="8MB"))
+
+
+def test_parts_of_a_table_that_would_fill_the_memory_are_refused(tmp_path, monkeypatch):
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    table = pa.table({"a": np.zeros(400_000), "y": np.arange(400_000) % 2})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet", compression="zstd")
+    pyarrow.feather.write_feather(table, tmp_path / "t.arrow", compression="zstd")
+    for name in ("t.parquet", "t.arrow"):
+        assert linsep.data.stream(tmp_path / name).parts
+        monkeypatch.setenv("LINSEP_UNPACK_MB", "1")
+        with pytest.raises(DataError, match="unpack to more than"):
+            linsep.data.stream(tmp_path / name)
+        monkeypatch.delenv("LINSEP_UNPACK_MB")

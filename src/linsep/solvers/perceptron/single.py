@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,8 @@ from linsep.core.log import NO_LOG, Event, Log, new_log
 from linsep.core.order import in_turn, permutation, with_replacement
 from linsep.core.problem import Problem
 from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness
+from linsep.core.words import count
+from linsep.errors import ClusterError
 from linsep.rows.loops import add, dot, norm2, weight
 from linsep.solvers.schedule import CONSTANT, Schedule, start_weights
 
@@ -247,9 +250,14 @@ class SingleSample(MistakeDriven):
         return self.cycles and self.order in ("cyclic", "restart") and self.schedule.constant
 
     def _visit(
-        self, problem: Problem, state: PerceptronState, steps: int, log: Log = NO_LOG
-    ) -> int:
-        if self.keep is None:
+        self, problem: Problem, state: PerceptronState, steps: int, log: Log = NO_LOG,
+        first: int | None = None,
+    ) -> int:  # fmt: skip
+        """Visits of all rows; with ``first`` of those that are here, the first of which has that
+        number, in their order."""
+        if first is not None:
+            keep = {"last": LAST, "average": AVERAGE}.get(str(self.keep), ASK)
+        elif self.keep is None:
             keep = POCKET if problem.n_rows <= _TRIED_ROWS else SELDOM
         else:
             ratchet = POCKET if problem.n_rows <= _POCKET_ROWS else RATCHET
@@ -265,11 +273,13 @@ class SingleSample(MistakeDriven):
             self._most_updates(state),
             _NEVER if self.patience is None else self.patience * problem.n_rows,
             self._few,
+            first or 0,
+            state.n_rows,
         )
         return int(
             visit(
                 problem.rows,
-                self._order(problem, state),
+                self._order(problem, state) if first is None else in_turn(problem.n_rows),
                 rule,
                 self.schedule.rates(done),
                 state.a,
@@ -378,6 +388,167 @@ def _is_zero(problem: Problem, row: int) -> bool:
     return not problem.fit_intercept and not np.any(values.data if problem.sparse else values)
 
 
+# -- the same of rows that are read part by part --------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class PerceptronPartsState(PerceptronState):
+    """The same, with what the last weights cost."""
+
+    held: ClassVar[Mapping[str, Held]] = {
+        **PerceptronState.held,
+        "counters": Held(low=-1, entries={0: "n_rows", 6: 12}),  # a step is a pass
+        "last_cost": ENDLESS,
+    }
+
+    last_cost: float = np.inf
+
+
+@dataclass
+class Turn:
+    """What goes from block to block: the state, and weights that all rows are to be held against.
+
+    Such weights cannot be tried where they are met. It makes no difference to the visits that
+    follow when they are, so all of a pass are tried together, in a pass of its own.
+    """
+
+    state: PerceptronPartsState
+    first: int = 0
+    """Number of the first reflected row of the block that comes next."""
+    done: bool = False
+    asked: list[tuple[NDArray[np.float64], int, int]] = field(default_factory=list)
+    """Weights, their update, and the visit."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What rows on the wrong side of some planes weigh, and whether the last has none."""
+
+    cost: NDArray[np.float64]
+    clean: bool
+    level: bool
+    """Whether no row is strictly on the wrong side of the last."""
+
+    def plus(self, other: Costs) -> Costs:
+        """Both."""
+        return Costs(self.cost + other.cost, self.clean and other.clean, self.level and other.level)
+
+
+def _costs(problem: Problem, *, planes: list[NDArray[np.float64]], strict: bool) -> Costs:
+    cost = np.zeros(len(planes))
+    for k, a in enumerate(planes):
+        values = problem.values(a)
+        cost[k] = float(problem.row_weights[values < 0 if strict else values <= 0].sum())
+    return Costs(cost, bool((values > 0).all()), bool((values >= 0).all()))
+
+
+@dataclass(frozen=True)
+class SingleInParts:
+    """Rosenblatt's rule on rows that are read part by part, in their order.
+
+    The weights are those that the same rows in memory lead to, bit for bit.
+    """
+
+    unit: ClassVar[str] = "pass"
+    long_steps: ClassVar[bool] = True
+
+    rule: SingleSample
+
+    def init(self, problem: Any, *, start: Any = None) -> PerceptronPartsState:
+        """Weights at the start; from other ones than zeros one pass tells what they cost."""
+        a = start_weights(problem, start, self.rule.seed)
+        counters = np.zeros(N_COUNTERS, dtype=np.int64)
+        counters[CHECKED] = -1
+        weight = problem.total_weight * (problem.K - 1)
+        state = PerceptronPartsState(
+            a=a, start=a.copy(), counters=counters, best=a.copy(),
+            best_cost=np.array([0.0 if self.rule.strict else weight]), total=np.zeros_like(a),
+            anchor=np.zeros_like(a), n_rows=problem.n_rows,
+        )  # fmt: skip
+        if a.any():
+            found = self._held(problem, [a])
+            state.best_cost[0] = float(found.cost[0])
+            state.status = Status.SEPARATED if found.clean else state.status
+        return state
+
+    def advance(self, problem: Any, state: Any, steps: int, log: Log = NO_LOG) -> int:
+        """Passes."""
+        taken = 0
+        while taken < steps and not state.status.done:
+            try:
+                self._pass(problem, state)
+            except ClusterError:
+                if not state.steps:
+                    raise
+                state.status = Status.CLUSTER_LOST
+                return taken
+            state.steps += 1
+            taken += 1
+        return taken
+
+    def status(self, state: PerceptronPartsState) -> Status:
+        """Why the run stands where it stands."""
+        return state.status
+
+    def witness(self, problem: Any, state: PerceptronPartsState) -> Witness:
+        """The weights that are kept."""
+        if state.status is Status.SEPARATED or self.rule.keep == "last":
+            return Witness(a=np.array(state.a))
+        if self.rule.keep == "average":
+            return Witness(a=np.array(state.average))
+        last = state.last_cost < float(state.best_cost[0])
+        return Witness(a=np.array(state.a if last else state.best))
+
+    def _held(self, problem: Any, planes: list[NDArray[np.float64]]) -> Costs:
+        """All rows held against some planes."""
+        work = partial(_costs, planes=planes, strict=self.rule.strict)
+        found: Costs = problem.total(work, f"all rows held against {count(len(planes), 'plane')}")
+        return found
+
+    def _pass(self, problem: Any, state: PerceptronPartsState) -> None:
+        turn: Turn = problem.in_turn(
+            partial(visit_block, rule=self.rule), Turn(state.copy()), "visits in their order"
+        )
+        now, asked = turn.state, turn.asked
+        stop = int(now.counters[STOP])
+        tries = self.rule.keep not in ("last", "average")
+        if tries or stop in (CLEAN_RUN, CLEAN_PASS):
+            found = self._held(problem, [*(a for a, _, _ in asked), now.a])
+            now.last_cost = float(found.cost[-1])
+            for (a, update, visit), cost in zip(asked, found.cost.tolist()):
+                if cost < now.best_cost[0]:
+                    now.best[:], now.best_cost[0] = a, cost
+                    now.counters[BEST_UPDATE], now.counters[BEST_VISIT] = update, visit
+        now.n_updates = int(now.counters[UPDATES])
+        if stop in (CLEAN_RUN, CLEAN_PASS):
+            now.counters[[CLEAN, STOP]] = 0, GO
+            level = Status.BOUNDARY if self.rule.strict and found.level else Status.RUNNING
+            now.status = Status.SEPARATED if found.clean else level
+        else:
+            now.status = _ENDS.get(stop, Status.RUNNING)
+        state.__dict__.update(now.__dict__)  # as a whole: a pass that is given up leaves nothing
+
+
+def visit_block(problem: Problem, turn: Turn, *, rule: SingleSample) -> Turn:
+    """Visit the rows of a block that are still to be visited in this pass."""
+    state, first = turn.state, turn.first
+    turn.first = last = first + problem.n_rows
+    counters = state.counters
+    while first <= counters[POSITION] < last:
+        epoch = int(counters[EPOCH])
+        rule._visit(problem, state, last - int(counters[POSITION]), first=first)
+        stop = int(counters[STOP])
+        if stop == ASKED:
+            turn.asked.append((state.a.copy(), int(counters[UPDATES]), int(counters[VISITS])))
+        if stop not in (GO, ASKED, END_OF_PASS, RATES_USED):
+            turn.done = True
+            break
+        counters[STOP] = GO
+        if counters[EPOCH] > epoch:
+            break
+    return turn
+
+
 # -- Inner loops of the perceptron rules ----------------------------------------------------------
 
 
@@ -389,10 +560,13 @@ N_COUNTERS = 15
 
 # Values of counters[STOP]: why the loop cannot or need not go on.
 GO, CLEAN_RUN, CLEAN_PASS, ZERO_ROW, OVERFLOW, REPEATED, TOO_MANY, NO_BETTER, ENOUGH = range(9)
-END_OF_PASS, LOG_FULL, RATES_USED = range(9, 12)
+END_OF_PASS, LOG_FULL, RATES_USED, ASKED = range(9, 13)
 
 # What to remember.
-LAST, POCKET, RATCHET, AVERAGE, SELDOM = range(5)
+LAST, POCKET, RATCHET, AVERAGE, SELDOM, ASK = range(6)
+
+_ENDS = {OVERFLOW: Status.DIVERGED, REPEATED: Status.CYCLE, TOO_MANY: Status.BOUND_EXCEEDED,
+         ZERO_ROW: Status.STALLED}  # fmt: skip
 
 
 @inner
@@ -450,28 +624,34 @@ def watch_for_repeat(a, counters, anchor):
 def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor, steps, log):
     """Visit up to ``steps`` rows in the given order and correct the weights on mistakes.
 
-    rule = (strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience, few):
-    whether a value of zero counts as right, whether to begin again at the first row after an
-    update, whether only a clean pass ends the run, whether to look for repeated states, what to
-    remember, the number of the update that rates[0] belongs to, and when to give up: after so
-    many updates, so many visits without a better pocket, or once the pocket makes so few errors.
+    rule = (strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience, few,
+    first, n): whether a value of zero counts as right, whether to begin again at the first row
+    after an update, whether only a clean pass ends the run, whether to look for repeated states,
+    what to remember, the number of the update that rates[0] belongs to, when to give up: after so
+    many updates, so many visits without a better pocket, or once the pocket makes so few errors;
+    the number of the first row that is here, and of all rows. With keep = ASK the loop ends where
+    SELDOM would look at all rows.
     ``rates`` of length one is a constant rate.
     """
-    strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience, few = rule
-    n = order.shape[0]
+    strict, restart, whole_pass, repeats, keep, rates_from, most_updates, patience, few = rule[:9]
+    first, n = rule[9], rule[10]
     taken = 0
     counters[STOP] = GO
     while taken < steps and counters[STOP] == GO:
-        v = order[counters[POSITION]]
+        v = order[counters[POSITION] - first]
         value = dot(rows, v, a)
         counters[POSITION] += 1
         counters[VISITS] += 1
         taken += 1
         if value > 0.0 or (value == 0.0 and strict):
             counters[CLEAN] += 1
-            tried = keep in (RATCHET, SELDOM)
+            tried = keep in (RATCHET, SELDOM, ASK)
             longer = tried and counters[CLEAN] > counters[BEST_RUN]
-            if longer and counters[CHECKED] != counters[UPDATES]:
+            if longer and counters[CHECKED] != counters[UPDATES] and keep == ASK:
+                counters[CHECKED] = counters[UPDATES]
+                counters[BEST_RUN] = counters[CLEAN]
+                counters[STOP] = ASKED
+            elif longer and counters[CHECKED] != counters[UPDATES]:
                 counters[CHECKED] = counters[UPDATES]
                 keep_if_better(rows, n, a, strict, counters, best, best_cost)
                 if keep == SELDOM:  # the next one must stay right for longer than any tried
@@ -528,7 +708,7 @@ def visit(rows, order, rule, rates, a, counters, best, best_cost, total, anchor,
             counters[POSITION] = 0
             counters[EPOCH] += 1
             counters[PASS_UPDATES] = 0
-            if counters[STOP] == GO or counters[STOP] == LOG_FULL:
+            if counters[STOP] == GO or counters[STOP] == LOG_FULL or counters[STOP] == ASKED:
                 if repeats and not restart:
                     watch_for_repeat(a, counters, anchor)
                 elif not repeats and counters[STOP] == GO:

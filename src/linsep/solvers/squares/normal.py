@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,8 +23,21 @@ from numpy.typing import NDArray
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 from linsep.core.protocol import State, Status, Witness
-from linsep.rows.normal import Totals, aims, columns_of, flat, right_side, totals
-from linsep.solvers.squares.pseudo_inverse import pseudo_inverse
+from linsep.errors import ClusterError
+from linsep.rows.normal import (
+    Totals,
+    aims,
+    columns_of,
+    flat,
+    normal_sums,
+    right_side,
+    slope_of,
+    totals,
+)
+from linsep.rows.parts import PartsProblem
+from linsep.solvers.squares.pseudo_inverse import PseudoInverse, of_products, pseudo_inverse
+
+Array = NDArray[np.float64]
 
 _MOST = 12  # corrections
 _DONE = 1e-11  # a correction so small, relative to the weights, that the next one is rounding
@@ -89,20 +103,73 @@ class ExactSquares(Corrections):
             now = totals(problem, A, aims(problem))
         else:  # at zero weights they are known already
             now = Totals(-aims(problem), -right_side(problem), 0)
-        state.n_passes += 1
-        step = inverse.correction(problem, now)
-        if not np.isfinite(step).all():
-            state.status = Status.DIVERGED
+        _take(problem, state, A, inverse, inverse.correction(problem, now))
+
+
+def _take(
+    problem: Problem, state: ExactState, A: Array, inverse: PseudoInverse, step: Array
+) -> None:
+    """A correction, unless it is no better than rounding."""
+    state.n_passes += 1
+    if not np.isfinite(step).all():
+        state.status = Status.DIVERGED
+        return
+    size = float(np.abs(step * inverse.scale[:, None]).max())
+    state.status = Status.RUNNING
+    if size == 0.0 or size > _SHRINK * state.size or state.steps > _MOST:
+        state.status = Status.CERTIFIED
+        return
+    A = inverse.shortest(A - step)
+    state.a = flat(problem, A)
+    state.n_updates += 1
+    state.size = size
+    enough = problem.n * problem.d >= _WORTH_SPARING and inverse.condition <= _TAME
+    if enough or size <= _DONE * float(np.abs(A * inverse.scale[:, None]).max()):
+        state.status = Status.CERTIFIED
+
+
+# -- the same of rows that are read part by part --------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class SquaresPartsState(ExactState):
+    """The same with X~'S X~, of which the factors are made."""
+
+    gram: Array
+
+    @property
+    def passes(self) -> float:
+        """Passes over all parts, that of the first look among them."""
+        return 1.0 + self.n_passes
+
+
+@dataclass(frozen=True)
+class SquaresParts(Corrections):
+    """Least squares from sums of products: one pass, and one more for each correction."""
+
+    unit: ClassVar[str] = "correction"
+    long_steps: ClassVar[bool] = True
+
+    def init(self, problem: Any, *, start: Any = None) -> SquaresPartsState:
+        """Weights zero, and no pass yet."""
+        return SquaresPartsState(
+            a=np.zeros(problem.dim), gram=np.zeros((problem.width, problem.width))
+        )
+
+    def _correct(self, problem: Any, state: Any) -> None:
+        parts: PartsProblem = problem
+        A = columns_of(problem, state.a)
+        try:
+            if not state.n_updates:
+                found = parts.total(normal_sums, "sums of products")
+                state.gram, gradient = found.gram, -found.right
+            else:
+                slope = partial(slope_of, A=A)
+                gradient = parts.total(slope, "a correction").gradient
+        except ClusterError:
+            if not state.n_updates:
+                raise
+            state.status = Status.CLUSTER_LOST
             return
-        size = float(np.abs(step * inverse.scale[:, None]).max())
-        state.status = Status.RUNNING
-        if size == 0.0 or size > _SHRINK * state.size or state.steps > _MOST:
-            state.status = Status.CERTIFIED
-            return
-        A = inverse.shortest(A - step)
-        state.a = flat(problem, A)
-        state.n_updates += 1
-        state.size = size
-        enough = problem.n * problem.d >= _WORTH_SPARING and inverse.condition <= _TAME
-        if enough or size <= _DONE * float(np.abs(A * inverse.scale[:, None]).max()):
-            state.status = Status.CERTIFIED
+        inverse = of_products(state.gram)
+        _take(problem, state, A, inverse, inverse.step(gradient))

@@ -52,6 +52,12 @@ class PseudoInverse:
     null: Array | None = None
     """Orthonormal vectors n with W n = 0."""
 
+    def step(self, gradient: Array) -> Array:
+        """What to subtract from A, where half the gradient is this; for tall rows."""
+        step = self.half @ (self.half.T @ (gradient / self.scale[:, None]))
+        step /= self.scale[:, None]
+        return self.shortest(step)
+
     def correction(self, problem: Problem, now: Totals) -> Array:
         """What to subtract from A; ``now`` are the sums at A."""
         if np.isinf(self.condition):
@@ -60,10 +66,9 @@ class PseudoInverse:
             root = np.sqrt(problem.weight)[:, None]
             u = self.half @ (self.half.T @ (root * now.residual))
             return _transposed(problem, root * u)
-        if self.condition > _ILL:
-            step = self._orthogonal_step(problem, now.residual)
-        else:
-            step = self.half @ (self.half.T @ (now.gradient / self.scale[:, None]))
+        if self.condition <= _ILL:
+            return self.step(now.gradient)
+        step = self._orthogonal_step(problem, now.residual)
         step /= self.scale[:, None]
         return self.shortest(step)
 
@@ -102,24 +107,34 @@ def _made(problem: Problem) -> PseudoInverse:
 
 
 def _by_columns(problem: Problem) -> PseudoInverse:
-    G = gram(problem).matrix
+    found, null = _of_products(gram(problem).matrix)
+    if null is None or _vanish(problem, null, found.scale):
+        return found
+    return _orthogonal(problem, found.scale)
+
+
+def of_products(G: Array) -> PseudoInverse:
+    """From X~'S X~ alone: what is small there counts as dependent."""
+    return _of_products(G)[0]
+
+
+def _of_products(G: Array) -> tuple[PseudoInverse, Array | None]:
+    """The same, and vectors that may be null."""
     lengths = np.sqrt(np.diagonal(G))
     scale = np.where(lengths > 0, lengths, 1.0)
     scaled = G / scale / scale[:, None]
     if not np.isfinite(scaled).all():  # LAPACK need not come back from such a matrix
-        return _overflowed(scale)
+        return _overflowed(scale), None
     values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
     top = float(values[-1])
     good = values > _WELL * top
     if good.all():
         words = "normal equations with refinement"
-        return _of(words, scale, vectors, values)
+        return _of(words, scale, vectors, values), None
     null = vectors[:, ~good] / scale[:, None]
-    if _vanish(problem, null, scale):
-        columns = count((~good).sum(), "column depends", "columns depend")
-        words = f"normal equations with refinement, least length ({columns} on others)"
-        return _of(words, scale, vectors[:, good], values[good], null)
-    return _orthogonal(problem, scale)
+    columns = count((~good).sum(), "column depends", "columns depend")
+    words = f"normal equations with refinement, least length ({columns} on others)"
+    return _of(words, scale, vectors[:, good], values[good], null), null
 
 
 def _of(
