@@ -1,7 +1,14 @@
-"""Every kernel has its textbook formula, which proofs hold its fast values against."""
+"""What solvers and proofs have in common is what plain loops give.
+
+Every kernel has its textbook formula, which proofs hold its fast values against; rows as exact
+numbers, their signs, ranks and sums are those of loops over Fractions.
+"""
 
 from __future__ import annotations
 
+import math
+import random
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +18,11 @@ from flint import ctx
 from tests.laws.test_kernels import KINDS, example
 
 import linsep.kernels as kernels
+from linsep.core.problem import Problem
 from linsep.kernels import Kernel, gaussian, histograms, products
+from linsep.numerics import integers
+from linsep.rows.exact import dependency, positive_combination, reflected, spans, vanishes
+from linsep.rows.signs import exact_values, float_bounds, row_signs
 
 RNG = np.random.default_rng(7)
 HOSTILE = {
@@ -93,3 +104,142 @@ def test_a_definition_calls_nothing_that_is_fast(kernel, monkeypatch):
         monkeypatch.setattr(home, "inner_products", refused)
     monkeypatch.setattr(histograms, "power_means", refused)
     np.testing.assert_array_equal(kernel.definition(X, X), right)
+
+
+# -- exact numbers of rows, which verdicts are found and judged with ------------------------------
+#
+# By plain loops over Fractions, which share no code with rows/exact, rows/signs or
+# numerics/integers.
+
+BLOCKS = {
+    "whole": RNG.integers(-4, 5, size=(7, 4)).astype(float),
+    "floats": RNG.normal(size=(7, 4)),
+    "scales": RNG.normal(size=(7, 4)) * 10.0 ** np.array([-200, -20, 0, 150]),
+    "tiny": np.where(RNG.random((7, 4)) < 0.4, 5e-324, RNG.integers(-3, 4, size=(7, 4))),
+    "huge": RNG.integers(-9, 10, size=(7, 4)) * 2.0**60 + RNG.integers(0, 2, size=(7, 4)),
+    "low rank": RNG.integers(-3, 4, size=(7, 2)).astype(float)
+    @ RNG.integers(-3, 4, size=(2, 4)).astype(float),
+    "zeros": np.zeros((3, 4)),
+    "columns of zeros": np.array([[0.0, 1.0, 0, 0.1], [0.0, 0.3, 0, 7.0], [0.0, -3.0, 0, 2.5]]),
+}
+
+
+def fractions(block: Any) -> list[list[Fraction]]:
+    return [[Fraction(v) for v in row] for row in np.asarray(block).tolist()]
+
+
+def times(block: list[list[Fraction]], vector: Any) -> list[Fraction]:
+    return [sum((x * Fraction(v) for x, v in zip(row, vector)), Fraction(0)) for row in block]
+
+
+def rank_of(block: list[list[Fraction]]) -> int:
+    """Gauss, by the textbook."""
+    rows, rank = [list(row) for row in block], 0
+    for j in range(len(rows[0]) if rows else 0):
+        at = next((i for i in range(rank, len(rows)) if rows[i][j] != 0), None)
+        if at is None:
+            continue
+        rows[rank], rows[at] = rows[at], rows[rank]
+        for i in range(rank + 1, len(rows)):
+            factor = rows[i][j] / rows[rank][j]
+            rows[i] = [x - factor * p for x, p in zip(rows[i], rows[rank])]
+        rank += 1
+    return rank
+
+
+@pytest.mark.parametrize("name", list(BLOCKS))
+def test_floats_as_integers_are_the_same_numbers(name):
+    block = BLOCKS[name]
+    table, shift = integers.to_integers(block)
+    back = [[int(t) * Fraction(2) ** int(s) for t, s in zip(row, shift)] for row in table.tolist()]
+    assert back == fractions(block)
+    for row in block:
+        numbers, scale = integers.scaled_integers(row)
+        assert scale > 0
+        assert [n * scale for n in numbers] == fractions([row])[0]
+        assert math.gcd(*numbers) in (0, 1)
+
+
+@pytest.mark.parametrize("size", [3, 2**40, 2**90])
+@pytest.mark.parametrize("name", list(BLOCKS))
+def test_products_of_rows_with_integers_and_fractions_are_exact(name, size):
+    block, rng = BLOCKS[name], random.Random(size)
+    vectors = [[rng.randint(-size, size) for _ in range(4)] for _ in range(2)]
+    found, low = integers.integer_products(block, vectors)
+    for k, vector in enumerate(vectors):
+        told = [int(v) * Fraction(2) ** low for v in found[:, k]]
+        assert told == times(fractions(block), vector)
+    weights = [Fraction(rng.randint(-size, size), rng.randint(1, size)) for _ in range(4)]
+    assert exact_values(block, weights) == times(fractions(block), weights)
+
+
+@pytest.mark.parametrize("name", list(BLOCKS))
+def test_ranks_and_null_spaces_are_those_of_gauss(name):
+    block = BLOCKS[name]
+    rank = rank_of(fractions(block))
+    assert integers.least_rank(block) == rank
+    basis = integers.null_space(block)
+    assert len(basis) == 4 - rank
+    vectors = [[Fraction(int(v)) for v in vector] for vector in basis.tolist()]
+    assert rank_of(vectors) == len(vectors)
+    assert not any(any(times(fractions(block), vector)) for vector in vectors)
+    columns = integers.independent_columns(integers.to_integers(block).table)
+    assert len(columns) == rank == rank_of(fractions(block[:, columns]))
+
+
+@pytest.mark.parametrize("name", list(BLOCKS))
+def test_rows_that_cancel_cancel_in_fractions(name):
+    block = BLOCKS[name][:3]
+    closed = np.vstack([block, -block.sum(axis=0)])
+    exact = fractions(closed)
+    true = not any(sum(column) for column in zip(*exact))  # unless the sum was rounded
+    assert vanishes(closed, [Fraction(1, 3)] * 4) is true
+    off = [Fraction(1, 3)] * 3 + [Fraction(1, 3) + Fraction(1, 10**30)]
+    assert vanishes(closed, off) is (true and not any(exact[-1]))
+    found = dependency(closed)
+    if found is not None:
+        assert min(found) > 0 and sum(found) == 1
+        assert not any(times([list(c) for c in zip(*exact)], found))
+        assert rank_of(exact) == 3
+    elif true:
+        assert rank_of(exact) < 3
+    rest = positive_combination(closed[:1], [1], closed[1:])
+    if rest is not None:
+        assert min(rest) > 0
+        assert not any(times([list(c) for c in zip(*exact)], [1, *rest]))
+
+
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("K", [2, 3, 4])
+@pytest.mark.parametrize("name", ["whole", "floats", "scales", "tiny", "low rank"])
+def test_signs_and_spans_of_reflected_rows_are_those_of_their_definition(name, K, free):
+    X, y = BLOCKS[name], np.arange(7) % K
+    rng = np.random.default_rng(K)
+    for given in (X, scipy.sparse.csr_array(X)):
+        problem = Problem(given, y, fit_intercept=free)
+        plain = []  # a row for each rival: x, 1 in the block of its class, -x, -1 in the rival's
+        for x, own in zip(fractions(X), y.tolist()):
+            z = [*x, *([Fraction(1)] if free else [])]
+            for rival in (r for r in range(K) if r != own):
+                blocks = [[Fraction(0)] * len(z) for _ in range(K)]
+                blocks[own], blocks[rival] = z, [-v for v in z]
+                plain.append([v for block in blocks[: K - 1] for v in block])
+        if K == 2:  # the second class is the positive one
+            plain = [[-v for v in row] for row in plain]
+        rows = np.arange(problem.n_rows)
+        assert fractions(reflected(problem, rows)) == plain
+        W = rng.integers(-2, 3, size=(1 if K == 2 else K, 4)).astype(float)
+        b = rng.integers(-1, 2, size=len(W)).astype(float) * free
+        flat = [*W[0].tolist(), *([b[0]] if free else [])]
+        if K > 2:
+            last = [*W[-1].tolist(), *([b[-1]] if free else [])]
+            every = [[*w.tolist(), *([c] if free else [])] for w, c in zip(W, b)]
+            flat = [p - q for w in every[:-1] for p, q in zip(w, last)]
+        signs = [(v > 0) - (v < 0) for v in times(plain, flat)]
+        assert row_signs(problem, W if K > 2 else W[0], b if K > 2 else b[0]).tolist() == signs
+        values, room = float_bounds(problem, W if K > 2 else W[0], b if K > 2 else b[0])
+        for told, most, true in zip(values.tolist(), room.tolist(), times(plain, flat)):
+            assert abs(Fraction(told) - true) <= Fraction(most)
+        few = rows[: rng.integers(1, 4)]
+        span = rank_of([plain[i] for i in few])
+        assert spans(problem, few, rows) is (span == rank_of(plain))

@@ -11,7 +11,7 @@ import dataclasses
 import importlib
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -279,7 +279,7 @@ CASES: dict[str, tuple[Any, Callable[[], Any], Bug]] = {
     "compressed copy": (linsep.LinearSVM(), zeros, wrong_compressed_copy),
     "lengths": (linsep.LinearSVM(solver="dual-cd"), text, wrong_lengths),
     "pass": (linsep.LinearSVM(solver="newton"), lambda: overlapping(3000, 6), wrong_pass),
-    "survey, svm": (linsep.LinearSVM(), lambda: overlapping(3000, 6), wrong_survey),
+    "survey, svm": (linsep.LinearSVM(solver="newton"), lambda: overlapping(3000, 6), wrong_survey),
     "normal equations": (
         linsep.LeastSquares(),
         lambda: overlapping(3000, 6),
@@ -674,3 +674,66 @@ def test_a_verdict_ends_with_a_plain_look_at_its_witness(where, spoil, separable
         everywhere(patch, where, each(spoil))
         with pytest.raises(linsep.errors.ProofError, match="does not hold"):
             linsep.separability(X, y)
+
+
+# -- Rows that are read part by part --------------------------------------------------------------
+
+
+def in_parts(X: np.ndarray, y: np.ndarray, weight: np.ndarray, *, whole: bool = False) -> Any:
+    def rows() -> Iterator[tuple[np.ndarray, ...]]:
+        for lo in range(0, len(y), 50):
+            yield X[lo : lo + 50], y[lo : lo + 50], weight[lo : lo + 50]
+
+    stream = linsep.data.stream(rows)
+    stream.memory = stream.memory if whole else 1  # else it is no table
+    return stream
+
+
+MISREAD_PARTS = {
+    "labels": ("linsep.core.parts:labels_of", lambda x: swapped(x.copy())),
+    "labels as read": ("linsep.core.validate:plain_labels", lambda x: swapped(np.array(x))),
+    "rows": ("linsep.core.validate:as_matrix", lambda x: swapped(np.array(x))),
+    "entries": ("linsep.core.validate:as_matrix", lambda x: larger(np.array(x))),
+    "weights": ("linsep.core.validate:as_weights", lambda x: np.roll(x, 1)),
+}
+PARTS = {
+    "svm": linsep.LinearSVM(class_weight="balanced"),
+    "logistic": linsep.LogisticRegression(),
+    "least squares": linsep.LeastSquares(),
+    "gaussian": linsep.GaussianClassifier(),
+    "perceptron": linsep.Perceptron(max_iter=5),
+}
+
+
+@pytest.mark.parametrize("bug", list(MISREAD_PARTS))
+@pytest.mark.parametrize("name", list(PARTS))
+def test_a_stream_that_was_misread_is_no_lie_of_the_judge(name, bug):
+    X, y = overlapping(200, 3)
+    s = np.random.default_rng(6).integers(0, 4, 200).astype(float)
+    model = copy.deepcopy(PARTS[name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        proof = model.fit(in_parts(X, y, s)).certificate_
+        assert proof.check(in_parts(X, y, s))
+        with pytest.MonkeyPatch.context() as patch:
+            hits = everywhere(patch, *MISREAD_PARTS[bug])
+            for whole in (False, True):  # read in passes, or gathered into a table
+                if whole and bug == "labels":
+                    continue  # a table does not ask for them like this
+                with pytest.raises(linsep.errors.LinsepError, match=r"were read"):
+                    copy.deepcopy(model).fit(in_parts(X, y, s, whole=whole))
+            with pytest.raises(linsep.errors.LinsepError, match=r"were read|not the rows"):
+                proof.check(in_parts(X, y, s))
+        assert hits
+
+
+@pytest.mark.parametrize("bug", [b for b in MISREAD_PARTS if b != "weights"])
+def test_a_verdict_of_a_stream_is_about_the_rows_given(bug):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = (X @ [1, 2, -1.0] + 0.3 > 0).astype(int)
+    ones = np.ones(200)
+    assert linsep.separability(in_parts(X, y, ones)).separable
+    with pytest.MonkeyPatch.context() as patch:
+        everywhere(patch, *MISREAD_PARTS[bug])
+        with pytest.raises(linsep.errors.ProofError, match="were read"):
+            linsep.separability(in_parts(X, y, ones))

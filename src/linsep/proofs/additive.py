@@ -75,14 +75,14 @@ def additive_gap(
     words = f"{objective.words()}; {kernel} kernel"
     cost = C * problem.weight
     power, machines = function.power, _machines(problem)
-    bounds = run_all(
-        [
-            partial(_bound, problem, y, power, objective, cost, a.copy())
-            for y, a in zip(machines, alpha)
-        ]
-    )
+    bounds = np.full(len(machines), -np.inf)  # as long as one is not there, nothing is proved
+
+    def bound(k: int) -> None:
+        bounds[k] = _bound(problem, machines[k], power, objective, cost, alpha[k].copy())
+
+    run_all([partial(bound, k) for k in range(len(machines))])
     parts = []
-    for k, (y, low) in enumerate(zip(machines, bounds, strict=True)):
+    for k, (y, low) in enumerate(zip(machines, bounds.tolist(), strict=True)):
         values = y * scores[:, k]
         loss = np.maximum(0.0, 1.0 - values + off[:, k])
         high = (0.5 * squared[k] + float((cost * loss).sum())) * (1 + SUM + 16 * U)

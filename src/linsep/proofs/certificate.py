@@ -26,6 +26,7 @@ from linsep.proofs import plain
 from linsep.proofs.feature_space import FeatureSpace, Sums
 from linsep.proofs.margins import margin_above, margin_below
 from linsep.proofs.separable import Proof, combination
+from linsep.proofs.witness import hold_hulls, hold_plane, hold_reflected, hold_signs
 from linsep.rows.exact import dependency, reflected, vanishes
 from linsep.rows.signs import row_signs
 
@@ -145,20 +146,27 @@ def judge(
     wrong = _wrong(problem, values)
     separable: bool | None = None
     if not wrong.size:  # a claim to separate is decided without rounding
-        wrong = _wrong(problem, row_signs(problem, *_plane(problem, a)))
+        right = row_signs(problem, *_plane(problem, a)) > 0
+        wrong = _wrong(problem, right)
         separable = True if not wrong.size else None
+        if separable is None:
+            hold_signs(problem, *_plane(problem, a), right)
     margin, margin_aug = _margins(problem, a, values, bool(separable))
+    if separable:
+        hold_plane(problem, *_plane(problem, a), margin=margin)
     high, high_aug = np.inf, np.inf
     rows: list[int] = []
     multipliers: list[Fraction] = []
     if witness.claim == "origin":
         rows, multipliers = _zero_combination(problem, witness)
         if rows:
+            hold_reflected(problem, rows, multipliers)
             separable, high, high_aug = False, 0.0, 0.0
     elif witness.claim == "hull":
         high_aug = hull_bound(problem, witness)
     elif witness.claim == "two hulls":
         high = margin_above(problem, witness.rows, witness.multipliers)
+        hold_hulls(problem, witness.rows, witness.multipliers, high)
     if not problem.fit_intercept:  # the two spaces are one
         high = high_aug = min(high, high_aug)
     return Certificate(

@@ -25,7 +25,7 @@ from linsep.numerics.rounding import SUM, U
 from linsep.proofs.definite import definite
 from linsep.proofs.kernel import Definite, entry_error, roots, street_above
 from linsep.proofs.plain import signs
-from linsep.proofs.referee import agreed
+from linsep.proofs.referee import agreed, wider
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -113,7 +113,9 @@ class FeatureSpace:
         mass = np.abs(coef) @ root[support]
         every, columns = np.arange(self.problem.n), np.ascontiguousarray(coef.T)
         s = self.values.combine_many(support, columns, every)
-        s = agreed(self.values, every, support, columns, s)
+        s, apart = agreed(self.values, every, support, columns, s)
+        rest = 8 * U * (np.abs(s) + np.abs(sums.intercept))
+        share = wider(share, np.outer(root, mass), apart, rest)
         if shift > 0:
             s[support] += shift * coef.T
         off = share * np.outer(root, mass) + 8 * U * (np.abs(s) + np.abs(sums.intercept))
@@ -175,13 +177,16 @@ class FeatureSpace:
         root = roots(values, every, support, known.convex, known.shift)
         share = entry_error(values) + (len(support) + 12) * U + known.uneven
         mass = float(size @ root[support])
-        s = agreed(values, ids, support, coef, values.combine(support, coef, ids))
+        s, apart = agreed(values, ids, support, coef, values.combine(support, coef, ids))
+        share = wider(share, mass * root[ids], apart, 8 * U * (np.abs(s) + offset))
         off = share * mass * root[ids] + 8 * U * (np.abs(s) + offset)
         own = np.zeros(self.problem.n)
         own[support] = coef
         off += known.shift * np.maximum(-own[ids] * y, 0.0) * (1 + 8 * U)
-        own_sums = values.combine(support, coef, support)
-        quad = float(coef @ agreed(values, support, support, coef, own_sums))
+        inner = values.combine(support, coef, support)
+        inner, apart = agreed(values, support, support, coef, inner)
+        share = wider(share, mass * root[support], apart, 8 * U * np.abs(inner))
+        quad = float(coef @ inner)
         quad += known.shift * float(coef @ coef) * (1 + (len(coef) + 4) * U)
         length = float(np.sqrt(max(quad + (share + SUM) * mass * mass, 0.0))) * (1 + 4 * U)
         return y * (s + b), off, length

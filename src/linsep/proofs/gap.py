@@ -119,6 +119,8 @@ class Gap:
 
     def settle(self, status: Status, tol: float = np.inf) -> Status:
         """The status that the facts support."""
+        if status is Status.SEPARATED and tol < np.inf:  # which is no bound of an objective
+            status = Status.CERTIFIED
         if status is Status.CERTIFIED and not self.relative_gap <= tol:
             return Status.STALLED
         if not status.ok and status is not Status.DIVERGED and self.relative_gap <= tol < np.inf:

@@ -146,13 +146,27 @@ def judge_gaussian(
 ) -> GaussianCertificate:
     """Recompute the likelihood of the parameters and the best one of their structure."""
     diagonal = covariance.ndim == (1 if shared else 2)
+    every = [moments_of(problem, k, means[k], products=not diagonal) for k in range(problem.K)]
+    found = judge_moments(every, covariance, shared=shared, ridge=ridge, used=used)
+    return found if _constant(problem, ~used) else replace(found, objective=np.inf)
+
+
+def judge_moments(
+    every: list[Moments],
+    covariance: Array,
+    *,
+    shared: bool,
+    ridge: Array,
+    used: NDArray[np.bool_],
+) -> GaussianCertificate:
+    """The same from the moments of every class about its mean."""
+    diagonal = covariance.ndim == (1 if shared else 2)
     d = int(used.sum())
     cut: Any = used if diagonal else np.ix_(used, used)
     covariances = [C[cut] for C in ([covariance] if shared else covariance)]
     factors = [whitener(C) for C in covariances]
     weights, found, best, gradient = [], [], [], 0.0
-    for k in range(problem.K):
-        moments = _moments(problem, k, means[k], products=not diagonal)
+    for k, moments in enumerate(every):
         first, second = moments.first[used], moments.second[cut]
         drift = first**2 if diagonal else np.outer(first, first)
         off, size = moments.terms * U, moments.size[used]
@@ -184,7 +198,7 @@ def judge_gaussian(
     )
 
 
-def _moments(problem: Problem, k: int, centre: Array, *, products: bool) -> Moments:
+def moments_of(problem: Problem, k: int, centre: Array, *, products: bool) -> Moments:
     """Weighted means of x - c over the rows of a class, and of its squares or products."""
     rows = np.flatnonzero(problem.label == k)
     X, s = problem.matrix[rows], problem.weight[rows]
@@ -207,6 +221,14 @@ def _moments(problem: Problem, k: int, centre: Array, *, products: bool) -> Mome
     second /= total
     size = np.sqrt(np.diag(second) if products else second) * (1 + 1e-9)
     return Moments(total, first / total, second, terms, size)
+
+
+def _constant(problem: Problem, ignored: NDArray[np.bool_]) -> bool:
+    """Whether columns that take no part have the same value in every row."""
+    ends = [getattr(problem.matrix[:, np.flatnonzero(ignored)], end) for end in ("min", "max")]
+    low, high = (end(axis=0) for end in ends) if ignored.any() else (np.zeros(0), np.zeros(0))
+    low, high = (x.toarray() if hasattr(x, "toarray") else x for x in (low, high))
+    return bool(np.array_equal(low, high))
 
 
 def _mean(share: Array, parts: list[Scatter]) -> Scatter:
@@ -292,6 +314,8 @@ def objective_above(weight: float, factor: Whitener, C: Array, found: Scatter) -
     """weight / 2 (ln|C| + tr C^-1 S + d ln 2 pi), rounded up; inf where T is no use."""
     d = len(factor.T)
     exact = Scatter(C, np.sqrt(C if C.ndim == 1 else np.diag(C)), 0.0)
+    if not np.allclose(C, C.T, rtol=0.0, atol=1e-12 * float(np.abs(C).max(initial=0.0))):
+        return np.inf  # no covariance
     E, e, shift = _residue(factor, exact)
     M, lost = _whitened(factor, found)
     constant = d * float(np.log(2 * np.pi))

@@ -28,6 +28,7 @@ from linsep.proofs.margins import margin_above, margin_below
 from linsep.proofs.plain import Totals, cap, dual_cost, losses, one_pass, scores, signs
 from linsep.proofs.rivals import gap_of_witness
 from linsep.proofs.sharp import sharp_sums
+from linsep.proofs.witness import hold_hulls, hold_plane
 from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
@@ -163,6 +164,7 @@ def _by_margins(
     if np.isfinite(witness.a).all() and witness.a[:-1].any():
         below = margin_below(problem, witness.a[:-1], witness.a[-1])
         if below > 0:
+            hold_plane(problem, witness.a[:-1], witness.a[-1], margin=below)
             high = min(high, 0.5 / below / below * (1 + 8 * U))
     size = np.asarray(witness.multipliers, dtype=np.float64)
     used = np.flatnonzero((size > 0) & np.isfinite(size))
@@ -171,6 +173,7 @@ def _by_margins(
     if len(rows) and (both or objective.intercept == "none"):
         above = margin_above(problem, rows, shares)
         if above > 0:
+            hold_hulls(problem, rows, shares, above)
             low = max(low, 0.5 / above / above * (1 - 8 * U))
     return high, low
 
@@ -238,13 +241,16 @@ def svm_gap(problem: Problem, witness: Witness, objective: Objective, kind: str)
     part_of, row = np.divmod(witness.rows, problem.n)
     survey(problem)  # made once, for all parts
 
-    def part(k: int) -> Gap:
+    known: dict[int, Gap] = {}  # by what each has put there itself
+
+    def part(k: int) -> None:
         own = part_of == k
         found = Witness(a=blocks[k], rows=row[own], multipliers=witness.multipliers[own])
-        return hinge_gap(against_rest(problem, k), found, objective)
+        known[k] = hinge_gap(against_rest(problem, k), found, objective)
 
     size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
-    parts = run_all([partial(part, k) for k in range(problem.K)], 1 if size < _SMALL else None)
+    run_all([partial(part, k) for k in range(problem.K)], 1 if size < _SMALL else None)
+    parts = [known[k] for k in range(problem.K)]
     found, at = scores(problem, witness.a), np.arange(problem.n)
     own = found[at, problem.label].copy()
     found[at, problem.label] = -np.inf

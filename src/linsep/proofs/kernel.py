@@ -37,7 +37,7 @@ from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 from linsep.losses.hinge import best_stretch
 from linsep.numerics.rounding import SUM, U32, U
 from linsep.proofs.gap import Gap, balanced
-from linsep.proofs.referee import agreed, agreed_diagonal
+from linsep.proofs.referee import agreed, agreed_diagonal, wider
 from linsep.proofs.sharp import sharp_sums_of, sharp_weights
 
 Array = NDArray[np.float64]
@@ -45,6 +45,7 @@ Index = NDArray[np.int64]
 
 _WORTH = 1e-6  # share of the objective from which rounding errors are worth interval arithmetic,
 _WORTH_LINEAR = 1e-12  # and the sums of a plane
+_TOO_LONG = 1e-6  # rounding leaves no hard margin with its nearest row so far beyond 1
 
 
 @dataclass(frozen=True)
@@ -119,25 +120,26 @@ def _unproved(status: Status) -> Status:
 def kernel_gap(
     values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
     *, free: bool = True, known: Definite = POSITIVE, words: str = "", rough: Any = None,
-    sums: Array | None = None, nu: float | None = None,
+    sums: tuple[Array, Array] | None = None, nu: float | None = None,
 ) -> KernelGap:  # fmt: skip
     """Bounds of one binary machine on the rows ``ids``; any alpha will do.
 
     The objective is that of the machine with exactly these alpha, the lower bound that of the
     nearest alpha which is allowed. rough: sums of these rows in float32 and their errors. sums:
-    those of these alpha in float64 that were made, and agreed on, for all machines at once. nu:
-    the bounds are those of nu-SVC, see ``_excess``.
+    those of these alpha in float64 that were made, and agreed on, for all machines at once, as
+    ``agreed`` gives them. nu: the bounds are those of nu-SVC, see ``_excess``.
     """
     alpha = np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0)
     if sums is None:
         s, more = sums_of(values, ids, y, alpha * y, b, rough)
         used = np.flatnonzero(alpha)
-        s = agreed(values, ids, ids[used], (alpha * y)[used], s, more)
+        s, apart = agreed(values, ids, ids[used], (alpha * y)[used], s, more)
     else:
-        s, more = sums, np.zeros(len(ids))
+        (s, apart), more = sums, np.zeros(len(ids))
     convex, shift = known.convex, known.shift
     root = roots(values, ids, ids[np.flatnonzero(alpha)], convex, shift)
     mass, share = float(np.abs(alpha) @ root), _share(values, alpha) + known.uneven
+    share = wider(share, mass * root, apart, 4 * U * (np.abs(s) + abs(b) + 1) + more)
     plain, score = float((alpha * y) @ s), y * (s + b)
     if convex and not known.proved and plain + (share + SUM) * mass * mass < 0:
         return kernel_gap(  # alpha itself shows a negative eigenvalue
@@ -152,6 +154,7 @@ def kernel_gap(
     hard = bool(np.isinf(cost).any())
     if hard:
         least = float((score - off).min(initial=np.inf))
+        least = 1.0 if least > 1 + _TOO_LONG else least  # no shorter than it is
         high = 0.5 * (high_quad / least) / least * (1 + 16 * U) if least > 0 else np.inf
     else:
         loss = float((cost * np.maximum(0.0, 1.0 - score + off)).sum())
@@ -178,7 +181,8 @@ def as_labelled(problem: Problem, pairs: Duels, pair: Duel) -> Duel:
     """A pair with the signs and weights that labels and weights of the problem give its rows."""
     rows, (first, second) = pairs.order[pair.ids], pair.classes
     wanted = np.flatnonzero((problem.label == first) | (problem.label == second))
-    if not np.array_equal(np.sort(rows), wanted):
+    same = np.array_equal(pairs.order, pairs.values.order)  # kernel values are of these rows
+    if not (same and np.array_equal(np.sort(rows), wanted)):
         raise ProofError(
             f"{len(rows)} rows are taken for those of two classes that have {len(wanted)}, or "
             "others than these; this is a bug of linsep, please report it."
@@ -206,7 +210,8 @@ def stretch(
     return t * (1 + 8 * U) if t > 1.0 else 1.0
 
 
-def _sums(values: KernelValues, ids: Index, signed: Array) -> Array:
+def _sums(values: KernelValues, ids: Index, signed: Array) -> tuple[Array, Array]:
+    """Sums of all rows, and how far two ways to them are apart."""
     some = np.flatnonzero(signed)
     return agreed(
         values, ids, ids[some], signed[some], values.combine(ids[some], signed[some], ids)
@@ -240,10 +245,11 @@ def criterion(
 ) -> tuple[KernelGap, Array]:
     """The perceptron criterion of a machine, and its scores; an error is whatever may be one."""
     ids, some = np.arange(len(y)), np.flatnonzero(alpha)
-    s = _sums(values, ids, alpha * y)
+    s, apart = _sums(values, ids, alpha * y)
     root = roots(values, ids, some, getattr(values.kernel, "positive", None) is True)
-    share = entry_error(values) + (len(alpha) + 8) * U
-    off = share * float(np.abs(alpha) @ root) * root + 4 * U * (np.abs(s) + abs(b))
+    mass, rest = float(np.abs(alpha) @ root), 4 * U * (np.abs(s) + abs(b))
+    share = wider(_share(values, alpha), mass * root, apart, rest)
+    off = share * mass * root + rest
     score, length = y * (s + b), float(np.sqrt(max(float((alpha * y) @ s), 0.0)))
     wrong = score <= off
     high = float((weight * np.maximum(off - score, 0.0)).sum() * (1 + SUM)) if wrong.any() else 0.0
@@ -268,9 +274,10 @@ def _lower(
     if more > 1e-7 * total:  # far away: then it is computed for the point itself
         some = np.flatnonzero(point)
         signed = (point * y)[some]
-        quad = float(signed @ _sums(values, ids[some], signed))
-        quad += _added(shift, signed)
+        sums, apart = _sums(values, ids[some], signed)
+        quad = float(signed @ sums) + _added(shift, signed)
         mass, more = float(point @ root), 0.0
+        share = wider(share, mass * root[some], apart, 4 * U * np.abs(sums))
     quad += more + (share + 3 * slack + 2 * SUM) * mass * mass
     quad = max(quad, 0.0) * (1 + 8 * U)
     if hard:  # a multiple of the point is as feasible: the best one
@@ -314,8 +321,10 @@ def street_above(
         return np.inf
     alpha = np.maximum(np.nan_to_num(alpha, posinf=0.0), 0.0)
     root = roots(values, ids, ids, True, known.shift)
-    share = _share(values, alpha) + known.uneven
-    quad = float((alpha * y) @ _sums(values, ids, alpha * y)) + _added(known.shift, alpha)
+    sums, apart = _sums(values, ids, alpha * y)
+    size, rest = float(alpha @ root) * root, 4 * U * np.abs(sums)
+    share = wider(_share(values, alpha) + known.uneven, size, apart, rest)
+    quad = float((alpha * y) @ sums) + _added(known.shift, alpha)
     hard = np.full(len(ids), np.inf)
     low = _lower(values, ids, y, hard, alpha, quad, root, share, free, True, known.shift)
     return float(1.0 / np.sqrt(2.0 * low)) * (1 + 8 * U) if low > 0 else np.inf

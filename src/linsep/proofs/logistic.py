@@ -523,6 +523,28 @@ class _Gram:
         return out
 
 
+_STEADY = 1e-4  # share of the sum of its terms that a slope may have near a maximum
+
+
+def steady(problem: Problem, a: Array) -> bool:
+    """Whether the slopes of the likelihood cancel, so that weights may be near its maximum."""
+    S = plain.scores(problem, a)
+    if problem.binary:
+        y = plain.signs(problem)
+        left = (y * plain.sigma(y * S))[:, None]
+    else:
+        share = np.exp(S - S.max(axis=1, keepdims=True))
+        left = (problem.label[:, None] == np.arange(problem.K)) - share / share.sum(
+            axis=1, keepdims=True
+        )
+    left *= problem.weight[:, None]
+    slope, size = plain.combination(problem, left)[0], abs(problem.matrix).T @ np.abs(left)
+    flat = bool((np.abs(slope) <= _STEADY * size).all())
+    if not problem.fit_intercept:
+        return flat
+    return flat and bool((np.abs(left.sum(axis=0)) <= _STEADY * np.abs(left).sum(axis=0)).all())
+
+
 def likelihood_gap(problem: Problem, a: Array) -> Gap:
     """Objective and lower bound of minus the log likelihood; 0 where nothing can be proved."""
     return likelihood_bounds(problem, a)[0]

@@ -28,6 +28,7 @@ from linsep.rows.signs import bounded_weights, exact_values, flat_weights, float
 Array = NDArray[np.float64]
 
 _SHARP = 1e-10  # relative error up to which a floating bound is good enough
+_ROUGH = 1e-6  # and where so many rows are about as near that fractions would take minutes
 _CLOSE = 1e-8  # the same where a sharper one would need a pass over the data
 _TINY = 256  # entries up to which everything is exact: such problems are read by people
 _SMALL = 1 << 20  # entries up to which a pass over all rows costs no more than a copy of some
@@ -67,6 +68,9 @@ def margin_below(
             return float(least[at] * (1 - (problem.d + 16) * 2.0**-52))
         ceiling = np.nanmin((values + error) / size) if sharp else inf
         close = np.flatnonzero(~(least > ceiling * (1 + 1e-12)))
+        dear = sharp and not exact and len(close) * problem.d > _SMALL
+        if dear and least[at] > 0 and error[at] <= _ROUGH * values[at]:
+            return float(least[at] * (1 - (problem.d + 16) * 2.0**-52))
     return _exact_below(problem, coef, intercept, close, tick)
 
 

@@ -5,8 +5,10 @@ read through the same code would believe what a solver believes, whatever is wro
 read the matrix, the labels and the weights of a problem themselves, here, and share nothing with
 solvers but numpy and scipy:
 
-require_same                        whether a problem is that of the caller's arrays
+require_same, require_read          whether a problem is that of the caller's arrays
+require_given, require_block        the same of a block of a stream
 signs, aims                         y, and what least squares aims at
+columns                             weights, one column a plane
 product, scores, values             X W, X W + b, and y f(x) of all rows
 combination, one_pass, blockwise    X' c; both for a proof; any other sum over blocks of rows
 losses, cap, dual_cost              of a hinge, by its two numbers q and top
@@ -15,14 +17,13 @@ added                               sums of long vectors, piece by piece
 
 Large tables go by pieces, by several threads. Every piece has a place of its own that holds NaN
 until it is done, so a piece that is left out, or done twice, proves nothing rather than too much.
-Kernels are in ``referee.py``.
+Kernels are in ``referee.py``, verdicts in ``witness.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -32,6 +33,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all
+from linsep.core.parts import Block
 from linsep.core.problem import Problem
 from linsep.errors import ProofError
 from linsep.losses.hinge import QuadraticLoss
@@ -51,16 +53,11 @@ def require_same(
 ) -> Problem:  # fmt: skip
     """The problem, if it is that of the caller's rows, labels and weights, else ProofError.
 
-    Labels and weights are looked at in full, of large tables that are no longer the caller's own
-    array some rows. What numpy cannot compare is left to those who have read it.
+    Rows that are still in the caller's own array are his; what was copied is compared in full.
+    What numpy cannot compare is left to those who have read it.
     """
     label, n = np.asarray(y).ravel(), len(problem.label)
-    given = label if problem.row_index is None else label[problem.row_index]
-    told = problem.classes[problem.label]
-    same: Any = given == told if len(given) == n else np.zeros(1, dtype=bool)
-    rising = all(a < b for a, b in pairwise(problem.classes.tolist()))
-    if isinstance(same, np.ndarray) and not (rising and same.all()):
-        raise ProofError(_OTHERS.format("labels", "y"))
+    require_read(problem.matrix, problem.classes, problem.label, X, y, problem.row_index)
     if sample_weight is not None or class_weight is not None:
         weight = _weights(label, sample_weight, class_weight, by_weight)
         index = np.flatnonzero(weight > 0)
@@ -68,14 +65,75 @@ def require_same(
             raise ProofError(_OTHERS.format("weights", "sample_weight and class_weight"))
         if problem.row_index is not None and not np.array_equal(index, problem.row_index):
             raise ProofError(_OTHERS.format("rows of positive weight", "sample_weight"))
-    if not _same_rows(problem, X):
-        raise ProofError(_OTHERS.format("rows", "X"))
     return problem
 
 
+def require_read(
+    matrix: Any, classes: Any, label: Any, X: Any, y: Any, index: NDArray[np.int64] | None = None
+) -> None:
+    """The same of rows and of labels, by their places in classes; index are the rows in use."""
+    given = np.asarray(y).ravel()
+    given, told = given if index is None else given[index], classes[label]
+    same: Any = given == told if len(given) == len(told) else np.zeros(1, dtype=bool)
+    rising = all(a < b for a, b in pairwise(classes.tolist()))
+    if isinstance(same, np.ndarray) and not (rising and same.all()):
+        raise ProofError(_OTHERS.format("labels", "y"))
+    if not _same_rows(matrix, X, index):
+        raise ProofError(_OTHERS.format("rows", "X"))
+
+
+def require_given(block: Block) -> None:
+    """The rows, labels and weights of a block, as its part has given them."""
+    given, n = block.given, block.X.shape[0]
+    told = np.asarray(given.y).ravel()
+    if len(told) != n or not np.array_equal(told, block.y):
+        raise ProofError(_OTHERS.format("labels", "a part"))
+    own = np.ones(n) if block.weight is None else block.weight
+    weight = np.ones(n) if given.weight is None else np.ravel(given.weight)
+    if not np.array_equal(own, weight):
+        raise ProofError(_OTHERS.format("weights", "a part"))
+    if not _same_rows(block.X, given.X, None):
+        raise ProofError(_OTHERS.format("rows", "a part"))
+
+
+def require_block(
+    problem: Problem | None,
+    given: Block,
+    classes: NDArray[Any],
+    factors: Array,
+    positive: int | None,
+) -> None:
+    """The same of a block of a stream as its part has given it; None has no rows that count.
+
+    factors are those of the weights of each class; positive is a class that is set against all
+    others.
+    """
+    told = np.asarray(given.y).ravel()
+    weight = np.zeros(len(told))
+    for c, factor in zip(classes, factors):
+        weight[told == c] = factor
+    if given.weight is not None:
+        weight = weight * np.asarray(given.weight, dtype=np.float64).ravel()
+    index = np.flatnonzero(weight > 0)
+    if problem is None or len(index) != len(problem.weight):
+        if problem is not None or len(index):
+            raise ProofError(_OTHERS.format("rows of positive weight", "a part"))
+        return
+    if not np.allclose(weight[index], problem.weight, rtol=1e-9, atol=0.0):
+        raise ProofError(_OTHERS.format("weights", "a part"))
+    wanted = told[index] if positive is None else told[index] == classes[positive]
+    own = classes[problem.label] if positive is None else problem.label == 1
+    if not np.array_equal(wanted, own):
+        raise ProofError(_OTHERS.format("labels", "a part"))
+    X, d = given.X, problem.matrix.shape[1]
+    if hasattr(X, "tocsr"):  # sparse rows may end before the last column
+        X = scipy.sparse.csr_array(X)
+        X = scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], d))
+    if not _same_rows(problem.matrix, X, None if len(index) == len(told) else index):
+        raise ProofError(_OTHERS.format("rows", "a part"))
+
+
 _OTHERS = "the {} that were read are not those of {}; this is a bug of linsep, please report it."
-_LOOK = 100_000  # entries that are compared in full
-_ROWS = 256
 
 
 def _weights(label: NDArray[Any], sample_weight: Any, class_weight: Any, by_weight: bool) -> Array:
@@ -97,70 +155,61 @@ def _weights(label: NDArray[Any], sample_weight: Any, class_weight: Any, by_weig
     return weight * factor
 
 
-def _same_rows(problem: Problem, X: Any) -> bool:
-    n, d = problem.matrix.shape
-    if X is problem.matrix or not d:
+def _same_rows(held: Any, X: Any, index: NDArray[np.int64] | None) -> bool:
+    """All rows, block by block: a pass costs less than the copy that it looks at."""
+    n, d = held.shape
+    if X is held or not d or _shared(held, X):
         return True
-    some = np.arange(n)
-    if n * d > _LOOK:
-        drawn = np.random.default_rng(n).integers(0, n, max(_ROWS, _LOOK // d))
-        some = np.unique(np.concatenate([[0, n - 1], drawn]))
-    at = some if problem.row_index is None else problem.row_index[some]
+    at = np.arange(n) if index is None else index
+    if not isinstance(held, np.ndarray):
+        return _same_entries(held, X, at)
+    step = max(1, _PIECE // d)
     try:
-        if hasattr(X, "toarray"):
-            given = scipy.sparse.csr_array(X)[at].toarray()
-        else:
-            given = X.iloc[at] if hasattr(X, "iloc") else np.asarray(X)[at]
-        wanted = np.asarray(given, dtype=np.float64)
+        for lo in range(0, n, step):
+            some = at[lo : lo + step]
+            given = X.iloc[some] if hasattr(X, "iloc") else _rows_of(X, some)
+            wanted, own = np.asarray(given), held[lo : lo + step]
+            if wanted.dtype.kind not in "fiub" or wanted.dtype.itemsize > 8:
+                wanted = wanted.astype(np.float64)
+            if not (own.shape == wanted.shape and (own == wanted).all()):
+                wanted = wanted.astype(held.dtype)  # NaN is NaN
+                if not np.array_equal(own, wanted, equal_nan=True):
+                    return False
     except (TypeError, ValueError):  # columns of a kind that only their reader understands
         return True
-    held = problem.matrix[some]
-    if isinstance(held, np.ndarray):
-        return bool(np.array_equal(held, wanted, equal_nan=True))
-    # entries of one place are added up, perhaps in another order
-    return bool(np.allclose(held.toarray(), wanted, rtol=1e-6, atol=0.0, equal_nan=True))
+    return True
 
 
-def require_witness(problem: Problem, proof: Any) -> None:
-    """ProofError unless the witness of a verdict about two classes holds, by a plain loop.
-
-    Not separable: the multipliers cancel the rows, in fractions, where these are few. Separable:
-    no row is beyond rounding on the wrong side, or nearer than the margin that is claimed.
-    """
-    if problem.K != 2 or proof.separable is None or not proof.exact:
-        return
-    y, one = signs(problem), [Fraction(1)] if problem.fit_intercept else []
-    if proof.separable:
-        w, b = np.asarray(proof.coef, float).ravel(), float(np.ravel(proof.intercept)[0])
-        unit = float(np.abs(w).max())  # of tiny rows weights are so large that squares overflow
-        w, b = w / unit, b / unit
-        least, most = (_of_rows(problem, name) for name in ("min", "max"))
-        reach = np.maximum(np.abs(least), np.abs(most)) * float(np.abs(w).sum())
-        room = 1e-9 * (reach + abs(b)) + _LEAST
-        told = proof.margin[0] * float(np.linalg.norm(w)) * (1 - 1e-9)
-        if (y * (product(problem, w) + b) + room < told).any():
-            raise ProofError(_FALSE.format("a row is nearer to the plane than its margin says"))
-    elif len(proof.rows) * problem.d <= _FEW:
-        some = problem.matrix[np.asarray(proof.rows)]
-        total = [Fraction(0)] * (problem.d + len(one))
-        some = some if isinstance(some, np.ndarray) else some.toarray()
-        for i, m, x in zip(proof.rows, proof.multipliers, some):
-            z = [Fraction(float(v)) for v in x] + one
-            total = [t + m * int(y[i]) * v for t, v in zip(total, z)]
-        if any(total) or min(proof.multipliers) < 0 or not any(proof.multipliers):
-            raise ProofError(_FALSE.format("the multipliers do not cancel the rows"))
+def _rows_of(X: Any, some: NDArray[np.int64]) -> Any:
+    if hasattr(X, "toarray"):
+        return scipy.sparse.csr_array(X)[some].toarray()
+    return np.asarray(X)[some[0] : some[-1] + 1 : 1] if _run(some) else np.asarray(X)[some]
 
 
-def _of_rows(problem: Problem, which: str) -> Array:
-    """The least or the largest number of every row, without a copy of them."""
-    found = getattr(problem.matrix, which)(axis=1)
-    dense = found.toarray() if hasattr(found, "toarray") else found
-    return np.asarray(dense, dtype=np.float64).ravel()
+def _run(some: NDArray[np.int64]) -> bool:
+    return bool(len(some) and some[-1] - some[0] == len(some) - 1)
 
 
-_FALSE = "the verdict does not hold: {}; this is a bug of linsep, please report it."
-_FEW = 5_000  # entries of a witness that are added up in fractions
-_LEAST = 1e-290  # below it floats have few digits
+def _shared(held: Any, X: Any) -> bool:
+    """Whether a sparse matrix is made of the caller's own arrays."""
+    parts = ("data", "indices", "indptr")
+    return not isinstance(held, np.ndarray) and all(
+        isinstance(getattr(X, name, None), np.ndarray)
+        and getattr(X, name).shape == getattr(held, name).shape
+        and np.shares_memory(getattr(X, name), getattr(held, name))
+        for name in parts
+    )
+
+
+def _same_entries(held: Any, X: Any, at: NDArray[np.int64]) -> bool:
+    """Whether a sparse matrix has the caller's entries; those of one place are added up, perhaps
+    in another order."""
+    own = scipy.sparse.csr_array(X)
+    own = own if len(at) == own.shape[0] else own[at]
+    if own.shape != held.shape:
+        return False
+    apart = abs(scipy.sparse.csr_array(held, dtype=np.float64) - own.astype(np.float64))
+    return not apart.nnz or bool((apart > 1e-6 * abs(own)).nnz == 0)
 
 
 def signs(problem: Problem) -> Array:
@@ -176,6 +225,12 @@ def aims(problem: Problem) -> Array:
     return np.asarray(
         np.where(problem.label[:, None] == np.arange(problem.K), 1.0, -1.0) * b[:, None]
     )
+
+
+def columns(problem: Problem, a: ArrayLike) -> Array:
+    """Weights as columns, one a plane; without an offset its row is left out."""
+    blocks = np.asarray(a, dtype=np.float64).reshape(-1, problem.d + 1)
+    return np.ascontiguousarray(blocks[:, : problem.width].T)
 
 
 def product(problem: Problem, w: Array) -> Array:

@@ -6,6 +6,8 @@ both. Therefore the sums are made again here, from the rows as they stand in the
 formula of the kernel (``Kernel.definition``) and numpy alone. They must agree to within rounding.
 Where they do, the fast ones stay, with the rigorous bounds of their errors; where one does not,
 those of the definition count for all rows, and the place is told to the logger ``linsep``.
+Terms that are huge and cancel leave much room for rounding. Whatever two sums are apart is
+therefore given back too, and a bound of their errors that is smaller is no bound (``wider``).
 
 Up to ``_ALL`` multiplications all rows are looked at, beyond it a sample of them that depends on
 the shape alone. A kernel that has no definition is asked for plain blocks of its values: then only
@@ -38,21 +40,24 @@ _ROUNDING = 1e-9  # relative: nothing that is wrong is smaller, and no rounding 
 
 def agreed(
     values: KernelValues, ids: Index, used: Index, coef: Array, told: Array, more: Any = 0.0
-) -> Array:
-    """told, the sums over the rows used for the rows ids, or those of the definition.
+) -> tuple[Array, Array]:
+    """told, the sums over the rows used for the rows ids, or those of the definition, and how far
+    the two are apart: 0 where nobody has looked.
 
-    coef and told have one column for each sum, or are one alone. Sums that are not finite, and
-    those with an error of ``more`` that is not, are taken as they are: they prove nothing.
+    coef and told have one column for each sum, or are one alone. Sums whose definition is not
+    finite, or with an error of ``more`` that is not, are taken as they are: they prove nothing.
     """
     if not len(used) or not len(ids):
-        return told
+        return told, np.zeros(told.shape)
     some = _sample(values, len(ids), len(used))
     own, slack = _sums(values, ids[some], used, coef)
     off = np.abs(told[some] - own)
     room = slack + np.broadcast_to(np.asarray(more), told.shape)[some]
-    wrong = np.argwhere(off > room)  # NaN is not
+    wrong = np.argwhere(~(off <= room) & np.isfinite(own) & np.isfinite(room))
     if not len(wrong):
-        return told
+        apart = np.zeros(told.shape)
+        apart[some] = np.where(np.isfinite(off), off, 0.0)
+        return told, apart
     at = tuple(wrong[0])
     row = int(values.columns[ids[some[at[0]]]])
     note(
@@ -60,8 +65,20 @@ def agreed(
         f"{own[at]:.9g}; the proof goes by the definition. This is a bug of linsep, or memory "
         "that fails: please report it."
     )
-    every = np.arange(len(ids))
-    return own if len(some) == len(every) else _sums(values, ids, used, coef)[0]
+    own = own if len(some) == len(ids) else _sums(values, ids, used, coef)[0]
+    return own, np.zeros(told.shape)
+
+
+_HUGE = 1e300  # a share of errors from which nothing is proved
+
+
+def wider(share: float, size: Array, apart: Array, rest: Any = 0.0) -> float:
+    """The share of size that bounds errors, beside the rest: no less than sums are apart."""
+    over = apart > share * size + rest
+    if not over.any():
+        return share
+    with np.errstate(all="ignore"):
+        return float(np.nan_to_num((apart / size)[over].max(), nan=_HUGE, posinf=_HUGE))
 
 
 def agreed_diagonal(values: KernelValues, ids: Index) -> Array:
@@ -71,7 +88,7 @@ def agreed_diagonal(values: KernelValues, ids: Index) -> Array:
         return told
     some = _sample(values, len(ids), _BESIDE)
     own = own_values(values.kernel, _rows(values, ids[some]))
-    if not (np.abs(told[some] - own) > _ROUNDING * np.abs(own)).any():  # NaN is not
+    if not (~(np.abs(told[some] - own) <= _ROUNDING * np.abs(own)) & np.isfinite(own)).any():
         return told
     note(
         "values of the kernel of rows with themselves are not those of its definition, by which "
@@ -110,6 +127,8 @@ def _sums(values: KernelValues, ids: Index, used: Index, coef: Array) -> tuple[A
         if values.kernel is not None:  # what cancels in a value is rounded against its size
             share = 16 * float(values.kernel.error_bound(values.prepared(np.float64)))
             root = np.sqrt(np.abs(values.diagonal()))
+            if not np.isfinite(root).all():
+                root = np.sqrt(np.abs(agreed_diagonal(values, np.arange(values.n))))
             slack += share * np.outer(root[ids], root[used] @ size)
     shape = (len(ids), *coef.shape[1:])
     return out.reshape(shape), slack.reshape(shape)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -83,7 +83,7 @@ def softmax_gap(
         cost = (1.0 if np.isinf(C) else C) * problem.weight
         if not np.isfinite(S).all():
             problem.check_finite()
-            return _facts(problem, S, blocks, np.inf, 0.0, _words(problem, C, reference))
+            return _facts(problem, S, blocks, np.inf, 0.0, softmax_words(problem, C, reference))
         high, doubt, off = objective_above(problem, W, b, S, cost, penalty=not np.isinf(C))
 
         def below(rows: Problem, offsets: Array) -> float:
@@ -104,7 +104,7 @@ def softmax_gap(
         if np.isinf(C) and part and not low > 0:
             low = face_bound(problem, blocks, S, cost, reference)
         low = min(low, high) if low > 0 else 0.0
-        return _facts(problem, S, blocks, high, low, _words(problem, C, reference))
+        return _facts(problem, S, blocks, high, low, softmax_words(problem, C, reference))
 
 
 def _without_penalty(problem: Problem, blocks: Array, C: float, reference: int | None) -> float:
@@ -124,7 +124,7 @@ def _far_away(problem: Problem) -> bool:
     return bool((problem.n * means * means > 0.9 * survey(problem).columns).any())
 
 
-def _words(problem: Problem, C: float, reference: int | None) -> str:
+def softmax_words(problem: Any, C: float, reference: int | None) -> str:
     losses = f"sum of log-losses of {problem.K} classes"
     terms = losses if np.isinf(C) else f"|W|^2 / 2 + {C:.6g} x {losses}"
     if reference is not None:
@@ -321,7 +321,16 @@ def feasible_shares(
         q = shares(S, problem.label).rivals
     if problem.fit_intercept:  # a class without rows has no intercept to balance
         q[np.bincount(problem.label, minlength=problem.K) == 0] = 0.0
-    most = 1.0 - 4 * problem.K * U
+    return _capped(q)
+
+
+def capped_shares(S: Array, label: NDArray[np.int64]) -> Array:
+    """The same at given scores, of the rows of some part."""
+    return _capped(shares(S, label).rivals)
+
+
+def _capped(q: Array) -> Array:
+    most = 1.0 - 4 * len(q) * U
     total = q.sum(axis=0)
     over = total > most
     q[:, over] *= most / total[over]

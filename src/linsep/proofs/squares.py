@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem, reads, rows_of
 from linsep.core.protocol import Status, Witness
 from linsep.core.schema import facts, ratio_text
+from linsep.errors import ProofError
 from linsep.numerics.integers import (
     flint_matrix,
     integer_products,
@@ -37,7 +38,6 @@ from linsep.rows.normal import (
     REACH,
     Gram,
     Totals,
-    columns_of,
     flat,
     gram_fits,
     weighted_lengths,
@@ -190,7 +190,7 @@ def measure_squares(
     known is the exact answer of ``rational_squares``, where there is one. basis is a matrix P
     that may make W P nearly orthogonal; a bad one makes a bad bound, never a wrong one.
     """
-    A = columns_of(problem, np.asarray(witness.a, dtype=np.float64))
+    A = plain.columns(problem, witness.a)
     T = plain.aims(problem)
     with np.errstate(all="ignore"):
         now = totals(problem, A, T)
@@ -199,10 +199,32 @@ def measure_squares(
         high, low, reach = cost_bounds(problem, A, T, now, basis)
         total = float(weighted_squares(problem, T).sum())
     if known is not None:
+        _hold(problem, known, T)
         low, reach = _below(known.minimum), np.inf
         high = max(high, low)
     minimum, weights = (None, ()) if known is None else (known.minimum, known.weights)
     return Squares(high, max(min(low, high), 0.0), total, plane, reach, minimum, weights)
+
+
+_ROUNDING = 1e-9  # share of the sizes of what is added up: nothing that is wrong is smaller
+
+
+def _hold(problem: Problem, known: RationalSquares, T: Array) -> None:
+    """ProofError unless the weights in fractions have the minimum, and slopes that cancel."""
+    A = np.array([[_float(v) for v in column] for column in known.weights]).T
+    X = problem.matrix.toarray() if problem.sparse else np.asarray(problem.matrix, np.float64)
+    X = np.column_stack([X, np.ones(problem.n)])[:, : problem.width]
+    s = problem.weight[:, None]
+    with np.errstate(all="ignore"):
+        off, size = X @ A - T, np.abs(X) @ np.abs(A) + np.abs(T)
+        slope, room = np.abs(X.T @ (s * off)), _ROUNDING * (np.abs(X).T @ (s * size))
+        apart = abs(float((s * off * off).sum()) - _float(known.minimum))
+        whole = _ROUNDING * float((s * size * size).sum())
+    if (slope > room).any() or apart > whole:
+        raise ProofError(
+            "the exact weights of least squares have slopes that do not cancel, or not the minimum "
+            "that is said; this is a bug of linsep, please report it."
+        )
 
 
 def rounded(problem: Problem, known: RationalSquares | Squares) -> Array:
@@ -264,7 +286,7 @@ def totals(problem: Problem, A: Array, T: Array) -> Totals:
 
 
 @reads("matrix", "weight", "fit_intercept")
-def _products(problem: Problem) -> Gram:
+def products(problem: Problem) -> Gram:
     """X~' S X~, with what bounds its errors."""
     D, d, root = problem.width, problem.d, np.sqrt(problem.weight)
 
@@ -291,14 +313,14 @@ def cost_bounds(
         return _cost_bounds(problem, A, T, now, basis, None)
     if problem.n >= 2 * _SHARE * _ROWS * problem.width:
         some = rows_of(problem, sample(problem, problem.n // _SHARE)[0])  # long rows more often
-        products = _products(some)
-        high, least, reach = _cost_bounds(problem, A, T, now, basis, products)
+        few = products(some)
+        high, least, reach = _cost_bounds(problem, A, T, now, basis, few)
         # where every column has its share of the sample, columns that depend there do so in all
         share = 0.25 / _SHARE * weighted_lengths(problem, None) ** 2
-        told = np.isinf(reach) or bool((products.matrix.diagonal() >= share).all())
+        told = np.isinf(reach) or bool((few.matrix.diagonal() >= share).all())
         if told and high - least <= _ENOUGH * high:
             return high, least, reach
-    return _cost_bounds(problem, A, T, now, basis, problem.once(_products))
+    return _cost_bounds(problem, A, T, now, basis, problem.once(products))
 
 
 def _cost_bounds(
@@ -310,15 +332,22 @@ def _cost_bounds(
     spread, high, low, error = _sizes(problem, A, T, now, lengths)
     slope = np.abs(now.gradient) / lengths[:, None] * (1 + 8 * U) + error
     size = np.maximum(spread, np.sqrt(weighted_squares(problem, T)))
-    least = low**2 - 2 * (REACH + 1) * size * slope.max(axis=0)
-    reach = REACH
-    better = _by_eigenvalue(problem, known, lengths, slope)
-    if better is not None:
-        least, reach = low**2 - better, np.inf
+    better, gain = None, _by_eigenvalue(problem, known, lengths, slope)
+    if gain is not None:
+        better = low**2 - gain
     elif basis is not None and basis.shape == (problem.width, problem.width):
         better = _by_basis(problem, basis, T, lengths)
-        if better is not None:
-            least, reach = better, np.inf
+    return _bounds(high, low, size, slope, better)
+
+
+def _bounds(
+    high: Array, low: Array, size: Array, slope: Array, better: Array | None
+) -> tuple[float, float, float]:
+    """The cost from above and below, and for how long weights that holds; ``better`` is a lower
+    bound that holds for all."""
+    least, reach = low**2 - 2 * (REACH + 1) * size * slope.max(axis=0), REACH
+    if better is not None:
+        least, reach = better, np.inf
     least = np.maximum(least * (1 - 8 * U), 0.0)
     if not least.any():
         reach = np.inf  # nothing is below zero
@@ -329,12 +358,21 @@ def _sizes(
     problem: Problem, A: Array, T: Array, now: Totals, lengths: Array
 ) -> tuple[Array, Array, Array, Array]:
     """For each column: sum |a_j| c_j, |v| from above and below, and the error of g_j / c_j."""
-    size = np.sqrt(weighted_squares(problem, now.residual)) * (1 + SUM)
+    squares, aimed = weighted_squares(problem, now.residual), weighted_squares(problem, T)
+    return sizes(problem.d, A, squares, aimed, now.terms, lengths)
+
+
+def sizes(
+    d: int, A: Array, squares: Array, aimed: Array, terms: int, lengths: Array, more: float = 0.0
+) -> tuple[Array, Array, Array, Array]:
+    """The same from sums of squares of residuals and targets; ``more`` is what adding them up from
+    parts may have cost, relative to each."""
+    size = np.sqrt(squares) * (1 + SUM + more)
     spread = np.abs(A).T @ lengths
     # a residual is off by (d + 6) u (sum |x_ij a_j| + |t_i|); taken together, column by column
-    off = (problem.d + 6) * U * 1.01 * (spread + np.sqrt(weighted_squares(problem, T)))
-    high, low = size + off, np.maximum(size * (1 - 4 * SUM) - off, 0.0)
-    return spread, high, low, (now.terms + 8) * U * 1.01 * high + off
+    off = (d + 6) * U * 1.01 * (spread + np.sqrt(aimed) * (1 + more))
+    high, low = size + off, np.maximum(size * (1 - 4 * (SUM + more)) - off, 0.0)
+    return spread, high, low, (terms + 8) * U * 1.01 * high + off
 
 
 def _by_eigenvalue(
@@ -343,11 +381,8 @@ def _by_eigenvalue(
     """|C^-1 g|^2 / lambda, for each column; None where lambda cannot be bounded."""
     if known is None:
         return None
-    squares = known.matrix.diagonal()
-    if ((squares > 0) & (squares < _UNDERFLOW)).any():
-        return None
-    M = known.matrix / lengths / lengths[:, None]
-    if not np.isfinite(M).all():
+    M = scaled_products(known, lengths)
+    if M is None:
         return None
     least = _eigenvalue_below(M, known.terms)
     if least > 0:
@@ -357,6 +392,31 @@ def _by_eigenvalue(
         return None
     least = _eigenvalue_below(M[np.ix_(columns, columns)], known.terms)
     return np.asarray((slope[columns] ** 2).sum(axis=0) / least) if least > 0 else None
+
+
+def scaled_products(known: Gram, lengths: Array) -> Array | None:
+    """C^-1 X~'S X~ C^-1; None where its numbers cannot be trusted."""
+    squares = known.matrix.diagonal()
+    if ((squares > 0) & (squares < _UNDERFLOW)).any():
+        return None
+    M = known.matrix / lengths / lengths[:, None]
+    return M if np.isfinite(M).all() else None
+
+
+def bounds_of_sums(
+    d: int, A: Array, squares: Array, aimed: Array, gradient: Array, terms: int, known: Gram,
+    more: float,
+) -> tuple[float, float, float]:  # fmt: skip
+    """``cost_bounds`` from sums that parts of the rows were added up to."""
+    found = known.lengths * (1 + known.terms * U)
+    lengths = np.where(found > 0, found, 1.0)
+    spread, high, low, error = sizes(d, A, squares, aimed, terms, lengths, more)
+    slope = np.abs(gradient) / lengths[:, None] * (1 + 8 * U) + error
+    size = np.maximum(spread, np.sqrt(aimed) * (1 + more))
+    M = scaled_products(known, lengths)
+    floor = 0.0 if M is None else _eigenvalue_below(M, known.terms)
+    better = low**2 - (slope**2).sum(axis=0) / floor if floor > 0 else None
+    return _bounds(high, low, size, slope, better)
 
 
 def _by_basis(problem: Problem, P: Array, T: Array, lengths: Array) -> Array | None:

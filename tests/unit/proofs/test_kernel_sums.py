@@ -162,3 +162,21 @@ def test_sums_are_made_of_the_machines_a_row_takes_part_in():
         place = rows[:, None], columns
         assert np.allclose(some.sums[place], full.sums[place], atol=1e-3)
         assert (np.abs(some.sums - full.sums)[place] <= (some.error + full.error)[place]).all()
+
+
+def test_huge_terms_that_cancel_hide_no_error_of_the_sums(monkeypatch):
+    """Both ways to the sums agree to ten digits, of which none is left in their difference."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(16, 2)), 2, axis=0)  # equal rows of two classes
+    y = np.tile([1.0, -1.0], 16)
+    values = KernelValues(Problem(X, y), RBF(gamma=0.1))
+    alpha, cost = np.where(np.arange(32) < 28, 1e9, 0.0), np.where(np.arange(32) < 28, 1.0, 1e12)
+    honest = KernelValues.combine
+
+    def swayed(self, used, coef, rows):
+        more = np.where(alpha[rows] == 0, y[rows], 0.0)
+        return honest(self, used, coef, rows) + 1e-10 * np.abs(coef).sum() * more
+
+    monkeypatch.setattr(KernelValues, "combine", swayed)
+    found = kernel_gap(values, np.arange(32), y, cost, alpha, 0.0)
+    assert found.objective >= cost.sum() * (1 - 1e-6)  # f is 0 everywhere: each loss is 1
