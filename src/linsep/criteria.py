@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linsep.core.validate import as_matrix
 from linsep.core.words import count
-from linsep.errors import DataError, LabelError, SettingError
+from linsep.errors import CapabilityError, DataError, LabelError, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.hinge import HINGE, SQUARED_HINGE
 from linsep.losses.logistic import LOGISTIC
@@ -38,7 +38,8 @@ class Criterion(ABC):
 
     Weights are given as ``(coef, intercept)``, as a ``linsep.Linear`` or another fitted model of
     two classes, or as one array with the intercept last. Labels are any two, the last in sorted
-    order is positive.
+    order is positive. A fitted machine with a kernel has losses and a value; its weights are those
+    of a feature space, so it has no gradient.
     """
 
     name: ClassVar[str]
@@ -55,7 +56,10 @@ class Criterion(ABC):
 
     def losses(self, a: Any, X: Any, y: Any) -> Array:
         """The loss of every row."""
-        rows, sign = self._rows(X), signs(y)
+        sign = signs(y)
+        if _in_a_feature_space(a):
+            return self.of_values(sign * np.asarray(a.decision_function(X), dtype=np.float64))
+        rows = self._rows(X)
         return self.of_values(sign * _scores(rows, *self._weights(a, rows.shape[1]), len(sign)))
 
     def value(self, a: Any, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
@@ -64,8 +68,11 @@ class Criterion(ABC):
         total = float(lost.sum() if sample_weight is None else np.asarray(sample_weight) @ lost)
         if self.C is None:
             return total
-        w, _ = self._weights(a, np.shape(X)[1])
-        penalty = 0.5 * float(w @ w)
+        if _in_a_feature_space(a):
+            penalty = 0.5 * float(a.squared_length())
+        else:
+            w, _ = self._weights(a, np.shape(X)[1])
+            penalty = 0.5 * float(w @ w)
         if np.isinf(self.C):  # a hard margin
             return penalty if total == 0.0 else np.inf
         return penalty + self.C * total
@@ -75,6 +82,11 @@ class Criterion(ABC):
 
         Where the criterion has a corner it is a subgradient.
         """
+        if _in_a_feature_space(a):
+            raise CapabilityError(
+                f"{type(a).__name__} has weights in the feature space of its kernel, so there is "
+                "no gradient by (coef, intercept); losses and value are there."
+            )
         rows, sign = self._rows(X), signs(y)
         w, b = self._weights(a, rows.shape[1])
         slope = sign * self.slopes(sign * _scores(rows, w, b, len(sign)))
@@ -266,6 +278,11 @@ class Logistic(_OfLoss):
     """
 
     name, words, loss = "logistic", "sum of logistic losses", LOGISTIC
+
+
+def _in_a_feature_space(a: Any) -> bool:
+    """Whether these are no weights, but a fitted machine with a kernel."""
+    return not hasattr(a, "coef_") and hasattr(a, "decision_function")
 
 
 def weights_of(a: Any, d: int) -> tuple[Array, float]:

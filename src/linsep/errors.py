@@ -56,6 +56,22 @@ def printable(text: str) -> str:
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
+_LONGEST_WORD, _LONGEST = 500, 4000  # characters of a word and of a message
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD},}}")
+
+
+def message_of(text: str) -> str:
+    """A message as people can read it: a file may hold cells and names of any length.
+
+    >>> len(message_of(f"'{'9' * 10**6}' is no label"))
+    125
+    """
+    text = _LONG_WORD.sub(lambda word: f"{word[0][:80]}...{word[0][-30:]}", text)
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST - 500]} ... {text[-400:]}"
+    return printable(text)
+
+
 class LinsepError(Exception):
     """Base of all errors below; ``except LinsepError`` catches what linsep raises on purpose.
 
@@ -75,7 +91,7 @@ class LinsepError(Exception):
         self.options = dict(options or {})
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return message_of(super().__str__())
 
     def for_shell(self) -> str:
         """The message in the words of the command line."""
@@ -133,7 +149,7 @@ class LinsepWarning(UserWarning):
     """Base of the warnings below."""
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return message_of(super().__str__())
 
 
 class CostWarning(LinsepWarning):

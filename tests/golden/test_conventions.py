@@ -156,5 +156,68 @@ def test_an_unknown_lecture_and_many_planes_are_refused():
     with pytest.raises(SettingError, match="the lectures are '000'"):
         students(convention="005")
     run = linsep.trace(linsep.Perceptron(), [[0.0], [1.0], [2.0]], [0, 1, 2], max_steps=3)
-    with pytest.raises(SettingError, match="one plane of two classes"):
+    with pytest.raises(SettingError, match=r"one plane of two classes.* lecture 004"):
         run.narrate(convention="003")
+
+
+def test_kesler_of_lecture_004(capsys, tmp_path):
+    """w = [w_1 | w_2 | w_3] with the 1 last, and every look at an x_ij."""
+    X = np.array([[0, 2], [1, 3], [3, 0], [4, 1], [-3, -1], [-2, -3]])
+    y = np.array([1, 1, 2, 2, 3, 3])
+    run = linsep.trace(linsep.Perceptron(), X, y, visits=True, convention="004")
+    lines = run.narrate().splitlines()
+    assert lines[0].endswith("lecture 004; omega_1 is 1, omega_2 is 2, omega_3 is 3")
+    assert lines[1].strip() == "w(0) = [0 0 0 | 0 0 0 | 0 0 0]"
+    told = [line.split("  w(")[0].split() for line in lines[2:-1]]
+    assert len(told) == 21 == run.outcome.visits
+    vectors, w = linsep.multiclass.kesler_vectors(X, y).toarray(), np.zeros(9)
+    pairs = [(own, rival) for own in y for rival in (1, 2, 3) if rival != own]
+    for look, words in enumerate(told):
+        (i, j), z = pairs[look % 12], vectors[look % 12]
+        assert words[3:6] == [f"w.x_{i}{j}", "=", f"{w @ z:g}"]
+        w = w + z if w @ z <= 0 else w
+    assert "w(3) = [0 3 -1 | 3 -2 0 | -3 -1 1]" in lines[-14]
+    frame = run.frame()
+    assert frame.iloc[-1]["w_1: x2"] == 3 and frame.iloc[-1]["w_3: w0"] == 1
+    path = tmp_path / "k.csv"
+    path.write_text("a,b,kind\n" + "".join(f"{p},{q},{c}\n" for (p, q), c in zip(X, "ooppqq")))
+    assert main(["trace", str(path), "--visits", "--convention", "004"]) == 0
+    out = capsys.readouterr().out
+    assert "omega_2 is 'p'" in out and "w(3) = [0 3 -1 | 3 -2 0 | -3 -1 1]" in out
+    assert '"symbol":["w(",")",0]' in run.to_html()
+
+
+G12 = [  # set, lecture, settings, updates, the last weights as the lecture writes them
+    ("students", "003", {}, 4, "a(5) = [0 2 0 -2 -2]"),
+    ("students", "002", {"order": "restart"}, 4, "w(4) = [2 0 -2 -2], b = 0"),
+    ("students", "000", {"update": "batch"}, 1, "w'(1) = [0 2 0 -2 -2]"),
+    ("example-3.2", "004", {}, 2, "w(2) = [-1 1 0]"),
+    ("example-3.2", "004", {"update": "batch"}, 1, "w(1) = [-2 2 0]"),
+    ("mse-1", "003", {}, 15, "a(16) = [-1 7 -4]"),
+    ("mse-1", "003", {"update": "batch"}, 20, "a(21) = [-3 23 -13]"),
+    ("mse-1", "002", {"order": "restart"}, 39, "w(39) = [14 -9], b = -1"),
+    ("mse-2", "003", {}, 33, "a(34) = [-1 16 -10]"),
+    ("mse-2", "003", {"update": "batch"}, 8, "a(9) = [0 19 -11]"),
+    ("phi", "002", {}, 5, "w(5) = [0 0 2], b = -1"),
+    ("phi", "002", {"order": "restart"}, 9, "w(9) = [0 0 4], b = -1"),
+    ("phi", "000", {"update": "batch"}, 4, "w'(4) = [-2 -1 -1 4]"),
+    ("two-separators", "002", {"order": "restart"}, 2, "w(2) = [0 2], b = 0"),
+    ("two-separators", "001", {"fit_intercept": False}, 1, "theta(1) = [0 1], theta_0 = 0"),
+    ("two-separators", "004", {"update": "batch"}, 1, "w(1) = [0 2 0]"),
+]
+
+
+@pytest.mark.parametrize(("name", "lecture", "settings", "updates", "end"), G12)
+def test_bounds_of_novikoff_in_the_letters_of_each_lecture(name, lecture, settings, updates, end):
+    """Runs from zero of every set that the bounds are checked on."""
+    if name == "phi":
+        X, y = [[0, 0, 0], [1, 0, 1], [1, 1, 0], [0, 1, 1]], [-1, 1, -1, 1]
+    else:
+        X, y = linsep.data.load(name)
+    run = linsep.trace(linsep.Perceptron(**settings), X, y)
+    told = run.narrate(convention=lecture).splitlines()
+    assert run.outcome.updates == updates and end in told[-2]
+    assert told[-1].strip().startswith("every row is on its own side")
+    if "update" not in settings:
+        bound = linsep.risk.novikoff_bound(X, y, fit_intercept="fit_intercept" not in settings)
+        assert updates <= bound * (1 + 1e-9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,16 @@ def test_violators_are_support_vectors_too():
     assert slack.sum() >= (value <= 0).sum()
     linear = linsep.LinearSVM(C=1.0).fit(table.X, table.y)
     assert model.certificate_.objective == pytest.approx(linear.certificate_.objective, rel=1e-6)
+
+
+def test_pairs_of_rows_one_after_the_other():
+    """working_set=2: each step moves two rows, as far as the dual of the two alone asks for."""
+    X, y = linsep.data.load("xor")
+    run = linsep.trace(linsep.KernelSVM(kernel=Polynomial(2), working_set=2), X, y)
+    assert [f"{step.lower_bound:.9g}" for step in run] == ["0", "0.125", "0.25"]
+    named = [set(re.findall(r"row (\d)", step.why.split(":")[0])) for step in run[1:]]
+    assert all(len(rows) == 2 for rows in named) and named[0] | named[1] == set("0123")
+    table = linsep.data.load("mse-1")
+    slow = linsep.KernelSVM(float("inf"), kernel="linear", working_set=2).fit(table.X, table.y)
+    np.testing.assert_allclose([*slow.coef_[0], *slow.intercept_], [2, -1, -2], atol=1e-6)
+    assert slow.n_iter_ > 3 and "of 2 rows" in slow.solver_used_

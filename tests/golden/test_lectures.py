@@ -421,3 +421,24 @@ def test_kozinec_never_calls_a_plane_certified_that_does_not_separate():
     assert small.certificate_.errors > 0
     assert "a plane of margin" in small.summary()
     assert linsep.Kozinec(eps=1e-9).fit(1e-4 * X, y).score(1e-4 * X, y) == 1.0
+
+
+def test_kozinec_starts_from_any_observation():
+    """Lecture 000: w(0) is any row; from each of the students' the rule ends within its bound."""
+    X, y = linsep.data.load("students")
+    Z = linsep.reflect(linsep.augment(X, position="last"), y)
+    bound = linsep.risk.kozinec_bound(X, y)
+    for row in range(4):
+        rule = linsep.Kozinec(start=row, space="augmented", steps="plain", eps=None)
+        run = linsep.trace(rule, X, y)
+        assert [*run[0].coef, run[0].intercept] == Z[row].tolist()
+        assert run.outcome.status.name == "SEPARATED" and len(run) - 1 <= bound
+        fitted = rule.fit(X, y)
+        assert np.array_equal(fitted.coef_[0], run[-1].coef)
+    mean = linsep.trace(linsep.Kozinec(start=[0, 3], space="augmented", steps="plain"), X, y)
+    assert [*mean[0].coef, mean[0].intercept] == ((Z[0] + Z[3]) / 2).tolist()
+    drawn = linsep.Kozinec(start="random", random_state=2, eps=1e-6).fit(X, y)
+    assert drawn.certificate_.margin_low == pytest.approx(np.sqrt(0.6), abs=1e-5)
+    for wrong, words in ((7, "row 7"), (([1.0, 0, 0, 0], 1.0), "no point of the hull")):
+        with pytest.raises(linsep.errors.SettingError, match=words):
+            linsep.Kozinec(start=wrong).fit(X, y)

@@ -136,3 +136,16 @@ def test_ho_kashyap_separates_the_second_example():
     costs = [step.cost for step in run]
     assert costs == sorted(costs, reverse=True)
     assert costs[0] == pytest.approx(242 / 137)
+
+
+def test_targets_are_distances_in_two_spaces():
+    """Lecture 003 writes b_i / |a|, which is the distance in the augmented space."""
+    table = linsep.data.load("mse-2")
+    b = np.array([1, 1, 1, 10])
+    report = linsep.LeastSquares(targets=b).fit(table.X, table.y).report()
+    w2, a2 = F(228**2 + 123**2, 137**2), F(144**2 + 228**2 + 123**2, 137**2)
+    np.testing.assert_allclose(report.target_distance, b / float(w2) ** 0.5)
+    np.testing.assert_allclose(report.target_distance_aug, b / float(a2) ** 0.5)
+    plane = linsep.Linear([F(228, 137), F(-123, 137)], F(-144, 137))
+    np.testing.assert_allclose(report.distance, table.y * plane.distance(table.X))
+    assert "target_distance" in report.frame().columns

@@ -187,3 +187,101 @@ def test_the_linear_kernel_changes_nothing():
     dual = linsep.trace(linsep.KernelPerceptron(Linear()), table.X, table.y)
     assert [step.row for step in plain] == [step.row for step in dual]
     assert [step.value for step in plain] == [step.value for step in dual]
+
+
+# Duda, Hart and Stork, chapter 5, computer exercises: ten points of each of four categories
+OMEGA = {
+    1: [(0.1, 1.1), (6.8, 7.1), (-3.5, -4.1), (2.0, 2.7), (4.1, 2.8),
+        (3.1, 5.0), (-0.8, -1.3), (0.9, 1.2), (5.0, 6.4), (3.9, 4.0)],
+    2: [(7.1, 4.2), (-1.4, -4.3), (4.5, 0.0), (6.3, 1.6), (4.2, 1.9),
+        (1.4, -3.2), (2.4, -4.0), (2.5, -6.1), (8.4, 3.7), (4.1, -2.2)],
+    3: [(-3.0, -2.9), (0.54, 8.7), (2.9, 2.1), (-0.1, 5.2), (-4.0, 2.2),
+        (-1.3, 3.7), (-3.4, 6.2), (-4.1, 3.4), (-5.1, 1.6), (1.9, 5.1)],
+    4: [(-2.0, -8.4), (-8.9, 0.2), (-4.2, -7.7), (-8.5, -3.2), (-6.7, -4.0),
+        (-0.5, -9.2), (-5.3, -6.7), (-8.7, -6.4), (-7.1, -9.7), (-8.0, -6.3)],
+}  # fmt: skip
+
+
+class TestExercises:
+    @pytest.mark.parametrize(
+        ("pair", "steps", "a"),
+        [((1, 2), 23, [34, -30.4, 34.1]), ((3, 2), 16, [19, -41.36, 48.6])],
+    )
+    def test_duda_hart_stork_batch_perceptron(self, pair, steps, a):
+        """From zero with rate 1."""
+        X, y = np.array(OMEGA[pair[0]] + OMEGA[pair[1]]), np.repeat([1, -1], 10)
+        model = linsep.Perceptron(update="batch").fit(X, y)
+        assert model.n_updates_ == steps
+        np.testing.assert_allclose([*model.intercept_, *model.coef_[0]], a, rtol=1e-12)
+
+    def test_duda_hart_stork_ho_kashyap(self):
+        """Categories 1 and 3 are not separable, 2 and 4 are."""
+        y = np.repeat([1, -1], 10)
+        for pair, status in (((1, 3), "INSEPARABLE"), ((2, 4), "SEPARATED")):
+            X = np.array(OMEGA[pair[0]] + OMEGA[pair[1]])
+            assert linsep.HoKashyap().fit(X, y).status_.name == status
+
+    def test_abu_mostafa_magdon_ismail_lin_example_8_2(self):
+        """w = (1, -1), b = -1, margin 1 / sqrt 2, multipliers 1/2, 1/2, 1, 0."""
+        X, y = [[0, 0], [2, 2], [2, 0], [3, 0]], [-1, -1, 1, 1]
+        for model in machines(X, y):
+            np.testing.assert_allclose(model.predict(X), y)
+            assert model.certificate_.margin == pytest.approx(0.5**0.5, abs=1e-6)
+        machine = linsep.KernelSVM(INF, kernel="linear").fit(X, y)
+        np.testing.assert_allclose([*machine.coef_[0], *machine.intercept_], [1, -1, -1], atol=1e-9)
+        shares = dict(zip(machine.support_.tolist(), np.abs(machine.dual_coef_[0])))
+        assert shares == pytest.approx({0: 0.5, 1: 0.5, 2: 1.0})
+
+    def test_tan_steinbach_kumar_eight_points(self):
+        """w = (-6.64, -9.32), b = 7.93, two support vectors of multiplier 65.5."""
+        X = [[0.3858, 0.4687], [0.4871, 0.6110], [0.9218, 0.4103], [0.7382, 0.8936],
+             [0.1763, 0.0579], [0.4057, 0.3529], [0.9355, 0.8132], [0.2146, 0.0099]]  # fmt: skip
+        y = [1, -1, -1, -1, 1, 1, -1, 1]
+        model = linsep.KernelSVM(INF, kernel="linear").fit(X, y)
+        assert sorted(model.support_.tolist()) == [0, 1]
+        # of two support vectors: w = 2 d / |d|^2, alpha = 2 / |d|^2
+        d = np.subtract(X[0], X[1])
+        np.testing.assert_allclose(model.coef_[0], 2 * d / (d @ d), rtol=1e-6)
+        np.testing.assert_allclose(np.abs(model.dual_coef_), 2 / (d @ d), rtol=1e-6)
+        np.testing.assert_allclose(
+            [*model.coef_[0], *model.intercept_], [-6.64, -9.32, 7.93], atol=0.01
+        )
+
+    def test_schoelkopf_smola_homogeneous_kernel(self):
+        """(x.z)^2 on the corners of a square: g = x1 x2, W = 1/4; multipliers are not unique."""
+        X, y = [[1, 1], [-1, -1], [1, -1], [-1, 1]], [1, 1, -1, -1]
+        model = linsep.KernelSVM(INF, kernel=Polynomial(2, coef0=0.0)).fit(X, y)
+        assert model.certificate_.objective == pytest.approx(0.25)
+        np.testing.assert_allclose(model.decision_function([[0.5, 3], [2, -2]]), [1.5, -4])
+        assert np.abs(model.dual_coef_).sum() == pytest.approx(0.5)
+
+    def test_fausett_bipolar_and(self):
+        """Example 2.12: (1, 1, 1), (0, 2, 0), (1, 1, -1), and the second epoch changes nothing."""
+        X, y = [[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, -1, -1, -1]
+        run = linsep.trace(linsep.Perceptron(), X, y)
+        assert [[*s.coef, s.intercept] for s in run[1:]] == [[1, 1, 1], [0, 2, 0], [1, 1, -1]]
+
+    def test_gutierrez_osuna_fisher_direction(self):
+        """Two clouds of five points: w* = (0.91, 0.39)."""
+        X = [[4, 1], [2, 4], [2, 3], [3, 6], [4, 4], [9, 10], [6, 8], [9, 5], [8, 7], [10, 8]]
+        y = np.repeat([0, 1], 5)
+        w = linsep.GaussianClassifier(covariance="shared").fit(X, y).coef_[0]
+        within = sum(np.cov(np.transpose(X[5 * k : 5 * k + 5]), bias=True) for k in (0, 1)) / 2
+        by_hand = np.linalg.solve(within, [8.4 - 3, 7.6 - 3.6])
+        np.testing.assert_allclose(w, by_hand)
+        np.testing.assert_allclose(w / np.linalg.norm(w), [0.91, 0.39], atol=0.01)
+
+    def test_ng_scaling_moves_the_functional_margin_alone(self):
+        """CS229: (2 w, 2 b) doubles the functional margin and leaves the geometric one."""
+        X, y = [[0, 0], [2, 2], [2, 0], [3, 0]], [-1, -1, 1, 1]
+        one, two = (linsep.certify(linsep.Linear([s, -s], -s), X, y) for s in (1, 2))
+        assert two.functional_margin == 2 * one.functional_margin == 2
+        assert two.margin == pytest.approx(one.margin) == pytest.approx(0.5**0.5)
+
+    def test_cristianini_shawe_taylor_mistakes_of_the_dual_rule(self):
+        """At most (R / gamma)^2 mistakes in the feature space, whatever its dimension."""
+        X, y = linsep.data.load("xor")
+        kernel = Polynomial(2)
+        mistakes = linsep.KernelPerceptron(kernel=kernel).fit(X, y).n_updates_
+        street = linsep.KernelSVM(INF, kernel=kernel).fit(X, y).certificate_.width
+        assert mistakes <= (9 + 1) / (street / 2) ** 2  # the offset is a coordinate of 1

@@ -345,3 +345,21 @@ def test_a_limit_that_is_not_reached_changes_no_bit():
         held = kind(time_limit=1e6).fit(X[:400], y[:400])
         one, other = free.decision_function(X), held.decision_function(X)
         assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("model", [linsep.LogisticRegression, linsep.LeastSquares])
+def test_images_that_take_longer_than_there_is_time_are_not_begun(model, clock, monkeypatch):
+    made = []
+    from linsep.kernels import images
+
+    real = images.scipy.linalg.lapack.dpstrf
+    monkeypatch.setattr(
+        images.scipy.linalg.lapack, "dpstrf", lambda K, **how: made.append(len(K)) or real(K, **how)
+    )
+    X, y = tall(3000)
+    settings = {"C": 1.0, "kernel": "rbf", "time_limit": 0.5}
+    with pytest.warns(LinsepWarning):
+        found = model(**settings).fit((X - 5) / X.std(axis=0), y)
+    assert found.status_ is Status.TIME_LIMIT
+    assert 0 < max(made) < 1000  # those of a sample
+    assert found.score((X - 5) / X.std(axis=0), y) > 0.75

@@ -167,3 +167,44 @@ def test_a_model_file_is_the_old_or_the_new_one(tmp_path, ending):
     assert [line[1] for line in found] == ["True"] * 6 + ["False"]
     # made, half written, written, its rights, its name; then the folder is written through
     assert [line[2] for line in found] == ["old"] * 5 + ["new"] * 2
+
+
+STREAMED = """
+import sys, warnings, hashlib, linsep
+from linsep.core.checkpoint import Checkpointer
+warnings.simplefilter("ignore")
+file, count = sys.argv[1], int(sys.argv[2])
+data = linsep.data.stream("rows.npy")
+data.memory = 1000  # so that it is never gathered into a table
+if count:
+    from tests.laws.test_kills import die_at
+    die_at(count)
+model = linsep.LinearSVM(tol=1e-7, callbacks=[Checkpointer(file, every=0.0)])
+model = model.resume(data, None, file) if sys.argv[3:] else model.fit(data)
+proof = repr(sorted(model.certificate_.to_dict().items()))
+print(hashlib.sha256(model.coef_.tobytes() + proof.encode()).hexdigest())
+"""
+
+
+def test_a_stream_fit_that_is_killed_goes_on_to_the_same_bits(tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(6000, 5))
+    X[:, -1] = X[:, 0] + rng.logistic(size=6000) > 0
+    np.save(tmp_path / "rows.npy", X)
+
+    def child(*args):
+        own = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
+        return subprocess.run(
+            [sys.executable, "-c", STREAMED, *args], cwd=tmp_path, env=own, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+
+    whole = child("whole.npz", "0")
+    assert whole.returncode == 0, whole.stderr
+    for count in (8, 11):
+        dead = child("run.npz", str(count))
+        assert dead.returncode == -9, dead.stderr
+        again = child("run.npz", "0", "resume")
+        assert again.stdout == whole.stdout, again.stderr
+        assert not list(tmp_path.glob(".*.part"))
+        (tmp_path / "run.npz").unlink()

@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "tracing": {"core", "proofs", "models", "display"},
     "lab": {
         "core", "criteria", "data", "display", "formats", "kernels", "lift", "models", "multiclass",
-        "proofs", "separating", "tracing",
+        "proofs", "separating", "tables", "tracing",
     },
     "cli": {
         "core", "rows", "proofs", "data", "formats", "separating", "risk", "models", "display",

@@ -13,7 +13,8 @@ import scipy.sparse
 
 import linsep
 from linsep.core.compile import Routine
-from linsep.kernels import additive, gaussian
+from linsep.kernels import additive, gaussian, sums
+from linsep.rows import loops
 from linsep.solvers.kernel import additive_rows, working_set
 
 MOST = 1_000_000  # entries that the loop of a call may touch here
@@ -63,7 +64,11 @@ def both(monkeypatch):
         twin = copy.deepcopy(args)
         found, wanted = self.plain(*args), self.python(*twin)
         assert np.array_equal(found, wanted), name
-        scratch = {"intersection_columns": {6}, "solve_block": {7}, "block_bytes": {5}}
+        scratch = {
+            "intersection_columns": {6}, "solve_block": {7}, "block_bytes": {5}, "add_tile": {2},
+            "add_gaussians": {0, 2}, "solve_in_sets": set(range(7, 15)), "moments": {9},
+            "spread": {9}, "add_nodes": {8},
+        }  # fmt: skip
         left_out = scratch.get(self.__name__, set())
         mine, theirs = (
             [a for k, a in enumerate(some) if k not in left_out] for some in (args, twin)
@@ -106,6 +111,17 @@ FITS = {
 }
 
 
+def in_sets(K, draw, m=64):
+    """Arguments for a set that is worked on in sets of m rows; some rows are padding."""
+    q = len(K)
+    sign = np.where(draw.random(q) < 0.5, -1.0, 1.0) * (np.arange(q) < q - 7)
+    rows = [np.zeros(m, dtype=np.int64) for _ in range(2)]
+    room = np.zeros((m, m), K.dtype), np.zeros(q, bool), np.zeros((2, q)), np.zeros((4, m))
+    cost = np.where(draw.random(q) < 0.5, 0.1, 1.0)
+    return (K, sign, cost, np.zeros(q), -sign, 1e-2, 400, rows[0], *room, np.zeros((6, m)), rows[1],
+            np.zeros(m))  # fmt: skip
+
+
 def calls():
     """Those that fits of this size do not come to."""
     draw = np.random.default_rng(5)
@@ -123,6 +139,17 @@ def calls():
     total = np.empty(50, dtype=np.uint16)
     lines = np.empty((21, 50), dtype=np.float32)
     yield additive_rows.block_bytes, levels.indptr, levels.column, entry, some, Z, total, lines
+    for kind, cut in ((np.float32, 21), (np.float64, 0), (np.float32, 60), (np.float64, 16)):
+        T, coef = -3 * draw.random((48, 33)).astype(kind), draw.normal(size=48).astype(kind)
+        for add in (gaussian.add_tile, gaussian.add_gaussians)[: 1 if kind is np.float64 else 2]:
+            yield add, T.copy(), coef, np.empty(33, kind), np.zeros(33), np.zeros(33), cut
+        some = draw.permutation(70)[: 8 + cut]
+        yield sums.add_rows, np.zeros(30), G.astype(kind), some, draw.normal(size=8 + cut), 5, 35
+        large = np.exp(-((draw.normal(size=(640, 1)) - draw.normal(size=640)) ** 2))
+        yield (working_set.solve_in_sets, *in_sets((large + large.T).astype(kind), draw))
+    for n, d, kind in ((70, 9, np.float64), (33, 1, np.float32), (5, 17, np.float64), (64, 8, int)):
+        table, sizes = (9 * draw.normal(size=(n, d))).astype(kind), np.zeros(n)
+        yield loops.dense_squares, table, 1, n, 32, sizes, draw.random(d)
     q = 32
     for bad in (np.nan, np.inf, 1e308):  # the loop passes over rows that have overflown
         half = draw.normal(size=(q, q))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -217,6 +218,16 @@ def test_closed_streams_are_no_traceback(noise, closed):
     assert (noise / "m.json").exists()
 
 
+def test_letters_that_a_terminal_does_not_have_are_no_traceback(tmp_path):
+    (tmp_path / "d.csv").write_text("größe,y\n1,jä\n2,nö\n3,nö\n0,jä\n", encoding="utf-8")
+    done = subprocess.run(
+        [*LINSEP, "fit", "d.csv", "-a", "perceptron", "-q"], cwd=tmp_path, capture_output=True,
+        text=True, check=False, env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert r"n\xf6" in done.stdout
+
+
 def test_a_reader_that_goes_away_is_no_traceback(noise):
     command = f"{sys.executable} -m linsep algorithms perceptron | true"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
@@ -228,7 +239,7 @@ import os, signal, sys
 class Presses:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.{name})
 sys.meta_path.insert(0, Presses())
 from linsep.cli.main import main
 sys.argv = ["linsep", "fit", "noise.csv"]
@@ -238,11 +249,15 @@ sys.exit(main())
 
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize(
-    "module", ["numpy", "linsep.cli.fit", "linsep.data", "sklearn.base", "pandas"]
-)
-def test_ctrl_c_during_imports_is_no_traceback(noise, module):
+    ("module", "name"),
+    [
+        ("numpy", "SIGINT"), ("linsep.cli.fit", "SIGINT"), ("linsep.data", "SIGTERM"),
+        ("sklearn.base", "SIGINT"), ("pandas", "SIGHUP"),
+    ],
+)  # fmt: skip
+def test_a_signal_during_imports_is_no_traceback(noise, module, name):
     done = subprocess.run(
-        [sys.executable, "-c", PRESSED.format(module=module)],
+        [sys.executable, "-c", PRESSED.format(module=module, name=name)],
         cwd=noise, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 130
@@ -366,6 +381,7 @@ RESULTS = {
     "predict": ["predict", "m.json", "noise.csv", "-o", "out.txt"],
     "scale": ["scale", "noise.csv", "-o", "out.svm", "-s", "out.range"],
     "fit": ["fit", "noise.csv", "-o", "out.json"],
+    "plot": ["plot", "m.json", "noise.csv", "--json", "-o", "out.png"],
 }
 
 
@@ -399,7 +415,7 @@ def test_a_result_that_cannot_be_written_is_printed(modelled, command, monkeypat
     shown = capsys.readouterr()
     assert "cannot be written: No space left on device." in shown.err
     assert "no other place was found" in shown.err
-    assert len(shown.out.splitlines()) >= 4
+    assert len(shown.out.splitlines()) >= (1 if command == "plot" else 4)
     assert sorted(modelled.iterdir()) == before
 
 
@@ -438,3 +454,67 @@ def test_an_output_is_no_input(modelled, monkeypatch, capsys):
         assert shown.out == ""
         assert "is read by this command" in shown.err or "is no checkpoint" in shown.err
     assert {path.name: path.read_bytes() for path in modelled.iterdir()} == before
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_a_study_that_a_signal_ends_says_what_it_has(noise):
+    command = [*LINSEP, "study", "noise.csv", "--html", "r.html", "--code", "c.py", "-o", "m.json"]
+    with subprocess.Popen(
+        command, cwd=noise, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        told = iter(child.stderr.readline, "")
+        assert any(line.startswith("logistic regression:") for line in told)
+        child.send_signal(signal.SIGTERM)
+        out, err = child.communicate(timeout=120)
+    assert child.returncode == 130, err
+    last = err.splitlines()[-1]
+    assert last.startswith("warning: interrupted after")
+    assert "not begun: " in last
+    assert "RBF kernel SVM" in last
+    assert "logistic regression" in out
+    assert last.removeprefix("warning: ") in (noise / "r.html").read_text()
+    compile((noise / "c.py").read_text(), "c.py", "exec")
+    linsep.load(noise / "m.json")
+
+
+def test_a_study_without_a_result_says_that_nothing_was_written(noise, monkeypatch, capsys):
+    from linsep.cli import main
+
+    def stopped(*args, **options):
+        raise KeyboardInterrupt("interrupted before the first family was finished")
+
+    monkeypatch.chdir(noise)
+    monkeypatch.setattr(importlib.import_module("linsep.study.run"), "study", stopped)
+    assert main.main(["study", "noise.csv", "--html", "r.html"]) == 130
+    assert "interrupted before the first family was finished; nothing was" in (
+        capsys.readouterr().err
+    )
+    assert not (noise / "r.html").exists()
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_work_of_another_library_is_given_up_at_a_signal():
+    from linsep.core.limits import Interrupts, TimeUpError, asked_to_stop, deaf_work
+
+    def grown():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+    with Interrupts():
+        with pytest.raises(TimeUpError), deaf_work():
+            grown()
+        assert asked_to_stop()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("command", [["algorithms"], ["check", "noise.csv", "--json"]])
+def test_a_full_standard_output_is_named(noise, command):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*LINSEP, *command], cwd=noise, stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("linsep: standard output cannot be written")
+    assert last.endswith("No space left on device")

@@ -171,6 +171,16 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, arrays
 
 
+def made_by(path: str | Path) -> str:
+    """The solver whose state a file holds, with its settings, in one line."""
+    return str(_read(path)[0]["solver"])
+
+
+def fingerprint_of(path: str | Path) -> str:
+    """The mark of the problem that a file was made for."""
+    return str(_read(path)[0]["fingerprint"])
+
+
 def require_free(path: str | Path) -> None:
     """Refuse a place where something lies that a checkpoint would replace: data, or a run that
     has not ended."""

@@ -14,6 +14,7 @@ import atexit
 import contextlib
 import errno
 import hashlib
+import io
 import json
 import math
 import os
@@ -183,7 +184,7 @@ class Routine:
         """Whether Python has taken, and soon will have, what machine code would cost.
 
         Nobody knows how often a loop will still be called. Compiling when as much has been spent
-        as it takes costs at most twice what the better choice would have; a few calls like this
+        as it takes costs at most twice what the better choice would have; ten calls like this
         one are taken for granted once it is known what they cost. What other processes spent
         counts as well: machine code is kept, so the third of them may find it.
         """
@@ -193,7 +194,7 @@ class Routine:
             soon = costs.MANY_CALLS * now  # cheap enough to be believed
             known = "numba" in sys.modules or _on_disk.seconds + soon >= costs.LOADING
             return known and spent.seconds + soon >= costs.READING
-        soon = costs.FEW_CALLS * now if spent.work else now
+        soon = costs.MANY_CALLS * now if spent.work else now
         before = _spent_before().get(self.__name__, 0.0)
         price = self._price
         if before + spent.seconds + soon >= price:
@@ -322,9 +323,11 @@ def _compile(python: Callable[..., Any], layouts: _Layouts, *, kept: bool = True
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = folder
     try:
-        return numba.njit(nogil=True, cache=True)(function)
+        made = numba.njit(nogil=True, cache=True)(function)
     finally:
         numba.config.CACHE_DIR = previous
+    made._cache._cache_file.__class__ = _sealed_files()
+    return made
 
 
 def _linked(function: Any, layouts: _Layouts, ready: dict[Any, Any]) -> FunctionType:
@@ -412,6 +415,47 @@ def _spared(dispatcher: Any, signature: tuple[Any, ...]) -> Iterator[None]:
 # numba looks only at the file of the routine itself, not at the functions it calls, so a change of
 # an inner function would go unnoticed without the digest of their files in the path. What numba
 # reads there are pickles, which can do anything: nobody else may be able to put one there.
+
+
+# So that a disk that forgets a bit, or a file copied over another, does not run as machine code,
+# each file ends in a digest of its name and bytes;
+# one without is as good as none, and is made anew.
+
+
+@lru_cache(maxsize=1)
+def _sealed_files() -> type:
+    """Files of numba's cache that are whole, or not there."""
+    from numba.core.caching import IndexDataCacheFile
+
+    class Sealed(IndexDataCacheFile):  # type: ignore[misc]
+        def _load_index(self) -> Any:
+            return super()._load_index() if _is_whole(self._index_path) else {}
+
+        def _load_data(self, name: str) -> Any:
+            if not _is_whole(self._data_path(name)):
+                raise FileNotFoundError(name)  # numba goes on as if it were not there
+            return super()._load_data(name)
+
+        @contextlib.contextmanager
+        def _open_for_write(self, filepath: str) -> Iterator[Any]:
+            buffer = io.BytesIO()
+            yield buffer
+            atomic_write_bytes(filepath, buffer.getvalue() + _seal(filepath, buffer.getvalue()))
+
+    return Sealed
+
+
+def _seal(path: str, data: bytes) -> bytes:
+    return hashlib.sha256(os.path.basename(path).encode() + b"\0" + data).digest()
+
+
+def _is_whole(path: str) -> bool:
+    try:
+        data = Path(path).read_bytes()
+    except OSError:
+        return False
+    size = hashlib.sha256().digest_size
+    return data[-size:] == _seal(path, data[:-size])
 
 
 @lru_cache(maxsize=1)

@@ -18,6 +18,14 @@ SQUARES = 1e-9 / 3
 """In sums of squares of rows and of columns."""
 HINGE_PASS = 4e-10
 """In a pass with hinge losses and the curvature of the rows near the corner."""
+BAND = 0.3
+"""Share of the rows that are near the corner of a hinge, and in its curvature."""
+INTERIOR_ENTRY = 3e-9
+"""In a step of interior points, beside the matrix of its rows,"""
+INTERIOR_ROW = 6e-8
+"""and of a row: its dual variable, slacks and their products."""
+NEWTON_STEP = 2e-4
+"""To begin a step of Newton's method, whatever the rows."""
 LOGISTIC_PASS = 2e-9 / 3
 """In a pass with logistic losses: an exponential and a logarithm a row."""
 SOFTMAX_PASS = 1.5e-8
@@ -58,10 +66,8 @@ LOADING = 0.5
 """The same where its machine code lies on the disk: numba is loaded."""
 READING = 0.02
 """The same where numba is loaded already."""
-FEW_CALLS = 3
-"""Calls like the last ones that are expected where compiling costs much,"""
 MANY_CALLS = 10
-"""and where it costs little."""
+"""Calls like the last ones that are expected: machine code is kept, and the next fit finds it."""
 LONG = 500
 """Passes that a rule which moves a little at a time may well need."""
 COMPILED = 5_000

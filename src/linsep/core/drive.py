@@ -20,6 +20,7 @@ _LARGEST_CHUNK = 1 << 40
 _TARGET_SECONDS = 0.05  # of one call of advance: Ctrl-C and progress bars need an answer soon
 
 
+_IDLE = 1000  # calls without a step, after which a solver that calls itself running is not
 _LONG_STEP = 0.2  # seconds of a step that is given up at Ctrl-C: a copy is kept before it
 
 
@@ -120,7 +121,7 @@ def _drive(
     capacity = min((o.capacity for o in observers if o.capacity), default=0)
     log = new_log(capacity) if capacity else NO_LOG
     stride = min((o.stride for o in observers if o.stride), default=_LARGEST_CHUNK)
-    chunk, step = 1, 0.0
+    chunk, step, idle = 1, 0.0, 0
     with Interrupts() as interrupts:
         state = solver.init(problem) if state is None else state
         while True:
@@ -144,7 +145,7 @@ def _drive(
             chunk = min(chunk, stride)
             if limits.steps is not None:
                 chunk = min(chunk, limits.steps - state.steps)
-            took = clock()
+            took, steps = clock(), state.steps
             long = step >= _LONG_STEP or getattr(solver, "long_steps", False)
             if limits.seconds is None and not long:
                 solver.advance(problem, state, chunk, log)
@@ -157,6 +158,10 @@ def _drive(
                     state = kept
                     status = Status.STOPPED if interrupts.requested else Status.TIME_LIMIT
                     break
+            idle = 0 if state.steps > steps else idle + 1
+            if idle == _IDLE:
+                status = Status.STALLED
+                break
             took = clock() - took
             step = took if chunk == 1 and took > _TARGET_SECONDS else 0.0
             chunk = _next_chunk(chunk, took, left - took, alone=not observers)

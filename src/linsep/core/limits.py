@@ -71,6 +71,7 @@ class Interrupts:
     _outermost: ClassVar[Interrupts | None] = None
     _used_up: ClassVar[set[int]] = set()
     _results_are_kept: ClassVar[bool] = False
+    _deaf: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._number = 0
@@ -102,6 +103,8 @@ class Interrupts:
         if self._number:
             _end(number)
         self._number = number
+        if Interrupts._deaf:
+            raise TimeUpError
 
     def __enter__(self) -> Self:
         self._outer = Interrupts._outermost
@@ -138,6 +141,16 @@ def keeping_results() -> Iterator[None]:
         yield
     finally:
         Interrupts._results_are_kept = before
+
+
+@contextmanager
+def deaf_work() -> Iterator[None]:
+    """Work of another library, which never asks for the time: a signal raises TimeUpError in it."""
+    before, Interrupts._deaf = Interrupts._deaf, True
+    try:
+        yield
+    finally:
+        Interrupts._deaf = before
 
 
 def the_program_ends() -> bool:

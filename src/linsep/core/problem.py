@@ -208,12 +208,13 @@ class Problem(Once):
         *,
         fit_intercept: bool,
         feature_names: list[str] | None = None,
+        row_index: NDArray[np.int64] | None = None,
     ) -> Problem:
         """Some rows of a table that is not here whole; they may be all of one class."""
         twin = object.__new__(cls)
         twin._fill(
             matrix=matrix, classes=classes, label=label, weight=weight, targets=None,
-            fit_intercept=fit_intercept, feature_names=feature_names, row_index=None,
+            fit_intercept=fit_intercept, feature_names=feature_names, row_index=row_index,
         )  # fmt: skip
         return twin
 
@@ -556,6 +557,14 @@ def against_rest(problem: Problem, k: int) -> Problem:
     return problem.changed(
         label=(problem.label == k).astype(np.int64),
         classes=np.array(["rest", str(problem.classes[k])]),
+    )
+
+
+def two_of(problem: Problem, first: int, second: int) -> Problem:
+    """Rows of two classes alone, as a problem of two: the second is the positive one."""
+    return problem.changed(
+        label=(problem.label == second).astype(np.int64),
+        classes=problem.classes[[first, second]],
     )
 
 

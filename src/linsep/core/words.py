@@ -30,6 +30,17 @@ def count(number: Any, noun: str, plural: str | None = None, *, spec: str = "") 
     return f"{shown} {noun if shown == '1' else plural}"
 
 
+def on_a_line(name: str, width: int = 36) -> str:
+    """A name as one short word of a line: a cell of a table may hold line breaks and be long.
+
+    >>> on_a_line("said: \\n\\tyes"), on_a_line("abcdefgh", 6)
+    ('said: yes', 'ab...h')
+    """
+    words = " ".join(name.split())
+    half = (width - 3) // 2
+    return words if len(words) <= width else f"{words[: width - 3 - half]}...{words[-half:]}"
+
+
 def misplaced(errors: int, *, sentence: bool = False) -> str:
     """Rows on the wrong side, as a phrase or as a sentence.
 

@@ -147,7 +147,7 @@ def whole_labels(classes: Any, library: str) -> NDArray[np.int64]:
     given = np.asarray(classes)
     labels = given.astype(np.int64) if given.dtype.kind in "biuf" else None
     if labels is None or not np.array_equal(labels, given):
-        raise ModelError(f"{library}'s labels are whole numbers; the classes are {list(given)}. "
+        raise ModelError(f"{library}'s labels are whole numbers; the classes are {given.tolist()}. "
                          "Number them, or save the model as .json.")  # fmt: skip
     return labels
 

@@ -881,6 +881,22 @@ def _lagrange(t, points, signs, weight):
         weight[a] = weight[a] / total
 
 
+def _lagranges(t: Array, points: Array, signs: Array) -> Array:
+    """``_lagrange`` for many t: a row for each point."""
+    off = t - points[:, None]
+    at = off == 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = signs[:, None] / off
+        total = np.zeros(len(t))
+        for one in weight:
+            total += one
+        weight /= total
+    exact = np.flatnonzero(at.any(axis=0))
+    weight[:, exact] = 0.0
+    weight[at[:, exact].argmax(axis=0), exact] = 1.0
+    return np.asarray(weight)
+
+
 @routine
 def moments(start, lo, hi, base, t, root, coef, points, signs, weight, out):
     """out[k - lo, node] = sum of coef root weight over the slots of feature k."""
@@ -906,6 +922,22 @@ def moments(start, lo, hi, base, t, root, coef, points, signs, weight, out):
                     part[at + a, j] += w * coef[s, j]
 
 
+@moments.in_numpy
+def _moments(
+    start: Any, lo: int, hi: int, base: Any, t: Any, root: Any, coef: Any, points: Any, signs: Any,
+    weight: Any, out: Any,
+) -> None:  # fmt: skip
+    m = len(points)
+    for k in range(lo, hi):
+        some = np.arange(start[k], start[k + 1])
+        if m > 1:
+            some = some[(coef[some] != 0.0).any(axis=1)]
+        at = (base[some, None] + np.arange(m)).ravel()
+        own = root[some] * (np.ones((1, 1)) if m == 1 else _lagranges(t[some], points, signs))
+        for j in range(coef.shape[1]):  # slot by slot and point by point, as the loop adds
+            np.add.at(out[k - lo, :, j], at, (own * coef[some, j]).T.ravel())
+
+
 @routine
 def spread(start, lo, hi, base, t, root, table, points, signs, weight, H):
     """H[s] = root times the values at the nodes, weighed, for the slots of features lo ... hi."""
@@ -922,6 +954,22 @@ def spread(start, lo, hi, base, t, root, table, points, signs, weight, H):
             for a in range(m):
                 total += weight[a] * part[at + a, 0]
             H[s] = root[s] * total
+
+
+@spread.in_numpy
+def _spread(
+    start: Any, lo: int, hi: int, base: Any, t: Any, root: Any, table: Any, points: Any, signs: Any,
+    weight: Any, H: Any,
+) -> None:  # fmt: skip
+    for k in range(lo, hi):
+        own = slice(start[k], start[k + 1])
+        part, at = table[k - lo, :, 0], base[own]
+        total = part[at]
+        if len(points) > 1:
+            total = np.zeros(len(at))
+            for a, one in enumerate(_lagranges(t[own], points, signs)):
+                total += one * part[at + a]
+        H[own] = root[own] * total
 
 
 @routine
@@ -942,3 +990,17 @@ def add_nodes(indptr, rows, base, t, root, table, points, signs, weight, lo, hi,
                 w = weight[a] * root[p]
                 for j in range(K):
                     out[i, j] += w * part[at + a, j]
+
+
+@add_nodes.in_numpy
+def _add_nodes(
+    indptr: Any, rows: Any, base: Any, t: Any, root: Any, table: Any, points: Any, signs: Any,
+    weight: Any, lo: int, hi: int, out: Any,
+) -> None:  # fmt: skip
+    for k in range(lo, hi):
+        own = slice(indptr[k], indptr[k + 1])
+        part, at = table[k - lo], base[own]
+        single = len(points) == 1
+        sizes = np.ones((1, len(at))) if single else _lagranges(t[own], points, signs)
+        for a, one in enumerate(sizes):  # a column has a row once
+            out[rows[own]] += (one * root[own])[:, None] * part[at + a]

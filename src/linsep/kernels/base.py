@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from linsep.core.validate import as_matrix
 from linsep.errors import CapabilityError, DataError, SettingError
-from linsep.kernels.rows import Rows, as_rows
+from linsep.kernels.rows import PlainRows, Rows, as_rows
 from linsep.kernels.tiles import fill, require_nonnegative
 from linsep.numerics.rounding import U
 
@@ -110,10 +110,12 @@ class Kernel:
         """K of all rows of X with all rows of Z by its formula and numpy alone: a new array.
 
         Nobody calls it but proofs and tests: sums of kernel values that a proof rests on are made
-        again with it, so it shares nothing with ``block``. A kernel without one is asked for its
-        blocks again; a wrong formula is then believed.
+        again with it, so it shares nothing with ``block``. A kernel without one is asked for a
+        block of plain rows, which owe nothing to those that fast values are made of: a formula
+        that is wrong is then believed, and nothing else.
         """
-        return np.asarray(self.block(as_rows(X, np.float64), as_rows(Z, np.float64)), float)
+        rows = PlainRows(Z)
+        return np.array(self.block(PlainRows(X, like=rows), rows), dtype=np.float64)
 
     price: ClassVar[int] = 20
     """About how many multiplications a value of ``definition`` costs, besides one a column."""
@@ -561,6 +563,6 @@ def dot_products(X: Any, Z: Any) -> Array:
 
 def own_values(kernel: Kernel, X: Any) -> Array:
     """K(x, x) of every row by the definition of the kernel."""
-    parts = (X[lo : lo + 16] for lo in range(0, X.shape[0], 16))
+    parts = (X[lo : lo + 32] for lo in range(0, X.shape[0], 32))
     found = [np.diagonal(kernel.definition(part, part)) for part in parts]
     return np.concatenate([np.zeros(0), *found])

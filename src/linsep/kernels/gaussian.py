@@ -177,7 +177,7 @@ class RBF(Kernel):
     def definition(self, X: Any, Z: Any) -> Array:
         """exp(-gamma |x - z|^2)."""
         exponent = _squared_distances(X, Z)
-        exponent *= -self.rate
+        exponent *= -float(self.gamma) if self.sigma is None else -0.5 / float(self.sigma) ** 2
         return np.asarray(np.exp(exponent, out=exponent))
 
     def tile(self, A: Rows, B: Rows, out: Array | None) -> Array:
@@ -400,6 +400,31 @@ def add_tile(T: Any, coef: Any, part: Any, first: Any, second: Any, cut: int) ->
         for j in range(len(part)):
             total[j] += part[j]
         at = end
+
+
+@add_tile.in_numpy
+def _add_tile(T: Any, coef: Any, part: Any, first: Any, second: Any, cut: int) -> None:
+    cut = min(cut, len(T))
+    for total, lo, hi in ((first, 0, cut), (second, cut, len(T))):
+        whole = hi - (hi - lo) % 16
+        rows = T[lo:whole].reshape(-1, 16, T.shape[1])
+        sizes = coef[lo:whole].reshape(-1, 16, 1)
+        sums = (sizes[:, 0] * rows[:, 0]).astype(part.dtype, copy=False)
+        for i in range(1, 16):
+            sums += sizes[:, i] * rows[:, i]
+        for one in sums:
+            total += one
+        if whole < hi:
+            part[:] = coef[whole] * T[whole]
+            for i in range(whole + 1, hi):
+                part += coef[i] * T[i]
+            total += part
+
+
+@add_gaussians.in_numpy
+def _add_gaussians(T: Any, coef: Any, part: Any, first: Any, second: Any, cut: int) -> None:
+    _gaussians(T)
+    _add_tile(T, coef, part, first, second, cut)
 
 
 @routine

@@ -17,7 +17,9 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.costs import KERNEL, PRODUCT
 from linsep.core.lanes import one_blas_thread
+from linsep.core.limits import tick
 from linsep.core.problem import Problem
 from linsep.errors import DataError
 from linsep.kernels.blocks import KernelValues
@@ -57,6 +59,7 @@ def images_of(problem: Problem, kernel: Any) -> Images:
 
 def _images(problem: Problem, kernel: Any) -> Images:
     values, n = KernelValues(problem, kernel), problem.n
+    tick(n * n * (KERNEL + PRODUCT * n))  # nothing of it is of use before its end
     K = np.empty((n, n))
     values.fill(K, np.arange(n))
     if kernel is None:

@@ -139,6 +139,36 @@ class Rows:
         return part
 
 
+class PlainRows(Rows):
+    """Rows in float64 with squares and distances by numpy alone.
+
+    A kernel without a definition is asked for its block of these, so that nothing is wrong with
+    the values that proofs hold against the fast ones but what is wrong with the kernel itself.
+    """
+
+    def __init__(self, matrix: Any, *, like: Rows | None = None) -> None:
+        dense = isinstance(matrix, np.ndarray)
+        super().__init__(matrix.astype(np.float64, copy=not dense), like=like)
+
+    @property
+    def origin(self) -> Array | None:
+        """The mean of the rows of the other side, or of these."""
+        if self._like is not None:
+            return self._like.origin
+        return None if self.sparse or not self.n else np.asarray(self.matrix.mean(axis=0))
+
+    @property
+    def centred(self) -> Any:
+        """The rows minus the origin."""
+        origin = self.origin
+        return self.matrix if origin is None or self.sparse else self.matrix - origin
+
+    @property
+    def squares(self) -> Array:
+        """Sums of the squares of the centred rows."""
+        return np.asarray((self.centred**2).sum(axis=1), dtype=np.float64).ravel()
+
+
 def as_rows(X: Any, dtype: DTypeLike | None = None, *, like: Rows | None = None) -> Rows:
     """Rows of anything that is a matrix: checked, finite, in float64 or the type asked for."""
     if isinstance(X, Rows):

@@ -230,3 +230,16 @@ def add_some_rows(f: Any, G: Any, rows: Any, coef: Any, lo: int, hi: int) -> Non
 def add_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Any, lo: int, hi: int) -> Any:
     """The same by itself."""
     add_some_rows(f, G, rows, coef, lo, hi)
+
+
+@add_rows.in_numpy
+def sum_some_rows(f: Array, G: Any, rows: NDArray[np.int64], coef: Any, lo: int, hi: int) -> None:
+    """``add_some_rows`` in operations on arrays."""
+    whole = len(rows) - len(rows) % 8
+    for r in range(0, whole, 8):
+        k, c = G[rows[r : r + 8], lo:hi], coef[r : r + 8, None]
+        two = c[::2] * k[::2] + c[1::2] * k[1::2]
+        four = two[::2] + two[1::2]
+        f += four[0] + four[1]
+    for r in range(whole, len(rows)):
+        f += coef[r] * G[rows[r], lo:hi]

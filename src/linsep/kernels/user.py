@@ -107,8 +107,8 @@ class Function(Kernel):
         """The function itself, pair by pair, or of both matrices."""
         if (self.of or _takes(self.function, X)) == "matrices":
             return np.array(self.function(X, Z), dtype=np.float64)
-        rows = _plain(Z)
-        return np.array([[float(self.function(x, z)) for z in rows] for x in _plain(X)])
+        left, right = (M if isinstance(M, np.ndarray) else M.toarray() for M in (X, Z))
+        return np.array([[float(self.function(x, z)) for z in right] for x in left])
 
     price: ClassVar[int] = 5000
 

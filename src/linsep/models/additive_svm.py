@@ -19,12 +19,21 @@ from linsep.core.notes import warn
 from linsep.core.problem import Problem, each_against_rest
 from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count, percent
+from linsep.criteria import Criterion, Hinge
 from linsep.errors import DataError, GapWarning, ModelError, SettingError
 from linsep.kernels.additive import AdditiveFunction, Levels, levels_of
 from linsep.kernels.histograms import Additive, PowerMean
 from linsep.kernels.tiles import negative_entry
 from linsep.losses.hinge import best_stretch
 from linsep.models.base import Classifier
+from linsep.models.explain import (
+    Explanation,
+    Ranking,
+    explain_functions,
+    many_rows,
+    one_row,
+    ranked,
+)
 from linsep.models.fit import (
     Answer,
     Check,
@@ -78,6 +87,10 @@ _SETS = 512, 2048  # rows of a working set: a quarter of all, within these
 _COARSE = 1e-4  # gap for which kernel values in float32 will do inside a working set
 _SMALL, _FINE = 512, 1e-10  # rows up to which this gap is aimed at, as it costs little
 _SHOWN_FEATURES = 6  # features in a summary
+_FUNCTIONS_RANK = (
+    "how far a function reaches says nothing of rows that do not go there, and columns on a larger "
+    "scale have larger kernel values"
+)
 
 
 # -- What the parameter ``kernel`` of AdditiveSVM may be, and what its rows must be ---------------
@@ -518,6 +531,45 @@ class AdditiveSVM(Classifier):
         out = (high - low).T
         return out[0] if len(out) == 1 else out
 
+    def explain(self, row: Any) -> Explanation:
+        """The score of one row as a sum of h_k(x_k), a function of each feature.
+
+        With more than two classes it is the lead of the best class over the second.
+        """
+        check_is_fitted(self)
+        x, frame = one_row(row, self.n_features_in_)
+        require_nonnegative(
+            x[None], self.kernel, getattr(self, "feature_names_in_", None), type(self).__name__
+        )
+        return explain_functions(self, frame, self._terms(x[None])[0])
+
+    def ranking(self, X: Any = None) -> Ranking:
+        """Features by how much they can change the score; with rows X by how much they do.
+
+        The first is max h_k - min h_k, the second the standard deviation of h_k over the rows; of
+        several classes the largest.
+        """
+        check_is_fitted(self)
+        if X is None:
+            size, what = np.atleast_2d(self.feature_ranges()).max(axis=0), "max h_k - min h_k"
+        else:
+            rows = many_rows(X, self.n_features_in_)
+            size, what = self._terms(rows).std(axis=0).max(axis=1), "standard deviation of h_k(x_k)"
+        return ranked(self, size, scaled=X is not None, warning=_FUNCTIONS_RANK, what=what)
+
+    def _terms(self, X: Array) -> Array:
+        """h_k(x_k) of rows: shape (n, d, machines)."""
+        h = [self.feature_function(k, X[:, k])[1] for k in range(self.n_features_in_)]
+        return np.stack([one.reshape(len(X), -1) for one in h], axis=1)
+
+    def _criterion(self) -> Criterion:
+        return Hinge(C=self._cost)
+
+    def squared_length(self) -> float:
+        """|w|^2 in the feature space; of several machines all together."""
+        check_is_fitted(self)
+        return float(squared_lengths(self.function_).sum())
+
     def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Gap:
         """The proof again, from these rows: what ``linsep.certify`` gives."""
         check_is_fitted(self)
@@ -715,7 +767,6 @@ extra_of_additive = extra(
     "n_updates_",
     "solver_used_",
     "fingerprint_",
-    "preprocessing_",
     "_n_fitted",
     "_C_fitted",
 )

@@ -62,7 +62,7 @@ from linsep.models.fit import (
 )
 from linsep.models.linear import ZERO, decided
 from linsep.models.model_file import LINEAR, Table
-from linsep.models.parts import counted, mapped, no_stream
+from linsep.models.parts import PlaneRule, counted, mapped, no_stream
 from linsep.models.summary import Line, rule, sides, written
 from linsep.proofs.certificate import Certificate, judge
 from linsep.separating.verdict import decide
@@ -342,12 +342,25 @@ class Classifier(CallbackSupportMixin, Calibrated):
         check_is_fitted(self)
         if not has_planes(self):
             raise no_stream(self)
-        found = counted(self, as_stream(X, y, sample_weight))
-        return 1.0 - found.wrong_weight / found.weight
+        return counted(PlaneRule(self), as_stream(X, y, sample_weight)).score
 
     def _quick_scores(self, X: Any) -> NDArray[np.float64]:
         """Scores that are good enough to predict: the classes are those of ``_scores``."""
         return self._scores(X)
+
+    @property
+    def criterion_(self) -> Criterion:
+        """What training minimises, for any weights: value, gradient, losses of the rows.
+
+        With more than two classes it is that of one class against another. Of a machine with a
+        kernel the weights are those of a feature space: value and losses are there at fitted
+        machines, and no gradient.
+        """
+        check_is_fitted(self, "classes_")
+        return self._criterion()
+
+    def _criterion(self) -> Criterion:
+        raise NotImplementedError
 
     def summary(self) -> str:
         """What was fitted, why it stopped, and what is proved about it, in words."""
@@ -494,18 +507,6 @@ class LinearClassifier(Classifier):
         """
         check_is_fitted(self)
         return ranking_of(self, X)
-
-    @property
-    def criterion_(self) -> Criterion:
-        """What training minimises, for any weights: value, gradient, losses of the rows.
-
-        With more than two classes it is that of one class against another.
-        """
-        check_is_fitted(self)
-        return self._criterion()
-
-    def _criterion(self) -> Criterion:
-        raise NotImplementedError
 
     def _told(self) -> list[Line]:
         return [

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.errors import CapabilityError, DataError, printable
+from linsep.core.words import on_a_line
+from linsep.errors import DataError, printable
 
 if TYPE_CHECKING:
     from linsep.models.kernel_base import KernelClassifier
@@ -23,15 +24,25 @@ WARNING = (
 )
 
 
-class Ruled(Protocol):
-    """A model with planes."""
+class Fitted(Protocol):
+    """A model that knows its features."""
 
-    coef_: Array
-    intercept_: Array
-    classes_: NDArray[Any]
     n_features_in_: int
 
+
+class Decides(Fitted, Protocol):
+    """One with offsets, that predicts."""
+
+    intercept_: Array
+
     def predict(self, X: Any, /) -> NDArray[Any]: ...
+
+
+class Ruled(Decides, Protocol):
+    """One with planes."""
+
+    coef_: Array
+    classes_: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,8 @@ class Term:
     """The value of the feature, or the similarity K(x_i, x)."""
     row: int | None = None
     """Number of the support vector in the rows of the fit."""
+    at: float | None = None
+    """Where a function of one feature is taken, of which ``value`` is the value."""
 
     @property
     def product(self) -> float:
@@ -71,9 +84,9 @@ class Explanation:
         lines = [f"score {self.score:.6g} => {self.predicted!r}"]
         for term in self.terms[:_SHOWN_TERMS]:
             sign = "" if term.row is None else f" x {term.sign:+d}"
-            lines.append(
-                f"  {term.product:+10.4g} = {term.weight:.4g}{sign} x {term.value:.4g}  {term.name}"
-            )
+            made = f"{term.weight:.4g}{sign} x {term.value:.4g}"
+            made = made if term.at is None else f"h({term.at:.4g})"
+            lines.append(f"  {term.product:+10.4g} = {made}  {on_a_line(term.name)}")
         if len(self.terms) > _SHOWN_TERMS:
             rest = sum(term.product for term in self.terms[_SHOWN_TERMS:])
             lines.append(f"  {rest:+10.4g}   {len(self.terms) - _SHOWN_TERMS} more terms")
@@ -82,7 +95,7 @@ class Explanation:
 
 def explain_linear(model: Ruled, row: Any) -> Explanation:
     """Weight x value of every feature, in the units of the data."""
-    x, frame = _one(row, model.n_features_in_)
+    x, frame = one_row(row, model.n_features_in_)
     if len(model.coef_) == 1:
         w, b = model.coef_[0], float(model.intercept_[0])
     else:  # against the best rival
@@ -97,26 +110,33 @@ def explain_linear(model: Ruled, row: Any) -> Explanation:
 def explain_kernel(model: KernelClassifier, row: Any, similarities: Array) -> Explanation:
     """Weight x sign x similarity of every support vector.
 
-    With a sum for each of several classes it is the lead of the best class over the second.
+    With more than two classes it is the lead of the best class over the second.
     """
-    K, dual = len(model.classes_), np.asarray(model.dual_coef_, dtype=np.float64)
-    if K != 2 and len(dual) != K:
-        raise CapabilityError(
-            f"there are {K} classes, so a machine for each pair; explain one of two classes."
-        )
-    intercept = np.ravel(model.intercept_)
-    if K == 2:
-        signed, b = dual.ravel(), float(intercept[0])
-    else:
-        first, second = np.argsort(-(dual @ similarities + intercept), kind="stable")[:2]
-        signed, b = dual[first] - dual[second], float(intercept[first] - intercept[second])
+    signed, b = model._lead(similarities)
     labels = np.repeat(model.classes_, model.n_support_)
     names = [f"row {int(i)} ({_plain(label)!r})" for i, label in zip(model.support_, labels)]
     terms = [
         Term(name, abs(float(c)), 1 if c > 0 else -1, float(k), int(i))
         for name, c, k, i in zip(names, signed, similarities, model.support_)
+        if c != 0 or len(model.classes_) == 2  # rows of a third class say nothing
     ]
     return _told(terms, b, model.predict(row)[0])
+
+
+def explain_functions(model: Decides, row: Any, values: Array) -> Explanation:
+    """The functions of single features, h_k(x_k): one column a class, or one for two classes."""
+    x, frame = one_row(row, model.n_features_in_)
+    h, b = values[:, 0], float(model.intercept_[0])
+    if values.shape[1] > 1:  # against the best rival
+        scores = values.sum(axis=0) + model.intercept_
+        first, second = np.argsort(-scores, kind="stable")[:2]
+        h, b = (
+            values[:, first] - values[:, second],
+            float(np.diff(model.intercept_[[second, first]])[0]),
+        )
+    names = feature_names(model)
+    terms = [Term(name, 1.0, 1, float(t), at=float(v)) for name, t, v in zip(names, h, x)]
+    return _told(terms, b, model.predict(frame)[0])
 
 
 def _told(terms: list[Term], b: float, predicted: Any) -> Explanation:
@@ -128,7 +148,7 @@ def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _one(row: Any, d: int) -> tuple[Array, Any]:
+def one_row(row: Any, d: int) -> tuple[Array, Any]:
     """One row as a vector, and as a table with the names that it has."""
     frame = row.toarray() if hasattr(row, "toarray") else row
     if hasattr(row, "to_frame"):  # a row of a data frame
@@ -141,7 +161,7 @@ def _one(row: Any, d: int) -> tuple[Array, Any]:
     return x[0], frame
 
 
-def feature_names(model: Ruled) -> list[str]:
+def feature_names(model: Fitted) -> list[str]:
     """Of the columns, x1, x2, ... without names."""
     names = getattr(model, "feature_names_in_", None)
     return [str(n) for n in names] if names is not None else [
@@ -159,6 +179,8 @@ class Ranking(Sequence[tuple[str, float]]):
     scaled: bool
     """Whether the sizes are weights times the spread of the columns."""
     warning: str = WARNING
+    what: str = ""
+    """What the sizes are, where they are not those of weights."""
 
     @property
     def names(self) -> list[str]:
@@ -173,7 +195,7 @@ class Ranking(Sequence[tuple[str, float]]):
 
     def __str__(self) -> str:
         what = "|w_j| x standard deviation of column j" if self.scaled else "|w_j|"
-        lines = [f"features by {what}:"]
+        lines = [f"features by {self.what or what}:"]
         lines += [f"  {size:10.4g}  {name}" for name, size in self.entries[:_SHOWN_TERMS]]
         if len(self) > _SHOWN_TERMS:
             lines.append(f"  {'':10}  {len(self) - _SHOWN_TERMS} more")
@@ -184,11 +206,20 @@ def ranking_of(model: Ruled, X: Any = None) -> Ranking:
     """Features by |w_j|, with rows X by |w_j| times the standard deviation of the column."""
     size = np.linalg.norm(model.coef_, axis=0)
     if X is not None:
-        rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != len(size):
-            raise DataError(f"X has shape {rows.shape}; the model has {len(size)} features.")
-        size = size * rows.std(axis=0)
+        size = size * many_rows(X, len(size)).std(axis=0)
+    return ranked(model, size, scaled=X is not None)
+
+
+def many_rows(X: Any, d: int) -> Array:
+    """Rows of d numbers as an array."""
+    rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != d:
+        raise DataError(f"X has shape {rows.shape}; the model has {d} features.")
+    return np.asarray(rows, dtype=np.float64)
+
+
+def ranked(model: Fitted, size: Array, **told: Any) -> Ranking:
+    """Features by these sizes, the largest first."""
     order = np.argsort(-size, kind="stable")
     names = feature_names(model)
-    entries = tuple((names[j], float(size[j])) for j in order)
-    return Ranking(entries, order, X is not None)
+    return Ranking(tuple((names[j], float(size[j])) for j in order), order, **told)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
 from numbers import Integral, Real
@@ -44,6 +45,7 @@ from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.progress import progress_observer
 from linsep.core.protocol import Solver, Status, Witness
+from linsep.core.schema import shown
 from linsep.core.validate import all_finite, as_weights, plain_labels
 from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses.base import Loss
@@ -122,7 +124,7 @@ def check_value(owner: str, name: str, value: Any, check: Check) -> None:
     """Raise SettingError when the value fails its test."""
     if not check.test(value):
         raise SettingError(
-            f"The {name!r} parameter of {owner} must be {check.words}. Got {value!r} instead."
+            f"The {name!r} parameter of {owner} must be {check.words}. Got {value!r:.200} instead."
         )
 
 
@@ -155,7 +157,7 @@ def read_problem(
         )
     rows = read_rows(estimator, X)
     labels = read_labels(y)
-    refuse_too_many_classes(labels)
+    refuse_too_many_classes(labels, pairs=getattr(estimator, "_in_pairs", False))
     by_class = getattr(estimator, "class_weight", None)
     problem = Problem(
         rows,
@@ -242,8 +244,14 @@ def _way_out(named: dict[str, str], estimator: str) -> str:
     )
 
 
-def refuse_too_many_classes(labels: NDArray[Any]) -> None:
-    """A score of each row for each class must fit into the memory: else y is no label.
+_SCORES_HELD = 4  # arrays of a score for each row and class that the leanest fit holds at once
+_PAIR = 8_000  # bytes of the smallest machine that tells two classes apart
+
+
+def refuse_too_many_classes(labels: NDArray[Any], *, pairs: bool = False) -> None:
+    """Scores of each row for each class must fit into the memory: else y is no label.
+
+    With ``pairs`` there is a machine for every two of them, which must fit, too.
 
     >>> refuse_too_many_classes(np.arange(1_000_000))
     Traceback (most recent call last):
@@ -251,14 +259,21 @@ def refuse_too_many_classes(labels: NDArray[Any]) -> None:
     """
     n = labels.shape[0] if labels.ndim else 0
     most = total_memory()
-    if 8 * n * n <= most:  # no count of classes can be too many
+
+    def size(classes: int) -> int:
+        machines = _PAIR * classes * (classes - 1) // 2 if pairs else 0
+        return _SCORES_HELD * 8 * n * classes + machines
+
+    if size(n) <= most:  # no count of classes can be too many
         return
     K = len(np.unique(labels))
-    if 8 * n * K > most:
+    if size(K) > most:
+        held = f"{K * (K - 1) // 2} pairs of classes" if pairs else "their scores"
+        way = "; OneVsRest has fewer machines" if pairs else ""
         raise LabelError(
-            f"y has {K} classes in {n} rows, and their scores alone take {8e-9 * n * K:.0f} GB "
-            f"where there are {1e-9 * most:.0f} GB. Labels name a few classes; if y is measured, "
-            "this is regression."
+            f"y has {K} classes in {n} rows, and {held} take {1e-9 * size(K):.0f} GB or more where "
+            f"there are {1e-9 * most:.0f} GB. Labels name a few classes; if y is measured, this is "
+            f"regression{way}."
         )
 
 
@@ -274,6 +289,7 @@ def read_labels(y: Any) -> NDArray[Any]:
     if type(plain) is np.ndarray and plain.ndim == 1 and plain.dtype.kind in "biu":
         return plain  # these can only be classes
     shape = np.asarray(plain).shape
+    _refuse_long(np.asarray(plain))
     if len(shape) == 2 and shape[1] > 1:
         raise LabelError(
             f"y has shape {shape}: several labels for each row. Give one label for each row, or "
@@ -288,6 +304,21 @@ def read_labels(y: Any) -> NDArray[Any]:
     except (TypeError, ValueError) as error:
         raise LabelError(_words(plain, error)) from error
     return labels
+
+
+_LONGEST_LABEL = 10_000  # letters: an array of texts gives each of them as much as the longest
+
+
+def _refuse_long(labels: NDArray[Any]) -> None:
+    """Names of classes are compared all along; one of a million letters would take minutes."""
+    if labels.dtype.kind == "U" and labels.dtype.itemsize > 4 * _LONGEST_LABEL:
+        sizes = np.strings.str_len(labels.ravel())
+        row = int(sizes.argmax())
+        if sizes[row] > _LONGEST_LABEL:
+            raise LabelError(
+                f"y has a label of {sizes[row]} letters at row {row}; the names of classes have at "
+                f"most {_LONGEST_LABEL}. If y is text to be classified, it belongs into X."
+            )
 
 
 def _words(y: Any, error: Exception) -> str:
@@ -333,13 +364,29 @@ def row_weights(
         return sample_weight
     classes = np.unique(y)
     counted = None if sample_weight is None else as_weights(sample_weight, len(y))
-    with np.errstate(divide="ignore"):  # of a class whose rows all have weight zero
-        by_class = compute_class_weight(
-            class_weight, classes=classes, y=y, sample_weight=counted if by_weight else None
-        )
+    by_class = class_weights(class_weight, classes, y, counted if by_weight else None)
     by_class = np.where(np.isinf(by_class), 1.0, by_class)
     weight = by_class[np.searchsorted(classes, y)]
     return weight if counted is None else weight * counted
+
+
+def class_weights(
+    class_weight: Any, classes: NDArray[Any], y: NDArray[Any], sample_weight: Any = None
+) -> NDArray[np.float64]:
+    """A weight for each class, as scikit-learn counts them; a setting or a file may hold others."""
+    try:
+        with np.errstate(divide="ignore"):  # of a class whose rows all have weight zero
+            return np.asarray(
+                compute_class_weight(
+                    class_weight, classes=classes, y=y, sample_weight=sample_weight
+                ),
+                dtype=np.float64,
+            )
+    except (TypeError, ValueError) as error:
+        raise SettingError(
+            f"class_weight is {shown(class_weight)}, which fits no labels "
+            f"{shown(classes.tolist())} ({error}). Give None, 'balanced' or a dict of labels."
+        ) from error
 
 
 # -- Rows that cannot be worked with, by value and place ------------------------------------------
@@ -562,6 +609,12 @@ class Run:
         self._begin = clock(), time.thread_time()
         self.observers = observers_of(estimator)  # sets the callbacks that the bridge looks for
         self.bridge = CallbackBridge(estimator, X, y)
+
+    def on(self, problem: Problem, checkpoint: str | Path | None) -> Run:
+        """The same run for a part of its rows."""
+        twin = copy(self)
+        twin.problem, twin.checkpoint = problem, checkpoint
+        return twin
 
     @property
     def lent(self) -> Problem:

@@ -21,6 +21,7 @@ from linsep.core.limits import Limits
 from linsep.core.problem import Problem, against_rest, each_against_rest
 from linsep.core.protocol import Status, Witness
 from linsep.losses.hinge import HINGE
+from linsep.proofs import plain
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap, svm_gap
 from linsep.proofs.margins import margin_below
@@ -35,6 +36,7 @@ Array = NDArray[np.float64]
 _FRACTIONS = 20_000  # entries of the rows that span two nearest points: fractions take no time
 _NEAR = 1e-6  # relative gap of a machine whose last digits are worth having
 _AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
+_TOO_LONG = 1e-6  # beyond 1 the nearest row is not, in whatever way it is looked at
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,18 @@ def at_one(problem: Problem, witness: Witness) -> Witness:
         least = length * margin_below(part, plane[:-1], plane[-1]) if 0 < length < np.inf else 0.0
         if least > 0 and abs(least - 1.0) > _AT_ONE and np.isfinite(plane / least).all():
             plane /= least
+        nearest = float(plain.values(part, plane).min())
+        if nearest > 1 + _TOO_LONG and _rounded(part, plane) < 0.1 * _TOO_LONG:
+            plane /= nearest
     return replace(witness, a=a.ravel())
+
+
+def _rounded(problem: Problem, plane: Array) -> float:
+    """How far rounding may move w.x + b of a row."""
+    X = problem.matrix if isinstance(problem.matrix, np.ndarray) else problem.matrix.data
+    largest = max(float(X.max(initial=0.0)), -float(X.min(initial=0.0)))
+    size = largest * float(np.abs(plane[:-1]).sum()) + abs(float(plane[-1]))
+    return 2.0**-52 * problem.d * size
 
 
 def _proved_witness(problem: Problem, proof: Proof) -> Witness:

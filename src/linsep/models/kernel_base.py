@@ -34,7 +34,7 @@ from linsep.kernels.spec import (
 from linsep.kernels.sums import short_rows, weighted_sums
 from linsep.kernels.user import Function
 from linsep.models.base import Classifier
-from linsep.models.explain import Explanation, Ranking, explain_kernel
+from linsep.models.explain import Explanation, Ranking, explain_kernel, one_row
 from linsep.models.fit import read_problem, row_weights, rows_to_judge
 from linsep.models.model_file import (
     CALIBRATION,
@@ -181,15 +181,37 @@ class KernelClassifier(Classifier):
     def explain(self, row: Any) -> Explanation:
         """The score of one row as a sum over support vectors: weight x sign x similarity.
 
-        For two classes.
+        With more than two classes it is the lead of the best class over the second.
         """
         check_is_fitted(self)
-        frame = row if hasattr(row, "columns") or hasattr(row, "tocsr") else np.atleast_2d(row)
+        frame = one_row(row, self.n_features_in_)[1]
         X = self._rows(frame)
-        if X.shape[0] != 1:
-            raise DataError(f"row has shape {X.shape}; give one row.")
         near = self._scores_of(X, np.eye(len(self.support_)))
         return explain_kernel(self, frame, np.ravel(near))
+
+    def _lead(self, similarities: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Coefficients of the support vectors and offset of the score that decides a row."""
+        dual, offset = np.asarray(self.dual_coef_, dtype=np.float64), np.ravel(self.intercept_)
+        if len(self.classes_) == 2:
+            return dual.ravel(), float(offset[0])
+        first, second = np.argsort(-(dual @ similarities + offset), kind="stable")[:2]
+        return dual[first] - dual[second], float(offset[first] - offset[second])
+
+    def squared_length(self) -> float:
+        """|w|^2 in the feature space; of several machines all together."""
+        check_is_fitted(self, "classes_")
+        if self._precomputed:
+            raise CapabilityError(
+                "the kernel values of the support vectors are those of the Gram matrix of the fit, "
+                "which a model does not keep; certificate_.objective has the whole."
+            )
+        coef = self._columns_of_all()
+        K = self.kernel_.gram(self.support_vectors_)
+        return float(np.einsum("ik,ij,jk->", coef, K, coef))
+
+    def _columns_of_all(self) -> NDArray[np.float64]:
+        """Coefficients of the support vectors, one column a machine."""
+        return np.asarray(self.dual_coef_, dtype=np.float64).T
 
     def ranking(self, X: Any = None) -> Ranking:
         """Features by the size of their weights; a model with a kernel has none."""
@@ -310,7 +332,6 @@ def kernel_table(
             "n_updates_",
             "solver_used_",
             "fingerprint_",
-            "preprocessing_",
             "conflict_",
             "errors_",
             "log_likelihood_",
@@ -415,18 +436,20 @@ def space_words(kernel: Kernel | None, free: bool, known: Definite) -> str:
 
 
 def words_of(
-    C: float, kernel: Kernel | None, free: bool, known: Definite, nu: float | None = None
+    C: float | Array, kernel: Kernel | None, free: bool, known: Definite, nu: float | None = None
 ) -> str:
     """The objective as a sentence, with what is taken for granted."""
     what = space_words(kernel, free, known)
     what += "" if nu is None else f"; C is what nu={nu:g} comes to"
+    if np.ndim(C):
+        return f"|w|^2 / 2 + C x sum of hinge losses {what}"
     if np.isinf(C):
         return f"|w|^2 / 2 with y f(x) >= 1 for all rows {what}"
     return f"|w|^2 / 2 + {C:.6g} x sum of hinge losses {what}"
 
 
 def certify_pairs(
-    problem: Problem, pairs: Duels, alphas: list[Array], offsets: Array, C: float,
+    problem: Problem, pairs: Duels, alphas: list[Array], offsets: Array, C: float | Array,
     known: Definite, words: str, nu: float | None = None,
 ) -> KernelGap:  # fmt: skip
     """The proof of all machines, recomputed from their numbers and the kernel."""
@@ -439,22 +462,23 @@ def certify_pairs(
         rough = None
     raw = _all_sums(pairs, coef) if rough is None and len(alphas) > 1 else None
     parts = []
+    costs = np.broadcast_to(C, len(alphas))
     for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
         quick = None if rough is None else (rough.sums[pair.ids, k], rough.error[pair.ids, k])
         parts.append(
             kernel_gap(
-                pairs.values, pair.ids, pair.y, C * pair.weight, alpha, float(b),
+                pairs.values, pair.ids, pair.y, costs[k] * pair.weight, alpha, float(b),
                 free=problem.fit_intercept, known=known, words=words, rough=quick,
-                sums=None if raw is None else raw[pair.ids, k], nu=nu,
+                sums=None if raw is None else (raw[0][pair.ids, k], raw[1][pair.ids, k]), nu=nu,
             )
         )  # fmt: skip
     if len(parts) == 1:
         return parts[0]
-    errors = _vote_errors(problem, pairs, coef, offsets, rough, raw)
+    errors = _vote_errors(problem, pairs, coef, offsets, rough, None if raw is None else raw[0])
     return KernelGap.together(parts, errors, "one for each pair of classes")
 
 
-def _all_sums(pairs: Duels, coef: Array, some: NDArray[Any] | None = None) -> Array:
+def _all_sums(pairs: Duels, coef: Array, some: NDArray[Any] | None = None) -> tuple[Array, Array]:
     """Of all machines in float64, for some rows or all: the votes need each of them."""
     rows, vectors = np.arange(len(coef)) if some is None else some, np.flatnonzero(coef.any(axis=1))
     told = pairs.values.combine_many(vectors, coef[vectors], rows)
@@ -464,7 +488,7 @@ def _all_sums(pairs: Duels, coef: Array, some: NDArray[Any] | None = None) -> Ar
 def _agree(pairs: Duels, coef: Array, rough: Rough) -> bool:
     """Whether sums in float32 are those of the kernel's definition, as far as they claim to be."""
     rows, vectors = np.arange(len(coef)), np.flatnonzero(coef.any(axis=1))
-    told = agreed(pairs.values, rows, vectors, coef[vectors], rough.sums, rough.error)
+    told, _ = agreed(pairs.values, rows, vectors, coef[vectors], rough.sums, rough.error)
     return told is rough.sums
 
 
@@ -524,7 +548,7 @@ def _vote_errors(
         winner = sure_winners(rough.sums + offsets, rough.error)
         wrong = int((winner[winner >= 0] != label[winner >= 0]).sum())
         some = some[winner < 0]
-    raw = _all_sums(pairs, coef, some) if raw is None else raw
+    raw = _all_sums(pairs, coef, some)[0] if raw is None else raw
     return wrong + int(
         (votes_and_sums(raw + offsets, problem.K).argmax(axis=1) != label[some]).sum()
     )
@@ -581,8 +605,8 @@ def certify_svc(model: SVC, X: Any, y: Any, sample_weight: Any = None) -> Kernel
 
 
 def certify_vectors(
-    model: Machine, kernel: Kernel | None, C: float, free: bool, X: Any, y: Any, sample_weight: Any,
-    nu: float | None = None,
+    model: Machine, kernel: Kernel | None, C: float | Array, free: bool, X: Any, y: Any,
+    sample_weight: Any, nu: float | None = None,
 ) -> KernelGap:  # fmt: skip
     """Bounds of a machine with one plane a pair of classes, on the rows it was trained on."""
     problem = problem_for(model, X, y, sample_weight, free)

@@ -14,6 +14,8 @@ from linsep.core.notes import warn
 from linsep.core.problem import Problem, each_against_rest
 from linsep.core.protocol import Solver, Status
 from linsep.core.words import count, misplaced
+from linsep.criteria import Criterion
+from linsep.criteria import Perceptron as PerceptronCriterion
 from linsep.errors import DataError, NotSeparatedWarning
 from linsep.kernels.blocks import KernelValues
 from linsep.models.fit import Answer, Check, Run, number, one_of, way_on
@@ -256,6 +258,9 @@ class KernelPerceptron(KernelClassifier):
         rows = self._rows(X)
         scores = self._scores_of(rows, self.dual_coef_.T) + self.intercept_
         return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
+
+    def _criterion(self) -> Criterion:
+        return PerceptronCriterion()
 
     def _told(self) -> list[Line]:
         gap, updates = self.certificate_, count(self.n_updates_, "update")

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.checkpoint import fingerprint_of, made_by
 from linsep.core.costs import AGREED_KERNEL
 from linsep.core.drive import Outcome, drive
 from linsep.core.limits import Limits, TimeUpError, asked_to_stop
 from linsep.core.notes import warn
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, two_of
 from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count, percent
+from linsep.criteria import Criterion, Hinge
 from linsep.errors import (
+    CheckpointError,
     DataError,
     GapWarning,
     ModelError,
@@ -52,10 +58,10 @@ from linsep.models.kernel_base import (
     votes_and_sums,
     words_of,
 )
-from linsep.models.model_file import Field, Fields, Table
+from linsep.models.model_file import Field, Fields, Table, finite
 from linsep.models.summary import Line, bounds, street
 from linsep.proofs.definite import definite
-from linsep.proofs.kernel import NU_ROUNDED, Definite, KernelGap, Overlap
+from linsep.proofs.kernel import NU_ROUNDED, Definite, KernelGap, Overlap, as_labelled
 from linsep.rows.exact import equal_rows as first_equal
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import DIGITS, SMO
@@ -90,8 +96,9 @@ class KernelSVM(KernelClassifier):
     beta : float or None, default=None
         C in the symbol of the lectures; give one of the two.
     nu : float or None, default=None
-        In place of C, for two classes: at most this share of the rows is inside the street or
-        wrong, and at least this share are support vectors (nu-SVC). It comes to a C, ``C_``.
+        In place of C: at most this share of the rows is inside the street or wrong, and at least
+        this share are support vectors (nu-SVC); of more than two classes, of each pair. It comes
+        to a C, ``C_``.
     kernel : str, kernel object or function, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "intersection", "chi2", "hellinger", "precomputed"
         (X is the Gram matrix), an object of linsep.kernels, or a function of two rows.
@@ -109,6 +116,9 @@ class KernelSVM(KernelClassifier):
         Limit of working sets.
     time_limit : float or None, default=None
         Limit in seconds; the best model so far is kept, with its proof.
+    working_set : int or None, default=None
+        Rows that a step of the solver moves. None: as many as is fast, on small tables all of
+        them. 2 is sequential minimal optimisation, one pair of rows a step, for ``linsep.trace``.
     memory : float, default=1000.0
         Megabytes for Gram matrices. What does not fit is computed for the rows that matter.
     class_weight : dict, "balanced" or None, default=None
@@ -140,8 +150,9 @@ class KernelSVM(KernelClassifier):
         y alpha, in the layout of scikit-learn's SVC.
     intercept_ : array of shape (n_classes (n_classes - 1) / 2,)
     classes_ : array of shape (n_classes,)
-    C_ : float
-        With ``nu`` only: the cost that it comes to; KernelSVM(C=C_) is the same machine.
+    C_ : float, or array of shape (n_classes (n_classes - 1) / 2,)
+        With ``nu`` only: the cost that it comes to; KernelSVM(C=C_) is the same machine. Of more
+        than two classes each pair has its own.
     kernel_ : kernel object
         With numbers for all parameters.
     status_ : Status
@@ -184,11 +195,13 @@ class KernelSVM(KernelClassifier):
     [1.0]
     """
 
+    _in_pairs: ClassVar[bool] = True
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
         "beta": either(none, number(0, above=True)),
         "nu": either(none, number(0, above=True)),
         "tol": number(0, above=True),
+        "working_set": either(none, number(2, whole=True)),
         "memory": number(0, above=True),
         "decision_function_shape": one_of("ovr", "ovo"),
         "warm_start": boolean,
@@ -199,10 +212,10 @@ class KernelSVM(KernelClassifier):
     overlap_: Overlap | None
     conflict_: tuple[int, ...] | None
 
-    C_: float
+    C_: Any
 
     @property
-    def _cost(self) -> float:
+    def _cost(self) -> Any:
         """The cost of a violation; before nu has come to one, 1."""
         given = cost_of_slack(self)
         if self.nu is None:
@@ -230,6 +243,7 @@ class KernelSVM(KernelClassifier):
         tol: float = 1e-5,
         max_iter: int = 100_000,
         time_limit: float | None = None,
+        working_set: int | None = None,
         memory: float = 1000.0,
         class_weight: Any = None,
         decision_function_shape: str = "ovr",
@@ -253,6 +267,7 @@ class KernelSVM(KernelClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.working_set = working_set
         self.memory = memory
         self.class_weight = class_weight
         self.decision_function_shape = decision_function_shape
@@ -339,19 +354,20 @@ class KernelSVM(KernelClassifier):
                 f"nu needs a positive semidefinite kernel, and {self._kernel!r} is not on these "
                 "rows; choose a C."
             )
-        if run.checkpoint is not None:
-            raise SettingError("a fit with nu cannot be resumed; fit it again.")
+        if not problem.binary:
+            return self._by_nu_in_pairs(run, solver, reason, nu)
         pair = duels_of(problem, solver.kernel).pairs[0]
         wanted = nu * (1 - 0.5 * NU_ROUNDED) * float(pair.weight.sum())
         ends: dict[bool, _OnPath] = {}  # the last one with enough, and with too little
         size = float(np.mean(duels_of(problem, solver.kernel).values.diagonal(pair.ids)))
-        C, steps, start = 1.0, 0, None
+        C, steps, start = _cost_to_begin_with(run), 0, None
         same, last = 0, None  # how often one side of nu came after itself
         answer: Answer | None = None
         for turn in range(_COSTS_TRIED):
             at = replace(solver, C=C)
             try:
-                outcome = run.drive(at, run.state(at, start), limits)
+                state = run.state(at) if not turn else at.init(run.lent, start=start)
+                outcome = run.drive(at, state, limits)
             except TimeUpError:  # the machine of the last turn is one of the path
                 if answer is None:
                     raise
@@ -377,8 +393,55 @@ class KernelSVM(KernelClassifier):
         assert answer is not None
         return answer
 
+    def _by_nu_in_pairs(self, run: Run, solver: SMO, reason: str, nu: float) -> Answer:
+        """The same for every pair of classes by itself, which has a cost of its own."""
+        problem, known = run.problem, self._known
+        pairs, n = duels_of(problem, solver.kernel), problem.n
+        of = [np.sort(pairs.order[pair.ids]) for pair in pairs.pairs]
+        parts = [
+            two_of(self._part(problem, rows), *pair.classes) for rows, pair in zip(of, pairs.pairs)
+        ]
+        begun = None if run.checkpoint is None else fingerprint_of(run.checkpoint)
+        if begun is not None and begun not in [part.fingerprint for part in parts]:
+            raise CheckpointError(
+                f"{run.checkpoint} was made for other rows than those of a pair of these classes. "
+                "Resume with the data it was made for, or start afresh without --resume."
+            )
+        shares, offsets, costs, answers = np.zeros((len(parts), n)), [], [], []
+        for full, rows, part in zip(shares, of, parts):
+            file = run.checkpoint if begun == part.fingerprint else None
+            one = self._by_nu(run.on(part, file), solver, reason, nu)
+            assert isinstance(one, KernelAnswer)
+            own = duels_of(part, solver.kernel)
+            full[rows[own.order[own.pairs[0].ids]]] = one.alphas[0]
+            offsets.append(float(one.witness.a[0]))
+            costs.append(self.C_)
+            answers.append(one)
+            del self.C_  # of this pair alone
+        self.C_ = np.array(costs)
+        alphas = [full[pairs.order[pair.ids]] for full, pair in zip(shares, pairs.pairs)]
+        assert known is not None
+        words = words_of(self.C_, self._kernel, problem.fit_intercept, known, nu)
+        gap = certify_pairs(problem, pairs, alphas, np.array(offsets), self.C_, known, words, nu)
+        worst = next((one for one in answers if not one.status.ok), answers[-1])
+        state = copy(worst.outcome.state)
+        state.n_updates = sum(one.outcome.state.n_updates for one in answers)
+        used = np.flatnonzero(shares)
+        witness = Witness(np.array(offsets), rows=used, multipliers=shares.ravel()[used])
+        outcome = replace(
+            worst.outcome, state=state, witness=witness,
+            steps=sum(one.outcome.steps for one in answers),
+            seconds=sum(one.outcome.seconds for one in answers),
+        )  # fmt: skip
+        status = gap.settle(worst.status, self.tol)
+        return KernelAnswer(Witness(np.array(offsets)), gap, status, outcome, reason, alphas)
+
     def _falls_back(self) -> bool:
         return True
+
+    def _is_poor(self, answer: Answer) -> bool:
+        """Machines with costs of their own cannot be held against those of a sample."""
+        return np.ndim(self._cost) == 0 and super()._is_poor(answer)
 
     def _first_solver(self, solver: Any) -> Any:
         return solver if np.isfinite(solver.C) else replace(solver, C=1.0)  # rows may overlap
@@ -405,13 +468,14 @@ class KernelSVM(KernelClassifier):
             single=single,
             seed=self._seed(),
         )
+        if self.working_set is not None:
+            solver = replace(solver, q=int(self.working_set), plain=True)
         places = "float32, f and alpha in float64" if single else "float64"
         which = "all rows" if problem.n <= solver._limit() else "the rows that matter"
         pairs = "" if problem.binary else f"; {problem.K * (problem.K - 1) // 2} pairs"
-        return (
-            solver,
-            f"second-order working sets, Gram matrix of {which} in {places}{pairs}{known.how}",
-        )
+        size = "" if self.working_set is None else f" of {self.working_set} rows (as asked)"
+        gram = f"Gram matrix of {which} in {places}{pairs}{known.how}"
+        return solver, f"second-order working sets{size}, {gram}"
 
     def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
         """The dual variables of the last fit, if they belong to as many rows of each class."""
@@ -488,6 +552,8 @@ class KernelSVM(KernelClassifier):
         self.n_iter_ = max(1, answer.outcome.steps)
         if self.nu is not None:
             self.C_ = self._cost  # also where no time was left to come to one
+            if not problem.binary and np.ndim(self.C_) == 0:
+                self.C_ = np.full(len(answer.alphas), self.C_)
         self._alphas = answer.alphas
         pairs = duels_of(problem, None if self._precomputed else self._kernel)
         self._keep_dual(problem, pairs, answer.alphas, answer.witness.a)
@@ -503,7 +569,8 @@ class KernelSVM(KernelClassifier):
         n, K = problem.n, problem.K
         self.classes_, self.kernel_ = problem.classes, self._kernel
         coef = np.zeros((K - 1, n))
-        for pair, alpha in zip(pairs.pairs, alphas):
+        told = [as_labelled(problem, pairs, pair) for pair in pairs.pairs]  # as the proof has them
+        for pair, alpha in zip(told, alphas):
             i, j = pair.classes
             signed = pair.y * alpha if K == 2 else -pair.y * alpha
             first = pair.y < 0
@@ -552,6 +619,26 @@ class KernelSVM(KernelClassifier):
         if len(self.classes_) == 2:
             return self.dual_coef_.T, self.intercept_
         return -pair_columns(self.dual_coef_, self.n_support_), -self.intercept_
+
+    def _columns_of_all(self) -> NDArray[np.float64]:
+        return self._columns()[0]
+
+    def _criterion(self) -> Criterion:
+        if np.ndim(self._cost):
+            raise AttributeError("with nu each pair of classes has a cost of its own, C_.")
+        return Hinge(C=self._cost)
+
+    def _lead(self, similarities: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """The machine of the two classes with most votes, positive for the first of them."""
+        coef, offset = self._columns()
+        K = len(self.classes_)
+        if K == 2:
+            return coef[:, 0], float(offset[0])
+        scores = votes_and_sums((similarities @ coef + offset)[None], K)[0]
+        first, second = (int(k) for k in np.argsort(-scores, kind="stable")[:2])
+        at = list(combinations(range(K), 2)).index((min(first, second), max(first, second)))
+        sign = 1.0 if first > second else -1.0
+        return sign * coef[:, at], sign * float(offset[at])
 
     def _pair_values(self, X: Any) -> NDArray[np.float64]:
         """Values of the pairs, >= 0 for the second class of each."""
@@ -614,7 +701,7 @@ class KernelSVM(KernelClassifier):
             if overlap.kernel != self.kernel_ or overlap.fit_intercept != bool(self.fit_intercept):
                 raise ModelError("the proof that no street exists is about another machine.")
             overlap.check(X, y)
-            C = 1.0 if np.isinf(C) else C
+            C = 1.0 if np.ndim(C) == 0 and np.isinf(C) else C
         return certify_vectors(
             self, kernel, C, self.fit_intercept, X, y, sample_weight, getattr(self, "nu", None)
         )
@@ -664,10 +751,16 @@ def _read_cost(model: KernelSVM, fields: Fields) -> None:
     told = fields.get("cost")
     if (told is not None) != (model.nu is not None):
         raise ModelError("cost is there without nu, or nu without the cost that it comes to")
-    if told is not None:
+    if told is None:
+        return
+    if len(model.classes_) == 2:
         if not isinstance(told, float) or not 0 < told < np.inf:
             raise ModelError(f"cost is {told!r:.40}, which is no number > 0")
         model.C_ = told
+        return
+    model.C_ = finite(fields, "cost", (model._n_machines(),))
+    if not (model.C_ > 0).all():
+        raise ModelError(f"cost is {told!r:.40}, which are no numbers > 0")
 
 
 # -- nu in place of C ------------------------------------------------------------------------------
@@ -722,24 +815,26 @@ def _next_cost(ends: dict[bool, _OnPath], best: _OnPath, enough: bool, same: int
 
 def _check_nu(problem: Problem, nu: float) -> None:
     """Refuse a nu that no machine of these rows has."""
-    if not problem.binary:
-        raise SettingError(
-            f"nu is for two classes, and y has {problem.K}: each pair would have a C of its own. "
-            "Use linsep.OneVsOne(linsep.KernelSVM(nu=...))."
-        )
-    most = _most(problem)
+    most, of = _most(problem), "" if problem.binary else ", in a pair of classes"
     if nu > most * (1 + NU_ROUNDED):
         raise SettingError(
             f"nu={nu:g} is too large for these rows: 0 < nu <= {most:.6g}, twice the share of the "
-            "smaller class."
+            f"smaller class{of}."
         )
 
 
 def _most(problem: Problem) -> float:
-    """The largest nu; without an offset classes need not balance."""
-    weight, positive = problem.weight, problem.sign > 0
-    less = min(float(weight[positive].sum()), float(weight[~positive].sum()))
-    return 2.0 * less / float(weight.sum()) if problem.fit_intercept else 1.0
+    """The largest nu that every pair of classes can have; without an offset they need not
+    balance."""
+    rows = np.bincount(problem.label, problem.weight, minlength=problem.K)
+    least, largest = float(rows.min()), float(rows.max())
+    return 2.0 * least / (least + largest) if problem.fit_intercept else 1.0
+
+
+def _cost_to_begin_with(run: Run) -> float:
+    """1, or the cost of the machine that a checkpoint holds."""
+    told = None if run.checkpoint is None else re.search(r"\bC=([^,]+),", made_by(run.checkpoint))
+    return 1.0 if told is None else float(told[1])
 
 
 def _too_small(nu: float, found: _OnPath, problem: Problem, pair: Any) -> str:
@@ -754,9 +849,13 @@ def _too_small(nu: float, found: _OnPath, problem: Problem, pair: Any) -> str:
 
 
 def _nu_words(model: KernelSVM, gap: KernelGap) -> str:
+    if np.ndim(model.C_):
+        same, of = "each pair has its own C", " of a pair"
+    else:
+        same, of = f"the same machine as C = {model.C_:.6g}", ""
     return (
-        f"{model.nu:g}: at most that share of the rows is inside the street, at least that share "
-        f"are support vectors; the same machine as C = {model.C_:.6g}"
+        f"{model.nu:g}: at most that share of the rows{of} is inside the street, at least that "
+        f"share are support vectors; {same}"
     )
 
 

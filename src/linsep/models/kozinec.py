@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linsep.core.drive import Outcome
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Status
 from linsep.criteria import Criterion
 from linsep.criteria import Perceptron as PerceptronCriterion
+from linsep.errors import SettingError
 from linsep.models.base import separating, settled
 from linsep.models.fit import Answer, Check, Run, either, none, number, one_of
 from linsep.models.kernel_option import KernelOption, sums_of_witness
@@ -46,6 +50,12 @@ class Kozinec(KernelOption):
     steps : {"away", "plain"}, default="away"
         "plain" is Kozinec's step. "away" takes weight from the best row in use and gives it to
         the worst; it converges linearly where the plain step needs thousands of scans.
+    start : None, "sample", "random", row or rows, or weights, default=None
+        Where the walk begins, a point of each hull. None: the first row with plain steps, with
+        away steps the row farthest towards the other side. "sample" is the first row, "random"
+        one that ``random_state`` draws, a number is that row of X, and several are their mean;
+        an array of n numbers >= 0 are convex weights of the rows. A hull without any begins as
+        with None.
     zero : {"positive", "negative", "reject"}, default="positive"
         What ``predict`` gives for a score of exactly 0, with two classes; see ``linsep.Linear``.
     fit_intercept : bool, default=True
@@ -55,7 +65,7 @@ class Kozinec(KernelOption):
     time_limit : float or None, default=None
         Limit in seconds; the best plane so far is kept.
     random_state : default=None
-        Taken so that all estimators have it; nothing here is random.
+        Seed of start="random"; nothing else here is random.
     warm_start : bool, default=False
         Start from the nearest points of the last fit, if it had as many rows.
     verbose : int, default=0
@@ -129,12 +139,17 @@ class Kozinec(KernelOption):
         "eps": either(none, number(0, above=True)),
         "space": one_of("difference", "augmented"),
         "steps": one_of("away", "plain"),
+        "start": Check(
+            lambda v: not isinstance(v, str) or v in ("sample", "random"),
+            "None, 'sample', 'random', numbers of rows, or a weight for each row",
+        ),
     }
 
     def __init__(
         self,
         *,
         eps: float | None = 1e-3,
+        start: Any = None,
         space: str = "difference",
         steps: str = "away",
         kernel: Any = None,
@@ -154,6 +169,7 @@ class Kozinec(KernelOption):
         calibrate_cv: Any = None,
     ) -> None:
         self.eps = eps
+        self.start = start
         self.space = space
         self.steps = steps
         self.kernel = kernel
@@ -221,14 +237,64 @@ class Kozinec(KernelOption):
         return separating(outcome, found, answer.reason)
 
     def _begin(self, problem: Problem, solver: Solver[Any]) -> Any:
-        if not (self.warm_start and hasattr(self, "outcome_")):
+        if self.warm_start and hasattr(self, "outcome_"):
+            state = self.outcome_.state
+            if isinstance(state, KozinecState) and state.n_rows == problem.n_rows:
+                return state.weights()
+        return self._first_shares(problem)
+
+    def _first_shares(self, problem: Problem) -> NDArray[np.float64] | None:
+        """Convex weights of the rows where ``start`` asks to begin."""
+        if self.start is None:
             return None
-        state = self.outcome_.state
-        same = isinstance(state, KozinecState) and state.n_rows == problem.n_rows
-        return state.weights() if same else None
+        shares, hulls = np.zeros(problem.n), self._hulls(problem)
+        if isinstance(self.start, str):
+            draw = np.random.default_rng(self._seed())
+            for hull in hulls:
+                shares[hull[0] if self.start == "sample" else draw.choice(hull)] = 1.0
+        else:
+            shares = _shares_of(self.start, problem)
+        if problem.binary:
+            return shares
+        places = np.zeros(problem.n_rows)  # of three classes, the first vector of a row
+        places[:: problem.K - 1] = shares
+        return places
+
+    def _hulls(self, problem: Problem) -> list[NDArray[np.intp]]:
+        """The rows of each hull."""
+        two = self.space == "difference" and problem.binary and problem.fit_intercept
+        if not two:
+            return [np.arange(problem.n)]
+        return [np.flatnonzero(problem.sign > 0), np.flatnonzero(problem.sign < 0)]
 
     def _facts(self) -> list[Line]:
         return [
             (name, text.replace("the units of X", "the feature space"))
             for name, text in sides(self.certificate_)
         ]
+
+
+def _shares_of(start: Any, problem: Problem) -> NDArray[np.float64]:
+    """Weights of the rows of the problem, from numbers of rows or weights of all rows given."""
+    index = np.arange(problem.n) if problem.row_index is None else problem.row_index
+    try:
+        given = np.asarray(start)
+    except ValueError:  # lists of different lengths
+        given = np.asarray(None)
+    if given.dtype.kind in "iu" and given.ndim <= 1 and given.size:
+        bad = np.setdiff1d(given, index)
+        if len(bad):
+            raise SettingError(
+                f"start names row {bad[0]}, which is none of the {problem.n} rows of the fit."
+            )
+        return np.bincount(np.searchsorted(index, np.ravel(given)), minlength=problem.n).astype(
+            float
+        )
+    whole = given.dtype.kind == "f" and given.ndim == 1 and given.size > index[-1]
+    if not whole or not (given >= 0).all() or not given.any() or not np.isfinite(given).all():
+        raise SettingError(
+            f"start={start!r:.60} is no point of the hull: Kozinec's rule begins at rows, or at a "
+            'convex combination of them. Give "sample", "random", numbers of rows, or a weight '
+            ">= 0 for each row."
+        )
+    return np.asarray(given[index], dtype=np.float64)

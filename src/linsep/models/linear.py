@@ -715,7 +715,8 @@ def _sum(weights: Sequence[Any], names: Sequence[str]) -> str:
     parts: list[str] = []
     for weight, name in zip(weights, names):
         if weight or (not name and not parts):
-            size = "" if abs(weight) == 1 and name else f"{_text(abs(weight))} "
+            size = f"{_text(abs(weight))} "
+            size = "" if size == "1 " and name else size
             parts.append(f"{'-' if weight < 0 else '+'} {size}{name}".rstrip())
     joined = " ".join(parts) or "+ 0"
     return joined.removeprefix("+ ") if joined[0] == "+" else f"-{joined[2:]}"

@@ -72,6 +72,7 @@ from linsep.proofs.hinge import Objective, feasible, svm_gap
 from linsep.proofs.separable import Proof
 from linsep.rows.packed import lend_without_zeros
 from linsep.rows.reader import survey
+from linsep.separating.parts import FORMAT, StreamProof
 from linsep.solvers.first import first_model
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.interior import InteriorHinge
@@ -112,6 +113,11 @@ _PROTOCOL = Check(
     lambda v: all(callable(getattr(v, name, None)) for name in _METHODS),
     "an object with " + ", ".join(_METHODS),
 )
+
+
+def _proof_of(told: dict[str, Any]) -> Proof | StreamProof:
+    """The proof of a model file, about a table or a stream."""
+    return (StreamProof if told.get("format") == FORMAT else Proof).from_dict(told)
 
 
 class LinearSVM(LinearClassifier):
@@ -417,7 +423,7 @@ class LinearSVM(LinearClassifier):
             finish = polish if problem.binary else polish_parts
             witness = finish(run.lent, witness, objective.C, objective.loss)
         answer = self._measured(problem, witness, outcome, reason)
-        if answer.status in _UNFINISHED or _gap(answer) <= self.tol:
+        if answer.status in _UNFINISHED or _gap(answer) <= self.tol or time_left() <= 0:
             return answer
         hair = narrower(problem, witness, objective, self.multi_class)
         other = self._measured(problem, hair, outcome, reason)
@@ -538,7 +544,7 @@ class LinearSVM(LinearClassifier):
         whoever asks for more than that shall not get less."""
         tol = 10.0 * float(self.tol)
         while _gap(answer) > _LAST_DIGITS and time_left() > 0:
-            if tol > max(_gap(answer), AGREED) * (1 + 1e-9):
+            if tol > max(min(_gap(answer), 1.0), AGREED) * (1 + 1e-9):
                 break
             other = self._anew(run, *self._chosen(run.lent, self._cost, tol=tol))
             answer = other if _gap(other) < _gap(answer) else answer
@@ -766,7 +772,7 @@ class LinearSVM(LinearClassifier):
 
     @classmethod
     def _file(cls) -> Table[Any]:
-        return LINEAR.and_also(stored("proof", Proof.from_dict, sparing=True))
+        return LINEAR.and_also(stored("proof", _proof_of, sparing=True))
 
 
 # -- Rescues from rounding ------------------------------------------------------------------------
@@ -964,6 +970,8 @@ def narrower(
     """
     best, least = found, np.inf
     for more in _NARROWER:
+        if time_left() <= 0:
+            break
         tried = replace(found, a=found.a * (1.0 + more), claim="dual")
         gap = svm_gap(problem, tried, objective, kind).relative_gap
         if gap < least:

@@ -23,7 +23,14 @@ from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count, misplaced, percent
 from linsep.criteria import Criterion
 from linsep.criteria import Logistic as LogisticCriterion
-from linsep.errors import DataError, GapWarning, LinsepWarning, NoMaximumWarning, SettingError
+from linsep.errors import (
+    CapabilityError,
+    DataError,
+    GapWarning,
+    LinsepWarning,
+    NoMaximumWarning,
+    SettingError,
+)
 from linsep.losses.base import Loss
 from linsep.losses.logistic import LOGISTIC, loss, posteriors
 from linsep.losses.softmax import shares
@@ -57,7 +64,7 @@ from linsep.proofs.definite import definite
 from linsep.proofs.feature_space import FeatureSpace, Sums
 from linsep.proofs.gap import Gap
 from linsep.proofs.kernel_losses import logistic_sums
-from linsep.proofs.logistic import likelihood_bounds, logistic_gap
+from linsep.proofs.logistic import likelihood_bounds, logistic_gap, steady
 from linsep.proofs.separable import Proof
 from linsep.rows.levels import read_densely, sample_sizes
 from linsep.rows.reader import survey
@@ -283,6 +290,10 @@ class LogisticRegression(KernelOption):
         self._check_settings()
         if self.kernel is not None:
             raise no_stream(self)
+        if self.reference is not None:
+            raise CapabilityError(
+                f"reference={self.reference!r} is for tables; on a stream all classes have weights."
+            )
         fit_stream(self, stream, checkpoint)
 
     def _keep_stream(self, mass: Array) -> None:
@@ -464,12 +475,12 @@ class LogisticRegression(KernelOption):
         """No penalty and no proof of a maximum: decide whether there is one."""
         problem, outcome, gap = run.problem, answer.outcome, answer.certificate
         limits = self._limits(problem, solver)
-        converged = replace(answer, status=gap.settle(Status.CONVERGED, self.tol))
+        if len(np.unique(problem.label)) < problem.K:  # a class with no rows: words say so
+            return replace(answer, status=gap.settle(Status.CONVERGED, self.tol))
+        converged = replace(answer, status=self._at_rest(problem, answer))
         settled = outcome.status is Status.CERTIFIED  # the steps shrank as near a maximum
         farthest = float(problem.values(answer.witness.a).max()) if settled else np.inf
         if farthest < _RUNAWAY_MARGIN:  # no row runs away
-            return converged
-        if len(np.unique(problem.label)) < problem.K:  # a class with no rows: words say so
             return converged
         proof = self._verdict(problem, answer, settled)
         if proof.separable or proof.quasi:
@@ -487,8 +498,14 @@ class LogisticRegression(KernelOption):
             gap, _ = self._measure(problem, outcome.witness.a)
             answer = replace(answer, witness=outcome.witness, certificate=gap, outcome=outcome)
             if outcome.status not in _LIMITS:
-                return replace(answer, status=gap.settle(Status.CONVERGED, self.tol))
+                return replace(answer, status=self._at_rest(problem, answer))
         return replace(answer, status=gap.settle(outcome.status, self.tol))
+
+    def _at_rest(self, problem: Problem, answer: LogisticAnswer) -> Status:
+        """CERTIFIED, or where no bound proves it CONVERGED, if the slopes at least cancel."""
+        rests = steady(problem, answer.witness.a)
+        gap: Gap = answer.certificate
+        return gap.settle(Status.CONVERGED if rests else Status.STALLED, self.tol)
 
     def _verdict(self, problem: Problem, answer: Answer, settled: bool) -> Proof:
         """Whether a plane leaves no row strictly on its wrong side."""
@@ -837,7 +854,7 @@ def warning_of(
     if gap.relative_gap <= model.tol:
         return None
     hint = "Raise max_iter or time_limit, or scale the columns."
-    if status is Status.CONVERGED:
+    if status is Status.CONVERGED or (status is Status.STALLED and np.isinf(model._cost)):
         hint = _why_no_proof(problem, answer)
     return (
         f"{status.value} ({status.name}, {count(model.n_iter_, 'pass')}). The objective "

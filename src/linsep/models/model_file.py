@@ -25,11 +25,8 @@ from linsep.core.schema import (
     listed,
     maybe,
     real,
-    record,
     text,
-    truth,
     whole,
-    word,
 )
 from linsep.errors import ModelError, SettingError
 from linsep.formats.labels import classes_in, classes_out
@@ -38,7 +35,10 @@ from linsep.proofs.certificate import Certificate
 from linsep.proofs.gap import Gap
 from linsep.proofs.kernel import KernelGap
 from linsep.proofs.parts import StreamGap
+from linsep.proofs.parts_planes import StreamCertificate, StreamSquares
+from linsep.proofs.parts_softmax import StreamSoftmax
 from linsep.proofs.squares import Squares
+from linsep.separating.parts import StreamMargin
 
 M = TypeVar("M")
 Fields = Mapping[str, Any]
@@ -193,16 +193,6 @@ def _places(value: Any, where: str) -> NDArray[Any]:
     return value
 
 
-_ENCODING = record(
-    header=truth,
-    columns=listed(
-        record(
-            name=text, position=whole(), kind=word("number", "onehot", "sign"),
-            values=listed(text),
-        )
-    ),
-)  # fmt: skip
-# How text became numbers is read by ``linsep predict``; all else is for people.
 _EXTRA: dict[str, SchemaCheck] = {
     "n_iter_": whole(), "n_updates_": whole(), "errors_": whole(), "_n_fitted": whole(),
     "solver_used_": text, "fingerprint_": text, "objective_": real(endless=True),
@@ -211,7 +201,6 @@ _EXTRA: dict[str, SchemaCheck] = {
     "leave_one_out_bound_": real(0.0, 1.0), "log_likelihood_": real(endless=True),
     "null_log_likelihood_": real(endless=True), "_C_fitted": real(0.0, endless=True),
     "separation_": maybe(text), "conflict_": maybe(anything),
-    "preprocessing_": record(optional=("encoding",), encoding=_ENCODING),
 }  # fmt: skip
 
 
@@ -287,9 +276,13 @@ def n_planes(model: Predictor) -> int:
 def certificate_of(told: dict[str, Any]) -> Certificate | Gap | KernelGap | Squares:
     """The certificate of a model file, by the fields that it has."""
     if "reach" in told:
-        return Squares.from_dict(told)
+        return StreamSquares.from_dict(told) if "sides" in told else Squares.from_dict(told)
     if "generator" in told:
-        return StreamGap.from_dict(told)
+        return (StreamSoftmax if told.get("loss") == "softmax" else StreamGap).from_dict(told)
+    if "proof" in told:
+        return StreamMargin.from_dict(told)
+    if "sources" in told:
+        return StreamCertificate.from_dict(told)
     if "violation" in told:
         return KernelGap.from_dict(told)
     return Gap.from_dict(told) if "lower_bound" in told else Certificate.from_dict(told)
@@ -308,7 +301,7 @@ LINEAR: Table[Any] = Table(
         replace(STATUS, optional=True),
         replace(stored("certificate", certificate_of), optional=True),
         extra(
-            "n_iter_", "n_updates_", "solver_used_", "fingerprint_", "preprocessing_",
+            "n_iter_", "n_updates_", "solver_used_", "fingerprint_",
             "objective_", "support_", "dual_coef_", "margin_width_", "leave_one_out_bound_",
             "log_likelihood_", "null_log_likelihood_", "separation_",
         ),

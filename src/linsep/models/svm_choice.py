@@ -1,15 +1,24 @@
-"""Which solver for which data, and why."""
+"""Which solver for which data, and why: the one whose estimated seconds are fewer."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from linsep.core.costs import NEWTON_COLUMNS
+from linsep.core.costs import (
+    BAND,
+    HINGE_PASS,
+    INTERIOR_ENTRY,
+    INTERIOR_ROW,
+    NEWTON_COLUMNS,
+    NEWTON_STEP,
+    PRODUCT,
+)
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.core.words import percent
 from linsep.errors import SettingError
 from linsep.losses.hinge import QuadraticLoss
+from linsep.rows.levels import sample_sizes
 from linsep.rows.packed import mostly_zero
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD
@@ -25,6 +34,12 @@ SOLVERS = ("newton", "dual-cd", "proximal-newton", "interior-point")
 _MOST_COLUMNS = 12_000  # and of this width it still fits into memory, a gigabyte
 _FEW_ROWS = 1000  # or columns, with which interior points are found in a second,
 _COPIED_ENTRIES = 20_000_000  # and of so many entries, as they need a copy
+_INTERIOR_STEPS = 25  # of interior points: 15 where classes overlap, 35 where they hardly do
+_NEWTON_STEPS = 13  # of Newton's method where rows are many,
+_CORNER_STEPS = 52  # and the loss has a corner; more the smaller tol, which does not decide:
+# of two methods that with the smaller tol might stop at the worse model
+_MORE_STEPS = 12  # times columns / rows: more where rows are few
+_LAST_STEPS = 10  # on all rows, after those on a sample
 _MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 _UNPACKED_DENSE = 0.25  # and from which one small enough is written out
@@ -49,7 +64,7 @@ def choose_solver(
 ) -> tuple[Solver[Any], str]:
     """The solver and the reason in words."""
     if name == "auto":
-        name, reason = _by_shape(problem)
+        name, reason = _by_cost(problem, loss)
     if multi_class == "crammer-singer" and not problem.binary:
         return _machine(problem, name, reason, C, tol, seed)
     columns = min(problem.n, problem.d) if name == "interior-point" else problem.d
@@ -96,7 +111,7 @@ def _machine(
     return CrammerSinger(C, tol, seed), "dual coordinate descent for one loss of all classes"
 
 
-def _by_shape(problem: Problem) -> tuple[str, str]:
+def _by_cost(problem: Problem, loss: QuadraticLoss) -> tuple[str, str]:
     n, d = problem.n, problem.d
     size = problem.matrix.nnz if problem.sparse else n * d
     share = size / (n * d)
@@ -107,8 +122,26 @@ def _by_shape(problem: Problem) -> tuple[str, str]:
         return "proximal-newton", f"tall, {n} x {d}, and mostly zeros"
     if few and n >= 2 * d and share >= (_DENSE if n * d > UNPACKED else _UNPACKED_DENSE):
         kind = "tall" if not problem.sparse else f"tall and {100 * share:.0f} % full"
-        return "newton", f"{kind}, {n} x {d}"
+        inside = n * d <= _COPIED_ENTRIES and _interior(n, d) < _newton(problem, loss)
+        return "interior-point" if inside else "newton", f"{kind}, {n} x {d}"
     if problem.sparse:
         return "proximal-newton", f"sparse, {n} x {d} with {percent(share)} of the entries"
     inside = min(n, d) <= _FEW_ROWS and size <= _COPIED_ENTRIES
     return "wide" if inside else "proximal-newton", f"wide, {n} x {d}"
+
+
+def _interior(n: int, d: int) -> float:
+    """Seconds of interior points: every step makes a matrix of all rows."""
+    return _INTERIOR_STEPS * (n * (INTERIOR_ROW + INTERIOR_ENTRY * d + 0.5 * PRODUCT * d * d))
+
+
+def _newton(problem: Problem, loss: QuadraticLoss) -> float:
+    """Seconds of Newton's method: steps on a sample if there is one, the last on all rows."""
+    n, d = problem.n, problem.d
+
+    def step(rows: int) -> float:
+        return NEWTON_STEP + rows * d * (HINGE_PASS + BAND * PRODUCT * d)
+
+    steps = (_NEWTON_STEPS if loss.q > 0 else _CORNER_STEPS) * (1.0 + _MORE_STEPS * d / n)
+    sizes = sample_sizes(problem)
+    return steps * step(n) if not sizes else steps * step(sizes[0]) + _LAST_STEPS * step(n)

@@ -53,6 +53,7 @@ from linsep.multiclass.machines import (
 from linsep.multiclass.work import Job, run_jobs
 from linsep.proofs.certificate import Certificate
 from linsep.proofs.gap import Gap
+from linsep.proofs.plain import require_read
 from linsep.proofs.squares import Squares
 
 
@@ -69,6 +70,7 @@ class ManyClasses(MetaEstimatorMixin, Calibrated):
     }
 
     _needs_numbers: ClassVar[bool] = False
+    _in_pairs: ClassVar[bool] = False
     """Whether X must be a matrix of numbers even for classifiers that would take something else."""
 
     _index: NDArray[np.intp] | None = None  # rows used, if not all
@@ -125,9 +127,9 @@ class ManyClasses(MetaEstimatorMixin, Calibrated):
         if y is None:
             name = type(self).__name__
             raise LabelError(f"{name} requires y to be passed, but the target y is None.")
-        rows = self._rows(X, reset=True)
+        rows, given = self._rows(X, reset=True), y
         y = all_labels = read_labels(y)
-        refuse_too_many_classes(y)
+        refuse_too_many_classes(y, pairs=self._in_pairs)
         n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
         if len(y) != n:
             as_labels(y, n)  # says what is wrong
@@ -149,6 +151,8 @@ class ManyClasses(MetaEstimatorMixin, Calibrated):
                 y, weight = y[keep], weight[keep]
         refuse_unusable(self._inner(), weight is not None)
         self.classes_, label = as_labels(y, len(y))
+        if hasattr(rows, "shape") and not hasattr(rows, "columns"):  # else the learner reads them
+            require_read(rows, self.classes_, label, X, given, self._index)
         with time_limit(time_left() * self._share()):
             self._keep(self._fit_machines(rows, label, weight))
         return self._calibrate(X, all_labels, sample_weight)

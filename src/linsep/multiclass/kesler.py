@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
+from linsep.core.schema import shown
 from linsep.core.validate import as_labels, as_matrix, require_finite
-from linsep.errors import CapabilityError
-from linsep.models.fit import Check, boolean
+from linsep.errors import CapabilityError, ModelError
+from linsep.models.fit import Check, boolean, read_labels
 from linsep.models.kozinec import Kozinec
 from linsep.models.model_file import Field, Fields, Table, array, n_planes, stored
 from linsep.models.perceptron import Perceptron
@@ -22,6 +23,7 @@ from linsep.multiclass.base import ManyClasses, scheme_table
 from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, not_through_origin, refuse_learner, with_kernel
 from linsep.proofs.certificate import Certificate, judge
+from linsep.proofs.plain import require_same
 
 _NATIVE = (Perceptron, Kozinec)  # they reach Kesler's vectors without writing them out
 
@@ -166,6 +168,7 @@ class Kesler(ManyClasses):
         one, that no machine separates the classes."""
         y = self.classes_[label]  # rivals are told by their names
         problem = Problem(X, y, sample_weight=weight, fit_intercept=self.fit_intercept)
+        require_same(problem, X, y, weight)
         rows: Any = getattr(own, "rows", ())
         a = problem.join(self.coef_, self.intercept_)
         witness = Witness(a=a)
@@ -199,9 +202,14 @@ class Kesler(ManyClasses):
     def certificate_for(self, X: Any, y: Any, sample_weight: Any = None) -> Certificate:
         """What is true of the machine on these rows; ``linsep.certify`` calls it."""
         check_is_fitted(self)
-        y = np.asarray(y)
+        rows, y = self._rows(X), read_labels(y)
+        if not np.array_equal(np.unique(y), self.classes_):
+            raise ModelError(
+                f"the labels are {shown(np.unique(y).tolist())}, the model's "
+                f"{shown(self.classes_.tolist())}; a proof needs rows of all of its classes."
+            )
         weight = self._weights(y, sample_weight)
-        return self._judged(self._rows(X), np.searchsorted(self.classes_, y), weight, None)
+        return self._judged(rows, np.searchsorted(self.classes_, y), weight, None)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores w_k . x + b_k: (n, K); for two classes (n,), their difference."""

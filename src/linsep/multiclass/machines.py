@@ -22,6 +22,7 @@ from linsep.models.foreign.certify import certify
 from linsep.models.linear_svm import LinearSVM
 from linsep.models.model_file import LINEAR
 from linsep.proofs.certificate import judge
+from linsep.proofs.plain import require_same
 
 _CERTIFIED = 200_000  # entries up to which machines of other libraries are certified in fit
 
@@ -229,6 +230,7 @@ def certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
         if not is_ours(machine):
             return None
     problem = Problem(X, y, sample_weight=weight, fit_intercept=machine.fit_intercept)
+    require_same(problem, X, y, weight)
     return judge(problem, Witness(a=problem.join(machine.coef_, machine.intercept_)))
 
 

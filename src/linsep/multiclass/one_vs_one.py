@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,7 @@ class OneVsOne(ManyClasses):
 
     certificate_: Certificates
 
+    _in_pairs: ClassVar[bool] = True
     _columns: list[Any] | None = None
 
     def __init__(

@@ -24,6 +24,7 @@ from linsep.models.base import LinearClassifier, first_planes
 from linsep.models.fit import speaking_for_all
 from linsep.multiclass.certificates import renumbered
 from linsep.multiclass.machines import fit_machine, is_ours, is_pairwise, untrained
+from linsep.proofs.plain import require_same
 from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
@@ -204,13 +205,14 @@ def duel_of(estimator: Any, X: Any, target: NDArray[np.int64], weight: Any) -> P
 
 
 def _problem(estimator: Any, X: Any, label: NDArray[np.int64], weight: Any) -> Problem:
-    return Problem(
+    problem = Problem(
         X,
         label,
         sample_weight=weight,
         fit_intercept=estimator.fit_intercept,
         check_finite=False,  # the scheme has looked
     )
+    return require_same(problem, X, label, weight)
 
 
 def _takes_problems(estimator: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linsep.core.compile import in_machine_code, inner, instructions_for, routine
+from linsep.core.costs import IN_CACHE
 from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Marks, Matrix
 from linsep.core.limits import tick
 from linsep.core.problem import Problem
@@ -474,6 +475,27 @@ def dense_squares(X, lo, hi, step, rows, columns):
     """The same in blocks of ``step`` rows, which stay near while they are read twice."""
     for start in range(lo, hi, step):
         add_squares(X, start, min(hi, start + step), rows, columns)
+
+
+@dense_squares.in_numpy
+def _dense_squares(X: Any, lo: int, hi: int, step: int, rows: Any, columns: Any) -> None:
+    """Blocks of other lengths than ``step`` add alike, as long as all are made of fours."""
+    assert step % 4 == 0
+    block = max(4, IN_CACHE // len(columns) // 4 * 4)
+    for start in range(lo, hi, block):
+        squares = X[start : min(hi, start + block)].astype(np.float64)
+        squares *= squares
+        n, d = squares.shape
+        four = n - n % 4
+        fours = squares[:four].reshape(-1, 4, d)
+        sums = (fours[:, 0] + fours[:, 1]) + (fours[:, 2] + fours[:, 3])
+        parts = np.concatenate([columns[None], sums, squares[four:]])
+        columns[:] = np.add.accumulate(parts, axis=0)[-1]
+        a = np.zeros((n, 8))
+        for j in range(0, d, 8):
+            a[:, : min(8, d - j)] += squares[:, j : j + 8]
+        two = a[:, :4] + a[:, 4:]
+        rows[start : start + n] = (two[:, 0] + two[:, 2]) + (two[:, 1] + two[:, 3])
 
 
 # -- Squared lengths of dense rows: eight sums side by side ---------------------------------------

@@ -7,7 +7,8 @@ of a column that is constant there are exactly zero; about the mean, nothing can
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,32 @@ def moments_about(problem: Problem, k: int, centre: Array, *, products: bool) ->
     second /= total
     size = np.sqrt(np.diag(second) if products else second) * (1 + 1e-9)
     return Moments(total, first / total, second, terms, size)
+
+
+@dataclass(frozen=True)
+class MomentSums:
+    """Sums over some rows, class by class, of weights, x - c and its products."""
+
+    weight: Array
+    first: Array
+    second: Array
+
+    def plus(self, other: Self) -> Self:
+        """Both."""
+        return type(self)(
+            self.weight + other.weight, self.first + other.first, self.second + other.second
+        )
+
+
+def moment_sums(problem: Problem, *, centres: Array, products: bool) -> MomentSums:
+    """Of all classes about their centres; those without rows have none."""
+    K, d = centres.shape
+    out = MomentSums(np.zeros(K), np.zeros((K, d)), np.zeros((K, d, d) if products else (K, d)))
+    for k in np.unique(problem.label).tolist():
+        found = moments_about(problem, k, centres[k], products=products)
+        out.weight[k] = found.weight
+        out.first[k], out.second[k] = found.weight * found.first, found.weight * found.second
+    return out
 
 
 def _step(problem: Problem) -> int:

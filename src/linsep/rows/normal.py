@@ -11,7 +11,8 @@ taken in float64, in an order that depends on the shape alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import scipy.linalg.blas
@@ -210,6 +211,39 @@ def _gram(problem: Problem) -> Gram:
     problem.keep(_right_side, _with_offset(problem, right, aim.sum(axis=0)))
     terms = lanes.rows + -(-problem.n // lanes.rows) + len(parts) + 8
     return Gram(out, terms, problem.n)
+
+
+@dataclass(frozen=True)
+class NormalSums:
+    """X~'S X~ and X~'S T of some rows; a sum over parts adds both."""
+
+    gram: Array
+    right: Array
+
+    def plus(self, other: Self) -> Self:
+        """Both."""
+        return replace(self, gram=self.gram + other.gram, right=self.right + other.right)
+
+
+def normal_sums(problem: Problem) -> NormalSums:
+    """Of all rows of a problem, once."""
+    return NormalSums(gram(problem).matrix, right_side(problem))
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Half a gradient of some rows."""
+
+    gradient: Array
+
+    def plus(self, other: Self) -> Self:
+        """Both."""
+        return replace(self, gradient=self.gradient + other.gradient)
+
+
+def slope_of(problem: Problem, *, A: Array) -> Slope:
+    """Half the gradient of J at A."""
+    return Slope(totals(problem, A, aims(problem)).gradient)
 
 
 def small_slope(problem: Problem, A: Array, gradient: Array, T: Array, tol: float) -> bool:

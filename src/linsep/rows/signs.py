@@ -3,9 +3,10 @@
 Floating point decides where its error bound allows; the few rows that are left are evaluated
 in integers. The bound holds for any order of summation, with and without fused operations:
 
-    |computed - true| <= g (|x| |w| + |b|) + u,   g = (d + 8) 2^-53 / (1 - (d + 8) 2^-53)
+    |computed - true| <= g (|x| |w| + |b|) + u,   g = (m + 8) 2^-53 / (1 - (m + 8) 2^-53)
 
-with u for what underflow may lose. Overflow makes the bound infinite, so that integers decide.
+with m the columns, or the most entries of a sparse row, as zeros add no rounding, and u for what
+underflow may lose. Overflow makes the bound infinite, so that integers decide.
 """
 
 from __future__ import annotations
@@ -57,16 +58,15 @@ def float_bounds(
     """
     w = np.asarray(coef, dtype=np.float64).reshape(-1, problem.d)
     b = np.asarray(intercept, dtype=np.float64).reshape(-1)
-    g = (problem.d + 8) * U
-    g = g / (1 - g)
+    g, h = (_relative(terms) for terms in (_most_terms(problem), problem.d))
     tiny = 1e-160 * sqrt(problem.d)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         length = np.sqrt(problem.squared_lengths)
-        length *= 1 + g
+        length *= 1 + h
         length += tiny
         slack = 4 * (problem.d + 2) * LEAST * (length + 2)
         if problem.binary:
-            size, offset = np.sqrt(w[0] @ w[0]) * (1 + g) + tiny, b[0]
+            size, offset = np.sqrt(w[0] @ w[0]) * (1 + h) + tiny, b[0]
             values = problem.product(w[0]) if scores is None else scores
             values = problem.sign * (values + offset)
             length *= size
@@ -74,13 +74,24 @@ def float_bounds(
             length *= g
             length += slack
             return values, length
-        size = np.sqrt((w * w).sum(axis=1)) * (1 + g) + tiny
+        size = np.sqrt((w * w).sum(axis=1)) * (1 + h) + tiny
         values = problem.values(np.column_stack([w, b]).ravel())
         each = g * (length[:, None] * size + np.abs(b)) + slack[:, None]
         own = each[np.arange(problem.n), problem.label]
         others = np.ones(each.shape, dtype=bool)
         others[np.arange(problem.n), problem.label] = False
         return values, 2 * (own[:, None] + each)[others]
+
+
+def _relative(terms: int) -> float:
+    """How far a sum of so many products may be off, in units of the sum of their sizes."""
+    g = (terms + 8) * U
+    return g / (1 - g)
+
+
+def _most_terms(problem: Problem) -> int:
+    """Most products in a score of a row."""
+    return int(np.diff(problem.matrix.indptr).max(initial=0)) if problem.sparse else problem.d
 
 
 def row_signs(

@@ -10,6 +10,9 @@ from linsep.core.drive import Outcome, drive
 from linsep.core.limits import Limits, TimeUpError, asked_to_stop, clock, time_left
 from linsep.core.problem import Problem
 from linsep.core.protocol import Status
+from linsep.errors import ProofError
+
+_STEPS, _PER_ROW = 200, 4  # more than any search takes: it ends in about one a row or column
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Clock:
     ) -> Outcome[Any]:
         """Drive a solver within the time that is left."""
         self.tick()
+        steps = steps or _STEPS + _PER_ROW * (problem.n_rows + problem.width)
         state = solver.init(problem.lent, start=start)
         left = self.left()
         seconds = None if left is None else max(left, 0.0)
@@ -53,4 +57,9 @@ class Clock:
         outcome = self.search(problem, solver, start=start)
         if outcome.status is Status.TIME_LIMIT:
             raise TimeUpError
+        if outcome.status is Status.STEP_LIMIT:
+            raise ProofError(
+                f"the search for a verdict has not ended after {outcome.steps} steps; this is a "
+                "bug of linsep, please report it."
+            )
         return outcome

@@ -509,6 +509,8 @@ def _peel(
             level = found
         gain, _ = along(values, level)
         reached = left & (gain > 0)
+        if not reached.any():
+            return None
         levels.append((level, reached))
         left &= ~reached
     return levels

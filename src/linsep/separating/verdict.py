@@ -45,8 +45,9 @@ from linsep.numerics.integers import (
     to_integers,
 )
 from linsep.proofs.margins import loosen, margin_above, margin_below
-from linsep.proofs.plain import require_same, require_witness
+from linsep.proofs.plain import require_same
 from linsep.proofs.separable import Proof, carrying_columns, kesler_rows
+from linsep.proofs.witness import hold_verdict
 from linsep.rows.exact import Tick, dependency, equal_rows, reflected, sample
 from linsep.rows.signs import row_signs
 from linsep.separating.clock import Clock
@@ -162,10 +163,7 @@ def separability(
             finite = np.isfinite(problem.squared_lengths).all()
         if not finite:  # or too large to be squared
             problem.check_finite()
-        proof = decide(problem, exact=exact, time_limit=time_limit, begin=begin)
-        with np.errstate(all="ignore"):
-            require_witness(problem, proof)
-        return proof
+        return decide(problem, exact=exact, time_limit=time_limit, begin=begin)
 
 
 def decide(
@@ -184,7 +182,7 @@ def decide(
     # and scipy's) make them several times slower on two cores
     # numbers may overflow on the way: every answer is checked in integers where that happens
     with one_blas_thread(), np.errstate(all="ignore"):
-        return judge.decide()
+        return hold_verdict(problem, judge.decide())
 
 
 def decide_with(
@@ -209,7 +207,8 @@ def decide_with(
     kernel = by_name(kernel, parameters) if parameters else kernel
     asked = as_kernel(kernel, problem.matrix, warn=False)
     with one_blas_thread(), np.errstate(all="ignore"):
-        return KernelJudge(problem, asked, Clock(begin, time_limit)).decide()
+        proof = KernelJudge(problem, asked, Clock(begin, time_limit)).decide()
+        return hold_verdict(problem, proof)
 
 
 def _names(X: Any) -> list[str] | None:

@@ -160,6 +160,8 @@ class Descent:
             )
         if self.status is Status.DIVERGED:
             return f"f grew without bound after {steps}; take a smaller eta"
+        if self.value > self.values[0]:
+            return f"f has grown from {self.values[0]:.6g} after {steps}; take a smaller eta"
         return f"no stationary point yet after {steps}; raise max_iter, or eta"
 
     def plot(self, ax: Any = None) -> Any:

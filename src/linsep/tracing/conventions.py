@@ -4,7 +4,8 @@
 001   theta and theta_0 apart; k counts mistakes from 0
 002   w and b = -w.u, with a point u of the line; k counts mistakes from 0
 003   a = [w0, w], the 1 first; k = 1, 2, ...; reflected rows y, classes 1 and 2
-004   w = [w, w0], the 1 last; t = 0, 1, ...; classes omega_1 and omega_2
+004   w = [w, w0], the 1 last; t = 0, 1, ...; classes omega_1 and omega_2. Of M classes, by Kesler,
+      w = [w_1, ..., w_M], and x_ij has x at i and -x at j
 """
 
 from __future__ import annotations
@@ -36,26 +37,39 @@ class Convention:
     negative: str
     reflected: bool = True
     """Whether values are those of reflected rows."""
+    stacked: bool = False
+    """Whether it writes the planes of three classes and more as one vector."""
 
     def names(self, features: list[str]) -> list[str]:
         """Names of the coordinates of ``vector``."""
         return self._placed(list(features), self.bias)
 
-    def vector(self, coef: NDArray[np.float64], intercept: float) -> list[float]:
-        """The weights in the order of the lecture."""
-        return self._placed(np.ravel(coef).tolist(), float(intercept))
+    def names_of_planes(self, features: list[str], planes: int) -> list[str]:
+        """The same of several planes, numbered from 1."""
+        own = self.names(features)
+        return [f"{self.letter}_{k + 1}: {name}" for k in range(planes) for name in own]
+
+    def vector(self, coef: NDArray[np.float64], intercept: Any) -> list[float]:
+        """The weights in the order of the lecture, of several planes one after the other."""
+        planes = zip(np.atleast_2d(coef), np.ravel(intercept))
+        return [v for w, b in planes for v in self._placed(w.tolist(), float(b))]
 
     def number(self, update: int) -> int:
         """What the lecture calls the weights after so many updates."""
         return update + self.first
 
-    def written(self, update: int | None, coef: NDArray[np.float64], intercept: float) -> str:
+    def written(self, update: int | None, coef: NDArray[np.float64], intercept: Any) -> str:
         """The weights as an equation.
 
         >>> CONVENTIONS["003"].written(1, np.array([2.0, 3.0]), -1.0)
         'a(2) = [-1 2 3]'
+        >>> CONVENTIONS["004"].written(1, np.array([[2.0], [3.0], [0.0]]), [-1.0, 0.0, 1.0])
+        'w(1) = [2 -1 | 3 0 | 0 1]'
         """
         name = self.letter if update is None else self.weights.format(self.number(update))
+        if np.ndim(coef) == 2:
+            planes = [_bracket(self.vector(w, b))[1:-1] for w, b in zip(coef, np.ravel(intercept))]
+            return f"{name} = [{' | '.join(planes)}]"
         if self.position != "apart":
             return f"{name} = {_bracket(self.vector(coef, intercept))}"
         told = f"{name} = {_bracket(coef.tolist())}, {self.bias} = {intercept + 0.0:.6g}"
@@ -81,7 +95,7 @@ CONVENTIONS = {
         ),
         Convention("002", "apart", "w({})", "w", "b", 0, "y (w.x + b)", "+1", "-1"),
         Convention("003", "first", "a({})", "a", "w0", 1, "a.y", "class 1", "class 2"),
-        Convention("004", "last", "w({})", "w", "w0", 0, "w.x", "omega_1", "omega_2", False),
+        Convention("004", "last", "w({})", "w", "w0", 0, "w.x", "omega_1", "omega_2", False, True),
     )
 }
 

@@ -20,6 +20,8 @@ from linsep.models.fit import Answer, Run, View, Viewed, check_value, is_viewed,
 from linsep.tracing.conventions import convention_named
 from linsep.tracing.trace import Step, Summary, Trace
 
+_FEW_ROWS = 4  # rows of a step that are named
+
 
 def trace(
     estimator: Any,
@@ -294,12 +296,21 @@ class _Recorder(Observer):
                 taken = 0  # a first look at the rows, from which the first step follows
             update = self.steps[-1].update + taken if self.steps else 0
             words = f"{now.solver.unit} {update}" if update else "start"
+            words += self._moved(now) if update else ""
             visit = round(state.passes * self.problem.n)
             if not self.steps or taken > 0:
                 self._add(view, update, visit, words)
         self._looked, self._whose = state.steps, state
         self.full = self.max_steps is not None and self.steps[-1].update >= self.max_steps
         return self.full
+
+    def _moved(self, now: Moment[Any]) -> str:
+        """The rows that the step was about, of a solver that takes a few at a time."""
+        moved = getattr(now.solver, "moved", None)
+        rows = [] if moved is None else moved(now.problem, now.state)
+        if not 0 < len(rows) <= _FEW_ROWS:
+            return ""
+        return f", {' and '.join(str(self._of(now.solver, row)[2]) for row in rows)}"
 
     def _add(self, view: View, update: int, visit: int, head: str, closing: bool = False) -> None:
         self._values, gap = view.values, view.gap

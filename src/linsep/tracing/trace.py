@@ -180,8 +180,7 @@ class Trace(Sequence[Step]):
             lines = [head, *(f"{step.update:>5}  {step.why}" for step in self.steps)]
         else:
             names = self.classes.tolist() if class_names is None else list(class_names)
-            head += f", as in lecture {way.lecture}; "
-            head += f"{way.positive} is {names[1]!r}, {way.negative} is {names[0]!r}"
+            head += f", as in lecture {way.lecture}; {self._classes_of(way, names)}"
             lines = [head, *self._as_in(way)]
         lines.append(f"       {self.outcome.message}")
         return printable("\n".join(lines))
@@ -204,12 +203,21 @@ class Trace(Sequence[Step]):
     def way(self, convention: str | None = None) -> Convention | None:
         """How the lecture, or without one that of the trace, writes weights; None for none."""
         way = convention_named(self.convention if convention is None else convention)
-        if way is not None and self.steps[0].coef.shape != (len(self.feature_names),):
-            raise SettingError(
-                f"convention={way.lecture!r} writes one plane of two classes; this run has none. "
-                "Leave convention out."
-            )
-        return way
+        shape, d = self.steps[0].coef.shape, len(self.feature_names)
+        if way is None or shape == (d,) or (way.stacked and shape == (len(self.classes), d)):
+            return way
+        many = [key for key, one in CONVENTIONS.items() if one.stacked]
+        hint = f" Several are written by lecture {', '.join(many)}." if len(shape) == 2 else ""
+        raise SettingError(
+            f"convention={way.lecture!r} writes one plane of two classes; this run has none."
+            f"{hint} Leave convention out."
+        )
+
+    def _classes_of(self, way: Convention, names: list[Any]) -> str:
+        """What the lecture calls the classes: two by their side, more by their number."""
+        if len(names) == 2:
+            return f"{way.positive} is {names[1]!r}, {way.negative} is {names[0]!r}"
+        return ", ".join(f"omega_{k + 1} is {name!r}" for k, name in enumerate(names))
 
     def _as_in(self, way: Convention) -> list[str]:
         """One line a step: visit, row, value, whether it is wrong, new weights."""
@@ -238,6 +246,12 @@ class Trace(Sequence[Step]):
         """The value of a row; lecture 004 turns none of them round."""
         if step.value is None or step.row is None:
             return ""
+        if step.rival is not None:  # x_ij, the row at its own class and turned round at the other
+            pair = [
+                int(np.searchsorted(self.classes, c)) + 1 for c in (self.y[step.row], step.rival)
+            ]
+            comma = "," if max(pair) > 9 else ""
+            return f"w.x_{pair[0]}{comma}{pair[1]} = {step.value + 0.0:.6g}"
         positive = way.reflected or self.y[step.row] == self.classes[1]
         return f"{way.product} = {(step.value if positive else -step.value) + 0.0:.6g}"
 
@@ -378,7 +392,10 @@ def _flat(step: Step, names: list[str], way: Convention | None = None) -> dict[s
         "repeats": step.repeats,
     }
     if way is not None:
-        out |= dict(zip(way.names(names), way.vector(step.coef, step.intercept)))
+        own = way.names(names)
+        if step.coef.ndim == 2:
+            own = way.names_of_planes(names, len(step.coef))
+        out |= dict(zip(own, way.vector(step.coef, step.intercept)))
     elif step.coef.ndim == 1:
         out["intercept"] = step.intercept
         out |= dict(zip(names, step.coef))

@@ -236,3 +236,16 @@ def test_one_loss_of_all_classes_exists_for_the_hinge_alone(table):
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     with pytest.raises(SettingError, match="crammer-singer"):
         linsep.LinearSVM(loss="huber_hinge", multi_class="crammer-singer").fit(X, y)
+
+
+def test_offsets_of_many_classes_are_balanced_by_either_way_of_solving(monkeypatch):
+    from linsep.losses import softmax
+
+    rng = np.random.default_rng(0)
+    K = softmax._MANY_CLASSES
+    S, label = rng.normal(size=(K, 2 * K)), np.arange(2 * K) % K
+    cost = np.ones(2 * K)
+    short, at = softmax.best_intercepts(S, label, cost)
+    assert abs(softmax.class_balance(at.rivals, label, cost)).max() < 1e-11
+    monkeypatch.setattr(softmax, "_MANY_CLASSES", 10 * K)
+    assert np.allclose(short, softmax.best_intercepts(S, label, cost)[0], atol=1e-11)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 import linsep
+from linsep.errors import LinsepError
 
 MODELS = [
     linsep.LeastSquares(class_weight="balanced"),
@@ -35,3 +36,15 @@ def test_certify_counts_rows_for_svc_as_svc_does():
     weight = np.where(y == 1, 5.0, 1.0)
     model = SVC(class_weight="balanced", tol=1e-8).fit(X, y, sample_weight=weight)
     assert linsep.certify(model, X, y, sample_weight=weight).relative_gap < 1e-5
+
+
+@pytest.mark.parametrize("wrong", [3, {"x": 1.0}, "even"])
+def test_weights_of_no_class_are_refused_in_arrays_and_in_streams(wrong, tmp_path):
+    X, y = np.arange(12.0).reshape(6, 2), [0, 1, 0, 1, 0, 1]
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n" + "".join(f"{a},{b},{c}\n" for (a, b), c in zip(X, y)))
+    stream = linsep.data.stream(str(path), target="y")
+    model = linsep.LinearSVM().fit(stream).set_params(class_weight=wrong)  # as a file may hold it
+    for rows in ((X, y), (stream,)):
+        with pytest.raises(LinsepError, match="class_weight"):
+            linsep.certify(model, *rows)

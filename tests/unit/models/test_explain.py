@@ -67,8 +67,6 @@ def test_terms_of_a_kernel_machine_are_weight_sign_and_similarity(model):
         for term in told.terms:
             assert term.weight >= 0 and term.sign == (1 if y[term.row] == "b" else -1)
             assert term.value == pytest.approx(model.kernel_.gram([x], X[[term.row]])[0, 0])
-    with pytest.raises(CapabilityError, match="3 classes"):
-        linsep.KernelSVM().fit(*rows(3)).explain(X[0])
 
 
 def test_xor_of_lecture_003_is_explained_by_all_four_rows():
@@ -113,3 +111,76 @@ def test_gaussian_rules_that_are_linear_have_weights_to_explain():
     for ask in (curved.ranking, lambda: curved.explain(X[0])):
         with pytest.raises(linsep.errors.CapabilityError, match="log odds quadratic"):
             ask()
+
+
+def test_functions_of_single_features_add_up_and_are_ranked():
+    X, y = np.abs(rows()[0]), rows()[1]
+    model = linsep.AdditiveSVM("chi2").fit(X, y)
+    told = model.explain(X[7])
+    assert told.score == pytest.approx(float(model.decision_function(X[7:8])[0]))
+    assert told.predicted == model.predict(X[7:8])[0] and "= h(" in str(told)
+    for term in told.terms:
+        k = int(term.name[1:]) - 1
+        assert term.at == X[7, k]
+        assert term.product == pytest.approx(float(model.feature_function(k, [X[7, k]])[1][0]))
+    assert dict(model.ranking()) == pytest.approx(
+        dict(zip(("x1", "x2", "x3"), model.feature_ranges()))
+    )
+    h = np.column_stack([model.feature_function(k, X[:, k])[1] for k in range(3)])
+    ranked = model.ranking(X)
+    assert dict(ranked) == pytest.approx(dict(zip(("x1", "x2", "x3"), h.std(axis=0))))
+    assert "h_k" in str(ranked) and "larger scale" in ranked.warning
+    X3, y3 = np.abs(rows(3)[0]), rows(3)[1]
+    three = linsep.AdditiveSVM().fit(X3, y3)
+    scores = np.sort(three.decision_function(X3[:1])[0])
+    assert three.explain(X3[0]).score == pytest.approx(scores[-1] - scores[-2])
+    with pytest.raises(DataError, match="row 0, column 1"):
+        model.explain([1.0, -2.0, 3.0])
+
+
+def test_pairs_of_a_kernel_machine_are_explained_by_the_pair_that_decides():
+    X, y = rows(3)
+    model = linsep.KernelSVM(decision_function_shape="ovo").fit(X, y)
+    pairs = {frozenset(p): k for k, p in enumerate(["ab", "ac", "bc"])}
+    for row in X[:12]:
+        told = model.explain(row)
+        classes = {label for t in told.terms for label in [t.name.split("'")[1]]}
+        value = model.decision_function(row[None])[0][pairs[frozenset(classes)]]
+        assert told.predicted in classes and told.score > 0
+        assert told.score == pytest.approx(abs(value))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [linsep.KernelSVM(), linsep.KernelPerceptron(), linsep.AdditiveSVM(), linsep.LinearSVM(),
+     linsep.Kozinec(kernel="rbf")],
+    ids=lambda m: type(m).__name__,
+)  # fmt: skip
+def test_a_row_of_another_width_is_refused(model):
+    X = np.abs(rows()[0])
+    model.fit(X[:2], ["a", "b"])
+    for bad in ([1.0], X[:2], np.ones((1, 4))):
+        with pytest.raises(DataError, match="give one row of 3 numbers"):
+            model.explain(bad)
+
+
+def test_the_criterion_of_a_machine_with_a_kernel():
+    X, y = np.abs(rows()[0]), rows()[1]
+    for model in (linsep.KernelSVM(C=3.0), linsep.AdditiveSVM(C=3.0)):
+        model.fit(X, y)
+        criterion = model.criterion_
+        assert repr(criterion) == "Hinge(C=3.0)"
+        assert criterion.value(model, X, y) == pytest.approx(model.certificate_.objective)
+        f = np.where(y == "b", 1, -1) * model.decision_function(X)
+        np.testing.assert_allclose(criterion.losses(model, X, y), np.maximum(0, 1 - f))
+        with pytest.raises(CapabilityError, match="no gradient"):
+            criterion.gradient(model, X, y)
+    mistakes = linsep.KernelPerceptron(max_iter=3)
+    with pytest.warns(linsep.errors.NotSeparatedWarning):
+        mistakes.fit(X, y)
+    value = mistakes.criterion_.value(mistakes, X, y)
+    assert value == pytest.approx(mistakes.certificate_.objective) and value > 0
+    gaussian = linsep.GaussianClassifier().fit(X, y)
+    assert not hasattr(gaussian, "criterion_")
+    with pytest.raises(AttributeError, match="largest likelihood"):
+        _ = gaussian.criterion_

@@ -256,3 +256,8 @@ def test_numbers_of_a_formula_may_have_exponents():
 def test_a_row_on_the_plane_has_a_margin_without_sign():
     found = Linear([2, -1], -2).separates([[3, 1], [0, 0], [1, 0]], [1, -1, 1])
     assert str(found.margin) == str(found.margin_aug) == "0.0" and not found.strict
+
+
+def test_a_weight_that_prints_as_one_is_left_out():
+    assert str(linsep.Linear([2.0, -1.0 - 1e-9], -2.0)) == "2 x1 - x2 >= 2"
+    assert str(linsep.Linear([2.0, -1.1], -2.0)) == "2 x1 - 1.1 x2 >= 2"

@@ -487,3 +487,12 @@ def test_large_costs_that_a_run_is_a_match_for_are_left_to_it(monkeypatch):
     monkeypatch.setattr(linsep.models.linear_svm, "hard_machine", lambda *_: 1 / 0)
     model = linsep.LinearSVM(C=1e3).fit(X, y)
     assert model.status_.name == "CERTIFIED" and model.certificate_.relative_gap < 1e-7
+
+
+def test_weights_that_are_whole_numbers_are_found_as_such():
+    """No row lies on the edge of the street: w is the sum of rows inside."""
+    X, y = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.0], [3.0, 3.0]]), [-1, 1, 1, 1]
+    model = LinearSVM().fit(X, y)
+    assert model.coef_.tolist() == [[1.0, 0.0]]
+    assert model.intercept_.tolist() == [-0.5]
+    assert model.dual_coef_.tolist() == [[-1.0, 1.0]]

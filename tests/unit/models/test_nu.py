@@ -14,6 +14,8 @@ from sklearn.svm import NuSVC
 
 import linsep
 from linsep.cli.main import main
+from linsep.core.checkpoint import Checkpointer
+from linsep.core.drive import Observer
 from linsep.errors import ModelError, SettingError
 
 
@@ -111,8 +113,8 @@ def test_a_nu_that_no_machine_has_is_refused_with_the_range():
     assert linsep.KernelSVM(nu=most, gamma=1.0).fit(X[few], y[few]).certificate_.relative_gap < 1e-5
     with pytest.raises(SettingError, match=r"too small for these rows.* < nu <= 1\."):
         linsep.KernelSVM(nu=0.05, kernel="linear").fit(X, y)
-    with pytest.raises(SettingError, match=r"OneVsOne\(linsep.KernelSVM\(nu="):
-        linsep.KernelSVM(nu=0.3).fit(*load_wine(return_X_y=True))
+    with pytest.raises(SettingError, match=r"0 < nu <= 0.806723, .* in a pair of classes"):
+        linsep.KernelSVM(nu=0.81).fit(*load_wine(return_X_y=True))
     for more in ({"C": 2.0}, {"beta": 1.0}):
         with pytest.raises(SettingError, match="Give one of them"):
             linsep.KernelSVM(nu=0.3, **more).fit(X, y)
@@ -170,16 +172,54 @@ def test_a_fit_without_time_has_the_cost_of_its_machine():
 
 
 @pytest.mark.parametrize("nu", [0.1037, 0.2963])
-def test_three_classes_are_pairs_each_with_a_cost_of_its_own(nu):
-    """What LIBSVM does: nu for each pair of classes. The refusal of KernelSVM names this way."""
+def test_three_classes_are_pairs_each_with_a_cost_of_its_own(nu, tmp_path):
+    """What LIBSVM does: nu for each pair of classes."""
     X, y = load_wine(return_X_y=True)
     X = scale(X)
-    with pytest.raises(SettingError, match=r"OneVsOne\(linsep.KernelSVM\(nu=...\)\)"):
-        linsep.KernelSVM(nu=nu).fit(X, y)
-    ours = linsep.OneVsOne(linsep.KernelSVM(nu=nu, gamma=0.1, tol=1e-7)).fit(X, y)
+    ours = linsep.KernelSVM(nu=nu, gamma=0.1, tol=1e-7, decision_function_shape="ovo").fit(X, y)
     peer = NuSVC(nu=nu, gamma=0.1, tol=1e-8, decision_function_shape="ovo").fit(X, y)
     np.testing.assert_array_equal(ours.predict(X), peer.predict(X))
-    scores = np.column_stack([machine.decision_function(X) for machine in ours.estimators_])
-    np.testing.assert_allclose(np.abs(scores), np.abs(peer.decision_function(X)), atol=1e-4)
-    assert len({round(machine.C_, 6) for machine in ours.estimators_}) == 3
-    assert all(machine.status_.ok for machine in ours.estimators_)
+    np.testing.assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=1e-4)
+    assert ours.status_.name == "CERTIFIED" and ours.certificate_.relative_gap <= 1e-7
+    pairs = linsep.OneVsOne(linsep.KernelSVM(nu=nu, gamma=0.1, tol=1e-7)).fit(X, y)
+    np.testing.assert_allclose(ours.C_, [machine.C_ for machine in pairs.estimators_], rtol=1e-6)
+    assert len(set(np.round(ours.C_, 6))) == 3 and "its own C" in ours.summary()
+    assert linsep.certify(ours, X, y) == ours.certificate_
+    linsep.save(ours, tmp_path / "m.json")
+    again = linsep.load(tmp_path / "m.json")
+    assert np.array_equal(again.C_, ours.C_) and linsep.certify(again, X, y) == ours.certificate_
+    gram = linsep.KernelSVM(nu=nu, kernel="precomputed", tol=1e-7).fit(ours.kernel_.gram(X), y)
+    np.testing.assert_allclose(gram.C_, ours.C_, rtol=1e-6)
+    ours.nu = nu * 1.02  # a forged claim
+    assert linsep.certify(ours, X, y).relative_gap > 1e-4
+    with pytest.warns(linsep.errors.GapWarning):
+        hurried = linsep.KernelSVM(nu=nu, time_limit=0).fit(X, y)
+    assert hurried.C_.shape == (3,) and hurried.predict(X).shape == y.shape
+
+
+class _Stop(Observer):
+    """Ends the run after so many moments."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def moment(self, now):
+        self.left -= 1
+        return self.left <= 0
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.GapWarning")
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_fit_goes_on_from_its_checkpoint(classes, tmp_path):
+    X, y = wine() if classes == 2 else (scale(load_wine().data), load_wine().target)
+    whole = linsep.KernelSVM(nu=0.3, gamma=0.1).fit(X, y)
+    for after in (1, 4):
+        path = tmp_path / f"{after}.npz"
+        watch = [Checkpointer(path, every=0.0), _Stop(after)]
+        stopped = linsep.KernelSVM(nu=0.3, gamma=0.1, callbacks=watch).fit(X, y)
+        assert stopped.status_.name == "STOPPED"
+        gone_on = linsep.KernelSVM(nu=0.3, gamma=0.1).resume(X, y, path)
+        assert gone_on.status_.name == "CERTIFIED"
+        np.testing.assert_allclose(gone_on.C_, whole.C_, rtol=1e-5)
+        with pytest.raises(linsep.errors.CheckpointError, match="was made for"):
+            linsep.KernelSVM(nu=0.3, gamma=0.1).resume(2 * X, y, path)

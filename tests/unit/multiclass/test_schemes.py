@@ -681,3 +681,11 @@ def test_rejected_rows_are_wrong_whatever_their_label(names, label):
         if not decided:
             assert value == model.reject_label_ or value != value
     assert model.score(rows[:6], truth, sample_weight=np.arange(6)) <= 1.0
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 0, 1, 0, 1], [1, 2, 3, 1, 2, 3], list("abcabc")])
+def test_a_proof_of_kesler_needs_rows_of_its_classes(labels):
+    X = np.arange(12.0).reshape(6, 2)
+    model = linsep.Kesler(linsep.LinearSVM()).fit(X, [0, 1, 2, 0, 1, 2])
+    with pytest.raises(LinsepError, match=r"rows of all of its classes|mixes"):
+        linsep.certify(model, X, labels)

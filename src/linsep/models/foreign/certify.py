@@ -6,6 +6,7 @@ import os
 import warnings
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC, NuSVC
-from sklearn.utils import compute_class_weight
 
 from linsep.core.cluster import as_stream
 from linsep.core.drive import drive
@@ -33,7 +33,7 @@ from linsep.losses.base import Loss
 from linsep.losses.hinge import HINGE
 from linsep.losses.logistic import LOGISTIC
 from linsep.losses.table import LOSSES
-from linsep.models.fit import row_weights
+from linsep.models.fit import class_weights, row_weights
 from linsep.models.foreign.objectives import (
     Claim,
     claim_of,
@@ -49,16 +49,18 @@ from linsep.models.kernel_base import certify_svc
 from linsep.models.least_squares import LeastSquares
 from linsep.models.linear import Linear
 from linsep.models.logistic_regression import choose_logistic
-from linsep.models.parts import certify_plane_in_parts
+from linsep.models.parts import certify_plane_in_parts, class_factors
 from linsep.models.svm_choice import choose_solver, is_small
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.l1 import l1_gap
 from linsep.proofs.logistic import logistic_gap
 from linsep.proofs.parts import StreamGap
+from linsep.proofs.parts_softmax import StreamSoftmax, stream_softmax
 from linsep.proofs.plain import require_same
 from linsep.proofs.rivals import rivals_gap
 from linsep.proofs.squares import ridge_gap
+from linsep.rows.parts import looked_at
 
 Array = NDArray[np.float64]
 
@@ -153,6 +155,8 @@ def _of_stream(model: object, stream: Stream, tol: float, limit: float | None) -
     if isinstance(model, str | os.PathLike):
         model = load(model)
     known = getattr(model, "certificate_", None)
+    if isinstance(known, StreamSoftmax):
+        return _softmax_of_stream(model, known, stream)
     if isinstance(known, StreamGap) and not known.parts:
         loss, C, generator = LOSSES[known.loss], known.C, np.array(known.generator)
         class_weight = getattr(model, "class_weight", None)
@@ -176,6 +180,17 @@ def _of_stream(model: object, stream: Stream, tol: float, limit: float | None) -
     return certify_plane_in_parts(
         stream, a, loss, C, offset, class_weight, generator, tol=tol, seconds=limit
     )
+
+
+def _softmax_of_stream(model: object, known: StreamSoftmax, stream: Stream) -> Gap:
+    """Bounds for softmax regression, with the generator of its certificate."""
+    assert has_planes(model)
+    factors = partial(class_factors, getattr(model, "class_weight", None))
+    problem = looked_at(stream, fit_intercept=known.fit_intercept, class_weight=factors)
+    if problem.classes.tolist() != model.classes_.tolist() or problem.d != model.coef_.shape[1]:
+        raise ModelError(f"{stream.name} has other classes or columns than the model.")
+    a = np.column_stack([model.coef_, model.intercept_]).ravel()
+    return stream_softmax(problem, a, np.array(known.generator), known.C)
 
 
 def _squares(plane: Linear, y: Any) -> LeastSquares:
@@ -314,9 +329,7 @@ def _alone(claim: Claim, y: NDArray[Any]) -> bool:
 
 def _class_weights(claim: Claim, classes: Any, y: Any, sample_weight: Any) -> Array:
     counted = sample_weight if claim.balanced_by_weight else None
-    return np.asarray(
-        compute_class_weight(claim.class_weight, classes=classes, y=y, sample_weight=counted)
-    )
+    return class_weights(claim.class_weight, classes, y, counted)
 
 
 def _part(problem: Problem, k: int, by_class: Array | None) -> Problem:

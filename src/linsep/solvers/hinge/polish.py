@@ -23,7 +23,8 @@ from linsep.solvers.hinge.dual_point import best_offset, dual_value
 Array = NDArray[np.float64]
 
 _EDGES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
-_MOST_EQUATIONS = 600  # equations
+_MOST_EQUATIONS = 600
+_EQUAL = 1.0 + 2.0**-50  # objectives that differ by no more than this are the same
 
 
 def polish(problem: Problem, witness: Witness, C: float, loss: QuadraticLoss) -> Witness:
@@ -45,11 +46,11 @@ def polish(problem: Problem, witness: Witness, C: float, loss: QuadraticLoss) ->
             continue
         a = np.append(found @ Z, best_a[-1])
         a, primal = _with_offset(problem, C, loss, a)
-        if primal < best_primal:
-            best_a, best_primal = a, primal
+        if primal <= best_primal * _EQUAL:  # up to rounding: the equations have more digits
+            best_a, best_primal = a, min(primal, best_primal)
         feasible = np.clip(found, 0.0, loss.cap(cost))
         dual = dual_value(problem, loss, C, feasible, a, fresh=True)[1]
-        if dual >= best_dual:  # of equal ones that of the equations has more digits
+        if dual >= best_dual:
             alpha, best_dual = feasible, dual
         if best_primal - best_dual <= 1e-13 * best_primal:
             break

@@ -746,13 +746,15 @@ def settle(R, U, Z, rows, group, multipliers, k, groups, products, toward, worst
         bound = _ZERO * size
         if _clip(multipliers, target, k, bound, gone):
             break
-        leaving = 0
+        leaving, before = 0, k
         for i in range(k):
             leaving += gone[i]
         for i in range(k - 1, -1, -1):
             if gone[i] and (leaving == 1 or rows[column[i]] != worst):
                 _leave(R, U, column, multipliers, k, i)
                 k -= 1
+        if k == before:
+            break
         _divide(multipliers, column, group, k, groups)
     for i in range(k):
         j = column[i]

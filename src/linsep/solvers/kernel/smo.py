@@ -275,6 +275,8 @@ class SMO:
         of single features. For two classes.
     seed : int
         Of the first sample where not all rows are active.
+    plain : bool
+        Working sets of q rows alone, to watch them: none of all rows, and no Newton steps.
     """
 
     kernel: Kernel | None
@@ -287,6 +289,7 @@ class SMO:
     single: bool = False
     by_features: bool = False
     seed: int = 0
+    plain: bool = False
 
     unit: ClassVar[str] = "round"
 
@@ -403,6 +406,14 @@ class SMO:
             return offset_of(pair.y, work.cost, part.alpha, part.f)
         return best_offset(pair.y, work.cost, part.f)
 
+    def moved(self, problem: Problem, state: SMOState) -> list[int]:
+        """Rows of the last working set, in the order of the problem, where a trace shows them."""
+        if not (self.plain and problem.binary):
+            return []
+        pairs, part = self._pairs(problem), state.parts[0]
+        places = part.active[part.working] if len(part.active) < len(part.alpha) else part.working
+        return sorted(pairs.order[pairs.pairs[0].ids[places]].tolist())
+
     def _set(self, work: Work, start: Array) -> None:
         """Start from given variables, put into their box and balanced."""
         pair, part = work.pair, work.part
@@ -437,7 +448,9 @@ class SMO:
             self._rescue(work)
             return
         rows = self._active(work)
-        if rows.all and len(pair.y) <= WHOLE and part.inner < _PLENTY * len(pair.y):
+        if self.plain:
+            self._working_set(work, rows)
+        elif rows.all and len(pair.y) <= WHOLE and part.inner < _PLENTY * len(pair.y):
             self._all_at_once(work, rows)
         elif not self._newton(work, rows):
             self._working_set(work, rows)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
-from linsep.kernels.sums import add_some_rows
+from linsep.core.limits import tick
+from linsep.kernels.sums import add_some_rows, sum_some_rows
 from linsep.numerics.interior import box_minimum
 
 Array = NDArray[np.float64]
@@ -327,7 +328,7 @@ def _solve_block(
         if np.isnan(least) or np.isnan(value[j]):  # overflown: the loop passes over such rows
             return step + int(pairs_of_block(K, y, c, a, f, eps, limit - step, work))
         t = _moved(i, j, (f[j] - least) / curve[j], y, c, a)
-        f += t * (row - K[j])
+        f += np.float64(t) * (row - K[j])
         _mark(i, y, a, c, up, low)
         _mark(j, y, a, c, up, low)
     return limit
@@ -507,6 +508,57 @@ def solve_in_sets(K, y, c, a, f, eps, limit, rows, square, taken, values, part, 
         add_some_rows(f, K, moved[:count], coef[:count], 0, len(y))
         half = m // 2
     return steps
+
+
+@solve_in_sets.in_numpy
+def _solve_in_sets(
+    K: Any, y: Array, c: Array, a: Array, f: Array, eps: float, limit: int, rows: Any, square: Any,
+    taken: Any, values: Array, part: Array, work: Array, moved: Any, coef: Any,
+) -> int:  # fmt: skip
+    m, half, steps = len(rows), 0, 0
+    while steps < limit:
+        tick()
+        rows[:half] = rows[m - half :].copy()
+        taken[:] = False
+        taken[rows[:half]] = True
+        grows, falls = np.where(y < 0.0, (a > 0.0, a < c), (a < c, a > 0.0)) & (y != 0.0)
+        up, low = np.where(grows, f, np.inf), np.where(falls, -f, np.inf)
+        width = -np.fmin.reduce(low) - np.fmin.reduce(up)
+        if not width > eps:
+            break
+        up[taken] = low[taken] = np.inf
+        found = half
+        for value, count in ((up, (m - half) // 2), (low, -1)):
+            value[rows[half:found]] = np.inf
+            found = _chosen(value, taken, found, m - found if count < 0 else count, rows)
+        others = np.flatnonzero(~taken)[: m - found]
+        rows[found : found + len(others)] = others
+        square[:half, :half] = square[m - half :, m - half :].copy()
+        square[half:] = K[np.ix_(rows[half:], rows)]
+        square[:half, half:] = square[half:, :half].T
+        part[:] = y[rows], c[rows], a[rows], f[rows]
+        goal = max(_LEFT * width, 0.5 * eps)
+        steps += _solve_block(square, *part, goal, _EACH * m, work)
+        change = (part[2] - a[rows]) * y[rows]
+        some = np.flatnonzero(change)
+        if not len(some):
+            break
+        a[rows[some]] = part[2, some]
+        sum_some_rows(f, K, rows[some], change[some], 0, len(y))
+        half = m // 2
+    return steps
+
+
+def _chosen(value: Array, taken: Any, place: int, count: int, rows: Any) -> int:
+    """``_choose`` in operations on arrays; gives back how many rows there are now."""
+    limit = np.inf if count >= len(value) else np.partition(value, count)[count]
+    below = np.flatnonzero((value < limit) & ~taken)
+    equal = np.flatnonzero((value == limit) & (value < np.inf) & ~taken)[: count - len(below)]
+    for some in (below, equal):
+        rows[place : place + len(some)] = some
+        taken[some] = True
+        place += len(some)
+    return place
 
 
 # -- Interior points, for small machines on which steps of two variables creep --------------------
