@@ -148,8 +148,8 @@ def fits(count):
             linsep.trace(linsep.Perceptron(max_iter=3), X, y)
     gc.collect()
     return np.array([rss(), len(os.listdir("/proc/self/fd")), threading.active_count()])
-first = fits(330)
-print(*(fits(1001) - first))
+marks = [fits(330)] + [fits(220) for _ in range(3)]  # what is loaded and compiled once comes first
+print(*np.diff(marks, axis=0).min(axis=0))
 """
 
 
@@ -158,7 +158,9 @@ print(*(fits(1001) - first))
 def test_a_thousand_fits_leave_nothing_behind():
     done = subprocess.run([sys.executable, "-c", LEAK], capture_output=True, text=True, check=True)
     memory, files, threads = map(int, done.stdout.split())
-    assert memory < 8_000_000  # 8 KB a fit would be one copy of its objects
+    assert (
+        memory < 1_000_000
+    )  # in the best of three windows, since a leak grows in each: 5 KB a fit
     assert (files, threads) == (0, 0)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from linsep.display.look import COLOURS, INK, LIGHT, axes, plain_names, pyplot, short, wrapped
+from linsep.display.look import legend as draw_legend
 
 
 class ChoiceDisplay:
@@ -123,7 +124,7 @@ class ChoiceDisplay:
         top = ax if self.bound_ax_ is None else self.bound_ax_
         top.set_title(wrapped(choice.sentence(), 84), fontsize="medium")
         if legend:
-            ax.legend(fontsize="small", framealpha=0.9)
+            draw_legend(ax)
 
 
 def _panels(ax: Any, bound: bool) -> tuple[Any, Any]:

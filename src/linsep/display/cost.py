@@ -13,6 +13,7 @@ from linsep.core.words import count
 from linsep.criteria import Count, Perceptron
 from linsep.display.geometry import box_around
 from linsep.display.look import COLOURS, INK, axes, frame, plain_names, wrapped
+from linsep.display.look import legend as draw_legend
 from linsep.display.reflect import (
     as_weights,
     reflected,
@@ -301,7 +302,7 @@ class CostDisplay:
         ax.spines[["top"]].set_visible(False)
         twin.spines[["top"]].set_visible(False)
         if legend:
-            twin.legend(handles=[self.errors_, self.criterion_], fontsize="small")
+            draw_legend(twin, [self.errors_, self.criterion_])
 
     def _draw_plane(self, what: str, legend: bool) -> None:
         ax = self.ax_
@@ -325,7 +326,7 @@ class CostDisplay:
         if self.path is not None:
             draw_path(ax, self.path)
             if legend:
-                ax.legend(framealpha=0.9, fontsize="small")
+                draw_legend(ax)
         ax.plot(0, 0, marker="+", color=INK, markersize=11, zorder=3)
         assert self.y is not None
         frame(ax, np.array([[self.x[0], self.y[0]], [self.x[-1], self.y[-1]]]), equal=False)

@@ -19,6 +19,7 @@ from linsep.display.look import (
     short,
     wrapped,
 )
+from linsep.display.look import legend as draw_legend
 from linsep.errors import DataError, SettingError
 from linsep.kernels.base import Kernel
 from linsep.kernels.spec import as_kernel
@@ -274,7 +275,7 @@ class GramDisplay:
         ax.set_title(wrapped(f"eigenvalues, smallest {values[-1]:.3g}", 40), fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
         if below.any():
-            ax.legend(fontsize="small")
+            draw_legend(ax)
 
 
 def _places(ax: Any, eigenvalues: bool) -> tuple[Any, Any]:

@@ -34,6 +34,7 @@ from linsep.display.look import (
     plain_names,
     wrapped,
 )
+from linsep.display.look import legend as draw_legend
 from linsep.display.reflect import plane_coordinates, reflected, step_weights, trace_has_offset
 from linsep.display.view import View, class_numbers, make_view
 from linsep.display.view import feature_names as _feature_names
@@ -306,7 +307,7 @@ class HullDisplay:
             ax.set_xlabel(self.view.x_label)
             ax.set_ylabel(self.view.y_label)
         if legend:
-            ax.legend(framealpha=0.9, fontsize="small")
+            draw_legend(ax)
         if title:
             ax.set_title(wrapped(self.title), fontsize="medium")
         return self

@@ -24,6 +24,7 @@ from linsep.display.look import (
     pyplot,
     wrapped,
 )
+from linsep.display.look import legend as draw_legend
 from linsep.display.view import class_numbers, has_street
 from linsep.errors import CapabilityError
 
@@ -194,7 +195,7 @@ class LiftDisplay:
             self._draw_plane(wrong)
         self._draw_space(features)
         if legend:
-            self.ax_.legend(framealpha=0.9, fontsize="small")
+            draw_legend(self.ax_)
         words = "\n".join(wrapped(line, 96) for line in self.title.splitlines())
         if ax is None:
             self.figure_.suptitle(words, fontsize="medium")

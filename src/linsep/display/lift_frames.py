@@ -21,6 +21,7 @@ from linsep.display.look import (
     plain_names,
     pyplot,
 )
+from linsep.display.look import legend as draw_legend
 from linsep.display.view import class_numbers
 from linsep.errors import CapabilityError, DataError, SettingError
 
@@ -160,7 +161,7 @@ class LiftFramesDisplay:
         ax.set_title(f"update {step.update}, {step.visit} visited", fontsize="small")
         ax.tick_params(labelsize="x-small")
         if legend:
-            ax.legend(fontsize="x-small", framealpha=0.9)
+            draw_legend(ax, fontsize="x-small")
             ax.set_xlabel(self.trace.feature_names[0], fontsize="small")
             ax.set_ylabel(self.trace.feature_names[1], fontsize="small")
         self.axes_.append(ax)

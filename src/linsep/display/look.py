@@ -31,6 +31,11 @@ LIGHT = "#009E73"  # what is allowed: solution regions, common points
 
 _DENSE_LIMIT = 50_000_000
 _LONG_LEGEND = 8  # lines of a legend that covers too much of a picture
+_LETTER, _LINE = 0.075, 0.17  # inches of a letter's width and of a line's height in a legend
+_PLACES = (
+    "upper right", "upper left", "lower left", "lower right", "center right", "center left",
+    "lower center", "upper center",
+)  # fmt: skip
 _RINGS = 60  # rings in a crowd that cover it
 _CROWD = 800  # points that cover each other
 _SMALL = 150  # points whose markers are small
@@ -206,13 +211,56 @@ def draw_plane_in_box(
     return corners
 
 
-def legend(ax: Any, handles: list[Any] | None = None) -> Any:
-    """The legend, beside the picture where it is long."""
+def legend(ax: Any, handles: list[Any] | None = None, fontsize: str = "small") -> Any:
+    """The legend, in the emptiest corner; beside the picture where it is long.
+
+    matplotlib looks for a place too, each time a figure is drawn, and warns where many rows make
+    that slow.
+    """
     shown = ax.get_legend_handles_labels()[0] if handles is None else handles
-    place = (
-        {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(shown) > _LONG_LEGEND else {}
-    )
-    return ax.legend(handles=shown, framealpha=0.9, fontsize="small", **place)
+    place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+    if len(shown) <= _LONG_LEGEND:
+        place = {"loc": _emptiest(ax, [handle.get_label() for handle in shown])}
+    return ax.legend(handles=shown, framealpha=0.9, fontsize=fontsize, **place)
+
+
+def _emptiest(ax: Any, labels: list[str]) -> str:
+    """The corner or side in which a legend of these lines covers the fewest points and lines."""
+    box = ax.get_window_extent()
+    letters = max((len(label) for label in labels), default=0)
+    width = min(1.0, (_LETTER * letters + 3 * _LINE) * ax.figure.dpi / box.width)
+    height = min(1.0, _LINE * (len(labels) + 1) * ax.figure.dpi / box.height)
+    drawn = _drawn(ax)
+    at = {"upper": 1.0, "lower": 0.0, "center": 0.5, "right": 1.0, "left": 0.0}
+
+    def covered(place: str) -> int:
+        up, along = (at[word] for word in place.split())
+        low = np.array([along * (1 - width), up * (1 - height)])
+        high = low + np.array([width, height])
+        return int(((drawn >= low) & (drawn <= high)).all(axis=1).sum())
+
+    return min(_PLACES, key=covered)
+
+
+def _drawn(ax: Any) -> NDArray[np.float64]:
+    """Places of points and lines in the axes, from 0 to 1 in both directions."""
+    if ax.name == "3d":  # where they are is known when they are drawn
+        return np.zeros((0, 2))
+    clouds = [
+        cloud.get_offset_transform().transform(np.ma.filled(cloud.get_offsets(), np.nan))
+        for cloud in ax.collections
+        if len(cloud.get_offsets()) and cloud.get_offset_transform() is ax.transData
+    ]
+    for line in ax.lines:
+        path = line.get_transform().transform(np.column_stack(line.get_data(orig=False)))
+        if 1 < len(path) < 200 and line.get_linestyle() != "None":  # along its way too
+            ends = np.arange(len(path))
+            along = np.linspace(0, ends[-1], 24 * ends[-1] + 1)
+            path = np.column_stack([np.interp(along, ends, path[:, j]) for j in (0, 1)])
+        clouds.append(path)
+    if not clouds:
+        return np.zeros((0, 2))
+    return np.asarray(ax.transAxes.inverted().transform(np.concatenate(clouds)))
 
 
 def frame(ax: Any, box: NDArray[np.float64], *, equal: bool = True) -> None:

@@ -21,6 +21,7 @@ from linsep.display.look import (
     plain_names,
     wrapped,
 )
+from linsep.display.look import legend as draw_legend
 from linsep.display.view import class_numbers, feature_names
 from linsep.errors import CapabilityError, DataError, SettingError, require
 
@@ -188,7 +189,7 @@ class ProbabilityDisplay:
         ax.spines[["top", "right"]].set_visible(False)
         if legend:
             handles = [*ax.get_legend_handles_labels()[0], *self._handles]
-            ax.legend(handles=handles, framealpha=0.9, fontsize="small", loc="best")
+            draw_legend(ax, handles)
         if title:
             ax.set_title(wrapped(self.title), fontsize="medium")
         return self

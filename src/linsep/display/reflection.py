@@ -22,6 +22,7 @@ from linsep.display.look import (
     plain_names,
     pyplot,
 )
+from linsep.display.look import legend as draw_legend
 from linsep.display.reflect import as_weights, reflected
 from linsep.errors import CapabilityError
 from linsep.separating.verdict import separability
@@ -165,7 +166,7 @@ class ReflectionDisplay:
             draw_points(ax, points, self.labels, self.classes)
             frame(ax, box)
         if legend:
-            self.axes_[-1].legend(framealpha=0.9, fontsize="small")
+            draw_legend(self.axes_[-1])
         return self
 
     # -- inside ---------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from linsep.display.look import (
     pyplot,
     wrapped,
 )
+from linsep.display.look import legend as draw_legend
 from linsep.display.view import class_numbers
 from linsep.errors import SettingError
 from linsep.proofs.separable import round_down, round_up
@@ -311,7 +312,7 @@ class TraceDisplay:
         ax.set_xlabel(self.axis_labels[0])
         ax.set_ylabel(self.axis_labels[1])
         if legend:
-            ax.legend(framealpha=0.9, fontsize="small")
+            draw_legend(ax)
 
 
 def _update(trace: Any, t: int) -> int:
@@ -368,7 +369,7 @@ def _draw_curves(ax: Any, curves: Sequence[Curve], unit: str) -> None:
         ax.set_ylim(bottom=-0.04 * max(1.0, float(curves[0].y.max())))
     ax.spines[["top", "right"]].set_visible(False)
     if len(curves) > 1:
-        ax.legend(fontsize="small")
+        draw_legend(ax)
 
 
 def _ended(trace: Any) -> str:

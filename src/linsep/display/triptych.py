@@ -23,6 +23,7 @@ from linsep.display.look import (
     pyplot,
     short,
 )
+from linsep.display.look import legend as draw_legend
 from linsep.display.view import class_numbers, feature_names
 from linsep.errors import CapabilityError, SettingError
 
@@ -127,7 +128,7 @@ class TriptychDisplay:
         self.words_: list[str] = []
         for ax, k in zip(self.axes_, self.indices):
             self._panel(ax, k)
-        self.axes_[0].legend(fontsize="small", framealpha=0.9)
+        draw_legend(self.axes_[0])
         return self
 
     def _panel(self, ax: Any, k: int) -> None:

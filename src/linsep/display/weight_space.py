@@ -22,6 +22,7 @@ from linsep.display.look import (
     plain_names,
     wrapped,
 )
+from linsep.display.look import legend as draw_legend
 from linsep.display.reflect import (
     WeightPlane,
     as_weights,
@@ -183,7 +184,7 @@ class WeightSpaceDisplay:
         ax.set_xlabel(self.plane.names[0] + note)
         ax.set_ylabel(self.plane.names[1])
         if legend:
-            ax.legend(framealpha=0.9, fontsize="small")
+            draw_legend(ax)
         if title:
             words = self.title or f"{count(len(self.plane.normals), 'row')}, one half-plane each"
             if self.region_ is None:
