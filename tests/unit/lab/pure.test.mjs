@@ -4,7 +4,7 @@ import test from "node:test";
 
 const home = new URL("../../../src/linsep/lab/static/", import.meta.url);
 const { contour, hullOf, levels, lineInBox, rounded, turned, unpacked } = await import(new URL("algebra.js", home));
-const { decodeState, encodeState, freshState, nextLabel, taskOf, Undo } = await import(new URL("state.js", home));
+const { chosenOf, decodeState, encodeState, freshState, markOf, nextLabel, taskOf, Undo } = await import(new URL("state.js", home));
 
 test("a hull has the corners and nothing else", () => {
   const points = [[0, 0], [2, 0], [2, 2], [0, 2], [1, 1], [1, 0]];
@@ -54,7 +54,20 @@ test("an address gives the state back, number by number", () => {
 
 test("many rows are not in the address, and that is said", () => {
   const table = { X: Array.from({ length: 61 }, () => [1, 2]), y: Array(61).fill(0), classes: [0, 1], features: ["x1", "x2"], rows: null, name: "" };
-  assert.match(decodeState(encodeState({ ...freshState(), table })).notes[0], /not in it/);
+  const found = decodeState(encodeState({ ...freshState(), table: { ...table, name: "a.b c.csv" }, step: 4, opens: false }));
+  assert.match(found.notes[0], /not in it \(a\.b c\.csv\)/);
+  assert.equal(found.state.awaits.mark, markOf(table));
+  assert.equal(decodeState(found.state.awaits.hash).state.step, 4);
+  const other = { ...table, X: table.X.map((x, i) => (i ? x : [1, 2.0000000000000004])) };
+  assert.notEqual(markOf(other), markOf(table));
+  assert.notEqual(markOf({ ...table, classes: [1, 0] }), markOf(table));
+  assert.equal(decodeState("d=local").state.awaits.mark, "");
+});
+
+test("settings that a method has anyway are not in the address", () => {
+  const method = { settings: [{ name: "eta", default: 1 }, { name: "start", default: null }] };
+  assert.deepEqual(chosenOf({ eta: 1, start: null, order: "cyclic" }, method), { order: "cyclic" });
+  assert.deepEqual(chosenOf({ eta: 0.5, start: [1, 2] }, method), { eta: 0.5, start: [1, 2] });
 });
 
 test("addresses that are broken are told and change nothing", () => {

@@ -189,6 +189,29 @@ def test_an_address_opens_at_the_same_step_with_the_same_numbers(lab):
     assert "colour=red" in strange.page.locator(".note").inner_text()
     strange.page.wait_for_timeout(400)
     assert "colour=red" in strange.js("location.hash")
+    assert "no set moons" in lab("set=moons").page.locator(".note").inner_text()
+
+
+def test_a_link_knows_rows_that_it_does_not_hold(lab):
+    rows = "\n".join(f"{k % 9},{k % 7 + (k % 2) * 8},{k % 2}" for k in range(80))
+    page = lab("set=mse-1")
+    page.js("text => lab.readText(text)", f"x1,x2,y\n{rows}\n")
+    page.js("lab.setMethod('kozinec')")
+    page.settle()
+    page.js("lab.seek(3)")
+    page.settle()
+    page.page.wait_for_timeout(400)
+    link, told = page.js("location.hash"), page.js(NUMBERS)
+    assert len(link) < 200  # no rows, no settings that nobody chose
+    again = lab(link.removeprefix("#"))
+    assert "not in it" in again.page.locator(".note").inner_text()
+    again.js("text => lab.readText(text)", f"x1,x2,y\n0,0,0\n1,1,1\n{rows}\n")
+    assert "other rows" in again.page.locator(".note").inner_text()
+    again = lab(link.removeprefix("#"))
+    again.js("text => lab.readText(text)", f"x1,x2,y\n{rows}\n")
+    again.settle()
+    assert "rows of the link" in again.page.locator(".note").inner_text()
+    assert again.js(NUMBERS) == told
 
 
 VIEWS = [

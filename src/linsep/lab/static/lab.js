@@ -1,7 +1,7 @@
 // The lab: state, questions, keys, and who draws what. `mount` puts it into an element.
 import { colour, make, marker, show } from "./plot.js";
 import { dot } from "./algebra.js";
-import { decodeState, encodeState, freshState, nextLabel, taskOf, Undo } from "./state.js";
+import { chosenOf, decodeState, encodeState, freshState, markOf, nextLabel, taskOf, Undo } from "./state.js";
 import { chooser, dialog, download, el, newId, settingControl } from "./widgets.js";
 import { DataPlane } from "./plane.js";
 import { SecondView } from "./views.js";
@@ -529,8 +529,10 @@ class Lab {
     if (given) Object.assign(state, clone({ ...start.task, picks: start.task.picks ?? [], ...(hash ? { step: state.step } : {}) }));
     if (!this.methods.some((m) => m.key === state.method)) { notes.push(`There is no method ${state.method}.`); state.method = "perceptron"; }
     const set = this.sets.find((s) => s.name === state.set) ?? (state.table ? null : this.sets[0]);
+    if (state.set && set?.name !== state.set) notes.push(`There is no set ${state.set.slice(0, 40)}.`);
     if (set) { state.table = clone(set); state.set = set.name; }
     state.settings = state.settings && typeof state.settings === "object" ? state.settings : {};
+    state.settings = chosenOf(state.settings, this.methods.find((m) => m.key === state.method));
     this.state = state;
     this.dataMenu.value = state.set;
     this.methodMenu.value = state.method;
@@ -752,9 +754,22 @@ class Lab {
     let found;
     try { found = await this.channel.file(bytes, name); } catch (error) { found = { error: error.message }; }
     if (found.error) { this._note(found.error); return false; }
+    const { awaits } = this.state;
     this.load(found);
-    this._note(found.notes);
+    this._note([found.notes, awaits ? this._arrived(awaits) : ""].filter(Boolean).join(" "));
     return true;
+  }
+
+  // Rows that a link was made for: they are known by their mark, and stand where the link says.
+  _arrived(awaits) {
+    const { table } = this.state, state = decodeState(awaits.hash).state, asMethod = this.methods.find((m) => m.key === state.method);
+    this.state.awaits = null;
+    if (markOf(table) !== awaits.mark) return "These are other rows than those that the link was made for.";
+    if (asMethod) Object.assign(this.state, { ...state, table, set: "", awaits: null, settings: chosenOf(state.settings, asMethod) });
+    this.methodMenu.value = this.state.method;
+    this.settingsKey = "";
+    this.changed({ fit: true });
+    return "These are the rows of the link, at its step.";
   }
 
   _openDialog() {
@@ -811,9 +826,9 @@ class Lab {
 
   async _share() {
     const link = this.options.link?.(encodeState(this.state, this.unknown)) ?? `#${encodeState(this.state, this.unknown)}`;
-    const whole = !link.includes("d=local");
+    const whole = !/[#&]d=local/.test(link);
     const field = el("textarea", { rows: 4, readonly: true, "aria-label": "Link" }, link);
-    dialog(this.root, "Share", el("p", {}, whole ? "This link opens at this step with the same numbers, in any lab: replace what stands before # by the address of another one." : "These rows do not fit into a link (more than 60). Share the file beside it."), field,
+    dialog(this.root, "Share", el("p", {}, whole ? "This link opens at this step with the same numbers, in any lab: replace what stands before # by the address of another one." : "These rows do not fit into a link (more than 60). Share the file beside it: the link knows its rows by a mark, and opens at this step once the file is open."), field,
       el("p", {}, el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(link) }, "Copy")),
       el("p", { class: "quiet" }, "A page with fewer controls: ?hide=data,method,lift,settings,edit,lectures,share,export,transport,verdict,second,words,curves,table before the #."));
     field.select();

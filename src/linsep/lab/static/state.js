@@ -8,6 +8,7 @@ export function freshState() {
     table: null, method: "perceptron", settings: {}, lift: "", visits: false, convention: null, most: 500,
     step: 0, view: "", axes: null, proj: "", scheme: "", sub: false, set: "", slide: "", picks: [], lay: "",
     opens: true,  // nobody has chosen the step yet: the method says where to begin
+    awaits: null,  // the rows that a link was made for and does not hold: their name and mark
   };
 }
 
@@ -23,12 +24,19 @@ export function unpackedTable(text) {
   return { X, y, classes, features, rows, name, shown };
 }
 
+// A mark of rows, by which a link knows them again: FNV-1a, twice, over their numbers and labels.
+export function markOf(table) {
+  const text = JSON.stringify([table.X, table.y.map((k) => table.classes[k])]), words = [0x811c9dc5, 0x01000193];
+  for (let i = 0; i < text.length; i++) for (const k of [0, 1]) words[k] = Math.imul(words[k] ^ (text.charCodeAt(i) + 7 * k), 0x01000193) >>> 0;
+  return words.map((w) => w.toString(16).padStart(8, "0")).join("");
+}
+
 // The state as what stands behind # in an address: all of it, and nothing that is a default.
 export function encodeState(state, unknown = {}) {
   const out = new URLSearchParams(), usual = freshState();
   if (state.set) out.set("set", state.set);
   else if (state.table && state.table.X.length <= MOST_IN_LINK && (state.table.X[0] ?? []).length <= 12) out.set("d", packedTable(state.table));
-  else if (state.table) out.set("d", "local");
+  else if (state.table) out.set("d", `local.${markOf(state.table)}.${(state.table.name ?? "").slice(0, 60)}`);
   if (state.method !== usual.method) out.set("m", state.method);
   if (Object.keys(state.settings).length) out.set("s", JSON.stringify(state.settings));
   if (state.lift) out.set("l", state.lift);
@@ -51,7 +59,11 @@ export function decodeState(hash) {
   for (const [key, value] of given) {
     try {
       if (key === "set") state.set = value;
-      else if (key === "d" && value === "local") notes.push("This link was made for rows that are not in it: more than 60, or of many features. Open the file itself.");
+      else if (key === "d" && /^local\b/.test(value)) {
+        const [, mark = "", name = ""] = /^local\.([0-9a-f]{16})\.(.*)$/s.exec(value) ?? [];
+        state.awaits = { mark, name, hash: "" };
+        notes.push(`This link was made for rows that are not in it${name ? ` (${name})` : ""}: more than 60, or of many features. Open the file itself; method, settings and step then are those of the link.`);
+      }
       else if (key === "d") state.table = unpackedTable(value);
       else if (key === "m") state.method = value;
       else if (key === "s") state.settings = JSON.parse(value);
@@ -69,8 +81,13 @@ export function decodeState(hash) {
       notes.push(`The link says ${key}=${value.slice(0, 40)}, which cannot be read.`);
     }
   }
+  if (state.awaits) state.awaits.hash = given.toString();
   return { state, unknown, notes };
 }
+
+// Settings without those that the method has anyway.
+export const chosenOf = (settings, method) => Object.fromEntries(Object.entries(settings ?? {})
+  .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(method?.settings.find((s) => s.name === name)?.default)));
 
 // Tables before and after each change.
 export class Undo {
