@@ -255,6 +255,17 @@ def last_step(model: object) -> Any:
 S = TypeVar("S", bound=State)
 
 
+def relative_gap(primal: float, dual: float) -> float:
+    """(P - D) / P, 0 where the two meet or cross, and inf where P is not finite.
+
+    >>> relative_gap(2.0, 1.5), relative_gap(0.0, 0.0), relative_gap(np.inf, 0.0)
+    (0.25, 0.0, inf)
+    """
+    if not np.isfinite(primal):
+        return np.inf
+    return (primal - dual) / primal if primal > dual else 0.0
+
+
 def repeated(state: State, steps: int, step: Callable[[], None]) -> int:
     """Take steps, up to so many, as long as the status lets them; how many were taken.
 

@@ -13,6 +13,7 @@ from linsep.core.costs import SPARSE, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.layouts import Matrix
 from linsep.core.problem import Problem
+from linsep.core.protocol import relative_gap
 from linsep.losses.hinge import HINGE, QuadraticLoss, best_stretch
 from linsep.rows import loops
 from linsep.rows.loops import matrix_of
@@ -32,9 +33,7 @@ class Bounds(NamedTuple):
     @property
     def relative(self) -> float:
         """(P - D) / P, and 0 where both vanish."""
-        if not np.isfinite(self.primal):
-            return np.inf
-        return (self.primal - self.dual) / self.primal if self.primal > self.dual else 0.0
+        return relative_gap(self.primal, self.dual)
 
 
 def row_lengths(problem: Problem) -> Array:

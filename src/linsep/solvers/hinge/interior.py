@@ -25,7 +25,7 @@ from scipy.linalg import lapack
 from linsep.core.lanes import one_blas_thread
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import Held, State, Status, Witness, repeated
+from linsep.core.protocol import Held, State, Status, Witness, relative_gap, repeated
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor
@@ -78,9 +78,7 @@ class InteriorState(State):
     @property
     def gap(self) -> float:
         """(P - D) / P."""
-        if not self.best_primal > self.best_dual:
-            return 0.0
-        return (self.best_primal - self.best_dual) / self.best_primal
+        return relative_gap(self.best_primal, self.best_dual)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread, run_all, sum_of_pieces
 from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import FIXED, Held, State, Status, Witness, repeated
+from linsep.core.protocol import FIXED, Held, State, Status, Witness, relative_gap, repeated
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor
@@ -139,13 +139,6 @@ class NewtonState(State):
     def gap(self) -> float:
         """Relative duality gap of the best primal and the best dual point."""
         return relative_gap(self.best_primal, self.best_dual)
-
-
-def relative_gap(primal: float, dual: float) -> float:
-    """(P - D) / P, and 0 where both vanish."""
-    if not np.isfinite(primal):
-        return np.inf
-    return (primal - dual) / primal if primal > dual else 0.0
 
 
 @dataclass(frozen=True)
