@@ -152,10 +152,17 @@ def _number(name: str, present: NDArray[np.float64], rows: int) -> Role:
     if not present.size:
         return Role("ignored", "empty")
     if present.min() == present.max():
-        return Role("ignored", f"always {present[0]:g}")
+        return _one_value(f"{present[0]:g}", len(present), rows)
     if len(present) == rows and numbers_the_rows(name, present):
         return Role("identifier", "a number of its own for every row")
     return Role("number", "numbers")
+
+
+def _one_value(value: str, present: int, rows: int) -> Role:
+    """Of a column of one value: with gaps it is a mark, which only some rows have."""
+    if present == rows:
+        return Role("ignored", f"always {value}")
+    return Role("category", f"a mark, {value} in {present} of {rows} rows")
 
 
 def numbers_the_rows(name: str, values: NDArray[np.float64]) -> bool:
@@ -173,7 +180,7 @@ def _find_text(column: Any, decimal: str | None) -> Role:
         return Role("ignored", "empty")
     different = present.unique()
     if len(different) == 1:
-        return Role("ignored", f"always {different[0]!r:.40}")
+        return _one_value(f"{different[0]!r:.40}", len(present), len(column))
     told = [value for value in different if not is_dash(value)]
     style = find_style(told, str(column.name), decimal)
     if style is not None:

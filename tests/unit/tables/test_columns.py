@@ -19,6 +19,7 @@ import linsep
 from linsep.errors import CapabilityError, DataError, LabelError, LinsepWarning, ModelError
 from linsep.tables import Columns, Tabular
 from linsep.tables.path import cost_path, folds_for
+from linsep.tables.roles import find_roles
 
 N = 60
 
@@ -229,6 +230,18 @@ def test_a_column_that_tells_all_is_named(frame):
     assert Tabular().fit(leak, "grade").telling_ == ["mark"]
     assert "'mark': alone tells every label" in Tabular().fit(leak, "grade").summary()
     assert Tabular().fit(frame, "grade").telling_ == []
+
+
+@pytest.mark.parametrize("mark", ["x", 1.0])
+def test_one_value_with_gaps_is_a_mark_and_may_tell_all(mark):
+    y = np.array(["no", "yes"] * 40)
+    paid = [mark if label == "yes" else None for label in y]
+    frame = pd.DataFrame({"a": np.arange(80) % 7, "paid": paid, "unit": ["kg"] * 80})
+    model = linsep.tables.Tabular(linsep.LogisticRegression()).fit(frame, y)
+    roles = {name: role.kind for name, role in find_roles(frame).items()}
+    assert roles == {"a": "number", "paid": "category", "unit": "ignored"}
+    assert find_roles(frame)["paid"].why.endswith("in 40 of 80 rows")
+    assert model.telling_ == ["paid"]
 
 
 def test_it_works_in_searches(frame):
