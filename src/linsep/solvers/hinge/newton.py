@@ -75,7 +75,7 @@ class NewtonState(State):
     a: Array
     level: int = -1
     """Which sample of rows; -1 before the first pass, the last level is all rows."""
-    rung: int = 0
+    width_steps: int = 0
     """Steps taken at this width."""
     h: float = 0.0
     kappa: float = 1e-3
@@ -121,7 +121,7 @@ class NewtonState(State):
     """Width chosen for the tolerance."""
     idle: int = 0
     """Steps in a row that gained nothing."""
-    wide: bool = False
+    needs_double: bool = False
     """Whether float32 has been found too short for the rows."""
     rows_read: float = 0.0
     n_rows: int
@@ -283,7 +283,7 @@ class NewtonHinge:
                 if full and isinstance(rows, RowSet) and not self._closed(state, _LAST_PASS):
                     rows = self._approach(problem, state, rows, p)
                 self._newton(problem, state, rows, p, predicted)
-                state.rung += 1
+                state.width_steps += 1
 
     def _far_rows_due(self, state: NewtonState, rows: Rows, p: Array) -> bool:
         """Whether the rows that were left out must be read again."""
@@ -291,7 +291,7 @@ class NewtonHinge:
             isinstance(rows, NearRows)
             and rows.moved(state.a + p - state.base) > _STRAYED * state.move
         )
-        return strayed or state.rung >= _NEAR_STEPS or self._closed(state)
+        return strayed or state.width_steps >= _NEAR_STEPS or self._closed(state)
 
     def _settle(
         self, problem: Problem, state: NewtonState, rows: Rows, p: Array, full: bool
@@ -301,7 +301,7 @@ class NewtonHinge:
         change = choose(state, rows.cost)
         if change is not None:
             state.h, state.center = change
-            state.rung = 0
+            state.width_steps = 0
             state.kappa = max(state.kappa, 1e-6 if state.h > 0 else 0.0) if full else 1e-3
             self._take(problem, state, rows, state.a + p, self._read(problem, state, rows, p))
         elif full:
@@ -318,7 +318,7 @@ class NewtonHinge:
         found = near_rows(rows, state, p, self.threads)
         if found is None or state.reach > _FARTHEST:
             return rows
-        (state.near, state.move), state.rung = found, 0
+        (state.near, state.move), state.width_steps = found, 0
         state.base, state.base_rounded = state.a, state.rounded
         some = self._rows(problem, state)
         reading = self._read(problem, state, some, np.zeros_like(p), curve=False)
@@ -328,7 +328,7 @@ class NewtonHinge:
     def _look(self, problem: Problem, state: NewtonState) -> None:
         """Read all rows again; if those left out say so, go back and read more from then on."""
         more = not self._closed(state)  # whether steps will follow
-        state.near, state.far, state.rung = np.zeros(0, np.int64), np.zeros(0), 0
+        state.near, state.far, state.width_steps = np.zeros(0, np.int64), np.zeros(0), 0
         rows, zero = self._rows(problem, state), np.zeros_like(state.a)
         reading = self._read(problem, state, rows, zero, curve=more)
         good = self._rounded(state.a, reading) <= state.base_rounded
@@ -349,7 +349,7 @@ class NewtonHinge:
     def _start_low(self, problem: Problem, state: NewtonState) -> None:
         """Centre the rounded hinge at slope 0 and go on with all rows."""
         state.near, state.far = np.zeros(0, np.int64), np.zeros(0)
-        state.level, state.rung = len(sizes(problem)), 0
+        state.level, state.width_steps = len(sizes(problem)), 0
         state.h, state.kappa = 1.0, 1e-3
         state.center = np.zeros(problem.n)
         rows = self._rows(problem, state)
@@ -361,7 +361,7 @@ class NewtonHinge:
         rows = self._rows(problem, state)
         if state.near.size or not isinstance(rows, RowSet) or rows.lanes.dtype != np.float32:
             return False
-        state.wide, state.idle, state.rest, state.kappa = True, 0, np.inf, 1e-3
+        state.needs_double, state.idle, state.rest, state.kappa = True, 0, np.inf, 1e-3
         rows = self._rows(problem, state)
         reading = self._read(problem, state, rows, np.zeros_like(state.a))
         self._take(problem, state, rows, state.a, reading)
@@ -394,7 +394,7 @@ class NewtonHinge:
     def _enter(self, problem: Problem, state: NewtonState, level: int, a: Array) -> None:
         """Go on with another set of rows."""
         last = len(sizes(problem))
-        state.rung = 0
+        state.width_steps = 0
         if not self.loss.kinked:
             state.h = 0.0
         elif level == 0 and state.level < 0:
@@ -456,8 +456,8 @@ class NewtonHinge:
         return 0.5 * float(a[:-1] @ a[:-1]) + self.C * float(reading.sums[loops.ROUNDED])
 
     def _rows(self, problem: Problem, state: NewtonState) -> Rows:
-        narrow = not state.wide and may_round(problem, self.C, self.tol)
-        double = state.wide or want_double(problem, self.C, self.tol, self.threads)
+        narrow = not state.needs_double and may_round(problem, self.C, self.tol)
+        double = state.needs_double or want_double(problem, self.C, self.tol, self.threads)
         return rows_of_level(
             problem, state, self.loss, self.seed, self.threads, double=double, narrow=narrow
         )
@@ -704,7 +704,7 @@ class Widths:
                 return True
             # beside columns of 1e8 the dual point gains by steps that the objective does not feel
             return predicted <= _UNSEEN * state.primal and not rest < 0.5 * before
-        if state.rung >= _WIDTH_STEPS:
+        if state.width_steps >= _WIDTH_STEPS:
             return True
         return predicted <= (_ROUGH if state.h > FIRST[-1] else _FINE) * state.primal
 

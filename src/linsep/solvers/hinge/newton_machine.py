@@ -115,9 +115,9 @@ class NewtonMachine:
             return
         # what the gradient leaves of the gap: |W - V|^2 / 2, and flow that does not return
         rest = 0.5 * float((gradient[:, :-1] ** 2).sum()) + float(np.abs(gradient[:, -1]).sum())
-        settled = max(rest, predicted) <= 0.05 * self._allowed(state) or state.rung >= _INNER
+        settled = max(rest, predicted) <= 0.05 * self._allowed(state) or state.width_steps >= _INNER
         moved = self._walk(problem, state, q, predicted)
-        state.rung += 1
+        state.width_steps += 1
         if settled or not moved:
             self._move_centre(problem, state)
 
@@ -182,7 +182,7 @@ class NewtonMachine:
         if state.idle > _IDLE or state.h < _SMALLEST:
             state.status = Status.STALLED
             return
-        state.center, state.rung = state.shares, 0
+        state.center, state.width_steps = state.shares, 0
         self._place(problem, state, state.W, state.scores)
 
     # -- values -------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ class MachineState(State):
     h: float = 1.0
     kappa: float = 1e-6
     rounded: float = np.inf
-    rung: int = 0
+    width_steps: int = 0
     idle: int = 0
     settled_gap: float = np.inf
     best: Array

@@ -67,7 +67,7 @@ class LogisticState(State):
     a: Array
     level: int = -1
     """Which sample of rows; -1 before the first pass, the last level is all rows."""
-    rung: int = 0
+    level_steps: int = 0
     """Steps taken at this level."""
     m: Array = field(default_factory=lambda: np.zeros(0))
     gradient: Array
@@ -201,7 +201,7 @@ class NewtonLogistic(Penalty):
                 self._nested(problem, state, plain=False)
                 return
             self._move(problem, state, p)
-            state.rung += 1
+            state.level_steps += 1
             return
         if tilted:
             self._nested(problem, state)
@@ -214,7 +214,7 @@ class NewtonLogistic(Penalty):
                 predicted <= 1e-3 * state.primal
                 and left <= _NEXT_SAMPLE[state.level] * state.primal
             )
-            if done or state.rung >= _SAMPLE_STEPS:
+            if done or state.level_steps >= _SAMPLE_STEPS:
                 self._enter(problem, state, state.level + 1, state.a + p)
                 return
         elif last and self.ridge:
@@ -226,7 +226,7 @@ class NewtonLogistic(Penalty):
                 state.lead, state.status = p, Status.CERTIFIED
                 return
         self._move(problem, state, p)
-        state.rung += 1
+        state.level_steps += 1
 
     def _nested(self, problem: Problem, state: LogisticState, plain: bool = True) -> None:
         """A step to the minimum of the tilted sample; pairs take over where that is of no use.
@@ -255,7 +255,7 @@ class NewtonLogistic(Penalty):
             state.lead, state.status = step, Status.CERTIFIED
         else:
             self._move(problem, state, step)
-            state.rung += 1
+            state.level_steps += 1
 
     def _rises(self, problem: Problem, state: LogisticState, p: Array) -> bool:
         a = state.a + p
@@ -279,7 +279,7 @@ class NewtonLogistic(Penalty):
     def _enter(self, problem: Problem, state: LogisticState, level: int, a: Array) -> None:
         """Go on with another set of rows; the curvature of the last one is kept."""
         last = len(sample_sizes(problem))
-        state.level, state.rung = level, 0
+        state.level, state.level_steps = level, 0
         curved = not (last and self.ridge and state.curvature.any())
         reading = self._read(problem, state, state.level, a, curved)
         if level > 0 and not self._value(a, reading) < np.inf:
@@ -375,7 +375,7 @@ class NewtonLogistic(Penalty):
         """Without a penalty: the signs that there may be no maximum."""
         if float(state.m.min()) > 0.0:
             state.status = Status.SEPARATED
-        elif state.rung >= _RUNAWAY and state.slow >= 4:
+        elif state.level_steps >= _RUNAWAY and state.slow >= 4:
             state.status = Status.STALLED
 
     # -- reading -------------------------------------------------------------------------------

@@ -184,7 +184,7 @@ class NewtonSoftmax(Penalty):
             self._move(problem, state, rows, jump, 1.0)
         else:
             self._move(problem, state, rows, direction(state, self.reference))
-        state.rung += 1
+        state.level_steps += 1
 
     # -- steps by pairs -----------------------------------------------------------------------
 
@@ -289,23 +289,23 @@ class NewtonSoftmax(Penalty):
             return False
         if state.share < 1.0 and (state.gap <= 1e-2 or state.idle >= 2):
             state.share = min(1.0, 10.0 * state.share)
-        elif state.share == 1.0 and state.rung == _DIRECT_STEPS and is_small(problem):
+        elif state.share == 1.0 and state.level_steps == _DIRECT_STEPS and is_small(problem):
             steep = self.C * float(problem.weight.sum()) * float(survey(problem).rows.max())
             state.share = 10.0 ** -float(np.clip(np.ceil(np.log10(steep + 1.0)), 0.0, 30.0))
             state.W = np.zeros_like(state.W)
         else:
             return False
         self._enter(problem, state, 1)
-        state.rung = _DIRECT_STEPS + 1
+        state.level_steps = _DIRECT_STEPS + 1
         return True
 
     def _refresh(self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows) -> None:
         """See that there is a matrix to take directions from."""
         kind = state.kind or kind_of(problem.n, n_columns(problem), problem.K)
-        late = state.level == 1 and state.rung == _FIRST_STEPS
+        late = state.level == 1 and state.level_steps == _FIRST_STEPS
         if kind == "product" and late and room_for_classes(rows.n, rows.d, rows.K):
             kind = "classes"
-        early = state.rung <= _FIRST_STEPS or state.rung % _FIRST_STEPS == 0
+        early = state.level_steps <= _FIRST_STEPS or state.level_steps % _FIRST_STEPS == 0
         stale = kind == "blocks" and state.slow > 0 and early
         if kind != state.kind or stale or self._whole(state, rows):
             refactor(
@@ -321,12 +321,12 @@ class NewtonSoftmax(Penalty):
 
     def _enough(self, state: SoftmaxState) -> bool:
         """Whether the sample has told what it can."""
-        return state.rung >= _SAMPLE_STEPS or state.gap <= max(self.tol, 0.03)
+        return state.level_steps >= _SAMPLE_STEPS or state.gap <= max(self.tol, 0.03)
 
     def _enter(self, problem: Problem, state: SoftmaxState, level: int) -> None:
         """Go on with another set of rows."""
         rows = self._rows(problem, level, state.share)
-        state.level, state.rung, state.idle = level, 0, 0
+        state.level, state.level_steps, state.idle = level, 0, 0
         state.kind = ""
         S = rows.forward(state.W[:, :-1]) + state.W[:, -1:].astype(rows.dtype)
         state.rows_read += rows.n
@@ -422,7 +422,7 @@ class SoftmaxState(State):
     and the columns many, see fold)."""
     level: int = -1
     """-1 before the first evaluation, 0 on a sample, 1 on all rows."""
-    rung: int = 0
+    level_steps: int = 0
     """Steps at this level."""
     S: NDArray[Any]
     """Scores of the rows of the level, shape (K, n)."""
@@ -887,7 +887,7 @@ def _watch(problem: Problem, state: SoftmaxState) -> None:
     """
     if _separated(state, problem):
         state.status = Status.SEPARATED
-    elif is_small(problem) and state.rung >= _RUNAWAY and state.slow >= 8:
+    elif is_small(problem) and state.level_steps >= _RUNAWAY and state.slow >= 8:
         state.status = Status.STALLED
 
 

@@ -45,7 +45,7 @@ def test_float32_that_is_too_short_is_noticed_on_the_way(monkeypatch):
         solver = NewtonHinge(C=float(cost) / longest)
         out = drive(Problem(X, y), solver, limits=Limits(steps=200))
         assert out.status.name == "CERTIFIED"
-        noticed.append(out.state.wide)
+        noticed.append(out.state.needs_double)
     assert any(noticed)
 
 
