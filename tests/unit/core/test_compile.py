@@ -296,7 +296,10 @@ def test_compiling_is_said_on_a_terminal_only(tmp_path):
     call = [sys.executable, str(tmp_path / "script.py")]
     quiet = subprocess.run(call, capture_output=True, text=True, check=True, env=env)
     assert (quiet.stdout, quiet.stderr) == ("done\n", "")
-    ours, theirs = os.openpty()
+    try:
+        ours, theirs = os.openpty()
+    except OSError as error:
+        pytest.skip(f"no terminal can be opened here: {error}")
     env["LINSEP_CACHE_DIR"] = str(tmp_path / "other")
     loud = subprocess.run(call, stdout=subprocess.PIPE, stderr=theirs, check=True, env=env)
     os.close(theirs)
