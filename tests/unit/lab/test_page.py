@@ -214,6 +214,18 @@ def test_a_link_knows_rows_that_it_does_not_hold(lab):
     assert again.js(NUMBERS) == told
 
 
+def test_a_page_for_a_set_of_the_menu_names_it(chromium):
+    X, y = np.array([[0.0, 0.0], [1.0, 3.0]]), np.array([0, 1])
+    for given, name in (("mse-1",), "mse-1"), ((X, y), ""):
+        served = linsep.lab(*given, browser=False, widget=False)
+        page = Page(chromium, served)
+        assert page.js("[lab.state.set, lab.dataMenu.value]") == [name, name]
+        page.js("() => { const run = lab.run; lab.run = null; lab._verdict(); lab.run = run; }")
+        assert page.verdict == "working …"  # there are two classes: nothing has to be added
+        page.close()
+        served.close()
+
+
 VIEWS = [
     ("set=mse-1&view=weights&t=4", ".solution, .edge"),
     ("set=mse-1&m=least-squares&view=cost&t=3", ".contour"),

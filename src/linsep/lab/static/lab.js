@@ -527,6 +527,8 @@ class Lab {
     this.unknown = unknown;
     const given = !state.table && !state.set && start.task;
     if (given) Object.assign(state, clone({ ...start.task, picks: start.task.picks ?? [], ...(hash ? { step: state.step } : {}) }));
+    const known = given && this.sets.find((s) => s.name === state.table.name && JSON.stringify([s.X, s.y]) === JSON.stringify([state.table.X, state.table.y]));
+    if (known) state.set = known.name;
     if (!this.methods.some((m) => m.key === state.method)) { notes.push(`There is no method ${state.method}.`); state.method = "perceptron"; }
     const set = this.sets.find((s) => s.name === state.set) ?? (state.table ? null : this.sets[0]);
     if (state.set && set?.name !== state.set) notes.push(`There is no set ${state.set.slice(0, 40)}.`);
@@ -590,7 +592,7 @@ class Lab {
     const v = this.verdict, box = this.verdictBox, kind = !this.run ? "none" : !v ? "wait" : v.separable === true ? "yes" : v.separable === false ? (v.quasi ? "edge" : "no") : "open";
     box.dataset.kind = kind;
     this.verdictIcon.textContent = { yes: "✓", no: "✗", edge: "≈", open: "?", wait: "…", none: "–" }[kind];
-    this.verdictText.textContent = !this.run ? this.error || "Add points of two classes." : v ? `${v.sentence[0].toUpperCase()}${v.sentence.slice(1)}.` : "deciding …";
+    this.verdictText.textContent = !this.run ? this.error || (new Set(this.state.table.y).size > 1 ? "working …" : "Add points of two classes.") : v ? `${v.sentence[0].toUpperCase()}${v.sentence.slice(1)}.` : "deciding …";
     this.fitText.textContent = this.run && v && !v.error ? [v.fit, v.certificate].filter(Boolean).join(": ") + "." : "";
     this.verifyButton.disabled = this.whyButton.disabled = !v || v.error;
   }
