@@ -59,7 +59,9 @@ def news() -> tuple[str, Any, Any]:
     """Class 0 against the rest, raw counts."""
     path = DATA / "20news" / "20news.train.counts.derived.svm.bz2"
     if not path.exists():
-        X = scipy.sparse.random_array((11_314, 56_436), density=0.0027, rng=0, format="csr")
+        X = scipy.sparse.random_array(
+            (11_314, 56_436), density=0.0027, random_state=0, format="csr"
+        )
         y = (np.asarray(X.sum(axis=1)).ravel() > 76).astype(int)
         return "made-up sparse 11314 x 56436 (20news not found)", X, y
     table = linsep.data.read(path)

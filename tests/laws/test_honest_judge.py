@@ -266,7 +266,7 @@ def zeros() -> tuple[Any, Any]:
 
 def text() -> tuple[Any, Any]:
     rng = np.random.default_rng(4)
-    X = scipy.sparse.random_array((800, 2000), density=0.01, format="csr", rng=rng)
+    X = scipy.sparse.random_array((800, 2000), density=0.01, format="csr", random_state=rng)
     return X, (X @ rng.normal(size=2000) + 0.05 * rng.normal(size=800) > 0).astype(int)
 
 

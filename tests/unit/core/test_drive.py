@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+import sklearn
 
 import linsep
 from linsep.core import drive
@@ -217,6 +218,9 @@ def test_progress_is_a_bar_on_a_terminal_only():
     assert "updates" in stream.getvalue()
 
 
+@pytest.mark.skipif(
+    tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9), reason="callbacks came with 1.9"
+)
 def test_scikit_learn_callbacks_are_called_and_may_stop():
     class Monitor:
         def __init__(self):

@@ -204,7 +204,7 @@ def test_tall_and_sparse_tables_do_it_too(table):
     model = linsep.LinearSVM(loss="huber_hinge").fit(X, y)
     assert "Newton" in model.solver_used_
     assert model.status_.name == "CERTIFIED"
-    S = scipy.sparse.random_array((900, 3000), density=0.01, rng=0, format="csr")
+    S = scipy.sparse.random_array((900, 3000), density=0.01, random_state=0, format="csr")
     t = np.where(S @ np.random.default_rng(0).standard_normal(3000) > 0, 1, -1)
     model = linsep.LinearSVM(C=10.0, loss="huber_hinge").fit(S, t)
     assert model.status_.name == "CERTIFIED"

@@ -225,7 +225,7 @@ def test_conjugate_gradients_agree_with_the_factorisation():
 
 def test_too_large_for_a_factorisation_goes_by_conjugate_gradients():
     rng = np.random.default_rng(0)
-    X = scipy.sparse.random_array((2600, 3000), density=0.004, rng=rng, format="csr")
+    X = scipy.sparse.random_array((2600, 3000), density=0.004, random_state=rng, format="csr")
     y = np.arange(2600) % 2
     model = linsep.LeastSquares().fit(X, y)
     assert model.status_ in (Status.CERTIFIED, Status.SEPARATED)

@@ -315,7 +315,7 @@ def test_a_run_stopped_at_once_is_no_worse_than_weights_of_zero():
 
 
 def test_newton_on_very_wide_data_is_refused_with_the_way_out():
-    X = scipy.sparse.random_array((30, 40_000), density=0.01, format="csr", rng=0)
+    X = scipy.sparse.random_array((30, 40_000), density=0.01, format="csr", random_state=0)
     with pytest.raises(linsep.errors.SettingError, match=r"40000 columns.*proximal-newton"):
         linsep.LinearSVM(solver="newton").fit(X, np.arange(30) % 2)
 

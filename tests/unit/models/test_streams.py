@@ -215,7 +215,7 @@ def test_a_proof_holds_for_any_blocks(tmp_path):
     texts = np.array(["no", "yes"])[y]
     np.save(tmp_path / "a.npy", np.column_stack([X, y]))
     write_parquet(tmp_path / "b.parquet", rows(40), group=50_000)
-    sparse = scipy.sparse.random_array((20_000, 9), density=0.3, rng=random, format="csr")
+    sparse = scipy.sparse.random_array((20_000, 9), density=0.3, random_state=random, format="csr")
     for source in (
         tmp_path / "a.npy",
         tmp_path / "b.parquet",
@@ -519,7 +519,7 @@ def wide(dense=False):
     """Rows of many columns, in three parts."""
     random = np.random.default_rng(0)
     shape, density = ((3000, 2100), 0.01) if dense else ((21_000, 2500), 0.004)
-    X = scipy.sparse.random_array(shape, density=density, rng=random, format="csr")
+    X = scipy.sparse.random_array(shape, density=density, random_state=random, format="csr")
     w = random.normal(size=shape[1])
     y = X @ w + 0.3 + random.logistic(size=shape[0]) > 0
     return (X.toarray() if dense else X), y

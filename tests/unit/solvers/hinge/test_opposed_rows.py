@@ -74,7 +74,7 @@ def test_sums_stay_and_the_dual_value_grows(seed, loss):
 def test_contradictions_at_a_large_cost_take_few_steps(loss, offset):
     """Wide separable rows, some of them also with the other label: alpha is C there."""
     rng = np.random.default_rng(0)
-    X = scipy.sparse.random_array((300, 2000), density=0.01, rng=rng, format="csr") * 30.0
+    X = scipy.sparse.random_array((300, 2000), density=0.01, random_state=rng, format="csr") * 30.0
     y = np.where(rng.random(300) < 0.5, 1, -1)
     X, y = scipy.sparse.vstack([X, X[:20]], format="csr"), np.append(y, -y[:20])
     problem = Problem(X, y, fit_intercept=offset)
