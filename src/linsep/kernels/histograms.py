@@ -45,7 +45,7 @@ class Additive(Kernel):
         left, right = scipy.sparse.csc_array(X), scipy.sparse.csc_array(Z)
         for k in range(X.shape[1]):
             i, j = slice(*left.indptr[k : k + 2]), slice(*right.indptr[k : k + 2])
-            means = _mean(left.data[i, None], right.data[j], self.power)
+            means = defined_mean(left.data[i, None], right.data[j], self.power)
             out[np.ix_(left.indices[i], right.indices[j])] += means
         return out
 
@@ -238,7 +238,7 @@ def _one_power_mean(x: Array, z: Array, q: float) -> Array:
     return np.asarray(np.where(small > 0, np.minimum(mean, large), x.dtype.type(0)))
 
 
-def _mean(x: Array, z: Array, power: float) -> Array:
+def defined_mean(x: Array, z: Array, power: float) -> Array:
     """The power mean of numbers >= 0 as it is defined, for the definition of kernels.
 
     The smaller number is taken out of it, so that no power overflows.

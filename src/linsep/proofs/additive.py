@@ -30,7 +30,7 @@ from linsep.core.lanes import run_all
 from linsep.core.notes import note
 from linsep.core.problem import Problem
 from linsep.kernels.additive import AdditiveFunction
-from linsep.kernels.histograms import PowerMean
+from linsep.kernels.histograms import defined_mean
 from linsep.losses.hinge import HINGE
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap
@@ -93,7 +93,7 @@ def additive_gap(
     at = np.arange(problem.n)
     own = scores[at, problem.label]
     scores[at, problem.label] = -np.inf
-    errors = int((own <= scores.max(axis=1)).sum())
+    errors = int((~(own > scores.max(axis=1))).sum())
     return Gap.together(parts, errors, "one class against the rest")
 
 
@@ -257,11 +257,11 @@ def _feature(function: AdditiveFunction, k: int, x: Array) -> Array:
     size = np.sqrt(x)[:, None] * (np.sqrt(v) @ np.abs(c))
     if function.power == 0.0:
         return np.hstack([np.sqrt(x)[:, None] * (np.sqrt(v) @ c), size])
-    mean, step = PowerMean(function.power).definition, max(1, _STEP // max(1, len(v)))
+    step = max(1, _STEP // max(1, len(v)))
     distinct, place = np.unique(x, return_inverse=True)
     h = np.zeros((len(distinct), c.shape[1]))
     for lo in range(0, len(distinct), step):
-        h[lo : lo + step] = mean(distinct[lo : lo + step, None], v[:, None]) @ c
+        h[lo : lo + step] = defined_mean(distinct[lo : lo + step, None], v, function.power) @ c
     return np.hstack([h[place], size])
 
 
