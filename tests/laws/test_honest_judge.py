@@ -737,3 +737,216 @@ def test_a_verdict_of_a_stream_is_about_the_rows_given(bug):
         everywhere(patch, *MISREAD_PARTS[bug])
         with pytest.raises(linsep.errors.ProofError, match="were read"):
             linsep.separability(in_parts(X, y, ones))
+
+
+# -- What a solver hands over, and what it says of it ---------------------------------------------
+
+
+def handed_over(patch: pytest.MonkeyPatch, change: Callable[[Any], Any]) -> None:
+    """Every witness is another one than that of the solver."""
+    home = importlib.import_module("linsep.core.drive")
+    right = home._readable
+    patch.setattr(home, "_readable", lambda p, solver, w: right(p, solver, change(w)))
+
+
+def claimed(patch: pytest.MonkeyPatch, status: linsep.Status) -> None:
+    """Every run is stopped after a step and has this status."""
+    home = importlib.import_module("linsep.core.drive")
+    right = home._drive
+
+    def run(problem: Any, solver: Any, state: Any, limits: Any, *rest: Any) -> Any:
+        found = right(problem, solver, state, dataclasses.replace(limits, steps=1), *rest)
+        return dataclasses.replace(found, status=status)
+
+    patch.setattr(home, "_drive", run)
+
+
+APART = overlapping(60, 3)[0] + 9.0 * (np.arange(60) % 2)[:, None], np.arange(60) % 2
+SAYS = {
+    "Kozinec": (lambda: linsep.Kozinec(), APART),
+    "Kozinec, augmented": (lambda: linsep.Kozinec(space="augmented"), APART),
+    "Kozinec, kernel": (lambda: linsep.Kozinec(kernel=RBF(gamma=0.1)), APART),
+    "LinearSVM": (lambda: linsep.LinearSVM(solver="newton"), overlapping(60, 3)),
+    "LogisticRegression": (lambda: linsep.LogisticRegression(), overlapping(60, 3)),
+    "KernelSVM": (lambda: linsep.KernelSVM(), overlapping(60, 3)),
+    "Perceptron": (lambda: linsep.Perceptron(), overlapping(60, 3)),
+    "KernelPerceptron": (lambda: linsep.KernelPerceptron(), overlapping(60, 3)),
+    "LeastSquares": (lambda: linsep.LeastSquares(solver="gradient"), overlapping(60, 3)),
+}
+CLAIMS = ["SEPARATED", "CERTIFIED", "ASSUMED", "INSEPARABLE", "BOUND_EXCEEDED", "ENOUGH"]
+
+
+@pytest.mark.parametrize("says", [linsep.Status[name] for name in CLAIMS])
+@pytest.mark.parametrize("name", list(SAYS))
+def test_no_status_is_believed(name, says):
+    make, (X, y) = SAYS[name]
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore")
+        claimed(patch, says)
+        model = make().fit(X, y)
+    status, found = model.status_, model.certificate_
+    if status is linsep.Status.SEPARATED:
+        assert found.errors == 0
+    elif status is linsep.Status.CERTIFIED and isinstance(model, linsep.Kozinec):
+        far = found.margin_high - found.margin_low
+        if model.space == "augmented":
+            far = found.margin_aug_high - found.margin_aug_low
+        assert far <= model.eps * (1 + 1e-9)
+    elif status is linsep.Status.CERTIFIED:
+        assert found.relative_gap <= model.tol
+    else:
+        assert not status.ok
+
+
+SPOILT: dict[str, Callable[[Any], Any]] = {
+    "no number": lambda w: dataclasses.replace(w, a=w.a * np.nan),
+    "no multipliers": lambda w: dataclasses.replace(w, rows=w.rows[:0], multipliers=w.rows[:0]),
+    "multipliers that are none": lambda w: dataclasses.replace(w, multipliers=w.rows * np.inf),
+    "rows that are not there": lambda w: dataclasses.replace(w, rows=w.rows + 10**6),
+    "rows below zero": lambda w: dataclasses.replace(w, rows=w.rows - 1000),
+    "rows without multipliers": lambda w: dataclasses.replace(w, multipliers=w.multipliers[1:]),
+    "a weight too many": lambda w: dataclasses.replace(w, a=np.append(w.a, 1.0)),
+    "half numbers": lambda w: dataclasses.replace(w, a=w.a.astype(np.float16)),
+    "another claim": lambda w: dataclasses.replace(w, claim="origin" if w.claim else "hull"),
+}
+
+
+@pytest.mark.parametrize("spoil", list(SPOILT))
+@pytest.mark.parametrize("name", list(SAYS))
+def test_a_spoilt_witness_is_refused_or_judged(name, spoil):
+    make, (X, y) = SAYS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        best = make().fit(X, y).certificate_
+        with pytest.MonkeyPatch.context() as patch:
+            handed_over(patch, SPOILT[spoil])
+            try:
+                model = make().fit(X, y)
+            except linsep.errors.LinsepError:
+                return
+    found = model.certificate_
+    predicted = model.decision_function(X)
+    right = np.where(y == 1, predicted, -predicted) > 0
+    assert abs(found.errors - np.count_nonzero(~right)) <= np.count_nonzero(predicted == 0)
+    if hasattr(found, "margin_high"):
+        assert found.margin_low <= best.margin_high * (1 + 1e-9)
+        assert found.margin_high >= best.margin_low * (1 - 1e-9)
+    elif np.isfinite(found.objective):
+        assert found.lower_bound <= best.objective * (1 + 1e-9)
+
+
+class Liar:
+    """A solver of a user that does nothing well."""
+
+    unit = "step"
+
+    def __init__(self, status: linsep.Status, **witness: Any) -> None:
+        self.says, self.told = status, witness
+
+    def init(self, problem: Any, *, start: Any = None) -> Any:
+        from linsep.core.protocol import State
+
+        class Done(State):
+            passes = 1.0
+
+        return Done(status=self.says)
+
+    def advance(self, problem: Any, state: Any, steps: int, log: Any = None) -> int:
+        return 0
+
+    def status(self, state: Any) -> linsep.Status:
+        return self.says
+
+    def witness(self, problem: Any, state: Any) -> Any:
+        from linsep.core.protocol import Witness
+
+        return Witness(**{"a": np.ones(problem.dim), **self.told})
+
+
+@pytest.mark.parametrize("says", [s for s in linsep.Status if s.ok])
+def test_a_solver_of_the_caller_is_not_believed(says):
+    X, y = overlapping(60, 3)
+    liar = Liar(says, rows=np.arange(60), multipliers=np.full(60, 9.0))
+    with pytest.warns(linsep.errors.GapWarning):
+        model = linsep.LinearSVM(solver=liar).fit(X, y)
+    values = np.where(y == 1, 1, -1) * (X.sum(axis=1) + 1)
+    assert model.status_ is linsep.Status.STALLED
+    assert model.certificate_.errors == (values <= 0).sum()
+    assert model.certificate_.objective == pytest.approx(1.5 + np.maximum(1 - values, 0).sum())
+    assert model.certificate_.lower_bound <= linsep.LinearSVM().fit(X, y).certificate_.objective
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"a": np.ones(7)}, "7 weights"),
+        ({"a": np.ones((2, 2))}, "of shape"),
+        ({"rows": np.array([60]), "multipliers": np.ones(1)}, "row 60"),
+        ({"rows": np.array([0.5]), "multipliers": np.ones(1)}, "numbers of rows"),
+        ({"rows": np.arange(3), "multipliers": np.ones(2)}, "one multiplier for each"),
+    ],
+)
+def test_what_no_proof_can_read_is_named(told, words):
+    X, y = overlapping(60, 3)
+    with pytest.raises(linsep.errors.ProofError, match=f"Liar hands over.*{words}"):
+        linsep.LinearSVM(solver=Liar(linsep.Status.CERTIFIED, **told)).fit(X, y)
+
+
+# -- Arrays that solvers are lent, and write to ---------------------------------------------------
+
+
+WRITES: dict[str, Callable[[Problem], None]] = {
+    "X": lambda p: np.multiply(_data(p)[::5], 2, out=_data(p)[::5]),
+    "weight": lambda p: np.multiply(p.weight, 1.05, out=p.weight),
+    "label": lambda p: np.subtract(1, p.label[:9], out=p.label[:9]),
+    "classes": lambda p: p.classes.__setitem__(slice(None), p.classes[::-1].copy()),
+    "row_index": lambda p: p.row_index.__setitem__(slice(None), p.row_index[::-1].copy()),
+}
+
+
+def _data(problem: Problem) -> Any:
+    return problem.matrix if isinstance(problem.matrix, np.ndarray) else problem.matrix.data
+
+
+@pytest.mark.parametrize("form", [np.array, np.float32, scipy.sparse.csr_array])
+@pytest.mark.parametrize("name", list(WRITES))
+@pytest.mark.parametrize("estimator", ["LinearSVM", "LogisticRegression", "KernelSVM", "verdict"])
+def test_who_writes_to_the_data_is_found_out(estimator, name, form):
+    X, y = overlapping(60, 3)
+    weight = np.random.default_rng(6).integers(0, 4, 60).astype(float)
+    if estimator == "verdict" and name in ("weight", "row_index"):
+        pytest.skip("a verdict knows no weights")
+    home = importlib.import_module("linsep.core.drive")
+    right, done = home._drive, []
+
+    def writing(problem: Any, *rest: Any) -> Any:
+        if not done:
+            WRITES[name](problem.lent)
+            done.append(True)
+        return right(problem, *rest)
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setattr(home, "_drive", writing)
+        asked: Any = linsep.separability
+        if estimator != "verdict":
+            asked = partial(getattr(linsep, estimator)().fit, sample_weight=weight)
+        with pytest.raises(linsep.errors.ProofError, match=rf"{name} was written to|not hold"):
+            asked(form(X), y)
+
+
+def test_a_search_that_finds_no_weak_separator_ends():
+    from linsep.solvers.hulls.exact import ExactHulls
+
+    X, y = overlapping(60, 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("linsep.separating.faces._guess_face", lambda *args: None)
+        patch.setattr(ExactHulls, "status", lambda self, state: linsep.Status.BOUNDARY)
+        with pytest.raises(linsep.errors.ProofError, match="weak separator"):
+            linsep.separability(X, y)
+
+
+def test_machines_with_few_enough_errors_have_a_status_together():
+    X, y = overlapping(60, 3, 3)
+    learner = linsep.Perceptron(keep="pocket", target_errors=60, max_iter=5)
+    assert linsep.OneVsRest(learner).fit(X, y).status_ is linsep.Status.ENOUGH

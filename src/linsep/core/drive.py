@@ -13,6 +13,7 @@ from linsep.core.log import NO_LOG, Log, new_log
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, State, Status, Witness
 from linsep.core.sources import mark_as_the_callers
+from linsep.errors import ProofError
 
 S = TypeVar("S", bound=State)
 
@@ -165,7 +166,7 @@ def _drive(
             took = clock() - took
             step = took if chunk == 1 and took > _TARGET_SECONDS else 0.0
             chunk = _next_chunk(chunk, took, left - took, alone=not observers)
-    witness = solver.witness(problem, state)
+    witness = _readable(judged, solver, solver.witness(problem, state))
     outcome = Outcome(
         state=state,
         status=status,
@@ -183,6 +184,42 @@ def _drive(
         mark_as_the_callers(error)
         raise
     return replace(outcome, seconds=clock() - begin)
+
+
+def _readable(problem: Any, solver: Any, witness: Witness) -> Witness:
+    """The witness, if its rows are there and have a multiplier each: what these are worth is for
+    proofs to say. ProofError otherwise."""
+    if not isinstance(problem, Problem):
+        return witness
+    who = f"{type(solver).__name__} hands over a witness"
+    a, rows = np.asarray(witness.a), np.asarray(witness.rows)
+    shares: Any = np.asarray(witness.multipliers)
+    if a.ndim != 1 or a.dtype.kind not in "fiu":
+        raise ProofError(
+            f"{who} whose weights a are of shape {a.shape} and type {a.dtype}; give a vector of "
+            "floats."
+        )
+    if rows.ndim != 1 or rows.shape != shares.shape or (len(rows) and rows.dtype.kind not in "iu"):
+        raise ProofError(
+            f"{who} with rows of shape {rows.shape} and type {rows.dtype} and multipliers of shape "
+            f"{shares.shape}; give numbers of rows and one multiplier for each."
+        )
+    n, K = problem.n, problem.K
+    machines = (1,) if K == 2 else (K, K * (K - 1) // 2)
+    if a.size not in (problem.dim, *machines):
+        raise ProofError(
+            f"{who} with {a.size} weights; for {K} classes and {problem.d} columns there are "
+            f"{problem.dim}, each plane with its offset at the end (0 without intercept)."
+        )
+    most = n * max(machines)
+    if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < most:
+        wrong = next(int(row) for row in rows if not 0 <= row < most)
+        raise ProofError(
+            f"{who} that names row {wrong}; the rows that it can name are 0 to {most - 1}."
+        )
+    if a.dtype == np.float64 and a is witness.a:
+        return witness
+    return replace(witness, a=a.astype(np.float64), rows=rows.astype(np.int64), multipliers=shares)
 
 
 def _limit_reached(limits: Limits, steps: int, left: float, asked: bool) -> Status | None:

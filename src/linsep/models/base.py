@@ -65,6 +65,7 @@ from linsep.models.model_file import LINEAR, Table
 from linsep.models.parts import PlaneRule, counted, mapped, no_stream
 from linsep.models.summary import Line, rule, sides, written
 from linsep.proofs.certificate import Certificate, judge
+from linsep.proofs.plain import require_sealed, seal
 from linsep.separating.verdict import decide
 from linsep.solvers.first import FirstState, first_model, sample_of
 
@@ -169,6 +170,7 @@ class Classifier(CallbackSupportMixin, Calibrated):
             for name in self._forgotten:
                 self.__dict__.pop(name, None)
             self._guard(problem)
+            sealed = seal(problem)
             run = Run(self, problem, X, y, checkpoint)
             # the certificate sees what has overflowed
             calibrated = getattr(self, "calibrate", None) is not None
@@ -176,6 +178,7 @@ class Classifier(CallbackSupportMixin, Calibrated):
             with np.errstate(all="ignore"), time_limit(mine):
                 with nullcontext() if checkpoint is None else _net(checkpoint):
                     answer = self._in_time(run)
+                require_sealed(problem, sealed)
                 if interrupts.requested:
                     answer = replace(answer, outcome=replace(answer.outcome, interrupted=True))
                 self._keep(problem, answer)

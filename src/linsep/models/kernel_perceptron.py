@@ -185,7 +185,7 @@ class KernelPerceptron(KernelClassifier):
         if outcome.status is Status.DIVERGED:
             raise DataError(f"the numbers overflowed with kernel {self._kernel!r}; scale X.")
         found, status = self._judge(run.problem, outcome.witness), outcome.status
-        if status is Status.SEPARATED and found.errors:
+        if status.ok and found.errors:  # whatever it says, it is no answer
             status = Status.STALLED
         status = status if found.errors else Status.SEPARATED
         return Answer(outcome.witness, found, status, outcome, reason)
@@ -204,7 +204,8 @@ class KernelPerceptron(KernelClassifier):
             gaps.append(gap)
         if problem.binary:
             return gaps[0]
-        errors = int((scores.argmax(axis=1) != problem.label).sum())
+        lost = ~np.isfinite(scores).all(axis=1)
+        errors = int(((scores.argmax(axis=1) != problem.label) | lost).sum())
         return KernelGap.together(gaps, errors, "one class against the rest")
 
     def _keep(self, problem: Problem, answer: Answer) -> None:

@@ -24,6 +24,8 @@ from linsep.separating.verdict import decide_with
 from linsep.solvers.hulls.kozinec import Kozinec as KozinecSolver
 from linsep.solvers.hulls.kozinec import KozinecState
 
+_ROUNDED = 1e-12  # share of a margin by which its bounds are rounded apart at most
+
 
 class Kozinec(KernelOption):
     """Kozinec's rule: the plane of (nearly) maximum margin, with bounds of the margin.
@@ -206,6 +208,20 @@ class Kozinec(KernelOption):
 
     def _falls_back(self) -> bool:
         return True
+
+    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+        """Within eps is what the two bounds of the certificate show, whatever the run has seen."""
+        answer = super()._prove(run, solver, outcome, reason)
+        if outcome.status is not Status.CERTIFIED or self.eps is None:
+            return answer
+        found: Certificate = answer.certificate
+        low, high = found.margin_low, found.margin_high
+        if self.space == "augmented" or not run.problem.binary:
+            low, high = found.margin_aug_low, found.margin_aug_high
+        if found.separable is None:  # a plane that separates nothing has no margin to be known
+            return answer
+        eps = float(self.eps) + _ROUNDED * low
+        return replace(answer, status=found.settle(Status.CERTIFIED, high - low, eps))
 
     def _prove_plane(
         self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from linsep.core.drive import Outcome
 from linsep.core.limits import Limits
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem
-from linsep.core.protocol import Solver
+from linsep.core.protocol import Solver, Status
 from linsep.criteria import Criterion
 from linsep.criteria import Perceptron as PerceptronCriterion
 from linsep.errors import CapabilityError, SettingError
 from linsep.models.base import LinearClassifier, separating
-from linsep.models.fit import Answer, Check, either, function, none, number, one_of
+from linsep.models.fit import Answer, Check, Run, either, function, none, number, one_of
 from linsep.models.parts import PartsRun, answered, fit_in_parts
 from linsep.models.summary import Line
+from linsep.proofs import plain
 from linsep.proofs.certificate import Certificate
 from linsep.proofs.parts_planes import StreamCertificate, stream_sides
 from linsep.solvers.perceptron.batch import Batch
 from linsep.solvers.perceptron.single import SingleInParts, SingleSample
 from linsep.solvers.schedule import Schedule
+
+_ROUNDED = 1e-12  # share of the largest value that is no clear error
 
 
 class Perceptron(LinearClassifier):
@@ -277,6 +282,27 @@ class Perceptron(LinearClassifier):
                 raise SettingError(
                     f"{name}={getattr(self, name)!r} has no effect here: {reason[name]}."
                 )
+
+    def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
+        """Few errors are counted again, and updates held against the bound."""
+        answer, claimed = super()._prove(run, solver, outcome, reason), outcome.status
+        few = claimed is Status.ENOUGH and self._are_few(run.problem, answer)
+        many = claimed is Status.BOUND_EXCEEDED and self._too_many(run.problem, answer)
+        return replace(answer, status=claimed) if few or many else answer
+
+    def _are_few(self, problem: Problem, answer: Answer) -> bool:
+        """Whether rows clearly on the wrong side weigh no more than ``target_errors``."""
+        values = plain.values(problem, answer.witness.a)
+        wrong = values < -_ROUNDED * np.abs(values).max()
+        return bool(problem.row_weights[wrong].sum() <= (self.target_errors or 0.0) * (1 + 1e-9))
+
+    def _too_many(self, problem: Problem, answer: Answer) -> bool:
+        """Whether there were more updates than a plane of margin ``min_margin`` allows."""
+        if self.min_margin is None or not self.min_margin > answer.certificate.margin_aug_low:
+            return False
+        radius2 = plain.longest(problem) ** 2 + problem.fit_intercept
+        bound = radius2 * (1 if problem.binary else 2) / float(self.min_margin) ** 2
+        return bool(answer.outcome.state.n_updates > bound * (1 - 1e-9) - 1)
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
         super()._keep(problem, answer)

@@ -15,8 +15,8 @@ from linsep.core.words import count, percent
 
 # The first of these that one of the machines ended with is the status of all.
 _WORST = [status for status in Status if not status.ok] + [
-    Status.BOUND_EXCEEDED, Status.INSEPARABLE, Status.NO_MAXIMUM, Status.CONVERGED,
-    Status.ASSUMED, Status.CERTIFIED, Status.SEPARATED,
+    Status.BOUND_EXCEEDED, Status.INSEPARABLE, Status.NO_MAXIMUM, Status.ENOUGH,
+    Status.CONVERGED, Status.ASSUMED, Status.CERTIFIED, Status.SEPARATED,
 ]  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from linsep.kernels.base import Kernel
 from linsep.numerics.rounding import U
 from linsep.proofs import plain
 from linsep.proofs.feature_space import FeatureSpace, Sums
+from linsep.proofs.gap import OTHER_CLAIMS
 from linsep.proofs.margins import margin_above, margin_below
 from linsep.proofs.separable import Proof, combination
 from linsep.proofs.witness import hold_hulls, hold_plane, hold_reflected, hold_signs
@@ -79,12 +80,17 @@ class Certificate:
         """Distance of the two bounds of the margin."""
         return self.margin_high - self.margin_low
 
-    def settle(self, status: Status) -> Status:
-        """The status that the facts support."""
+    def settle(self, status: Status, unknown: float = 0.0, eps: float = np.inf) -> Status:
+        """The status that the facts support, where the margin is unknown by so much and may be
+        by eps."""
         if self.separable is False:
             return Status.INSEPARABLE
+        if status in OTHER_CLAIMS and status is not Status.SEPARATED:  # nothing here shows it
+            return Status.SEPARATED if self.separable else Status.STALLED
+        if status is Status.CERTIFIED and not unknown <= eps:
+            return Status.STALLED
         if status is Status.SEPARATED and self.separable is None:
-            return Status.BOUNDARY
+            return Status.BOUNDARY if self.functional_margin >= 0 else Status.STALLED
         if status is Status.CERTIFIED and self.separable is None:
             return Status.EPS_TOO_LARGE
         return status
@@ -141,11 +147,12 @@ def judge(
 ) -> Certificate:
     """Recompute everything that the witness is good for; values z . a that a certificate has
     computed already are not computed again."""
-    a = witness.a
+    a = np.asarray(witness.a, dtype=np.float64)
     values = plain.values(problem, a) if values is None else values
     wrong = _wrong(problem, values)
     separable: bool | None = None
-    if not wrong.size:  # a claim to separate is decided without rounding
+    claim = witness.claim if _usable(problem, witness) else ""
+    if not wrong.size and np.isfinite(a).all():  # a claim to separate is decided without rounding
         right = row_signs(problem, *_plane(problem, a)) > 0
         wrong = _wrong(problem, right)
         separable = True if not wrong.size else None
@@ -157,14 +164,14 @@ def judge(
     high, high_aug = np.inf, np.inf
     rows: list[int] = []
     multipliers: list[Fraction] = []
-    if witness.claim == "origin":
+    if claim == "origin":
         rows, multipliers = _zero_combination(problem, witness)
         if rows:
             hold_reflected(problem, rows, multipliers)
             separable, high, high_aug = False, 0.0, 0.0
-    elif witness.claim == "hull":
+    elif claim == "hull":
         high_aug = hull_bound(problem, witness)
-    elif witness.claim == "two hulls":
+    elif claim == "two hulls":
         high = margin_above(problem, witness.rows, witness.multipliers)
         hold_hulls(problem, witness.rows, witness.multipliers, high)
     if not problem.fit_intercept:  # the two spaces are one
@@ -253,6 +260,14 @@ def _sums_above(problem: Problem, space: FeatureSpace, sums: Sums) -> tuple[floa
     return high, (point + slack) / total * (1 + (len(label) + 16) * U)
 
 
+def _usable(problem: Problem, witness: Witness) -> bool:
+    """Whether there are multipliers, all numbers, and all of rows: others prove nothing."""
+    rows, shares = witness.rows, witness.multipliers
+    finite = shares.dtype == object or bool(np.isfinite(shares).all())
+    most = problem.n if witness.claim == "two hulls" else problem.n_rows
+    return bool(len(shares) and finite and 0 <= rows.min() <= rows.max() < most)
+
+
 def _wrong(problem: Problem, values: NDArray[Any]) -> NDArray[np.int64]:
     """Samples with a value that is not above 0."""
     right: NDArray[Any] = values > 0
@@ -299,7 +314,8 @@ def _margins(
 ) -> tuple[float, float]:
     """Margin of the plane in the space of X, and in the augmented space, where it separates
     rounded down."""
-    size = float(np.linalg.norm(a))
+    top = float(np.abs(a).max())  # squares of huge and of tiny weights are no numbers
+    size = top * float(np.linalg.norm(a / top)) if 0 < top < np.inf else 0.0
     if not 0 < size < np.inf:
         return -np.inf, -np.inf
     aug = float(values.min()) / size

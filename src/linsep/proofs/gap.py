@@ -119,8 +119,8 @@ class Gap:
 
     def settle(self, status: Status, tol: float = np.inf) -> Status:
         """The status that the facts support."""
-        if status is Status.SEPARATED and tol < np.inf:  # which is no bound of an objective
-            status = Status.CERTIFIED
+        if status in OTHER_CLAIMS and (tol < np.inf or status is not Status.SEPARATED):
+            status = Status.CERTIFIED  # a gap shows nothing else, whatever a solver says
         if status is Status.CERTIFIED and not self.relative_gap <= tol:
             return Status.STALLED
         if not status.ok and status is not Status.DIVERGED and self.relative_gap <= tol < np.inf:
@@ -152,6 +152,13 @@ class Gap:
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The facts behind ``to_dict``."""
         return cls(**facts(cls)(data))
+
+
+OTHER_CLAIMS = (
+    Status.SEPARATED, Status.INSEPARABLE, Status.NO_MAXIMUM, Status.BOUND_EXCEEDED, Status.ENOUGH,
+    Status.ASSUMED,
+)  # fmt: skip
+"""Answers that bounds of an objective do not prove; who has a proof of one says so after it."""
 
 
 def least_of(numbers: Sequence[float | None]) -> float | None:

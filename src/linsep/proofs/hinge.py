@@ -25,7 +25,7 @@ from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.margins import margin_above, margin_below
-from linsep.proofs.plain import Totals, cap, dual_cost, losses, one_pass, scores, signs
+from linsep.proofs.plain import Totals, cap, dual_cost, losses, one_pass, planes, scores, signs
 from linsep.proofs.rivals import gap_of_witness
 from linsep.proofs.sharp import sharp_sums
 from linsep.proofs.witness import hold_hulls, hold_plane
@@ -70,7 +70,7 @@ def hinge_gap(problem: Problem, witness: Witness, objective: Objective) -> Gap:
 
     Any multipliers will do: they are made feasible first. Poor ones give a poor bound.
     """
-    a = np.asarray(witness.a, dtype=np.float64)
+    a = planes(problem, witness.a)[0]
     alpha = np.zeros(problem.n)
     alpha[witness.rows] = witness.multipliers
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
@@ -254,5 +254,5 @@ def svm_gap(problem: Problem, witness: Witness, objective: Objective, kind: str)
     found, at = scores(problem, witness.a), np.arange(problem.n)
     own = found[at, problem.label].copy()
     found[at, problem.label] = -np.inf
-    errors = int((own <= found.max(axis=1)).sum())
+    errors = int((~(own > found.max(axis=1))).sum())
     return Gap.together(parts, errors, "one class against the rest")

@@ -114,7 +114,7 @@ class KernelGap(Gap):
 
 
 def _unproved(status: Status) -> Status:
-    return Status.STALLED if status in (Status.CONVERGED, Status.CERTIFIED) else status
+    return Status.STALLED if status.ok else status
 
 
 def kernel_gap(
@@ -129,7 +129,10 @@ def kernel_gap(
     those of these alpha in float64 that were made, and agreed on, for all machines at once, as
     ``agreed`` gives them. nu: the bounds are those of nu-SVC, see ``_excess``.
     """
-    alpha = np.nan_to_num(np.asarray(alpha, float), posinf=0.0, neginf=0.0)
+    alpha = np.asarray(alpha, float)
+    if not np.isfinite(alpha).all():  # no machine, so nothing is known of it
+        gap = KernelGap.of(np.full(len(ids), -np.inf), 0.0, np.inf, -np.inf, words)
+        return replace(gap, violation=np.inf, convex=known.convex, proved=known.proved)
     if sums is None:
         s, more = sums_of(values, ids, y, alpha * y, b, rough)
         used = np.flatnonzero(alpha)
@@ -251,7 +254,7 @@ def criterion(
     share = wider(_share(values, alpha), mass * root, apart, rest)
     off = share * mass * root + rest
     score, length = y * (s + b), float(np.sqrt(max(float((alpha * y) @ s), 0.0)))
-    wrong = score <= off
+    wrong = ~(score > off)  # what is no number is wrong
     high = float((weight * np.maximum(off - score, 0.0)).sum() * (1 + SUM)) if wrong.any() else 0.0
     words = "perceptron criterion: sum of -y f(x) over the rows on the wrong side"
     gap = replace(KernelGap.of(score, length, high, 0.0, words), errors=int(wrong.sum()))

@@ -145,9 +145,12 @@ def margin_above(
     rows are samples of two classes and weights their shares, not negative; the shares of each
     class are divided by their sum (without an intercept: by the sum of all). Hulls that almost
     touch need shares that are Fractions. exact gives the bound itself, rounded up; sharp is how
-    much a bound in floats may be too large, relative to it, before fractions are taken.
+    much a bound in floats may be too large, relative to it, before fractions are taken. Weights
+    that are no numbers, or none at all, bound nothing.
     """
     weights = np.asarray(weights)
+    if not len(weights) or not (weights.dtype == object or np.isfinite(weights).all()):
+        return inf
     sign, share = _shares(problem, rows, weights)
     factor = 0.5 if problem.fit_intercept else 1.0
     rounded = weights.dtype != object and not exact

@@ -7,6 +7,7 @@ solvers but numpy and scipy:
 
 require_same, require_read          whether a problem is that of the caller's arrays
 require_given, require_block        the same of a block of a stream
+seal, require_sealed                whether a problem is still what it was before a solver had it
 signs, aims                         y, and what least squares aims at
 columns                             weights, one column a plane
 product, scores, values             X W, X W + b, and y f(x) of all rows
@@ -133,6 +134,59 @@ def require_block(
         raise ProofError(_OTHERS.format("rows", "a part"))
 
 
+@dataclass(frozen=True)
+class Seal:
+    """What is kept of a problem while others work on it: copies of what has one entry a row, and
+    of the rows themselves sums with factors, column by column and block by block."""
+
+    parts: dict[str, NDArray[Any]]
+    sums: NDArray[Any]
+
+
+_SEALED = ("classes", "label", "weight", "targets", "row_index")
+_FACTORS = np.random.default_rng(20).uniform(1.0, 2.0, 4096)
+
+
+def seal(problem: Problem) -> Seal:
+    """To be held against the problem by ``require_sealed``.
+
+    Solvers are lent the arrays themselves: what one of them writes into these, a proof would read
+    as the caller's.
+    """
+    held = {name: getattr(problem, name) for name in _SEALED}
+    return Seal({k: v.copy() for k, v in held.items() if v is not None}, _sums(problem.matrix))
+
+
+def require_sealed(problem: Problem, before: Seal) -> None:
+    """ProofError if an array of the problem has been written to."""
+    for name, kept in before.parts.items():
+        if not np.array_equal(getattr(problem, name), kept):
+            raise ProofError(_CHANGED.format(name))
+    if not np.array_equal(_sums(problem.matrix), before.sums, equal_nan=True):
+        raise ProofError(_CHANGED.format("X"))
+
+
+_CHANGED = (
+    "{} was written to while the fit ran, so nothing is known of the model. A solver of your own, "
+    "a callback or another thread must leave the data alone; without these it is a bug of linsep, "
+    "please report it."
+)
+
+
+def _sums(matrix: Any) -> NDArray[Any]:
+    """Sums of the entries times factors; by one thread, so that bits are always the same."""
+    if not isinstance(matrix, np.ndarray):
+        parts = [_sums(one[:, None]) for one in (matrix.data, matrix.indices, matrix.indptr)]
+        return np.concatenate([part.astype(np.float64).ravel() for part in parts])
+    step, factors = (
+        len(_FACTORS),
+        _FACTORS.astype(matrix.dtype if matrix.dtype.kind == "f" else float),
+    )
+    with one_blas_thread(), np.errstate(all="ignore"):
+        blocks = (matrix[lo : lo + step] for lo in range(0, len(matrix), step))
+        return np.array([factors[: len(block)] @ block for block in blocks])
+
+
 _OTHERS = "the {} that were read are not those of {}; this is a bug of linsep, please report it."
 
 
@@ -229,8 +283,25 @@ def aims(problem: Problem) -> Array:
 
 def columns(problem: Problem, a: ArrayLike) -> Array:
     """Weights as columns, one a plane; without an offset its row is left out."""
-    blocks = np.asarray(a, dtype=np.float64).reshape(-1, problem.d + 1)
-    return np.ascontiguousarray(blocks[:, : problem.width].T)
+    return np.ascontiguousarray(planes(problem, a)[:, : problem.width].T)
+
+
+def planes(problem: Problem, a: ArrayLike) -> Array:
+    """[w, b] of each plane, one a row; ProofError where a vector is not made of these."""
+    found = np.asarray(a, dtype=np.float64)
+    if found.size != problem.dim:
+        raise ProofError(
+            f"{found.size} weights are no planes: for {problem.K} classes and {problem.d} columns "
+            f"there are {problem.dim}."
+        )
+    return found.reshape(-1, problem.d + 1)
+
+
+def longest(problem: Problem) -> float:
+    """The length of the longest row."""
+    X = problem.matrix.astype(np.float64, copy=False)
+    squares = (X * X if isinstance(X, np.ndarray) else X.multiply(X)).sum(axis=1)
+    return float(np.sqrt(np.max(squares)))
 
 
 def product(problem: Problem, w: Array) -> Array:
@@ -245,7 +316,7 @@ def combination(problem: Problem, c: Array) -> tuple[Array, int]:
 
 def scores(problem: Problem, a: ArrayLike) -> Array:
     """w.x + b of all rows: shape (n,) for two classes, (n, K) for more."""
-    blocks = np.asarray(a, dtype=np.float64).reshape(-1, problem.d + 1)
+    blocks = planes(problem, a)
     if problem.K == 2:
         return np.asarray(product(problem, blocks[0, :-1]) + blocks[0, -1])
     return np.asarray(product(problem, blocks[:, :-1].T) + blocks[:, -1])

@@ -31,7 +31,7 @@ from linsep.numerics.integers import (
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs import plain
 from linsep.proofs.certificate import Certificate, judge
-from linsep.proofs.gap import Gap, intercept_words
+from linsep.proofs.gap import OTHER_CLAIMS, Gap, intercept_words
 from linsep.proofs.separable import Proof
 from linsep.rows.levels import sample
 from linsep.rows.normal import (
@@ -134,7 +134,7 @@ class Squares:
 
     def settle(self, status: Status, tol: float) -> Status:
         """The status that the facts support."""
-        if status in (Status.CERTIFIED, Status.SEPARATED) and not self.relative_gap <= tol:
+        if status in (Status.CERTIFIED, *OTHER_CLAIMS) and not self.relative_gap <= tol:
             return Status.STALLED
         if status is Status.DIVERGED or not self.relative_gap <= tol:
             return status

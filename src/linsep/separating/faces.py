@@ -24,6 +24,7 @@ from linsep.core.costs import SPARSE, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem
 from linsep.core.protocol import Status
+from linsep.errors import ProofError
 from linsep.numerics.integers import (
     independent_columns,
     integer_products,
@@ -231,8 +232,13 @@ def _exact_face(problem: Problem, run: Run, tick: Tick) -> Face:
             )
             break
         weights = state.normal
-        signs = _active_signs(problem, weights, active)
+        signs = _active_signs(problem, weights, active) if any(weights) else np.zeros(1)
         tick()
+        if not (signs > 0).any() or (signs < 0).any():
+            raise ProofError(
+                "the search for a weak separator gives none; this is a bug of linsep, please "
+                "report it."
+            )
         total = weights if total is None else _sum(problem, total, weights, active)
         active = active[signs == 0]
     if total is None:

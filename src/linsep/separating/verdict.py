@@ -36,7 +36,7 @@ from linsep.core.parts import Stream
 from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Status, Witness
 from linsep.core.validate import in_parts
-from linsep.errors import DataError, SettingError
+from linsep.errors import DataError, ProofError, SettingError
 from linsep.kernels.spec import as_kernel, by_name, is_given
 from linsep.numerics.integers import (
     independent_columns,
@@ -45,7 +45,7 @@ from linsep.numerics.integers import (
     to_integers,
 )
 from linsep.proofs.margins import loosen, margin_above, margin_below
-from linsep.proofs.plain import require_same
+from linsep.proofs.plain import require_same, require_sealed, seal
 from linsep.proofs.separable import Proof, carrying_columns, kesler_rows
 from linsep.proofs.witness import hold_verdict
 from linsep.rows.exact import Tick, dependency, equal_rows, reflected, sample
@@ -154,6 +154,15 @@ def separability(
         half_space=kernel is None,
     )
     require_same(problem, X, y)
+    sealed = seal(problem)
+    proof = _decided(problem, kernel, exact, time_limit, begin)
+    require_sealed(problem, sealed)
+    return proof
+
+
+def _decided(
+    problem: Problem, kernel: Any, exact: bool, time_limit: float | None, begin: float
+) -> Proof:
     if kernel is not None:
         return decide_with(problem, kernel, exact=exact, time_limit=time_limit, begin=begin)
     with one_blas_thread():
@@ -416,9 +425,15 @@ class Judge:
         state = self.clock.run(self.problem, ExactHulls(tol=None), start=start).state
         if state.status is Status.INSEPARABLE:
             return self.inseparable(np.array(state.rows), state.multipliers)
-        plane = next(rational_planes(self.problem, state.normal, self.clock.tick))
-        proof = self.separable(plane, start=state)
-        assert proof is not None
+        proof = None
+        if any(state.normal):
+            plane = next(rational_planes(self.problem, state.normal, self.clock.tick))
+            proof = self.separable(plane, start=state)
+        if proof is None:
+            raise ProofError(
+                "the exact search for a plane gives one that separates nothing; this is a bug of "
+                "linsep, please report it."
+            )
         return proof
 
     # -- separable ---------------------------------------------------------------------------
