@@ -144,6 +144,7 @@ class Seal:
 
 
 _SEALED = ("classes", "label", "weight", "targets", "row_index")
+_SEALED_ENTRIES = 1_000_000  # of X that are read: two passes over more would be felt
 _FACTORS = np.random.default_rng(20).uniform(1.0, 2.0, 4096)
 
 
@@ -174,16 +175,16 @@ _CHANGED = (
 
 
 def _sums(matrix: Any) -> NDArray[Any]:
-    """Sums of the entries times factors; by one thread, so that bits are always the same."""
+    """Sums of the entries times factors, of large tables of every k-th row; by one thread, so
+    that bits are always the same."""
     if not isinstance(matrix, np.ndarray):
         parts = [_sums(one[:, None]) for one in (matrix.data, matrix.indices, matrix.indptr)]
         return np.concatenate([part.astype(np.float64).ravel() for part in parts])
-    step, factors = (
-        len(_FACTORS),
-        _FACTORS.astype(matrix.dtype if matrix.dtype.kind == "f" else float),
-    )
+    some = matrix[:: 1 + matrix.size // _SEALED_ENTRIES]
+    step, kind = len(_FACTORS), matrix.dtype if matrix.dtype.kind == "f" else np.float64
+    factors = _FACTORS.astype(kind)
     with one_blas_thread(), np.errstate(all="ignore"):
-        blocks = (matrix[lo : lo + step] for lo in range(0, len(matrix), step))
+        blocks = (some[lo : lo + step] for lo in range(0, len(some), step))
         return np.array([factors[: len(block)] @ block for block in blocks])
 
 
