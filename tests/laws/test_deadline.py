@@ -182,6 +182,38 @@ def test_without_time_a_model_of_several_classes_is_of_use(name):
     assert model.score(scaled(name, MANY[0]), MANY[1]) > most + 0.15
 
 
+@pytest.mark.parametrize("kind", ["crammer-singer", "one-vs-rest"])
+def test_weights_next_to_zero_still_tell_classes_apart(kind):
+    """Of many classes that overlap no short plane is better than none, and none tells nothing."""
+    draw = np.random.default_rng(12)
+    rows = draw.normal(size=(3000, 4))
+    labels = 3 * draw.integers(0, 6, 3000) + (rows[:, 0] > 0) + (rows[:, 1] > 1)
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model = linsep.LinearSVM(multi_class=kind, **ZERO).fit(rows, labels)
+    machines = 1 if kind == "crammer-singer" else len(model.classes_)
+    assert model.certificate_.objective <= 3000 * machines * (1 + 1e-9)
+    assert model.score(rows, labels) > np.bincount(labels).max() / 3000
+
+
+@pytest.mark.parametrize("name", ["perceptron", "kozinec"])
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_that_do_not_separate_are_not_worse_than_none(name, seed):
+    """Between two updates a perceptron may have any number of errors."""
+
+    class Asked(linsep.core.Observer):
+        def moment(self, now):
+            return now.state.n_updates > 0
+
+    draw = np.random.default_rng(seed)
+    rows = draw.normal(size=(900, 3)) + 4
+    labels = rows.sum(axis=1) + draw.normal(size=900) > 12
+    settings = {**LINEAR[name].get_params(deep=False), "time_limit": None, "callbacks": Asked()}
+    with pytest.warns(LinsepWarning):
+        model = type(LINEAR[name])(**settings).fit(rows, labels)
+    assert model.status_ is Status.STOPPED
+    assert model.score(rows, labels) > 0.8
+
+
 @pytest.mark.parametrize("name", ["hinge", "squared hinge", "large C", "logistic"])
 @pytest.mark.parametrize("seed", range(4))
 def test_no_model_is_worse_than_none(name, seed):

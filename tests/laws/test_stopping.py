@@ -196,6 +196,24 @@ def test_one_ctrl_c_ends_a_scheme_with_a_word(scheme, before):
     assert model.status_ is Status.STOPPED
 
 
+def test_machines_in_threads_leave_the_filters_of_warnings_alone():
+    """They belong to all threads: two that change them by turns would leave them changed."""
+    rng = np.random.default_rng(1)
+    rows, labels = rng.normal(size=(4000, 40)), np.arange(4000) % 12
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        before = list(warnings.filters)
+        seen = []
+
+        class Looking(linsep.LinearSVM):
+            def _guard(self, problem):
+                seen.append(list(warnings.filters) == before)
+
+        linsep.OneVsRest(Looking(), n_jobs=2).fit(rows, labels)
+        assert seen and all(seen)
+        assert list(warnings.filters) == before
+
+
 def test_one_ctrl_c_ends_a_choice_with_a_word():
     Pressed.fits = -4  # five folds and the whole: the second value is stopped
     with pytest.warns(LinsepWarning, match="1 of 3 values of C"):

@@ -13,7 +13,6 @@ import hashlib
 import json
 import math
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from linsep.core.drive import Moment, Observer
 from linsep.core.limits import clock
+from linsep.core.notes import unsaid
 from linsep.core.protocol import Status, last_step
 from linsep.core.schema import (
     Refused,
@@ -41,7 +41,7 @@ from linsep.core.schema import (
 from linsep.core.words import count
 from linsep.data.table import Table
 from linsep.display.replay import coded_sentences, extra_columns, plain_numbers
-from linsep.errors import CapabilityError, DataError, LinsepError, LinsepWarning
+from linsep.errors import CapabilityError, DataError, LinsepError
 from linsep.lab.methods import BY_KEY, Method, code_of
 from linsep.tracing.conventions import CONVENTIONS
 from linsep.tracing.trace import Step, Summary, Trace
@@ -354,8 +354,7 @@ class Player:
             model = self._made(callbacks=[self.watch])
             self._limit(model)
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", LinsepWarning)
+                with unsaid():
                     found = trace(
                         model, task.table.X, task.table.y, row_names=task.table.row_names,
                         visits=task.visits, convention=task.convention,
@@ -375,8 +374,7 @@ class Player:
         names = task.table.row_names or tuple(f"row {i}" for i in range(n))
         order = [*task.picks, *range(n)]
         model = self._made()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LinsepWarning)
+        with unsaid():
             found = trace(
                 model, task.table.X[order], task.table.y[order], visits=True,
                 row_names=[names[i] for i in order],
@@ -426,8 +424,7 @@ class Player:
         """The estimator, fitted: what the same line of Python gives."""
         model = self._made()
         self._limit(model)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LinsepWarning)
+        with unsaid():
             return model.fit(self.task.table.X, self.task.table.y)
 
     @cached_property
@@ -575,8 +572,7 @@ class Player:
         from linsep.multiclass.regions import regions
 
         x0, x1, y0, y1 = box
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LinsepWarning)
+        with unsaid():
             found = regions(
                 self.fitted, box=((x0, y0), (x1, y1)), scheme=scheme or None, points=121
             )

@@ -72,6 +72,7 @@ from linsep.solvers.first import FirstState, first_model, sample_of
 _PASSES = 10  # over it
 _ROWS = 160  # of the sample that a solver of two classes is given
 _TIE = 1e-9  # between the offsets of classes without weights
+_EQUAL = 1e-12  # relative: objectives that differ by less, as those of next to zero weights do
 _POOR = 0.2  # gap above which a first model is looked at beside what a solver has found
 
 
@@ -259,7 +260,8 @@ class Classifier(CallbackSupportMixin, Calibrated):
 
     def _is_better(self, first: Answer, answer: Answer) -> bool:
         gap, other = first.certificate, answer.certificate
-        if hasattr(gap, "relative_gap") and np.isfinite(gap.objective) and gap.objective > 0:
+        known = hasattr(gap, "relative_gap") and np.isfinite(gap.objective) and gap.objective > 0
+        if known and abs(gap.objective - other.objective) > _EQUAL * gap.objective:
             return bool(gap.objective < other.objective)
         return bool(gap.errors < other.errors)
 
@@ -446,6 +448,12 @@ class LinearClassifier(Classifier):
         if not certificate.finite or outcome.status is Status.DIVERGED:
             refuse_overflow(run.problem)
         return separating(outcome, certificate, reason)
+
+    def _is_poor(self, answer: Answer) -> bool:
+        """Weights that are still to separate may have any number of errors between two steps."""
+        if not isinstance(answer.certificate, Certificate):
+            return super()._is_poor(answer)
+        return answer.certificate.errors > 0
 
     def _first(self, run: Run, status: Status) -> Answer:
         witness = Witness(a=self._first_weights(run.lent))

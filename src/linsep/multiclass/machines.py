@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +12,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from linsep.core.notes import unsaid
 from linsep.core.problem import Problem
 from linsep.core.protocol import Status, Witness, last_step
-from linsep.errors import CapabilityError, LinsepError, LinsepWarning, ModelError, SettingError
+from linsep.errors import CapabilityError, LinsepError, ModelError, SettingError
 from linsep.models.base import LinearClassifier
 from linsep.models.fit import Effort, with_effort
 from linsep.models.foreign.certify import certify
@@ -141,8 +141,7 @@ def _fit_one_of_many(
 ) -> None:
     """A small problem solved to ``tol`` and no further; what is fast first, then what is sure."""
     inside = last_step(machine)
-    with warnings.catch_warnings(), with_effort(Effort.FEW_PASSES):
-        warnings.simplefilter("ignore", LinsepWarning)  # if it is true it is said below
+    with unsaid(), with_effort(Effort.FEW_PASSES):  # if it is true it is said below
         _fitted(machine, X, y, weight, problem)
     if not (inside.status_.ok or inside.outcome_.interrupted):
         with with_effort(Effort.TOL):

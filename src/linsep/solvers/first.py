@@ -28,6 +28,7 @@ _SAMPLE_ENTRIES = 1_000_000  # of the sample: some milliseconds a step
 _FEWEST = 200  # rows of it, at least
 _MOST_STEPS = 12
 _FLAT = 1e-12  # columns shorter than this, of the longest, are left alone
+_NEXT_TO_ZERO = 1e-13  # scores of this size cost nothing
 _LONGER, _SHORTER = (2.0, 4.0, 8.0), tuple(0.5**k for k in range(1, 24))  # scales that are tried
 
 
@@ -59,7 +60,8 @@ def first_model(problem: Problem, cost: Cost | None = None, seed: int = 0) -> Ar
     problem : Problem
     cost : callable, optional
         ``cost(sample, a)`` is what shall be small; the weights are made longer or shorter until
-        it is, and are zero if that is better. The rows of the sample weigh as much as all rows.
+        it is, and next to zero if that is better: their direction still tells classes apart. The
+        rows of the sample weigh as much as all rows.
     seed : int, default=0
         Of the sample.
     """
@@ -79,7 +81,10 @@ def first_model(problem: Problem, cost: Cost | None = None, seed: int = 0) -> Ar
             scale, least = other, found
         if scale != 1.0:
             break
-    return scale * a if least < cost(sample, 0.0 * a) else 0.0 * a
+    if least < cost(sample, 0.0 * a):
+        return scale * a
+    longest = float(np.abs(sample.scores(a)).max(initial=0.0))
+    return _NEXT_TO_ZERO / longest * a if 0.0 < longest < np.inf else 0.0 * a
 
 
 def _sample(problem: Problem, seed: int) -> Problem:
