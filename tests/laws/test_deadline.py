@@ -379,6 +379,50 @@ def test_a_limit_that_is_not_reached_changes_no_bit():
         assert one.tobytes() == other.tobytes()
 
 
+def test_no_bound_is_looked_for_that_the_time_cannot_hold(monkeypatch):
+    """Softmax of 1000 classes took 13 s for the bound of a model that was cut short at 0.5 s."""
+    from linsep.proofs import softmax, squares
+
+    X, y = tall(n=3000, classes=3, seed=4)
+    monkeypatch.setattr(softmax, "SOFTMAX_PASS", 1.0)
+    monkeypatch.setattr(softmax, "dual_bound", lambda *_, **__: 1 / 0)
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model = linsep.LogisticRegression(time_limit=1.0).fit(X, y)
+    assert model.certificate_.lower_bound == 0.0 and model.score(X, y) > 0.6
+    monkeypatch.setattr(squares, "PRODUCT", 1.0)
+    monkeypatch.setattr(squares, "products", lambda *_: 1 / 0)
+    model = linsep.LeastSquares(time_limit=1.0).fit(X, y)  # another bound takes no products
+    assert model.certificate_.lower_bound <= model.certificate_.objective
+    assert model.score(X, y) > 0.6
+
+
+def test_no_factorisation_begins_that_the_time_cannot_hold(monkeypatch):
+    """LAPACK does not look at the clock: 0.5 s asked took 6."""
+    from linsep.solvers.squares import pseudo_inverse
+
+    monkeypatch.setattr(pseudo_inverse, "PRODUCT", 1.0)
+    monkeypatch.setattr(pseudo_inverse, "_by_columns", lambda *_: 1 / 0)
+    draw = np.random.default_rng(6)
+    rows = draw.normal(size=(2000, 40)) @ draw.normal(size=(40, 40))  # more than a few steps
+    labels = rows @ draw.normal(size=40) > 0
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model = linsep.LeastSquares(time_limit=5.0).fit(rows, labels)
+    assert model.status_ is Status.TIME_LIMIT and model.score(rows, labels) > 0.75
+
+
+def test_a_machine_of_a_scheme_that_time_has_ended_is_not_tried_again(monkeypatch):
+    fits = []
+
+    class Counted(linsep.LinearSVM):
+        def _guard(self, problem):
+            fits.append(problem.n)
+
+    rows, labels = tall(n=40_000, d=6, classes=4, seed=9)
+    with pytest.warns(LinsepWarning, match="cut short"):
+        linsep.OneVsRest(Counted(time_limit=0.0), n_jobs=1).fit(rows, labels)
+    assert len(fits) == 4
+
+
 @pytest.mark.parametrize("model", [linsep.LogisticRegression, linsep.LeastSquares])
 def test_images_that_take_longer_than_there_is_time_are_not_begun(model, clock, monkeypatch):
     made = []

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from numbers import Integral, Real
 from pathlib import Path
@@ -32,6 +32,7 @@ from linsep.core.limits import (
     Interrupts,
     Limits,
     TimeUpError,
+    asked_to_stop,
     clock,
     enough_memory,
     given_up_after,
@@ -572,6 +573,14 @@ def is_viewed(model: object) -> TypeGuard[Viewed]:
 
 
 CUT_SHORT = (Status.TIME_LIMIT, Status.STOPPED)
+
+
+def left_out(outcome: Outcome[Any]) -> Outcome[Any]:
+    """A run whose proof there was no time for: it is that which has ended it."""
+    ended = Status.STOPPED if asked_to_stop() else Status.TIME_LIMIT
+    return outcome if outcome.status in CUT_SHORT else replace(outcome, status=ended)
+
+
 _MEASURABLE = 0.005  # seconds of work from which it is seen whether others slow it down
 _SLOWEST = 6.0
 

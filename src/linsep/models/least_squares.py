@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.costs import GRAM_COLUMNS, UNASKED, VERDICT
 from linsep.core.drive import Outcome
 from linsep.core.lanes import Lanes, one_blas_thread
-from linsep.core.limits import Limits
+from linsep.core.limits import Limits, spare_time
 from linsep.core.notes import warn
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem
@@ -40,6 +40,7 @@ from linsep.models.fit import (
     Run,
     either,
     function,
+    left_out,
     none,
     number,
     one_of,
@@ -58,7 +59,13 @@ from linsep.proofs.kernel_losses import squares_sums
 from linsep.proofs.parts_planes import stream_squares
 from linsep.proofs.plain import require_same
 from linsep.proofs.separable import Proof
-from linsep.proofs.squares import Squares, measure_squares, rational_squares, rounded
+from linsep.proofs.squares import (
+    Squares,
+    measure_squares,
+    products_seconds,
+    rational_squares,
+    rounded,
+)
 from linsep.rows.loops import scatter
 from linsep.rows.normal import aims, columns_of, gram, totals
 from linsep.separating.verdict import decide
@@ -405,10 +412,13 @@ class LeastSquares(KernelOption):
         exact = None
         if known is not None and self.solver == "exact":
             exact = replace(witness, a=rounded(problem, known))
-        certificate = measure_squares(problem, exact or witness, known=known, basis=basis)
+        left = spare_time()
+        certificate = measure_squares(
+            problem, exact or witness, known=known, basis=basis, seconds=left
+        )
         if exact is not None and not certificate.relative_gap <= self.tol:
             # where columns nearly depend on each other, rounded fractions can be far worse
-            other = measure_squares(problem, witness, known=known, basis=basis)
+            other = measure_squares(problem, witness, known=known, basis=basis, seconds=left)
             if other.relative_gap < certificate.relative_gap or not certificate.finite:
                 exact, certificate = None, other
         if exact is not None:
@@ -417,12 +427,18 @@ class LeastSquares(KernelOption):
             refuse_overflow(problem)
         if factors is not None and self.solver == "exact":
             reason = reason.replace("normal equations", factors.words)
+        if products_seconds(problem) > left and not certificate.relative_gap <= self.tol:
+            outcome = left_out(outcome)
         status = certificate.settle(outcome.status, self.tol)
         proof = self._verdict(run, certificate)
         if proof is not None and proof.separable is False:
             certificate = certificate.refuted_by(proof)
         outcome = replace(outcome, witness=witness, certificate=certificate)
         return SquaresAnswer(witness, certificate, status, outcome, reason, factors, proof)
+
+    def _proof_seconds(self, problem: Problem) -> float:
+        seconds = super()._proof_seconds(problem)
+        return seconds if self.kernel is not None else seconds + products_seconds(problem)
 
     def _falls_back(self) -> bool:
         return True
@@ -438,7 +454,7 @@ class LeastSquares(KernelOption):
         return first_model(problem, cost)
 
     def _prove_first(self, problem: Problem, outcome: Outcome[Any], reason: str) -> Answer:
-        certificate = measure_squares(problem, outcome.witness)
+        certificate = measure_squares(problem, outcome.witness, seconds=spare_time())
         if not certificate.finite:
             refuse_overflow(problem)
         status = certificate.settle(outcome.status, self.tol)

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from linsep.core.costs import AGREED, LOGISTIC_PASS, NEWTON_COLUMNS, PRODUCT, SETTLED, SUMMED
 from linsep.core.drive import Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
-from linsep.core.limits import Limits
+from linsep.core.limits import Limits, spare_time
 from linsep.core.notes import warn
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem
@@ -43,6 +43,7 @@ from linsep.models.fit import (
     either,
     function,
     jobs,
+    left_out,
     none,
     number,
     one_of,
@@ -403,6 +404,21 @@ class LogisticRegression(KernelOption):
     def _falls_back(self) -> bool:
         return True
 
+    def _proof_seconds(self, problem: Problem) -> float:
+        return super()._proof_seconds(problem) + self._bound_seconds(problem)
+
+    def _bound_seconds(self, problem: Problem) -> float:
+        """About what a bound of all models takes, where that may be more than the fit."""
+        if problem.binary or self.kernel is not None or np.isinf(self._cost):
+            return 0.0
+        from linsep.proofs.softmax import bound_seconds
+
+        return bound_seconds(problem)
+
+    def _is_bounded(self, problem: Problem) -> bool:
+        """Whether there is time for it; without it nothing is proved but that losses are >= 0."""
+        return self._bound_seconds(problem) <= spare_time()
+
     def _first_weights(self, problem: Problem) -> Array:
         C, penalty = (1.0, 0.0) if np.isinf(self._cost) else (self._cost, 0.5)
 
@@ -431,6 +447,8 @@ class LogisticRegression(KernelOption):
         while True:
             gap, exists = self._measure(problem, outcome.witness.a, outcome.witness)
             short = not exists or not gap.relative_gap <= self.tol
+            if short and not self._is_bounded(problem):
+                return left_out(outcome), gap, exists
             endless = self.solver == "gradient" and not exists  # single steps never prove it
             if not short or outcome.status in _ENDED or tol < 1e-13 or endless:
                 return outcome, gap, exists
@@ -450,7 +468,15 @@ class LogisticRegression(KernelOption):
 
             reference, part = self._reference(problem), witness is None
             goal = 0.95 * self.tol
-            gap = softmax_gap(problem, a, C, reference=reference, part=part, goal=goal)
+            gap = softmax_gap(
+                problem,
+                a,
+                C,
+                reference=reference,
+                part=part,
+                goal=goal,
+                bounded=self._is_bounded(problem),
+            )
             return gap, bool(np.isfinite(C)) or gap.lower_bound > 0
         if np.isinf(C):
             return likelihood_bounds(problem, a, part=witness is None)

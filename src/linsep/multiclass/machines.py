@@ -17,7 +17,7 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Status, Witness, last_step
 from linsep.errors import CapabilityError, LinsepError, ModelError, SettingError
 from linsep.models.base import LinearClassifier
-from linsep.models.fit import Effort, with_effort
+from linsep.models.fit import CUT_SHORT, Effort, with_effort
 from linsep.models.foreign.certify import certify
 from linsep.models.linear_svm import LinearSVM
 from linsep.models.model_file import LINEAR
@@ -143,7 +143,8 @@ def _fit_one_of_many(
     inside = last_step(machine)
     with unsaid(), with_effort(Effort.FEW_PASSES):  # if it is true it is said below
         _fitted(machine, X, y, weight, problem)
-    if not (inside.status_.ok or inside.outcome_.interrupted):
+    cut = inside.status_ in CUT_SHORT or inside.outcome_.interrupted  # then there is no time
+    if not (inside.status_.ok or cut):
         with with_effort(Effort.TOL):
             _fitted(machine, X, y, weight, problem)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,14 +88,27 @@ def agreed_diagonal(values: KernelValues, ids: Index) -> Array:
     if values.kernel is None or not len(ids):
         return told
     some = _sample(values, len(ids), _BESIDE)
-    own = own_values(values.kernel, _rows(values, ids[some]))
+    own = _own(values, ids[some])
     if not (~(np.abs(told[some] - own) <= _ROUNDING * np.abs(own)) & np.isfinite(own)).any():
         return told
     note(
         "values of the kernel of rows with themselves are not those of its definition, by which "
         "the proof goes. This is a bug of linsep, or memory that fails: please report it."
     )
-    return own_values(values.kernel, _rows(values, ids))
+    return _own(values, ids)
+
+
+# of rows that are met again: a machine for each pair of K classes meets each of them K - 1 times
+_owned: WeakKeyDictionary[KernelValues, Array] = WeakKeyDictionary()
+
+
+def _own(values: KernelValues, ids: Index) -> Array:
+    """K(x_i, x_i) of the rows ids by the definition of the kernel."""
+    known = _owned.setdefault(values, np.full(values.n, np.nan))
+    missing = ids[np.isnan(known[ids])]
+    if len(missing):
+        known[missing] = own_values(values.kernel, _rows(values, missing))
+    return np.asarray(known[ids])
 
 
 def _sample(values: KernelValues, n: int, used: int) -> Index:

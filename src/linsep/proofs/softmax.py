@@ -25,6 +25,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.costs import PRODUCT, SOFTMAX_PASS
 from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem, against_rest
 from linsep.losses.softmax import best_intercepts, shares
@@ -40,6 +41,7 @@ Array = NDArray[np.float64]
 
 _POOR = 1e-6  # relative gap from which another bound is tried
 _CHEAP = 20_000_000  # work for which it is
+_PASSES, _OFFSETS = 12, 6  # over the scores for a bound, and steps to its offsets
 
 
 def softmax_gap(
@@ -51,6 +53,7 @@ def softmax_gap(
     *,
     part: bool = True,
     goal: float = _POOR,
+    bounded: bool = True,
 ) -> Gap:
     """Bounds for the weights a, K blocks of d + 1 numbers (two blocks for two classes).
 
@@ -71,6 +74,8 @@ def softmax_gap(
         A bound of all proves as well that a maximum of the likelihood exists.
     goal : float
         Relative gap for which no better bound is looked for, if it is larger than 1e-6.
+    bounded : bool, default=True
+        Without it the bound of all models is 0, which losses are never below, and takes no time.
     """
     goal = max(goal, _POOR)
     blocks = np.array(a, dtype=np.float64).reshape(problem.K, problem.d + 1)
@@ -85,6 +90,9 @@ def softmax_gap(
             problem.check_finite()
             return _facts(problem, S, blocks, np.inf, 0.0, softmax_words(problem, C, reference))
         high, doubt, off = objective_above(problem, W, b, S, cost, penalty=not np.isinf(C))
+
+        if not bounded:
+            return _facts(problem, S, blocks, high, 0.0, softmax_words(problem, C, reference))
 
         def below(rows: Problem, offsets: Array) -> float:
             if np.isinf(C):
@@ -105,6 +113,12 @@ def softmax_gap(
             low = face_bound(problem, blocks, S, cost, reference)
         low = min(low, high) if low > 0 else 0.0
         return _facts(problem, S, blocks, high, low, softmax_words(problem, C, reference))
+
+
+def bound_seconds(problem: Problem) -> float:
+    """About what a bound of all models takes: passes over the scores, and Newton's offsets."""
+    scores = float(problem.n * problem.K)
+    return scores * (_PASSES * SOFTMAX_PASS + _OFFSETS * PRODUCT * 3 * problem.K)
 
 
 def _without_penalty(problem: Problem, blocks: Array, C: float, reference: int | None) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.costs import PRODUCT
 from linsep.core.problem import Problem, reads, rows_of
 from linsep.core.protocol import Status, Witness
 from linsep.core.schema import facts, ratio_text
@@ -184,11 +185,13 @@ def measure_squares(
     *,
     known: RationalSquares | None = None,
     basis: Array | None = None,
+    seconds: float = np.inf,
 ) -> Squares:
     """Recompute everything from the data and the weights.
 
     known is the exact answer of ``rational_squares``, where there is one. basis is a matrix P
-    that may make W P nearly orthogonal; a bad one makes a bad bound, never a wrong one.
+    that may make W P nearly orthogonal; a bad one makes a bad bound, never a wrong one. In so few
+    seconds that the products of the columns cannot be had, the bound does without them.
     """
     A = plain.columns(problem, witness.a)
     T = plain.aims(problem)
@@ -196,7 +199,10 @@ def measure_squares(
         now = totals(problem, A, T)
         values = plain.signs(problem) * (now.residual + T)[:, 0] if problem.binary else None
         plane = judge(problem, Witness(a=witness.a), values=values)
-        high, low, reach = cost_bounds(problem, A, T, now, basis)
+        if products_seconds(problem) > seconds:
+            high, low, reach = _cost_bounds(problem, A, T, now, None, None)
+        else:
+            high, low, reach = cost_bounds(problem, A, T, now, basis)
         total = float(weighted_squares(problem, T).sum())
     if known is not None:
         _hold(problem, known, T)
@@ -265,6 +271,7 @@ def _below(value: Fraction) -> float:
 
 
 _CHUNK = 1 << 20
+_PRODUCTS = 4  # times what the products of all columns take: all that is done with them
 _SHARE = 16  # one of so many rows is taken for the least eigenvalue, where
 _ROWS = 8  # that leaves so many a column, and if it proves a gap of
 _ENOUGH = 1e-6
@@ -283,6 +290,11 @@ def totals(problem: Problem, A: Array, T: Array) -> Totals:
     if problem.fit_intercept:
         g = np.vstack([g, SR.sum(axis=0)])
     return Totals(R, g, terms)
+
+
+def products_seconds(problem: Problem) -> float:
+    """About what the products of all columns take, and all that is done with them."""
+    return PRODUCT * _PRODUCTS * float(problem.n) * problem.width**2 if gram_fits(problem) else 0.0
 
 
 @reads("matrix", "weight", "fit_intercept")

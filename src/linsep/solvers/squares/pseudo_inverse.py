@@ -22,8 +22,9 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.costs import GRAM_COLUMNS
+from linsep.core.costs import GRAM_COLUMNS, PRODUCT
 from linsep.core.lanes import one_blas_thread
+from linsep.core.limits import tick
 from linsep.core.order import generator
 from linsep.core.problem import Problem, reads
 from linsep.core.words import count
@@ -32,6 +33,7 @@ from linsep.rows.normal import Totals, gram
 Array = NDArray[np.float64]
 
 _EPS = 2.0**-52
+_EIGENVALUES = 12  # multiplications, times the cube of the columns, of all eigenvectors
 _WELL = 1e-9  # smallest eigenvalue of C^-1 W'W C^-1 that refinement can work with
 _ILL = 1e6  # condition beyond which gradients are too coarse to refine with
 _WORK = 4e10  # operations for the matrix W'W or W W'
@@ -99,6 +101,8 @@ def pseudo_inverse(problem: Problem) -> PseudoInverse:
 
 @reads("matrix", "weight", "fit_intercept")
 def _made(problem: Problem) -> PseudoInverse:
+    short, entries = min(problem.n, problem.width), float(problem.n * problem.width)
+    tick(PRODUCT * (entries * short + _EIGENVALUES * float(short) ** 3))  # LAPACK asks for no time
     with one_blas_thread():
         return _by_columns(problem) if problem.n >= problem.width else _by_rows(problem)
 
