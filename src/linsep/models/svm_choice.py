@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linsep.core.costs import (
+    AGREED,
     BAND,
     HINGE_PASS,
     INTERIOR_ENTRY,
@@ -40,6 +41,7 @@ _CORNER_STEPS = 52  # and the loss has a corner; more the smaller tol, which doe
 # of two methods that with the smaller tol might stop at the worse model
 _MORE_STEPS = 12  # times columns / rows: more where rows are few
 _LAST_STEPS = 10  # on all rows, after those on a sample
+_LAST_DIGITS = 1e-8  # gap that wide tables are solved to, unless a larger one is asked for
 _MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
 _DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
 _UNPACKED_DENSE = 0.25  # and from which one small enough is written out
@@ -85,7 +87,9 @@ def choose_solver(
     elif name == "dual-cd":
         solver, words = DualCD(**common), "dual coordinate descent"
     elif name == "wide":  # of the choices here, none to ask for
-        solver = WideHinge(**common, threads=threads if problem.binary else 1)
+        # the last two steps of interior points are nearly free, and weights get a digit of each
+        tol = min(tol, _LAST_DIGITS) if tol <= AGREED else tol
+        solver = WideHinge(**common | {"tol": tol}, threads=threads if problem.binary else 1)
         words = "dual coordinate descent, then interior points if that is slow"
     else:
         solver = ProximalNewton(**common, threads=threads if problem.binary else 1)
