@@ -324,6 +324,20 @@ def test_no_compilation_begins_that_the_time_cannot_hold(name, tmp_path):
     assert done.stdout == "False True\n", done.stderr
 
 
+def test_a_compilation_begins_only_where_it_surely_ends_in_time(clock, monkeypatch):
+    from linsep.core import compile as compiling
+
+    routine = compiling.Routine(lambda x: x + 1)
+    monkeypatch.setattr(compiling, "_kept_names", frozenset)
+    with limits.time_limit(1.5 * routine._price), limits.given_up_after(1e9):
+        assert not routine._in_time("kind", 1)
+    with limits.time_limit(2.5 * routine._price), limits.given_up_after(1e9):
+        assert routine._in_time("kind", 1)
+    monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset([routine.__name__]))
+    with limits.time_limit(1.5 * routine._price), limits.given_up_after(1e9):
+        assert routine._in_time("kind", 1)  # what lies on the disk has a known price
+
+
 @pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne, linsep.Kesler])
 def test_schemes_hand_the_limit_down(scheme):
     with pytest.warns(LinsepWarning, match="time limit"):

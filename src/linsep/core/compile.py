@@ -164,7 +164,8 @@ class Routine:
     def _in_time(self, kind: object, work: int) -> bool:
         """Whether a compilation ends before the time does; a call that can wait is given up."""
         cost = self._price
-        if cost <= time_left() and not in_extra_time():
+        sure = cost if self.__name__ in _kept_names() else costs.SURELY * cost
+        if sure <= time_left() and not in_extra_time():
             return True
         spent = self._spent.get(kind) or Spent(self._rate)
         python = spent.expected(work)

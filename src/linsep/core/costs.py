@@ -62,6 +62,9 @@ COMPILING = 0.15
 """To compile a routine, whatever it does: as much may be spent in Python first."""
 INSTRUCTION = 1.5e-3
 """For each instruction of it and of the functions it calls."""
+SURELY = 2.0
+"""Times as much may be taken where others work on the machine, or a routine has many branches: so
+much must be left of a limit of time before a compilation begins, which cannot be given up."""
 LOADING = 0.5
 """The same where its machine code lies on the disk: numba is loaded."""
 READING = 0.02
