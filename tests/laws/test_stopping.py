@@ -170,11 +170,13 @@ SEARCHES = {
 @pytest.mark.parametrize("name", SEARCHES)
 def test_one_ctrl_c_ends_a_search(name):
     Pressed.fits = 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         with pytest.raises(KeyboardInterrupt):
             SEARCHES[name](Pressed())
     assert Pressed.fits == 2
+    ours = [one for one in caught if issubclass(one.category, LinsepWarning)]
+    assert ours and all(one.filename == __file__ for one in ours)  # the caller's line
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

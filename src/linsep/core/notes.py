@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 # a thread begins in the last two, the end of a block in the one before
-_INSIDE = ("linsep", "sklearn", "contextlib", "threading", "concurrent")
+_INSIDE = ("linsep", "sklearn", "joblib", "contextlib", "threading", "concurrent")
 _unsaid = ContextVar("unsaid", default=False)
 
 
