@@ -518,3 +518,147 @@ def test_a_full_standard_output_is_named(noise, command):
     last = done.stderr.splitlines()[-1]
     assert last.startswith("linsep: standard output cannot be written")
     assert last.endswith("No space left on device")
+
+
+# -- what is said on the way: a terminal, a log or a reader that is gone ---------------------------
+
+
+def in_a_terminal(folder, *words):
+    """A command in a terminal of its own, and the end of it that a person would see."""
+    import fcntl
+    import pty
+    import termios
+
+    seen, own = pty.openpty()
+    child = subprocess.Popen(
+        [*LINSEP, *words], cwd=folder, stdin=own, stdout=own, stderr=own, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )  # fmt: skip
+    os.close(own)
+    return child, seen
+
+
+def test_a_terminal_that_is_closed_takes_nothing_along(noise):
+    """SIGHUP as it really comes: after it, whatever is written to the terminal is an error."""
+    child, seen = in_a_terminal(
+        noise, "fit", "noise.csv", "-s", "order=shuffle", "-s", "max_iter=1000000000",
+        "--checkpoint", "run.npz", "-o", "m.json",
+    )  # fmt: skip
+    shown = b""
+    while b"updates" not in shown:  # the bar is there
+        shown += os.read(seen, 4096)
+    os.close(seen)
+    assert child.wait(120) in (1, 130)
+    assert linsep.load(noise / "m.json").status_.name == "STOPPED"
+    assert [p.name for p in noise.glob(".*")] == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("words", ["fit noise.csv -s max_iter=2 -o m.json", "check noise.csv"])
+def test_a_log_on_a_full_disk_ends_no_work(noise, words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*LINSEP, *words.split()], cwd=noise, stdout=subprocess.PIPE, stderr=full, text=True,
+            check=False,
+        )  # fmt: skip
+    assert done.returncode == (3 if "check" in words else 0)
+    assert len(done.stdout.splitlines()) >= 4
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_that_cannot_be_shown_ends_no_fit(monkeypatch, terminal):
+    import errno
+    import io
+
+    tried = []
+
+    class Gone(io.StringIO):
+        def isatty(self):
+            return terminal
+
+        def write(self, text):
+            tried.append(text)
+            raise OSError(errno.EIO, "Input/output error")
+
+    X, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200) % 2
+    monkeypatch.setattr(sys, "stderr", Gone())
+    model = linsep.Perceptron(verbose=1, order="shuffle", time_limit=1.0, max_iter=10**9)
+    with pytest.warns(LinsepWarning):
+        model.fit(X, y)
+    assert tried
+    assert model.status_.name == "TIME_LIMIT"
+
+
+def test_progress_without_stderr(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    X, y = np.array([[0.0], [1.0]]), [0, 1]
+    assert linsep.Perceptron(verbose=1).fit(X, y).score(X, y) == 1.0
+
+
+# -- outputs that cannot hold the result --------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["-a linear-svm -o m.model", "-o m.onnx", "--cv 2 -o m.model"])
+def test_a_model_that_its_format_cannot_hold_goes_beside_it(noise, words, monkeypatch, capsys):
+    from linsep.cli.main import main
+
+    text = (noise / "noise.csv").read_text().replace(",0\n", ",no\n").replace(",1\n", ",yes\n")
+    (noise / "named.csv").write_text("a,b,c,d,class\n" + text)
+    monkeypatch.chdir(noise)
+    (noise / "m.onnx.json").write_text("another one's")
+    command = ["fit", "named.csv", "-q", *words.split()]
+    assert main(command) == 1
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) >= 4
+    place = shown.err.splitlines()[-1].removeprefix("model written to ")
+    assert place.startswith(command[-1])
+    assert place.endswith(".json")
+    assert list(linsep.load(place).classes_) == ["no", "yes"]
+    assert (noise / "m.onnx.json").read_text() == "another one's"
+
+
+def test_a_lift_that_no_file_could_hold_is_refused_before_the_work(tmp_path, monkeypatch, capsys):
+    from linsep.cli.main import main
+
+    rows = [f"{k},{k % 3},{'ab'[k % 2]},{k % 2}" for k in range(12)]
+    (tmp_path / "d.csv").write_text("\n".join(["x1,x2,city,class", *rows]) + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(linsep.Perceptron, "fit", lambda *args: pytest.fail("it was fitted"))
+    assert main(["fit", "d.csv", "--lift", "x1, x1*x2", "-o", "m.json"]) == 2
+    assert "--lift is for tables of numbers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", ["fit noise.csv -o", "fit noise.csv --checkpoint", "check noise.csv --save"]
+)
+def test_an_output_without_a_name_is_refused(noise, command, monkeypatch, capsys):
+    """As of a variable of the shell that is not set."""
+    from linsep.cli.main import main
+
+    monkeypatch.chdir(noise)
+    assert main([*command.split(), ""]) == 1
+    shown = capsys.readouterr()
+    assert (shown.out, "the name of an output is empty" in shown.err) == ("", True)
+
+
+def test_a_checkpoint_that_can_only_be_read_is_resumed_elsewhere(noise, mounted):
+    folder, read_only = mounted
+    kept = str(folder / "run.npz")
+    fit("--checkpoint", kept, passes=3, cwd=noise)
+    read_only()
+    done = fit("--resume", kept, "--checkpoint", "new.npz", passes=6, cwd=noise)
+    assert (done.returncode, done.stderr) == (0, fit(passes=6, cwd=noise).stderr)
+    assert done.stdout.count("\n") > 3
+    assert (noise / "new.npz").exists()
+
+
+def test_a_study_of_a_file_whose_name_is_no_text(noise):
+    odd = os.fsencode(noise) + b"/b\xff\xfe.csv"
+    os.rename(noise / "noise.csv", odd)
+    more = ["--time-limit", "2", "--cv", "2", "--html", "r.html", "--code", "c.py", "-q"]
+    done = subprocess.run(
+        [*LINSEP, "study", odd, *more], cwd=noise, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert r"b\udcff\udcfe.csv" in (noise / "r.html").read_text(encoding="utf-8")
+    compile((noise / "c.py").read_text(), "c.py", "exec")

@@ -8,7 +8,6 @@ structural           argmin_c R_emp(c) + R_str(h_c, L, eta)
 from __future__ import annotations
 
 import difflib
-import sys
 import time
 import warnings
 from collections import Counter
@@ -27,6 +26,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from linsep.choosing.choice import Choice, label
+from linsep.core.notes import say
 from linsep.core.protocol import Learner, is_pipeline, last_step
 from linsep.core.validate import as_weights
 from linsep.core.words import count
@@ -207,7 +207,7 @@ class _Run:
         self.empirical.append(whole[1])
         if self.verbose:
             risk = _mean([fold.test for fold in folds])
-            print(f"{words}: cross-validated {risk:.4g}, training {whole[1]:.4g}", file=sys.stderr)
+            say(f"{words}: cross-validated {risk:.4g}, training {whole[1]:.4g}")
         return True
 
     def choice(self, simplest: str, eta: float, interrupted: bool) -> Choice:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.cli.columns import Given, frame_of, given
-from linsep.cli.common import emit, estimator, kept, literal, narrate
+from linsep.cli.common import emit, estimator, kept_model, literal, narrate
 from linsep.cli.common import table as read_table
 from linsep.core.limits import time_left, time_limit
 from linsep.core.problem import Problem
@@ -90,9 +90,7 @@ def fit(args: Namespace) -> int:
     judged = _judged(args, fitted, data, held, path)
     good = True
     if args.output:
-        from linsep.formats import save
-
-        good = kept(args.output, lambda path: save(fitted, path), "model")
+        good = kept_model(args.output, fitted)
     lines = _lines(fitted, data, path, judged, settings)
     if args.json:
         emit(_report(fitted, data, path, judged), True)

@@ -31,7 +31,7 @@ from linsep.core.words import count
 from linsep.data.lectures import available, load
 from linsep.data.read import read
 from linsep.data.table import Table
-from linsep.errors import DataError, ModelError, SettingError, printable
+from linsep.errors import DataError, LinsepError, ModelError, SettingError, printable
 
 
 def command_name(estimator: str) -> str:
@@ -187,8 +187,10 @@ def require_writable(*paths: str | None, read: Sequence[str | None] = ()) -> Non
     And those that are read, too: a slip of the keyboard must not put a proof in place of the data.
     """
     for path in paths:
-        if not path:
+        if path is None:
             continue
+        if not path:
+            raise DataError("the name of an output is empty; give the name of a file.")
         if any(other and _same_file(path, other) for other in read):
             raise DataError(f"{path} is read by this command; write to another file.")
         try:
@@ -232,6 +234,25 @@ def kept(path: str, write: Callable[[str], None], what: str, then: str = "") -> 
                 narrate(f"{what} written to {other} instead")
                 return False
     narrate(f"no other place was found for the {what} either; what is printed is all there is")
+    return False
+
+
+def kept_model(path: str, model: object) -> bool:
+    """Write a model; one that the format of the file cannot hold goes beside it as JSON."""
+    from linsep.formats import save
+
+    try:
+        return kept(path, lambda place: save(model, place), "model")
+    except LinsepError as error:
+        narrate(f"linsep: {error.for_shell()}")
+    if Path(path).suffix.lower() == ".json":
+        narrate("no model was written; what is printed is all there is")
+        return False
+    other = f"{path}.json"
+    if os.path.lexists(other):  # another one's
+        other = f"{path}-{os.getpid()}.json"
+    with suppress(LinsepError):
+        kept(other, lambda place: save(model, place), "model")
     return False
 
 

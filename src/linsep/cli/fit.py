@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linsep.cli import streams
-from linsep.cli.common import emit, estimator, framed, kept, narrate, numbers_of, require_writable
+from linsep.cli.common import (
+    emit,
+    estimator,
+    framed,
+    kept_model,
+    narrate,
+    numbers_of,
+    require_writable,
+)
 from linsep.cli.lifting import lifted, rule, with_lift
 from linsep.core.limits import time_limit
 from linsep.data.lectures import available
@@ -25,7 +33,8 @@ def run(args: Namespace) -> int:
     """Fit, print the summary, write the model."""
     from linsep.core.checkpoint import require_free
 
-    require_writable(args.output, args.checkpoint, args.resume, read=(args.data, args.test))
+    written = args.resume if args.checkpoint is None else args.checkpoint
+    require_writable(args.output, written, read=(args.data, args.test))
     if args.checkpoint and args.checkpoint != args.resume:
         require_free(args.checkpoint)
     if args.output:
@@ -39,6 +48,11 @@ def run(args: Namespace) -> int:
 
         return automatic.fit(args)
     columns, data = numbers_of(args, mend=True)
+    if args.output and columns is not None and args.lift is not None:
+        raise SettingError(
+            "--lift is for tables of numbers; this one has other columns, and a model file would "
+            "not hold them. Leave them out with --drop, or go without -o."
+        )
     lift, data = lifted(args, data)
     observers = _observers(args)
     settings: dict[str, Any] = {"verbose": 0 if args.quiet else 1, "callbacks": observers}
@@ -95,14 +109,12 @@ def _train(args: Namespace, model: Classifier, data: Table) -> None:
 def _save(output: str, columns: Any, lift: Any, model: Classifier, data: Table) -> bool:
     """Write the model without what belongs to this run; False if it is not where it was wanted."""
     from linsep.core.problem import Problem
-    from linsep.formats import save
 
     model.fingerprint_ = Problem(data.X, data.y).fingerprint  # ``linsep verify`` asks for it
     of_a_run = {"callbacks": None, "verbose": 0}
     known = model.get_params(deep=False)
     model.set_params(**{key: v for key, v in of_a_run.items() if key in known})
-    made = _whole(columns, lift, model)
-    return kept(output, lambda path: save(made, path), "model")
+    return kept_model(output, _whole(columns, lift, model))
 
 
 def _automatic(args: Namespace) -> bool:
@@ -129,9 +141,7 @@ def _whole(columns: Any, lift: Any, model: Classifier) -> Any:
         return with_lift(lift, model)
     from linsep.tables.tabular import Tabular
 
-    if lift is not None:
-        raise SettingError("--lift is for tables of numbers; this one has other columns.")
-    return Tabular.of(columns, with_lift(None, model))
+    return Tabular.of(columns, model)
 
 
 def again(argv: list[str], checkpoint: str) -> str:

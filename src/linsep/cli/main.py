@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from linsep._version import __version__
 from linsep.core.limits import clock, keeping_results, leave
+from linsep.core.notes import heedless
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 _EXIT_CODES = """\
@@ -40,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         whole.print_help()
         return 0
     _open_closed()
+    if argv is None:
+        sys.stderr = heedless(sys.stderr)  # what is said on the way never ends the work
     with _quiet_end() if argv is None else nullcontext():
         return _run(args)
 

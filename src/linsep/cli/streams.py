@@ -24,6 +24,7 @@ from linsep.cli.common import (
     emit,
     estimator,
     kept,
+    kept_model,
     narrate,
     number_or_name,
     require_writable,
@@ -194,12 +195,10 @@ def _sentence(data: Stream) -> str:
 def _saved(args: Namespace, model: Classifier) -> bool:
     if not args.output:
         return True
-    from linsep.formats import save
-
     known = model.get_params(deep=False)
     of_a_run = {"callbacks": None, "verbose": 0}
     model.set_params(**{key: v for key, v in of_a_run.items() if key in known})
-    return kept(args.output, lambda path: save(model, path), "model")
+    return kept_model(args.output, model)
 
 
 def _report(model: Classifier, data: Stream) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linsep.cli.columns import asked_roles
-from linsep.cli.common import emit, kept, narrate, number_or_name, require_writable
+from linsep.cli.common import emit, kept, kept_model, narrate, number_or_name, require_writable
 from linsep.core.files import atomic_write_bytes
 from linsep.core.limits import Interrupts, clock, time_limit
 from linsep.data.lectures import available, load
@@ -20,7 +20,6 @@ _REPORT = 0.15  # share of the time that is kept for the report
 
 def run(args: Namespace) -> int:
     """Print the answer and the table; write report, code and model."""
-    from linsep.formats import save
     from linsep.study.run import study
 
     require_writable(args.html, args.code, args.output, read=[args.data])
@@ -52,7 +51,7 @@ def run(args: Namespace) -> int:
             text = found.snippet().encode()
             good &= kept(args.code, lambda path: atomic_write_bytes(path, text), "code")
         if args.output:
-            good &= kept(args.output, lambda path: save(found.pipeline_, path), "model")
+            good &= kept_model(args.output, found.pipeline_)
     emit(found.to_dict() if args.json else str(found), args.json)
     if not (args.html or args.json):
         narrate("with --html FILE there is a report of it, with --code FILE Python code")

@@ -18,7 +18,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
@@ -44,7 +44,8 @@ def leave(number: int = 0, frame: FrameType | None = None) -> None:
     Modules are imported all along, and in the middle of an import no exception can be caught:
     Cython turns a KeyboardInterrupt into errors of its own. A run puts its own handler in place.
     """
-    os.write(2, b"linsep: interrupted\n")
+    with suppress(OSError):  # a terminal that is gone, a closed stream
+        os.write(2, b"linsep: interrupted\n")
     os._exit(130)
 
 

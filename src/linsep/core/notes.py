@@ -6,8 +6,9 @@ import logging
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from typing import Any, TextIO, cast
 
 # a thread begins in the last two, the end of a block in the one before
 _INSIDE = ("linsep", "sklearn", "joblib", "contextlib", "threading", "concurrent")
@@ -45,4 +46,36 @@ def note(words: str) -> None:
     """
     logging.getLogger("linsep").info(words)
     if sys.stderr is not None and sys.stderr.isatty():
-        print(f"linsep: {words}", file=sys.stderr, flush=True)
+        say(f"linsep: {words}")
+
+
+def say(words: str) -> None:
+    """A line on stderr, if there is one."""
+    if sys.stderr is not None:
+        print(words, file=heedless(sys.stderr), flush=True)
+
+
+def heedless(stream: TextIO) -> TextIO:
+    """The same stream for what is said on the way; where it cannot be written, the work goes on.
+
+    A terminal that was closed, a log on a full disk, a reader that went away: none of them is a
+    reason to lose what is being computed.
+    """
+    return stream if isinstance(stream, _Heedless) else cast(TextIO, _Heedless(stream))
+
+
+class _Heedless:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):  # ValueError: it is closed
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from linsep.core.drive import Moment, Observer, Outcome
+from linsep.core.notes import heedless
 from linsep.core.parts import Reading
 from linsep.core.words import count, percent
 
@@ -25,6 +26,8 @@ def progress_observer(verbose: int | bool, stream: TextIO | None = None) -> list
     if not verbose:
         return []
     stream = sys.stderr if stream is None else stream
+    if stream is None:  # whoever started us has closed it
+        return []
     return [ProgressBar(stream) if stream.isatty() else ProgressRows(stream)]
 
 
@@ -114,7 +117,7 @@ class ProgressRows(Observer):
     """
 
     def __init__(self, stream: TextIO | None = None, *, after: float = 0.5) -> None:
-        self.stream = sys.stderr if stream is None else stream
+        self.stream = heedless(sys.stderr if stream is None else stream)
         self.after = after
         self._next = 0.0
         self._held: list[str] = []
@@ -154,7 +157,7 @@ class ProgressBar(Observer):
     """A bar on a terminal: the way to the tolerance, or the limit that comes first."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = sys.stderr if stream is None else stream
+        self.stream = heedless(sys.stderr if stream is None else stream)
         self._bar: Any = None
         self._task: Any = None
         self._last = 0.0
@@ -226,7 +229,7 @@ class PassProgress(Observer):
     """
 
     def __init__(self, stream: TextIO | None = None, *, after: float = 0.5) -> None:
-        self.stream = sys.stderr if stream is None else stream
+        self.stream = heedless(sys.stderr if stream is None else stream)
         self.after = after
         self._pace = Pace()
         self._begin = time.perf_counter()

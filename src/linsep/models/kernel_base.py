@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
@@ -16,7 +15,7 @@ from sklearn.svm import SVC, NuSVC
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.costs import KERNEL
-from linsep.core.notes import warn
+from linsep.core.notes import say, warn
 from linsep.core.problem import Problem, columns_of
 from linsep.errors import CapabilityError, CostWarning, DataError, ModelError, SettingError
 from linsep.kernels.base import Kernel
@@ -419,7 +418,7 @@ def cost_words(problem: Problem, kernel: Kernel, memory: float, verbose: int) ->
         f"{kernel.cheaper}, or fewer rows."
     )
     if verbose:
-        print(words, file=sys.stderr)
+        say(words)
     else:
         warn(words, CostWarning)
 

@@ -17,7 +17,7 @@ from linsep._version import __version__
 from linsep.core.limits import clock, time_left
 from linsep.core.protocol import last_step
 from linsep.core.words import count
-from linsep.errors import require
+from linsep.errors import printable, require
 from linsep.study.families import parameters
 from linsep.study.result import Row, Study, percents
 from linsep.tables.tabular import Tabular
@@ -534,7 +534,7 @@ def _svg(height: float, parts: Iterable[str], words: str) -> str:
 
 
 def _text(value: str) -> str:
-    return html.escape(value)
+    return html.escape(printable(value))
 
 
 def _sentence(text: str) -> str:
