@@ -292,11 +292,16 @@ class Trace(Sequence[Step]):
                     f"{path} is a {head['format']!r:.40} of version {head['version']!r:.20}; "
                     f"this linsep reads {_FORMAT} of version {_VERSION}."
                 )
-            return cls.from_dict(stored)
+            return cls._of(stored)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Trace:
-        """The trace behind ``to_dict``."""
+        """The trace behind ``to_dict``; FormatError, if it is none."""
+        with boundary("the dictionary", FormatError, "this is not a linsep trace", "record it again"):
+            return cls._of(data)
+
+    @classmethod
+    def _of(cls, data: dict[str, Any]) -> Trace:
         table = record(X=numbers(None, None))(data, "")
         n, d = table["X"].shape
         told = _run(n, d)(data, "")

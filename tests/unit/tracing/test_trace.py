@@ -135,3 +135,9 @@ def test_cost_is_that_of_the_new_weights():
         for step in linsep.trace(model, table.X, table.y, 4):
             at = (step.coef, step.intercept)
             assert step.cost == pytest.approx(criterion.value(at, table.X, table.y)), model
+
+
+@pytest.mark.parametrize("bad", [None, [], {}, {"X": [["a"]]}, {"X": [[1.0]], "y": 3}, "x"])
+def test_a_dictionary_that_is_no_trace_is_refused(bad):
+    with pytest.raises(FormatError, match="this is not a linsep trace"):
+        linsep.Trace.from_dict(bad)
