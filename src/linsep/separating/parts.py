@@ -178,6 +178,7 @@ class StreamProof:
 
     def check(self, stream: Stream) -> bool:
         """Prove it again from the rows of the stream; True, or ProofError."""
+        self._claims()
         self.proof.check(self.table.X, self.table.y)
         wanted = dict(zip(self.rows.tolist(), range(len(self.rows))))
         seen = 0
@@ -193,14 +194,45 @@ class StreamProof:
         if wanted:
             raise ProofError(f"the stream has {count(seen, 'row')}, and the proof names others.")
         if self.separable:
-            if not self.proof.margin[1] * (1 + 1e-12) >= self.margin[1]:
-                raise ProofError("the upper bound of the margin is not that of the rows given.")
-            assert self.coef is not None and self.intercept is not None
-            a = np.append(np.asarray(self.coef, dtype=np.float64), self.intercept)
+            a = _stored_plane(self)
             worst = _pass(stream, a, self.classes)
             if not _below(worst, a) >= self.margin[0] * (1 - 1e-12) > 0:
                 raise ProofError("some row is nearer to the plane than the proof says.")
+            if stream.rows is not None and stream.rows != self.n_read:
+                raise ProofError(f"the stream has {count(stream.rows, 'row')}, not {self.n_read}.")
         return True
+
+    def _claims(self) -> None:
+        """Refuse a verdict on all rows that does not follow from the one on the rows given."""
+        inner, low, high = self.proof, *self.margin
+        if inner.kernel is not None or inner.fit_intercept != self.fit_intercept:
+            raise ProofError("the proof of the rows given is about other planes than the verdict.")
+        if len(np.unique(self.rows)) != len(self.rows):
+            raise ProofError("a row is named twice.")
+        if self.exact and not inner.exact:
+            raise ProofError("the proof of the rows given is not exact, as the verdict says it is.")
+        if self.separable:
+            proved = inner.margin[1] if inner.separable else np.inf
+            if not high >= proved * (1 - 1e-12):
+                raise ProofError("the upper bound of the margin is not that of the rows given.")
+            plane = _stored_plane(self)
+            if len(plane) != self.table.X.shape[1] + 1 or not (self.fit_intercept or not plane[-1]):
+                raise ProofError("the plane is none of the features, or not through the origin.")
+            follows = self.quasi is None
+        elif self.separable is None:
+            follows = (low, high, self.quasi) == (0.0, np.inf, None) and self.coef is None
+        else:
+            follows = inner.separable is False and low == high == 0.0 and self.coef is None
+            follows &= self.quasi is None or (self.quasi is False and inner.quasi is False)
+        if not follows:
+            raise ProofError("the verdict does not follow from the proof of the rows given.")
+
+
+def _stored_plane(proof: StreamProof) -> Array:
+    """w and b as they are in the proof."""
+    if proof.coef is None or proof.intercept is None:
+        raise ProofError("the proof says that a plane separates the classes, and has none.")
+    return np.append(np.asarray(proof.coef, dtype=np.float64), proof.intercept)
 
 
 @dataclass(frozen=True)
@@ -263,6 +295,8 @@ class StreamMargin(Gap):
             raise ProofError("the certificate holds no proof.")
         self.proof.check(stream)
         if not self.proof.separable:
+            if (self.objective, self.lower_bound) != (np.inf, 0.0):
+                raise ProofError("no plane is proved to separate, and an objective is stated.")
             return True
         other = StreamMargin.of_proof(self.proof)
         if not (
@@ -278,8 +312,7 @@ class StreamMargin(Gap):
 
 def _plane_of(proof: StreamProof) -> Array:
     """w and b of a plane that separates, so long that the least y f(x) is 1."""
-    assert proof.coef is not None and proof.intercept is not None
-    a = np.append(np.asarray(proof.coef, dtype=np.float64), proof.intercept)
+    a = _stored_plane(proof)
     return np.asarray(a / (float(np.linalg.norm(a[:-1])) * proof.margin[0]))
 
 
@@ -335,22 +368,20 @@ def decide_stream(
             break
         a = np.append(np.asarray(found.coef, dtype=np.float64), float(found.intercept))
         worst = _pass(stream, a, problem.classes)
-        low, high = _below(worst, a), float(found.margin[1])
+        low = _below(worst, a)
         if low > 0:
             hull = _of_both(work.block, np.unique(found.hull_rows))
             few = Block(_dense(work.block.X[hull]), work.block.y[hull])
             upper = verdict(few)
-            high = min(high, float(upper.margin[1])) if upper.separable else high
-            if known is None or low > known.margin[0]:
-                known = StreamProof(
-                    True, (low, high), a[:-1], float(a[-1]), places[hull],
-                    _names(stream, places[hull]), few, upper, problem.classes, fit_intercept,
-                    problem.n,
-                )  # fmt: skip
-            best = replace(known, margin=(known.margin[0], min(known.margin[1], high)))
-            if best.margin[0] >= (1 - close) * best.margin[1]:
-                return replace(best, seconds=clock() - begin)
-            known = best
+            high = float(upper.margin[1]) if upper.separable else np.inf
+            new = StreamProof(
+                True, (low, high), a[:-1], float(a[-1]), places[hull],
+                _names(stream, places[hull]), few, upper, problem.classes, fit_intercept,
+                problem.n, exact=upper.exact,
+            )  # fmt: skip
+            known = new if known is None else _better(known, new)
+            if known.margin[0] >= (1 - close) * known.margin[1]:
+                return replace(known, seconds=clock() - begin)
         if left() == 0.0:
             break
         work = work.with_rows(worst)
@@ -360,8 +391,16 @@ def decide_stream(
     return StreamProof(
         None, (0.0, np.inf), None, None, np.zeros(0, np.int64), (),
         Block(_dense(work.block.X[:2]), work.block.y[:2]), nothing, problem.classes, fit_intercept,
-        problem.n, seconds=clock() - begin,
+        problem.n, exact=nothing.exact, seconds=clock() - begin,
     )  # fmt: skip
+
+
+def _better(one: StreamProof, two: StreamProof) -> StreamProof:
+    """The plane of the larger lower bound, and the rows of the smaller upper one."""
+    above = min(one, two, key=lambda proof: proof.margin[1])
+    below = max(one, two, key=lambda proof: proof.margin[0])
+    margin = (below.margin[0], above.margin[1])
+    return replace(above, margin=margin, coef=below.coef, intercept=below.intercept)
 
 
 def _refuted(
@@ -375,7 +414,7 @@ def _refuted(
     kept = numbers[rows]
     return StreamProof(
         False, (0.0, 0.0), None, None, kept, _names(stream, kept), few, proof, found.classes,
-        fit_intercept, read, quasi=False if proof.quasi is False else None,
+        fit_intercept, read, quasi=False if proof.quasi is False else None, exact=proof.exact,
     )  # fmt: skip
 
 

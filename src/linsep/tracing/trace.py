@@ -297,7 +297,9 @@ class Trace(Sequence[Step]):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Trace:
         """The trace behind ``to_dict``; FormatError, if it is none."""
-        with boundary("the dictionary", FormatError, "this is not a linsep trace", "record it again"):
+        with boundary(
+            "the dictionary", FormatError, "this is not a linsep trace", "record it again"
+        ):
             return cls._of(data)
 
     @classmethod
