@@ -229,7 +229,7 @@ class _Mark:
         if block.weight is not None:
             self._add("weight", block.weight)
         if y is not None:
-            letters = y.dtype.kind in "OU"
+            letters = y.dtype.kind not in "biuf"  # words, dates: not all have bytes to look at
             text = f"{y.tolist()!r}"[1:-1] + ", " if letters else ""
             self._add("y", np.frombuffer(text.encode(), np.uint8) if letters else y)
 

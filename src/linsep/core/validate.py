@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linsep.core.costs import AT_ONCE
 from linsep.core.lanes import run_all
+from linsep.core.limits import total_memory
 from linsep.core.words import count
 from linsep.errors import DataError, LabelError
 
@@ -271,3 +272,36 @@ def plain_labels(y: Any) -> Any:
         return column
     plain = np.asarray(y.tolist())
     return plain if plain.dtype.kind in "biuf" else column
+
+
+_SCORES_HELD = 4  # arrays of a score for each row and class that the leanest fit holds at once
+_PAIR = 8_000  # bytes of the smallest machine that tells two classes apart
+
+
+def refuse_too_many_classes(labels: NDArray[Any], *, pairs: bool = False) -> None:
+    """Scores of each row for each class must fit into the memory: else y is no label.
+
+    With ``pairs`` there is a machine for every two of them, which must fit, too.
+
+    >>> refuse_too_many_classes(np.arange(1_000_000))
+    Traceback (most recent call last):
+    linsep.errors.LabelError: y has 1000000 classes in 1000000 rows, ...
+    """
+    n = labels.shape[0] if labels.ndim else 0
+    most = total_memory()
+
+    def size(classes: int) -> int:
+        machines = _PAIR * classes * (classes - 1) // 2 if pairs else 0
+        return _SCORES_HELD * 8 * n * classes + machines
+
+    if size(n) <= most:  # no count of classes can be too many
+        return
+    K = len(np.unique(labels))
+    if size(K) > most:
+        held = f"{K * (K - 1) // 2} pairs of classes" if pairs else "their scores"
+        way = "; OneVsRest has fewer machines" if pairs else ""
+        raise LabelError(
+            f"y has {K} classes in {n} rows, and {held} take {1e-9 * size(K):.0f} GB or more where "
+            f"there are {1e-9 * most:.0f} GB. Labels name a few classes; if y is measured, this is "
+            f"regression{way}."
+        )

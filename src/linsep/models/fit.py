@@ -40,14 +40,13 @@ from linsep.core.limits import (
     the_program_ends,
     time_left,
     time_limit,
-    total_memory,
 )
 from linsep.core.notes import warn
 from linsep.core.problem import Problem
 from linsep.core.progress import progress_observer
 from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.schema import shown
-from linsep.core.validate import all_finite, as_weights, plain_labels
+from linsep.core.validate import all_finite, as_weights, plain_labels, refuse_too_many_classes
 from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.table import LOSSES
@@ -200,9 +199,12 @@ def rows_to_judge(estimator: Any, X: Any) -> Any:
     named = hasattr(estimator, "feature_names_in_")
     if _as_they_are(X) and not named and X.shape[1] == estimator.n_features_in_ and all_finite(X):
         return X
-    return validate_data(
-        estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-    )
+    try:
+        return validate_data(
+            estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+    except ValueError as error:
+        raise DataError(str(error)) from error
 
 
 def _as_they_are(X: Any) -> bool:
@@ -243,39 +245,6 @@ def _way_out(named: dict[str, str], estimator: str) -> str:
         f"linsep.tables.Tabular(linsep.{estimator}()).fit(X, y) makes numbers of them, and keeps "
         "how in the model."
     )
-
-
-_SCORES_HELD = 4  # arrays of a score for each row and class that the leanest fit holds at once
-_PAIR = 8_000  # bytes of the smallest machine that tells two classes apart
-
-
-def refuse_too_many_classes(labels: NDArray[Any], *, pairs: bool = False) -> None:
-    """Scores of each row for each class must fit into the memory: else y is no label.
-
-    With ``pairs`` there is a machine for every two of them, which must fit, too.
-
-    >>> refuse_too_many_classes(np.arange(1_000_000))
-    Traceback (most recent call last):
-    linsep.errors.LabelError: y has 1000000 classes in 1000000 rows, ...
-    """
-    n = labels.shape[0] if labels.ndim else 0
-    most = total_memory()
-
-    def size(classes: int) -> int:
-        machines = _PAIR * classes * (classes - 1) // 2 if pairs else 0
-        return _SCORES_HELD * 8 * n * classes + machines
-
-    if size(n) <= most:  # no count of classes can be too many
-        return
-    K = len(np.unique(labels))
-    if size(K) > most:
-        held = f"{K * (K - 1) // 2} pairs of classes" if pairs else "their scores"
-        way = "; OneVsRest has fewer machines" if pairs else ""
-        raise LabelError(
-            f"y has {K} classes in {n} rows, and {held} take {1e-9 * size(K):.0f} GB or more where "
-            f"there are {1e-9 * most:.0f} GB. Labels name a few classes; if y is measured, this is "
-            f"regression{way}."
-        )
 
 
 def read_labels(y: Any) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.core.limits import time_left, time_limit
 from linsep.core.notes import warn
 from linsep.core.protocol import Status, last_step
-from linsep.core.validate import as_labels, as_weights
+from linsep.core.validate import as_labels, as_weights, refuse_too_many_classes
 from linsep.core.words import percent
 from linsep.errors import DataError, GapWarning, LabelError, ModelError, printable
 from linsep.models.calibration import Calibrated
@@ -27,7 +27,6 @@ from linsep.models.fit import (
     none,
     number,
     read_labels,
-    refuse_too_many_classes,
     stoppable,
 )
 from linsep.models.model_file import (

@@ -35,7 +35,7 @@ from linsep.core.limits import TimeUpError, clock, enough_memory
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Status, Witness
-from linsep.core.validate import in_parts
+from linsep.core.validate import in_parts, refuse_too_many_classes
 from linsep.errors import DataError, ProofError, SettingError
 from linsep.kernels.spec import as_kernel, by_name, is_given
 from linsep.numerics.integers import (
@@ -154,6 +154,8 @@ def separability(
         half_space=kernel is None,
     )
     require_same(problem, X, y)
+    if not problem.binary:
+        refuse_too_many_classes(problem.label)
     sealed = seal(problem)
     proof = _decided(problem, kernel, exact, time_limit, begin)
     require_sealed(problem, sealed)

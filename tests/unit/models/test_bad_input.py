@@ -195,3 +195,10 @@ def test_hostile_numbers_end_in_an_answer_a_limit_or_a_clear_error(rows, seed, i
     if model.status_ is Status.INSEPARABLE:
         assert truth.separable is False
     assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("bad", [[[np.inf]], [[np.nan]], [[1.0, 2.0]], [["a"]], [1.0], [[[1.0]]]])
+def test_rows_to_predict_are_refused_by_an_error_of_linsep(bad):
+    model = linsep.LeastSquares().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(linsep.errors.DataError):
+        model.predict(bad)

@@ -892,3 +892,14 @@ def test_parts_of_a_table_that_would_fill_the_memory_are_refused(tmp_path, monke
         with pytest.raises(DataError, match="unpack to more than"):
             linsep.data.stream(tmp_path / name)
         monkeypatch.delenv("LINSEP_UNPACK_MB")
+
+
+@pytest.mark.parametrize("kind", ["M8[D]", "m8[s]"])
+def test_labels_without_bytes_to_look_at(kind):
+    """Dates are labels in a stream, too, as they are in a table."""
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    dates = y.astype(kind)
+    made = linsep.data.stream(lambda: iter([(X[:20], dates[:20]), (X[20:], dates[20:])]))
+    model = linsep.LeastSquares().fit(made)
+    assert model.classes_.tolist() == np.unique(dates).tolist()
+    assert (model.coef_ == linsep.LeastSquares().fit(X, y).coef_).all()

@@ -577,3 +577,9 @@ def test_some_rows_do_not_hide_a_plane_or_a_single_mistake():
     y[np.argmax(X[:, 0])] = False
     proof = linsep.separability(X, y)
     assert proof.separable is False and proof.check(X, y)
+
+
+def test_so_many_classes_are_no_labels():
+    """Rows of all pairs would take terabytes: it is said at once, and why."""
+    with pytest.raises(linsep.errors.LabelError, match="y has 1000000 classes in 1000000 rows"):
+        linsep.separability(np.zeros((10**6, 1)), np.arange(10**6))
