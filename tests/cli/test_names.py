@@ -52,3 +52,19 @@ def test_errors_and_warnings_show_what_they_name():
     assert "\x1b" not in str(GapWarning(RED))
     assert printable("plain\ttext\nof lines, é and 中") == "plain\ttext\nof lines, é and 中"
     assert printable("\u202eabc\ud800") == "\\u202eabc\\ud800"
+
+
+def test_a_way_out_for_the_shell_holds_no_raw_escape(tmp_path, capsys):
+    """The option to type names the column as it is; what is printed shows it."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    from linsep.cli.main import main
+
+    days = pa.array([1, 2, 3, 4], pa.date32())
+    table = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "\x1b[2J": days, "y": [0, 1, 0, 1]})
+    pyarrow.parquet.write_table(table, tmp_path / "d.parquet")
+    assert main(["check", str(tmp_path / "d.parquet"), "--memory", "8MB"]) == 1
+    told = capsys.readouterr().err
+    assert "--drop" in told
+    assert "\x1b" not in told

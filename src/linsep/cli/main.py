@@ -58,7 +58,7 @@ def _run(args: argparse.Namespace) -> int:
         sys.stdout.flush()
         return code
     except LinsepError as error:
-        print(folded(f"linsep: {error.for_shell()}", sys.stderr), file=sys.stderr)
+        print(folded(printable(f"linsep: {error.for_shell()}"), sys.stderr), file=sys.stderr)
         return 2 if isinstance(error, SettingError) else 1
     except BrokenPipeError:  # the reader of a pipe went away, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
