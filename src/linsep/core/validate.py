@@ -278,6 +278,23 @@ _SCORES_HELD = 4  # arrays of a score for each row and class that the leanest fi
 _PAIR = 8_000  # bytes of the smallest machine that tells two classes apart
 
 
+def refuse_measurements(classes: NDArray[Any]) -> None:
+    """More than two classes that are fractions are amounts, and no plane tells them apart.
+
+    >>> refuse_measurements(np.array([0.25, 1.5, 2.0]))
+    Traceback (most recent call last):
+    linsep.errors.LabelError: y holds 3 different numbers such as 0.25: ...
+    """
+    if len(classes) < 3 or classes.dtype.kind != "f":
+        return
+    broken = classes[classes != np.rint(classes)]
+    if len(broken):
+        raise LabelError(
+            f"y holds {len(classes)} different numbers such as {broken[0]:g}: amounts, no classes. "
+            "Cut them into classes (y > limit), or give the labels as text if they are classes."
+        )
+
+
 def refuse_too_many_classes(labels: NDArray[Any], *, pairs: bool = False) -> None:
     """Scores of each row for each class must fit into the memory: else y is no label.
 

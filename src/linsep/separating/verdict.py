@@ -35,7 +35,7 @@ from linsep.core.limits import TimeUpError, clock, enough_memory
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Status, Witness
-from linsep.core.validate import in_parts, refuse_too_many_classes
+from linsep.core.validate import in_parts, refuse_measurements, refuse_too_many_classes
 from linsep.errors import DataError, ProofError, SettingError
 from linsep.kernels.spec import as_kernel, by_name, is_given
 from linsep.numerics.integers import (
@@ -155,6 +155,7 @@ def separability(
     )
     require_same(problem, X, y)
     if not problem.binary:
+        refuse_measurements(problem.classes)
         refuse_too_many_classes(problem.label)
     sealed = seal(problem)
     proof = _decided(problem, kernel, exact, time_limit, begin)

@@ -583,3 +583,11 @@ def test_so_many_classes_are_no_labels():
     """Rows of all pairs would take terabytes: it is said at once, and why."""
     with pytest.raises(linsep.errors.LabelError, match="y has 1000000 classes in 1000000 rows"):
         linsep.separability(np.zeros((10**6, 1)), np.arange(10**6))
+
+
+def test_amounts_are_no_classes():
+    X = np.arange(12.0).reshape(6, 2)
+    with pytest.raises(linsep.errors.LabelError, match=r"y holds 6 different numbers such as 0\.5"):
+        linsep.separability(X, X[:, 0] + 0.5)
+    assert linsep.separability(X, X[:, 0] > 3.5).separable
+    assert linsep.separability(X, np.where(X[:, 0] > 3.5, 0.5, -0.5)).separable  # two are classes
