@@ -21,6 +21,8 @@ from linsep.core import Observer
 from linsep.core.limits import Interrupts, keeping_results
 from linsep.core.protocol import Status
 from linsep.errors import GapWarning, LinsepWarning
+from linsep.proofs import squares
+from linsep.rows import normal
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise"),
@@ -321,3 +323,51 @@ def test_a_handler_of_the_caller_stays():
         [sys.executable, "-c", IGNORED], capture_output=True, text=True, check=True
     )
     assert done.stdout == "mine\n"
+
+
+# -- steps without an end in sight: Ctrl-C in the middle of one ----------------------------------
+
+
+def pressing_once(function, at=1):
+    def pressed(*args, **options):
+        pressed.calls += 1
+        if pressed.calls == at:
+            signal.raise_signal(signal.SIGINT)
+        return function(*args, **options)
+
+    pressed.calls = 0
+    return pressed
+
+
+def wide_rows():
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(6000, 300))
+    return rows, rows[:, 0] + rng.normal(size=6000) > 0
+
+
+def test_ctrl_c_among_the_products_of_least_squares_gives_them_up(monkeypatch):
+    rows, labels = wide_rows()
+    pressed = pressing_once(normal._add_products)
+    monkeypatch.setattr(normal, "_add_products", pressed)
+    model = linsep.LeastSquares()
+    with pytest.warns(GapWarning, match="It was interrupted, .* begins anew"):
+        model.fit(rows, labels)
+    assert model.status_ is Status.STOPPED
+    assert model.score(rows, labels) > 0.5
+    monkeypatch.undo()
+    whole = pressing_once(normal._add_products, at=0)
+    monkeypatch.setattr(normal, "_add_products", whole)
+    linsep.LeastSquares().fit(rows, labels)
+    assert pressed.calls < whole.calls / 2
+
+
+def test_ctrl_c_in_the_proof_of_least_squares_leaves_a_weaker_one(monkeypatch):
+    rows, labels = wide_rows()
+    monkeypatch.setattr(squares, "products", pressing_once(squares.products))
+    with pytest.warns(LinsepWarning, match="the proof was under way: the model is complete"):
+        model = linsep.LeastSquares().fit(rows, labels)
+    assert model.status_ is Status.CERTIFIED
+    assert np.isfinite(model.certificate_.reach)  # the bound without the products
+    np.testing.assert_array_equal(
+        model.coef_, linsep.LeastSquares().fit(rows, labels).coef_, strict=True
+    )

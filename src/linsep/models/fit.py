@@ -718,14 +718,17 @@ def stoppable(estimator: Any) -> Iterator[Interrupts]:
     done = estimator.status_ is None or estimator.status_.ok
     if done and not estimator._stopped_calibrating:
         warn(
-            "a signal to stop came when the answer was found already; the model is complete and "
-            "the program goes on. A second signal would have ended it.",
+            "a signal to stop came when the last step or the proof was under way: the model is "
+            "complete, and the program goes on. A second signal would have ended it.",
             LinsepWarning,
         )
 
 
-def way_on(outcome: Outcome[Any], otherwise: str) -> str:
-    """How to come to an answer after a run without one."""
+GOES_ON = "set_params(warm_start=True).fit(X, y) goes on from there."
+
+
+def way_on(outcome: Outcome[Any], otherwise: str, again: str = GOES_ON) -> str:
+    """How to come to an answer after a run without one; ``again`` is the way after Ctrl-C."""
     if not outcome.interrupted:
         return otherwise
     if the_program_ends():
@@ -733,10 +736,7 @@ def way_on(outcome: Outcome[Any], otherwise: str) -> str:
             "A signal to end the program came, and it ends now. callbacks=[Checkpointer(FILE)] "
             "keeps what a fit has found; resume(X, y, FILE) goes on from there."
         )
-    return (
-        "It was interrupted, and the program goes on with the model as it is; "
-        "set_params(warm_start=True).fit(X, y) goes on from there."
-    )
+    return f"It was interrupted, and the program goes on with the model as it is; {again}"
 
 
 def threads_of(n_jobs: int | None) -> int | None:

@@ -35,6 +35,7 @@ from linsep.errors import (
 )
 from linsep.models.base import refuse_overflow
 from linsep.models.fit import (
+    GOES_ON,
     Answer,
     Check,
     Run,
@@ -499,13 +500,15 @@ class LeastSquares(KernelOption):
     def _warn(self, problem: Problem, answer: Answer) -> None:
         status, found = answer.status, answer.certificate
         unit = "squared targets of the " if self.kernel is None else ""
+        direct = self.solver == "exact" and answer.outcome.state.n_updates == 0
+        again = "fit(X, y) begins anew." if direct else GOES_ON
         if not status.ok:
             warn(
                 f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). "
                 f"The cost {found.objective:.6g} is proved to be within "
                 f"{percent(found.relative_gap, 3)} of the {unit}least one; "
                 f"tol asks for {percent(self.tol, 3)}. "
-                f"{way_on(answer.outcome, self._advice(problem) + '.')}",
+                f"{way_on(answer.outcome, self._advice(problem) + '.', again)}",
                 GapWarning,
             )
         elif self.kernel is None and self.proof_ is not None and self.proof_.separable:

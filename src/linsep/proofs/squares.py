@@ -19,6 +19,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.core.costs import PRODUCT
+from linsep.core.limits import TimeUpError, given_up_after, tick
 from linsep.core.problem import Problem, reads, rows_of
 from linsep.core.protocol import Status, Witness
 from linsep.core.schema import facts, ratio_text
@@ -190,8 +191,9 @@ def measure_squares(
     """Recompute everything from the data and the weights.
 
     known is the exact answer of ``rational_squares``, where there is one. basis is a matrix P
-    that may make W P nearly orthogonal; a bad one makes a bad bound, never a wrong one. In so few
-    seconds that the products of the columns cannot be had, the bound does without them.
+    that may make W P nearly orthogonal; a bad one makes a bad bound, never a wrong one. Where the
+    products of the columns cannot be had in so few seconds, or before Ctrl-C, the bound does
+    without them.
     """
     A = plain.columns(problem, witness.a)
     T = plain.aims(problem)
@@ -199,10 +201,12 @@ def measure_squares(
         now = totals(problem, A, T)
         values = plain.signs(problem) * (now.residual + T)[:, 0] if problem.binary else None
         plane = judge(problem, Witness(a=witness.a), values=values)
-        if products_seconds(problem) > seconds:
+        try:
+            with given_up_after(seconds):
+                tick(products_seconds(problem))
+                high, low, reach = cost_bounds(problem, A, T, now, basis)
+        except TimeUpError:
             high, low, reach = _cost_bounds(problem, A, T, now, None, None)
-        else:
-            high, low, reach = cost_bounds(problem, A, T, now, basis)
         total = float(weighted_squares(problem, T).sum())
     if known is not None:
         _hold(problem, known, T)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from linsep.core.costs import GRAM_COLUMNS
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.layouts import CSR
+from linsep.core.limits import tick
 from linsep.core.problem import Problem, reads
 from linsep.numerics.rounding import U
 from linsep.rows import loops
@@ -193,6 +194,7 @@ def _gram(problem: Problem) -> Gram:
         G = np.zeros((d, d), order="F")
         sums, right = np.zeros(d), np.zeros((d, aim.shape[1]))
         for lo, hi, block in lanes.blocks(lane):
+            tick()
             rows = block if root is None else block * root[lo:hi, None]
             _add_products(G, rows)
             sums += (np.ones(hi - lo) if root is None else root[lo:hi]) @ rows

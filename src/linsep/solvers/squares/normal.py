@@ -65,6 +65,7 @@ class Corrections(ABC):
     function of the problem."""
 
     unit: ClassVar[str] = "correction"
+    long_steps: ClassVar[bool] = True
 
     def init(self, problem: Problem, *, start: Any = None) -> ExactState:
         """Weights zero: a start would not change the answer."""
@@ -146,9 +147,6 @@ class SquaresPartsState(ExactState):
 @dataclass(frozen=True)
 class SquaresParts(Corrections):
     """Least squares from sums of products: one pass, and one more for each correction."""
-
-    unit: ClassVar[str] = "correction"
-    long_steps: ClassVar[bool] = True
 
     def init(self, problem: Any, *, start: Any = None) -> SquaresPartsState:
         """Weights zero, and no pass yet."""

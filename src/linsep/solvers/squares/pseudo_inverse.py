@@ -129,6 +129,7 @@ def _of_products(G: Array) -> tuple[PseudoInverse, Array | None]:
     scaled = G / scale / scale[:, None]
     if not np.isfinite(scaled).all():  # LAPACK need not come back from such a matrix
         return _overflowed(scale), None
+    tick()
     values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
     top = float(values[-1])
     good = values > _WELL * top
