@@ -35,6 +35,7 @@ from linsep.models.explain import (
     ranked,
 )
 from linsep.models.fit import (
+    CUT_SHORT,
     Answer,
     Check,
     Run,
@@ -86,6 +87,7 @@ _LARGEST_ENTRY = 1e100  # of X
 _SETS = 512, 2048  # rows of a working set: a quarter of all, within these
 _COARSE = 1e-4  # gap for which kernel values in float32 will do inside a working set
 _SMALL, _FINE = 512, 1e-10  # rows up to which this gap is aimed at, as it costs little
+_FEW = 32  # times as many rows as a machine has, from which its rows alone are sorted
 _SHOWN_FEATURES = 6  # features in a summary
 _FUNCTIONS_RANK = (
     "how far a function reaches says nothing of rows that do not go there, and columns on a larger "
@@ -400,7 +402,7 @@ class AdditiveSVM(Classifier):
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         problem, witness = run.problem, outcome.witness
         dual = _dual(problem, witness)
-        function = _function(levels_of(problem, power_of(self.kernel)), dual)
+        function = _function_of(problem, power_of(self.kernel), dual)
         fitted = Fitted(function, witness.a.copy(), dual)
         return self._proved(problem, fitted, outcome, reason)
 
@@ -411,7 +413,7 @@ class AdditiveSVM(Classifier):
         certificate = self._measured(problem, fitted)
         fine = problem.n <= _SMALL and self.tol <= AGREED_KERNEL  # all digits, whatever tol is
         unproved = certificate.relative_gap > (_FINE if fine else self.tol)
-        if unproved and outcome.status is not Status.DIVERGED:
+        if unproved and outcome.status not in (Status.DIVERGED, *CUT_SHORT):
             longer = stretched(problem, fitted, self._cost)
             other = self._measured(problem, longer)
             if other.relative_gap < certificate.relative_gap:
@@ -454,7 +456,8 @@ class AdditiveSVM(Classifier):
             raise DataError(overflow_words(problem))
         if status.ok:
             return
-        rounding = rounding_of(problem, answer.fitted, self._cost)
+        short = status in CUT_SHORT
+        rounding = 0.0 if short else rounding_of(problem, answer.fitted, self._cost)
         warn(
             f"{status.value} ({status.name}, {count(self.n_iter_, 'pass')}). The objective "
             f"{gap.objective:.6g} is proved to be within {percent(gap.relative_gap, 3)} of the "
@@ -658,6 +661,14 @@ def _dual(problem: Problem, witness: Witness) -> Array:
 def _function(levels: Levels, dual: Array) -> AdditiveFunction:
     rows = np.flatnonzero(dual.any(axis=0))
     return levels.function(rows, np.ascontiguousarray(dual[:, rows].T))
+
+
+def _function_of(problem: Problem, power: float, dual: Array) -> AdditiveFunction:
+    """The same; of the few rows of a sample without a look at all others."""
+    rows = np.flatnonzero(dual.any(axis=0))
+    if _FEW * len(rows) > problem.n:
+        return _function(levels_of(problem, power), dual)
+    return _function(Levels(problem.matrix[rows], power), dual[:, rows])
 
 
 def _straight(coef: Array) -> AdditiveFunction:

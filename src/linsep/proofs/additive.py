@@ -101,6 +101,10 @@ def scores_and_errors(
     problem: Problem, function: AdditiveFunction, offsets: Array
 ) -> tuple[Array, Array]:
     """Scores of all rows, one column for each machine, and bounds of their errors."""
+    if not len(function.values):  # the offsets alone
+        return np.tile(offsets, (problem.n, 1)), np.tile(
+            8 * U * (np.abs(offsets) + 1.0), (problem.n, 1)
+        )
     longest = int(_counts(problem).max(initial=0))
     told, reach = function.scores_and_reach(problem.matrix)
     told, reach = _agreed(

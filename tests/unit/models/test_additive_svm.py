@@ -15,6 +15,7 @@ import linsep
 from linsep.core.checkpoint import Checkpointer
 from linsep.core.problem import Problem
 from linsep.errors import DataError, GapWarning, LinsepError, ModelError, SettingError
+from linsep.kernels import additive
 from linsep.kernels.additive import (
     AdditiveFunction,
     Levels,
@@ -24,7 +25,7 @@ from linsep.kernels.additive import (
     nodes_of,
     table_error,
 )
-from linsep.proofs.additive import additive_gap
+from linsep.proofs.additive import additive_gap, scores_and_errors
 from linsep.solvers.kernel.additive_rows import kernel_block
 from linsep.solvers.kernel.working_set import best_offset
 
@@ -436,3 +437,31 @@ def test_the_command_line_fits_and_verifies(tmp_path, capsys):
     assert "chi2 kernel" in capsys.readouterr().out
     assert main(["verify", out, data]) == 0
     assert "they agree" in capsys.readouterr().out
+
+
+def test_without_time_the_rows_are_sorted_once(monkeypatch):
+    """Of a fit that is cut short the scores of one machine are computed, and no more."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((8000, 20))
+    labels = rows[:, 0] + 0.3 * rng.normal(size=8000) > rows[:, 1]
+    sorted_rows = []
+
+    def counted(X):
+        sorted_rows.append(X.shape[0])
+        return by_columns(X)
+
+    by_columns = additive.by_columns
+    monkeypatch.setattr(additive, "by_columns", counted)
+    with pytest.warns(GapWarning, match="Raise max_iter or time_limit"):
+        model = linsep.AdditiveSVM(time_limit=1e-9).fit(rows, labels)
+    assert sorted_rows.count(8000) == 1
+    assert model.score(rows, labels) > 0.7
+    gap = model.certificate_for(rows, labels)
+    assert gap.objective == pytest.approx(model.certificate_.objective, rel=1e-12)
+
+
+def test_offsets_alone_have_the_scores_of_their_definition():
+    problem = Problem(np.ones((3, 2)), [0, 1, 1])
+    none = AdditiveFunction(-np.inf, np.zeros(3, int), np.zeros(0), np.zeros((0, 1)))
+    scores, off = scores_and_errors(problem, none, np.array([0.25]))
+    assert scores.tolist() == [[0.25]] * 3 and (off > 0).all()
