@@ -146,3 +146,32 @@ def test_hulls_nearer_than_their_shares_are_rounded():
     assert model.status_ is Status.CERTIFIED
     assert model.certificate_.lower_bound == pytest.approx(0.5 / high**2, rel=1e-9)
     assert model.certificate_.objective == pytest.approx(0.5 / low**2, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [77, 154, 183, 285])
+def test_rows_of_very_different_lengths_have_their_margin(seed):
+    """Where floats lose the small difference of two long points, fractions do not."""
+    rng = np.random.RandomState(seed)
+    n, d = rng.choice([8, 20, 60, 150]), rng.choice([1, 2, 4, 10, 30])
+    X, w, b = rng.randn(n, d), rng.randn(d), 0.3 * rng.randn()
+    scores = X @ w + b
+    kept = np.abs(scores) > rng.choice([1e-3, 1e-1, 0.5]) * np.abs(scores).max()
+    X, y = X[kept], scores[kept] > 0
+    if seed % 4 == 3:
+        X = X + 10.0 ** rng.uniform(0, 5, d)
+    else:
+        X = X * 10.0 ** rng.uniform(-5, 5, (len(X), 1))
+    if seed % 4 == 2:
+        X = X * 10.0 ** rng.uniform(-8, 8, d)
+    model = linsep.LinearSVM(C=np.inf).fit(X, y)
+    assert model.status_ is Status.CERTIFIED
+    low, high = linsep.separability(X, y).margin
+    assert low <= model.certificate_.margin * (1 + 1e-9) <= high * (1 + 2e-9)
+    nearest = min(
+        abs(sum(Fraction(v) * Fraction(c) for v, c in zip(row, model.coef_[0].tolist()))
+            + Fraction(float(model.intercept_[0])))
+        for row in X.tolist()
+    )  # fmt: skip
+    assert float(nearest) / np.linalg.norm(model.coef_) == pytest.approx(
+        model.certificate_.margin, rel=1e-6
+    )

@@ -17,24 +17,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.drive import Outcome, drive
-from linsep.core.limits import Limits
+from linsep.core.limits import Limits, spare_time
 from linsep.core.problem import Problem, against_rest, each_against_rest
 from linsep.core.protocol import Status, Witness
 from linsep.losses.hinge import HINGE
+from linsep.numerics.integers import solve_seconds, to_integers
 from linsep.proofs import plain
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap, svm_gap
-from linsep.proofs.margins import margin_below
+from linsep.proofs.margins import margin_above, margin_below
 from linsep.proofs.separable import Proof
+from linsep.rows.exact import reflected
 from linsep.solvers.hinge.dual_point import row_sum
 from linsep.solvers.hinge.newton import NewtonHinge
 from linsep.solvers.hinge.polish import polish
+from linsep.solvers.hulls.exact import ExactHulls
 from linsep.solvers.hulls.nearest import NearestHulls
 
 Array = NDArray[np.float64]
 
 _FRACTIONS = 20_000  # entries of the rows that span two nearest points: fractions take no time
 _NEAR = 1e-6  # relative gap of a machine whose last digits are worth having
+_SECONDS = 0.5  # of one system in fractions
+_CYCLES = 4  # such systems, or many small ones
 _AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
 _TOO_LONG = 1e-6  # beyond 1 the nearest row is not, in whatever way it is looked at
 
@@ -82,7 +87,12 @@ def hard_machine(
         proved = _proved_witness(problem, proof)
         known, other = (hinge_gap(problem, one, objective) for one in (witness, proved))
         if near and not other.relative_gap < 0.5 * known.relative_gap:  # rounding is all there is
-            return Hard(witness, known, outcome)
+            proved, other = witness, known
+        if other.relative_gap > tol:
+            exact = _in_fractions(problem, proof, tol, limits)
+            gap = other if exact is None else hinge_gap(problem, exact, objective)
+            if exact is not None and gap.relative_gap < other.relative_gap:
+                return Hard(exact, gap, outcome)
         return Hard(proved, other, outcome)
     if proof.separable is False:  # a usable plane all the same: the soft margin of C = 1
         soft = drive(problem, NewtonHinge(C=1.0, tol=tol), limits=limits).witness
@@ -173,12 +183,18 @@ def _rounded(problem: Problem, plane: Array) -> float:
 def _proved_witness(problem: Problem, proof: Proof) -> Witness:
     """The machine of a verdict: its plane with least y f(x) = 1, and the points of its hulls."""
     assert proof.coef is not None
-    low, high = proof.margin
     a = np.append(np.ravel(proof.coef), np.ravel(proof.intercept)).astype(np.float64)
-    a = a / low / float(np.linalg.norm(a[:-1]))
     later = problem.classes[problem.label] == proof.classes[1]
     a *= problem.sign[later][0]  # of class k against the rest either may come first
-    rows, shares = proof.hull_rows, np.array(proof.hull_weights)
+    return _at_margins(problem, a, proof.hull_rows, np.array(proof.hull_weights), proof.margin)
+
+
+def _at_margins(
+    problem: Problem, a: Array, rows: Any, shares: NDArray[Any], margin: tuple[float, float]
+) -> Witness:
+    """The machine of a plane and of convex weights of rows, which bound the margin so."""
+    low, high = margin
+    a = a / low / float(np.linalg.norm(a[:-1]))
     if len(rows) * problem.d <= _FRACTIONS:  # hulls may be nearer than their shares are rounded
         shares = np.array([Fraction(share) for share in shares.tolist()], dtype=object)
     sides = [problem.sign[rows] > 0, problem.sign[rows] < 0]
@@ -188,6 +204,30 @@ def _proved_witness(problem: Problem, proof: Proof) -> Witness:
         total = sum(shares[side].tolist())
         shares[side] *= type(total)(1.0 / len(sides) / high / high) / total
     return Witness(a=a, rows=rows, multipliers=shares, claim="dual")
+
+
+def _in_fractions(problem: Problem, proof: Proof, tol: float, limits: Limits) -> Witness | None:
+    """The nearest points in rational numbers, from those of a verdict; None where that takes long.
+
+    Where rows of very different lengths span the points, products in floats lose more digits of
+    their small difference than tol leaves.
+    """
+    from linsep.separating.planes import rational_planes
+
+    rows = proof.hull_rows
+    work = solve_seconds(to_integers(reflected(problem, rows)).table)
+    if work > min(_SECONDS, spare_time()):
+        return None
+    solver: Any = ExactHulls(tol=0.25 * tol)
+    start = solver.init(problem.lent, start=(rows, np.array(proof.hull_weights, dtype=float)))
+    state = drive(problem, solver, start, limits=limits.at_most(_CYCLES * _SECONDS)).state
+    if not state.status.ok or not any(state.point):
+        return None
+    plane = next(rational_planes(problem, state.normal, lambda *_: None))
+    a = problem.join(*(np.asarray(part, dtype=np.float64) for part in plane))
+    kept, shares = np.array(state.rows), np.array(state.multipliers, dtype=object)
+    margin = margin_below(problem, a[:-1], a[-1]), margin_above(problem, kept, shares)
+    return _at_margins(problem, a, kept, shares, margin) if min(margin) > 0 else None
 
 
 def _finished(problem: Problem, witness: Witness, objective: Objective) -> Witness:
