@@ -48,7 +48,7 @@ from linsep.models.fit import (
     stoppable,
     way_on,
 )
-from linsep.proofs.parts import StreamGap, stream_gap
+from linsep.proofs.parts import ONE_AGAINST_REST, StreamGap, errors_of_planes, stream_gap
 from linsep.proofs.parts_softmax import stream_softmax
 from linsep.proofs.plain import require_given
 from linsep.rows.parts import PartsProblem, looked_at
@@ -259,6 +259,8 @@ def _hard_margin(run: PartsRun[Slackless]) -> Callable[[], None]:
         choose = partial(model._chosen, C=1.0)
         soft = _machine(replace(run, checkpoint=None), HINGE, 1.0, choose)
         status, other, a = Status.INSEPARABLE, soft.gap, soft.outcome.witness.a
+    elif not proof.separable:
+        other = StreamMargin.plane_facts(problem, a)
     gap = StreamMargin.of_proof(proof, other, a)
     if proof.separable:
         close = gap.relative_gap <= model.tol
@@ -484,9 +486,9 @@ def _keep(model: Streamed, problem: PartsProblem, answers: list[StreamAnswer]) -
     worst = max(answers, key=lambda answer: answer.gap.relative_gap)
     errors = answers[0].gap.errors
     if len(answers) > 1:
-        errors = errors_of(model, problem.stream)
+        errors = errors_of_planes(problem, weights.reshape(len(answers), -1))
     gaps: list[Any] = [answer.gap for answer in answers]
-    model.certificate_ = StreamGap.together(gaps, errors, "one against the rest")
+    model.certificate_ = StreamGap.together(gaps, errors, ONE_AGAINST_REST)
     model.status_ = worst.status
     model.outcome_, model.solver_used_ = worst.outcome, answers[0].reason
     model.n_iter_ = max(1, problem.stream.passes)
@@ -560,11 +562,6 @@ def counted(predict: Callable[[Any], NDArray[Any]], stream: Stream) -> Count:
     if found is None:
         raise DataError(f"{stream.name} has no rows.")
     return found
-
-
-def errors_of(model: PlaneModel, stream: Stream) -> int:
-    """Rows of a stream whose class the model does not predict."""
-    return counted(PlaneRule(model), stream).wrong
 
 
 class OwnRule:

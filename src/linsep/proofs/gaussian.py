@@ -148,7 +148,8 @@ def judge_gaussian(
     diagonal = covariance.ndim == (1 if shared else 2)
     every = [moments_of(problem, k, means[k], products=not diagonal) for k in range(problem.K)]
     found = judge_moments(every, covariance, shared=shared, ridge=ridge, used=used)
-    return found if _constant(problem, ~used) else replace(found, objective=np.inf)
+    same = np.array_equal(*column_ends(problem, ~used))
+    return found if same else replace(found, objective=np.inf)
 
 
 def judge_moments(
@@ -223,12 +224,13 @@ def moments_of(problem: Problem, k: int, centre: Array, *, products: bool) -> Mo
     return Moments(total, first / total, second, terms, size)
 
 
-def _constant(problem: Problem, ignored: NDArray[np.bool_]) -> bool:
-    """Whether columns that take no part have the same value in every row."""
-    ends = [getattr(problem.matrix[:, np.flatnonzero(ignored)], end) for end in ("min", "max")]
-    low, high = (end(axis=0) for end in ends) if ignored.any() else (np.zeros(0), np.zeros(0))
-    low, high = (x.toarray() if hasattr(x, "toarray") else x for x in (low, high))
-    return bool(np.array_equal(low, high))
+def column_ends(problem: Problem, ignored: NDArray[np.bool_]) -> Array:
+    """Least and largest value of columns that take no part, a row each."""
+    if not ignored.any():
+        return np.zeros((2, 0))
+    cut = problem.matrix[:, np.flatnonzero(ignored)]
+    ends = [getattr(cut, end)(axis=0) for end in ("min", "max")]
+    return np.stack([x.toarray().ravel() if hasattr(x, "toarray") else x for x in ends])
 
 
 def _mean(share: Array, parts: list[Scatter]) -> Scatter:

@@ -16,7 +16,7 @@ the entropies of the logistic loss.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -35,7 +35,16 @@ from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, intercept_words
 from linsep.proofs.hinge import losses_above
 from linsep.proofs.logistic import entropy_below, loss_above
-from linsep.proofs.plain import cap, dual_cost, one_pass, require_block, sigma, signs, values
+from linsep.proofs.plain import (
+    cap,
+    dual_cost,
+    one_pass,
+    product,
+    require_block,
+    sigma,
+    signs,
+    values,
+)
 from linsep.rows.parts import PartsProblem
 
 Array = NDArray[np.float64]
@@ -147,22 +156,91 @@ class Source:
         return cls(**facts(cls)(data))
 
 
-def require_parts(sources: tuple[Source, ...], stream: Stream) -> None:
-    """ProofError where a proof is about other parts, as far as their number tells."""
-    if sources and len(sources) != len(stream.parts):
+def parts_of(
+    stream: Stream,
+    *,
+    classes: tuple[Any, ...],
+    factors: tuple[float, ...],
+    columns: int,
+    sources: tuple[Source, ...],
+    weights: Array,
+    fit_intercept: bool = True,
+    positive: int | None = None,
+) -> PartsProblem:
+    """The rows that a stored certificate is about; ProofError where it cannot be about any.
+
+    weights are a plane a row, the offset last. That the bytes are those of the sources is known
+    after a pass.
+    """
+    if len(sources) != len(stream.parts):
         raise ProofError(
             f"the proof is about {count(len(sources), 'part')}, and these are {len(stream.parts)}."
         )
+    labels = np.array(classes)
+    if labels.dtype == object or len(labels) < 2 or not np.array_equal(labels, np.unique(labels)):
+        raise ProofError(f"classes: {classes!r:.60} are not two labels or more in their order.")
+    if len(factors) != len(classes) or not all(0 <= one < np.inf for one in factors):
+        raise ProofError(f"factors: {factors!r:.60} are not one number >= 0 for each class.")
+    if positive is not None and not (0 <= positive < len(classes) > 2):
+        raise ProofError(f"positive: no class {positive} is set against several others.")
+    if not fit_intercept and weights[:, -1].any():
+        raise ProofError("weights: there is an offset, and fit_intercept is False.")
+    return PartsProblem(
+        stream, labels, np.array(factors, dtype=np.float64), columns,
+        fit_intercept=fit_intercept, positive=positive,
+    )  # fmt: skip
 
 
 def require_sources(sources: tuple[Source, ...], stream: Stream) -> None:
     """ProofError where a proof is about other rows than those that were just read."""
     mine = [(one.rows, one.mark) for one in sources]
-    if mine and mine != [(rows, mark) for _, rows, mark in stream.marks]:
+    if mine != [(rows, mark) for _, rows, mark in stream.marks]:
         raise ProofError(
             "these are not the rows that the proof is about: their parts, numbers of rows or "
             "bytes differ."
         )
+
+
+def in_rows(name: str, numbers: tuple[float, ...], rows: int, length: int | None = None) -> Array:
+    """Stored numbers as an array of rows of one length; ProofError where they are none."""
+    found = np.array(numbers, dtype=np.float64)
+    fits = found.size % rows == 0 if length is None else found.size == rows * length
+    if not fits or not found.size or not np.isfinite(found).all():
+        raise ProofError(f"{name}: these {len(numbers)} are not the finite numbers that are due.")
+    return found.reshape(rows, -1)
+
+
+def hold(stated: Any, found: Any, room: Callable[[str], float] | None = None) -> None:
+    """ProofError for the first fact that another pass does not confirm.
+
+    Every field is held against what was found: an upper bound may be larger and a lower one
+    smaller, by ``room(name)`` also the other way round; numbers that were rounded may be off by as
+    much, or by a millionth of themselves; all else must be the same. Sources, which are known by
+    their bytes and not by their names, and proofs are checked by themselves.
+    """
+    for field in fields(found):
+        name = field.name
+        if name in ("sources", "proof"):
+            continue
+        mine, seen = getattr(stated, name), getattr(found, name)
+        if is_dataclass(seen) and type(mine) is type(seen):
+            hold(mine, seen)
+            continue
+        good = mine == seen
+        if not good and isinstance(mine, float) and isinstance(seen, float):
+            free = 0.0 if room is None else room(name)
+            free = free if free < np.inf else 0.0
+            if room is not None and name in _ONE_SIDED:
+                good = _ONE_SIDED[name] * (mine - seen) >= -free
+                good &= name != "lower_bound" or mine < np.inf
+            else:
+                good = abs(mine - seen) <= max(free, 1e-6 * abs(seen)) < np.inf
+        if not good:
+            only = "only this is a lower bound, " if name == "lower_bound" else ""
+            raise ProofError(f"{name}: found {seen!r:.60}, {only}and {mine!r:.60} is stated.")
+
+
+_ONE_SIDED = {"objective": 1.0, "lower_bound": -1.0, "reach": -1.0}
 
 
 @dataclass(frozen=True)
@@ -191,7 +269,8 @@ class StreamGap(Gap):
     def stated(self) -> Array:
         """The weights that it is about, a plane a row."""
         machines = [part for part in self.parts if isinstance(part, StreamGap)] or [self]
-        return np.array([one.weights for one in machines])
+        every = tuple(value for one in machines for value in one.weights)
+        return in_rows("weights", every, len(machines))
 
     def to_dict(self) -> dict[str, Any]:
         """All facts as plain numbers and strings."""
@@ -203,46 +282,72 @@ class StreamGap(Gap):
             assert isinstance(part, StreamGap)
             part.check(stream)
         if self.parts:
-            return self._check_sums()
-        require_parts(self.sources, stream)
-        problem = PartsProblem(
-            stream, np.array(self.classes), np.array(self.factors), self.stated.shape[1] - 1,
-            fit_intercept=self.fit_intercept, positive=self.positive,
+            return self._check_sums(stream)
+        if self.loss not in (*LOSSES, "softmax") or not 0 < self.C < np.inf:
+            raise ProofError(f"no cost is {self.C!r:.24} times the {self.loss!r:.24} loss.")
+        planes = self.stated
+        problem = parts_of(
+            stream, classes=self.classes, factors=self.factors, columns=planes.shape[1] - 1,
+            sources=self.sources, weights=planes, fit_intercept=self.fit_intercept,
+            positive=self.positive,
         )  # fmt: skip
         found = self._again(problem)
         require_sources(self.sources, stream)
-        if found.objective > self.objective * (1 + _AGREES):
-            raise ProofError(
-                f"the objective is {found.objective:.9g}, more than the {self.objective:.9g} "
-                "that the certificate states."
-            )
-        if found.lower_bound < self.lower_bound - _AGREES * abs(self.lower_bound):
-            raise ProofError(
-                f"only {found.lower_bound:.9g} is a lower bound, less than the "
-                f"{self.lower_bound:.9g} that the certificate states."
-            )
-        for name in ("errors", "inside"):
-            mine, seen = getattr(self, name), getattr(found, name)
-            if abs(mine - seen) > _AGREES * sum(rows for _, rows, _ in stream.marks) + 2:
-                raise ProofError(f"{name}: found {seen}, and the certificate states {mine}.")
-        if not abs(found.margin - self.margin) <= 1e-6 * abs(found.margin):
-            raise ProofError(f"the margin is {found.margin:.9g}, not {self.margin:.9g}.")
+        hold(self, found, lambda name: _AGREES * abs(getattr(found, name)))
         return True
 
     def _again(self, problem: PartsProblem) -> StreamGap:
         """The same from another pass."""
-        return stream_gap(
-            problem, np.array(self.weights), np.array(self.generator), LOSSES[self.loss], self.C
-        )
+        if not problem.binary or self.loss not in LOSSES:
+            raise ProofError(f"the {self.loss} loss is one of two classes, here {problem.K}.")
+        a = self.stated[0]
+        generator = in_rows("generator", self.generator, 1, len(a) + 1)[0]
+        return stream_gap(problem, a, generator, LOSSES[self.loss], self.C)
 
-    def _check_sums(self) -> bool:
+    def _check_sums(self, stream: Stream) -> bool:
         """Several machines are proved: that what is said of all of them follows."""
-        together = StreamGap.together([p for p in self.parts if isinstance(p, StreamGap)], 0, "")
-        for name in ("objective", "lower_bound", "margin", "inside"):
-            mine, sums = getattr(self, name), getattr(together, name)
-            if not abs(mine - sums) <= _AGREES * abs(sums):
-                raise ProofError(f"{name}: that of all machines is {sums:.9g}, not {mine:.9g}.")
+        machines = [part for part in self.parts if isinstance(part, StreamGap)]
+        first = machines[0]
+        alike = ("loss", "C", "fit_intercept", "classes", "factors", "sources")
+        for k, one in enumerate(machines):
+            same = all(getattr(one, name) == getattr(first, name) for name in alike)
+            if not same or one.positive != k or len(machines) != len(one.classes) or one.parts:
+                raise ProofError(f"machine {k} is not that of class {k} against all others.")
+        planes = self.stated
+        problem = parts_of(
+            stream, classes=self.classes, factors=self.factors, columns=planes.shape[1] - 1,
+            sources=self.sources, weights=planes, fit_intercept=self.fit_intercept,
+        )  # fmt: skip
+        errors = errors_of_planes(problem, planes)
+        require_sources(self.sources, stream)
+        together = StreamGap.together(machines, errors, ONE_AGAINST_REST)
+        hold(self, together, lambda name: _AGREES * abs(getattr(together, name)))
         return True
+
+
+ONE_AGAINST_REST = "one against the rest"
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Rows whose own plane is not the highest."""
+
+    wrong: int
+
+    def plus(self, other: Self) -> Self:
+        """Both."""
+        return replace(self, wrong=self.wrong + other.wrong)
+
+
+def _errors(problem: Problem, *, planes: Array) -> Errors:
+    scores = product(problem, np.ascontiguousarray(planes[:, :-1].T)) + planes[:, -1]
+    return Errors(int(np.count_nonzero(scores.argmax(axis=1) != problem.label)))
+
+
+def errors_of_planes(problem: PartsProblem, planes: Array) -> int:
+    """Rows that planes of all classes, one a row, give another class: one pass."""
+    work: Callable[[Problem], Errors] = partial(_errors, planes=planes)
+    return problem.total(work, "errors counted", require_block).wrong
 
 
 def stream_gap(

@@ -21,7 +21,7 @@ from linsep.errors import ProofError
 from linsep.numerics.rounding import U
 from linsep.proofs import plain
 from linsep.proofs.certificate import Certificate, judge
-from linsep.proofs.parts import Source, require_parts, require_sources
+from linsep.proofs.parts import Source, hold, in_rows, parts_of, require_sources
 from linsep.proofs.squares import Squares, bounds_of_sums, products, totals
 from linsep.rows.normal import Gram, columns_of, weighted_squares
 from linsep.rows.parts import PartsProblem
@@ -85,8 +85,16 @@ class StreamCertificate(Certificate):
     @property
     def stated(self) -> Array:
         """The weights that it is about, a plane a row."""
-        planes = 1 if len(self.classes) == 2 else len(self.classes)
-        return np.array(self.weights).reshape(planes, -1)
+        planes = 1 if len(self.classes) == 2 else max(1, len(self.classes))
+        return in_rows("weights", self.weights, planes)
+
+    def rows_of(self, stream: Stream) -> PartsProblem:
+        """The rows of a stream that it is about."""
+        planes = self.stated
+        return parts_of(
+            stream, classes=self.classes, factors=self.factors, columns=planes.shape[1] - 1,
+            sources=self.sources, weights=planes, fit_intercept=self.fit_intercept,
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """All facts as plain numbers, lists and strings."""
@@ -94,24 +102,10 @@ class StreamCertificate(Certificate):
 
     def check(self, stream: Stream) -> bool:
         """Prove it again from the rows of a stream; True, or ProofError says what is not so."""
-        require_parts(self.sources, stream)
-        problem = PartsProblem(
-            stream, np.array(self.classes), np.array(self.factors), self.stated.shape[1] - 1,
-            fit_intercept=self.fit_intercept,
-        )  # fmt: skip
-        found = stream_sides(problem, np.array(self.weights))
+        found = stream_sides(self.rows_of(stream), self.stated.ravel())
         require_sources(self.sources, stream)
-        compare(self, found, ("errors", "separable"), ("margin", "functional_margin", "objective"))
+        hold(self, found)
         return True
-
-
-def compare(stated: Any, found: Any, same: tuple[str, ...], near: tuple[str, ...]) -> None:
-    """ProofError for the first number that another pass does not confirm."""
-    for name in (*same, *near):
-        mine, seen = getattr(stated, name), getattr(found, name)
-        close = name in near and abs(mine - seen) <= 1e-6 * abs(seen)
-        if mine != seen and not close:
-            raise ProofError(f"{name}: found {seen!r:.24}, and {mine!r:.24} is stated.")
 
 
 def stream_sides(problem: PartsProblem, a: Array) -> StreamCertificate:
@@ -221,28 +215,10 @@ class StreamSquares(Squares):
         told = self.sides
         if told is None:
             raise ProofError("the certificate does not say which weights it is about.")
-        require_parts(told.sources, stream)
-        problem = PartsProblem(
-            stream, np.array(told.classes), np.array(told.factors), told.stated.shape[1] - 1,
-            fit_intercept=told.fit_intercept,
-        )  # fmt: skip
-        found = stream_squares(problem, np.array(told.weights))
+        found = stream_squares(told.rows_of(stream), told.stated.ravel())
         require_sources(told.sources, stream)
-        room = _AGREES * max(found.total, self.total)
-        if self.reach > found.reach:
-            raise ProofError(f"reach: found {found.reach:g}, and {self.reach:g} is stated.")
-        if found.objective > self.objective + room:
-            raise ProofError(
-                f"the cost is {found.objective:.9g}, more than the {self.objective:.9g} that the "
-                "certificate states."
-            )
-        if found.lower_bound < self.lower_bound - room:
-            raise ProofError(
-                f"only {found.lower_bound:.9g} is a lower bound, less than the "
-                f"{self.lower_bound:.9g} that the certificate states."
-            )
-        compare(self, found, ("errors", "separable"), ("total", "margin", "functional_margin"))
-        compare(told, found.plane, ("errors", "separable"), ("margin", "functional_margin"))
+        room = _AGREES * found.total
+        hold(self, found, lambda name: 0.0 if name == "reach" else room)
         return True
 
 

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem, rows_of
+from linsep.errors import ProofError
 from linsep.losses.softmax import circulation, flows
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs import plain
-from linsep.proofs.parts import RowSums, Source, StreamGap
+from linsep.proofs.parts import RowSums, Source, StreamGap, in_rows
 from linsep.proofs.softmax import (
     best_value,
     capped_shares,
@@ -89,10 +90,14 @@ class StreamSoftmax(StreamGap):
     @property
     def stated(self) -> Array:
         """The weights that it is about, a class a row."""
-        return np.array(self.weights).reshape(len(self.classes), -1)
+        return in_rows("weights", self.weights, max(1, len(self.classes)))
 
     def _again(self, problem: PartsProblem) -> StreamGap:
-        return stream_softmax(problem, np.array(self.weights), np.array(self.generator), self.C)
+        planes = self.stated
+        if problem.binary or self.loss != "softmax" or self.positive is not None:
+            raise ProofError("softmax is about three classes and more, none against the others.")
+        generator = in_rows("generator", self.generator, *planes.shape)
+        return stream_softmax(problem, planes.ravel(), generator.ravel(), self.C)
 
 
 def stream_softmax(problem: PartsProblem, a: Array, generator: Array, C: float) -> StreamSoftmax:

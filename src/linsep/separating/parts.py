@@ -37,8 +37,10 @@ from linsep.core.schema import (
 )
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, ProofError, printable
+from linsep.losses.hinge import HINGE
 from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap, intercept_words
+from linsep.proofs.parts import StreamGap, hold, stream_gap
 from linsep.proofs.plain import require_given, require_read
 from linsep.proofs.separable import Proof
 from linsep.rows.parts import PartsProblem, looked_at
@@ -182,12 +184,14 @@ class StreamProof:
         self.proof.check(self.table.X, self.table.y)
         wanted = dict(zip(self.rows.tolist(), range(len(self.rows))))
         seen = 0
-        for first, block in _numbered(stream):
+        for first, place, block in _numbered(stream):
             for at in [n for n in wanted if first <= n < first + block.X.shape[0]]:
                 k = wanted.pop(at)
                 same = np.array_equal(_dense(block.X[[at - first]]), self.table.X[[k]])
                 if not same or block.y[at - first] != self.table.y[k]:
                     raise ProofError(f"row {at} of the stream is not the row that is in the proof.")
+                if not self.places[k].startswith(f"row {place.first + at - first} of "):
+                    raise ProofError(f"row {at} of the stream is not {self.places[k]!r:.60}.")
             seen = first + block.X.shape[0]
             if not wanted:
                 break
@@ -207,6 +211,10 @@ class StreamProof:
         inner, low, high = self.proof, *self.margin
         if inner.kernel is not None or inner.fit_intercept != self.fit_intercept:
             raise ProofError("the proof of the rows given is about other planes than the verdict.")
+        if not np.array_equal(np.unique(self.table.y), self.classes):
+            raise ProofError("the classes are not those of the rows given.")
+        if (self.coef is None) is not (self.intercept is None):
+            raise ProofError("the proof has a half of a plane.")
         if len(np.unique(self.rows)) != len(self.rows):
             raise ProofError("a row is named twice.")
         if self.exact and not inner.exact:
@@ -255,7 +263,10 @@ class StreamMargin(Gap):
         words = f"|w|^2 / 2 with y f(x) >= 1 for all rows; {offset}"
         low, high = proof.margin
         if not proof.separable:
-            facts = {"errors": 0, "margin": -np.inf, "width": 0.0, "inside": 0}
+            facts: dict[str, Any] = {
+                "errors": 0, "margin": -np.inf, "width": 0.0, "inside": 0,
+                "functional_margin": -np.inf, "margin_aug": None,
+            }  # fmt: skip
             if other is not None:
                 facts = {name: getattr(other, name) for name in facts}
             plane = () if a is None else tuple(a.tolist())
@@ -294,20 +305,26 @@ class StreamMargin(Gap):
         if self.proof is None:
             raise ProofError("the certificate holds no proof.")
         self.proof.check(stream)
-        if not self.proof.separable:
-            if (self.objective, self.lower_bound) != (np.inf, 0.0):
-                raise ProofError("no plane is proved to separate, and an objective is stated.")
-            return True
-        other = StreamMargin.of_proof(self.proof)
-        if not (
-            self.objective >= other.objective * (1 - 1e-12)
-            and self.lower_bound <= other.lower_bound * (1 + 1e-12)
-            and self.errors == other.errors
-            and self.margin <= other.margin * (1 + 1e-12)
-            and self.weights == other.weights
-        ):
-            raise ProofError("the certificate states more than the margin that is proved.")
+        if self.sources != self.proof.places:
+            raise ProofError("sources: they are not the rows of the proof.")
+        other: Gap | None = None
+        a = self.stated[0] if self.weights else None
+        if a is not None and not self.proof.separable:
+            if len(a) != self.proof.table.X.shape[1] + 1 or not np.isfinite(a).all():
+                raise ProofError("weights: they are not those of a plane of these columns.")
+            problem = PartsProblem(
+                stream, self.proof.classes, np.ones(2), len(a) - 1,
+                fit_intercept=self.proof.fit_intercept,
+            )  # fmt: skip
+            other = StreamMargin.plane_facts(problem, a)
+        found = StreamMargin.of_proof(self.proof, other, a)
+        hold(self, found, lambda name: 1e-12 * abs(getattr(found, name)))
         return True
+
+    @staticmethod
+    def plane_facts(problem: PartsProblem, a: Array) -> StreamGap:
+        """Errors and margins of a plane that is no answer: one pass."""
+        return stream_gap(problem, a, np.zeros(len(a) + 1), HINGE, 1.0)
 
 
 def _plane_of(proof: StreamProof) -> Array:
@@ -387,11 +404,15 @@ def decide_stream(
         work = work.with_rows(worst)
     if known is not None:
         return replace(known, seconds=clock() - begin)
-    nothing = verdict(Block(_dense(work.block.X[:2]), work.block.y[:2]))
+    two = _of_both(work.block, np.zeros(1, dtype=np.int64))
+    block, places = (
+        Block(_dense(work.block.X[two]), work.block.y[two]),
+        problem.places(work.ids[two]),
+    )
+    nothing = verdict(block)
     return StreamProof(
-        None, (0.0, np.inf), None, None, np.zeros(0, np.int64), (),
-        Block(_dense(work.block.X[:2]), work.block.y[:2]), nothing, problem.classes, fit_intercept,
-        problem.n, exact=nothing.exact, seconds=clock() - begin,
+        None, (0.0, np.inf), None, None, places, _names(stream, places), block, nothing,
+        problem.classes, fit_intercept, problem.n, exact=nothing.exact, seconds=clock() - begin,
     )  # fmt: skip
 
 
@@ -433,19 +454,19 @@ def _finite(block: Block) -> bool:
     return bool(np.isfinite(block.X if isinstance(block.X, np.ndarray) else block.X.data).all())
 
 
-def _numbered(stream: Stream) -> Iterator[tuple[int, Block]]:
-    """Blocks with the numbers of their first rows."""
+def _numbered(stream: Stream) -> Iterator[tuple[int, Place, Block]]:
+    """Blocks with the numbers of their first rows, and where they are."""
     first = 0
-    for _, block in stream.blocks():
+    for place, block in stream.blocks():
         if block.y is not None:
             require_given(block)
-        yield first, block
+        yield first, place, block
         first += block.X.shape[0]
 
 
 def _head(stream: Stream, most: int) -> tuple[Block, NDArray[np.int64], int]:
     """The first rows, as far as one look into the first part reaches."""
-    for first, block in _numbered(stream):
+    for first, _, block in _numbered(stream):
         if block.y is None:
             raise no_labels(stream.name)
         if first == 0:

@@ -757,7 +757,7 @@ def test_a_hard_margin_of_a_stream(tmp_path):
     assert model.decision_function(X)[y].min() >= 1 - 1e-9
     gap = model.certificate_
     assert gap.check(data)
-    with pytest.raises(ProofError, match="states more"):
+    with pytest.raises(ProofError, match="only this is a lower bound"):
         replace(gap, lower_bound=2 * gap.lower_bound).check(data)
     linsep.save(model, tmp_path / "model.json")
     assert linsep.load(tmp_path / "model.json").certificate_.check(data)
