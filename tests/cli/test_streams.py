@@ -10,6 +10,7 @@ import pytest
 import linsep
 from linsep.cli.main import main
 from linsep.core.progress import PassProgress
+from linsep.core.protocol import Status
 
 W = np.array([1.0, -0.5, 0.25])
 
@@ -213,3 +214,53 @@ def test_what_a_pass_or_two_give_is_verified_and_predicts(
     assert main(["verify", model, *data]) == 0
     assert "they agree" in capsys.readouterr().out
     assert main(["predict", model, *data, "-o", str(tmp_path / "answers.txt")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "lies"),
+    [
+        (
+            linsep.LinearSVM(tol=1e-3),
+            "svm",
+            {
+                "params": [{"fit_intercept": False}, {"class_weight": "balanced"}, {"tol": 1e-30}],
+                "extra": [{"margin_width_": 0.5}],
+                "status": ["SEPARATED", "INSEPARABLE"],
+            },
+        ),
+        (
+            linsep.LogisticRegression(class_weight="balanced", tol=1e-3),
+            "logistic",
+            {
+                "params": [{"class_weight": None}, {"class_weight": 3}],
+                "extra": [
+                    {"log_likelihood_": -1.0},
+                    {"null_log_likelihood_": -1.0},
+                    {"separation_": "all"},
+                ],
+                "status": ["NO_MAXIMUM"],
+            },
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_a_model_file_says_beside_its_certificate(model, name, lies, tmp_path, capsys):
+    X, y = rows(3, n=900)
+    (tmp_path / "data").mkdir()
+    for k in range(3):
+        write(tmp_path / "data" / f"{k}.parquet", X[k::3], y[k::3])
+    data = linsep.data.stream(tmp_path / "data", target="clicked")
+    data.memory = 1000
+    linsep.save(model.fit(data), tmp_path / "m.json")
+    stored = json.loads((tmp_path / "m.json").read_text())
+    ask = ["verify", str(tmp_path / "f.json"), str(tmp_path / "data"), "--target", "clicked"]
+    every = [stored]
+    every += [stored | {"params": stored["params"] | lie} for lie in lies["params"]]
+    every += [stored | {"extra": stored["extra"] | lie} for lie in lies["extra"]]
+    every += [
+        stored | {"status": {"name": lie, "sentence": Status[lie].value}} for lie in lies["status"]
+    ]
+    for number, told in enumerate(every):
+        (tmp_path / "f.json").write_text(json.dumps(told))
+        assert main(ask) == min(number, 1), told
+        capsys.readouterr()

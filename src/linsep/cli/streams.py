@@ -267,7 +267,7 @@ def verify(args: Namespace) -> int:
     with opened(args, columns=_columns(model)) as data, watching(data):
         if whole:
             wrong += _of_a_table(model, data)
-        elif not (wrong := wrong + _contradictions(model)):
+        elif not (wrong := wrong + _contradictions(model, data)):
             try:
                 told.check(data)
             except ProofError as error:
@@ -300,30 +300,102 @@ def _nameless(model: Classifier) -> Any:
     return out
 
 
-def _contradictions(model: Classifier) -> list[str]:
+def _contradictions(model: Classifier, data: Stream) -> list[str]:
     """What a model file says of itself that its certificate does not."""
-    told, wrong = model.certificate_, []
+    from linsep.cli.verify import check_class_weight, check_intercept
+
+    check_class_weight(model)
+    check_intercept(model)
+    told, wrong = model.certificate_, _refuted_status(model)
     if hasattr(told, "parameters"):
         mine = told.parameters
-        its = (getattr(model, f"{name}_") for name in ("means", "covariance", "priors"))
-        same = all(map(np.array_equal, (mine.means, mine.covariance, mine.priors), its))
+        its = (getattr(model, f"{name}_") for name in ("means", "covariance", "priors", "ridge"))
+        given = (mine.means, mine.covariance, mine.priors, mine.ridge)
+        same = all(map(np.array_equal, given, its))
+        same = same and np.array_equal(told.ignored, getattr(model, "ignored_", ()))
+        if len(told.weights):
+            planes = np.column_stack([model.coef_, model.intercept_])
+            same = same and np.array_equal(planes.ravel(), mine.plane)
     else:
         same = np.array_equal(np.column_stack([model.coef_, model.intercept_]), told.stated)
     if not same:
         wrong.append("weights: those of the model are not those of its certificate")
     if list(told.classes) != model.classes_.tolist():
         wrong.append("classes: those of the model are not those of its certificate")
-    tol = float(getattr(model, "tol", np.inf))
-    gap = getattr(told, "relative_gap", 0.0)
-    if model.status_ is Status.CERTIFIED and not gap <= tol:
-        wrong.append(f"status: CERTIFIED, but the gap is {gap:.3g}, not {tol:.3g}")
-    if not hasattr(told, "C"):
-        return wrong
-    claimed = {"C": getattr(model, "_cost", told.C), "loss": getattr(model, "loss", told.loss)}
+    facts = getattr(told, "sides", None) or getattr(told, "proof", None) or told
+    claimed = {"fit_intercept": getattr(model, "fit_intercept", True)}
+    if hasattr(told, "C"):
+        claimed |= {"C": getattr(model, "_cost", told.C), "loss": getattr(model, "loss", told.loss)}
     for name, value in claimed.items():
-        if getattr(told, name) != value:
-            wrong.append(f"{name}: {value!r} in the model, {getattr(told, name)!r} in its proof")
+        if getattr(facts, name, value) != value:
+            wrong.append(f"{name}: {value!r} in the model, {getattr(facts, name)!r} in its proof")
+    return wrong or _other_weights(model, facts, data)
+
+
+def _refuted_status(model: Classifier) -> list[str]:
+    """Whether the stored status says more than the stored certificate."""
+    status, told = model.status_, model.certificate_
+    tol = float(getattr(model, "tol", np.inf))
+    if status is Status.CERTIFIED and hasattr(told, "relative_gap"):
+        gap = told.relative_gap
+        close = gap <= tol
+        if hasattr(told, "ridge"):
+            close = told.settle(len(told.ridge)) is Status.CERTIFIED
+        if not close:
+            return [f"status: CERTIFIED, but the gap is {gap:.3g}, not {tol:.3g}"]
+    if status is Status.SEPARATED and told.errors:
+        return [f"status: SEPARATED, but there are {count(told.errors, 'error')}"]
+    proof = getattr(told, "proof", None)
+    apart = getattr(told if proof is None else proof, "separable", None)
+    if status is Status.INSEPARABLE and apart is not False:
+        return ["status: INSEPARABLE, but there is no proof of it"]
+    if status is Status.NO_MAXIMUM:
+        return ["status: NO_MAXIMUM, but no plane proves it"]
+    return []
+
+
+def _other_weights(model: Classifier, facts: Any, data: Stream) -> list[str]:
+    """Whether the weights of classes, and what follows from them, are those of the rows.
+
+    Where the model says nothing that depends on how many rows a class has, none are read.
+    """
+    from linsep.models.parts import class_factors
+    from linsep.rows.parts import looked_at
+
+    given, factors = getattr(model, "class_weight", None), getattr(facts, "factors", None)
+    known = model.classes_
+    mass = np.full(len(known), np.nan)
+    likelihood, shares = hasattr(model, "null_log_likelihood_"), hasattr(model, "priors_")
+    if given == "balanced" or likelihood or shares:
+        look = looked_at(data, fit_intercept=True, class_weight=None)
+        if look.classes.tolist() != known.tolist():
+            return ["classes: those of the model are not those of the rows"]
+        mass = look.mass
+    wanted = class_factors(given, known, mass)
+    wrong = []
+    if factors is not None and not np.allclose(factors, wanted, rtol=1e-9, atol=0.0):
+        wrong.append(f"class_weight: {given!r:.60} does not give the factors {factors!r:.60}")
+    mass = mass * wanted
+    found = getattr(model, "priors_", None) if getattr(model, "priors", None) is None else None
+    if found is not None and not np.allclose(found, mass / mass.sum(), rtol=1e-9, atol=0.0):
+        wrong.append("priors: they are not the shares of the classes")
+    if hasattr(model, "_keep_stream"):
+        again: Any = copy(model)
+        with np.errstate(divide="ignore"):
+            again._keep_stream(mass)
+        names = ("margin_width_", "log_likelihood_", "null_log_likelihood_", "separation_")
+        for name in names:
+            mine, its = getattr(model, name, None), getattr(again, name, None)
+            if not _alike(mine, its):
+                wrong.append(f"{name.rstrip('_')}: found {its!r:.60}, stored {mine!r:.60}")
     return wrong
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether both are the same but for rounding."""
+    if one is None or other is None or isinstance(one, str) or isinstance(other, str):
+        return bool(one is other)
+    return np.shape(one) == np.shape(other) and np.allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
 def certify(args: Namespace) -> int:
