@@ -62,7 +62,7 @@ from linsep.models.fit import (
 )
 from linsep.models.linear import ZERO, decided
 from linsep.models.model_file import LINEAR, Table
-from linsep.models.parts import PlaneRule, counted, mapped, no_stream
+from linsep.models.parts import PlaneRule, counted, mapped, no_stream, proved_planes
 from linsep.models.summary import Line, rule, sides, written
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.plain import require_sealed, seal
@@ -468,7 +468,9 @@ class LinearClassifier(Classifier):
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
         super()._keep(problem, answer)
-        self.coef_, self.intercept_ = problem.split(answer.witness.a)
+        in_parts = hasattr(answer.certificate, "stated")
+        planes = proved_planes(answer.certificate) if in_parts else problem.split(answer.witness.a)
+        self.coef_, self.intercept_ = planes
 
     def _warn(self, problem: Problem, answer: Answer) -> None:
         status, certificate = answer.status, answer.certificate

@@ -482,19 +482,25 @@ def _keep(model: Streamed, problem: PartsProblem, answers: list[StreamAnswer]) -
         model.__dict__.pop(name, None)
     model.classes_ = problem.classes
     weights = np.concatenate([answer.outcome.witness.a for answer in answers])
-    model.coef_, model.intercept_ = problem.split(weights)
     worst = max(answers, key=lambda answer: answer.gap.relative_gap)
     errors = answers[0].gap.errors
     if len(answers) > 1:
         errors = errors_of_planes(problem, weights.reshape(len(answers), -1))
     gaps: list[Any] = [answer.gap for answer in answers]
     model.certificate_ = StreamGap.together(gaps, errors, ONE_AGAINST_REST)
+    model.coef_, model.intercept_ = proved_planes(model.certificate_)
     model.status_ = worst.status
     model.outcome_, model.solver_used_ = worst.outcome, answers[0].reason
     model.n_iter_ = max(1, problem.stream.passes)
     model.n_updates_ = sum(answer.outcome.state.n_updates for answer in answers)
     with np.errstate(divide="ignore"):
         model._keep_stream(problem.mass)
+
+
+def proved_planes(certificate: Any) -> tuple[Array, Array]:
+    """w and b of each plane as the certificate of a stream has them: no others are proved."""
+    planes = certificate.stated
+    return planes[:, :-1].copy(), planes[:, -1].copy()
 
 
 def _warn(model: Streamed, answers: list[StreamAnswer]) -> None:

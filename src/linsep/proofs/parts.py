@@ -183,6 +183,8 @@ def parts_of(
         raise ProofError(f"factors: {factors!r:.60} are not one number >= 0 for each class.")
     if positive is not None and not (0 <= positive < len(classes) > 2):
         raise ProofError(f"positive: no class {positive} is set against several others.")
+    if not np.isfinite(weights).all():
+        raise ProofError("weights: they are not all finite, so nothing is proved about them.")
     if not fit_intercept and weights[:, -1].any():
         raise ProofError("weights: there is an offset, and fit_intercept is False.")
     return PartsProblem(
@@ -202,10 +204,13 @@ def require_sources(sources: tuple[Source, ...], stream: Stream) -> None:
 
 
 def in_rows(name: str, numbers: tuple[float, ...], rows: int, length: int | None = None) -> Array:
-    """Stored numbers as an array of rows of one length; ProofError where they are none."""
+    """Stored numbers as an array of rows of one length; ProofError where they are none.
+
+    Weights that are no numbers are what some fits end with; ``parts_of`` refuses them.
+    """
     found = np.array(numbers, dtype=np.float64)
     fits = found.size % rows == 0 if length is None else found.size == rows * length
-    if not fits or not found.size or not np.isfinite(found).all():
+    if not fits or not found.size or not (np.isfinite(found).all() or name == "weights"):
         raise ProofError(f"{name}: these {len(numbers)} are not the finite numbers that are due.")
     return found.reshape(rows, -1)
 

@@ -203,7 +203,7 @@ class StreamGaussian(GaussianCertificate):
         at = self.parameters
         problem = parts_of(
             stream, classes=self.classes, factors=self.factors, columns=len(self.ridge),
-            sources=self.sources, weights=np.zeros((1, 1)),
+            sources=self.sources, weights=at.plane[None, :],
         )  # fmt: skip
         found = stream_gaussian(problem, at)
         require_sources(self.sources, stream)

@@ -103,7 +103,8 @@ class StreamSoftmax(StreamGap):
 def stream_softmax(problem: PartsProblem, a: Array, generator: Array, C: float) -> StreamSoftmax:
     """Bounds for the weights a, from one pass; any generator will do, a poor one proves little."""
     a = np.asarray(a, dtype=np.float64)
-    W, b = problem.split(a)
+    planes = a.reshape(-1, problem.d + 1)
+    W, b = planes[:, :-1], planes[:, -1]
     with np.errstate(all="ignore"):  # what overflows proves nothing
         found = problem.total(
             partial(_flows, a=a, generator=generator, C=C), "the proof", plain.require_block

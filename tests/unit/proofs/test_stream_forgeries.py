@@ -11,6 +11,7 @@ import pytest
 import linsep
 from linsep.core.schema import Refused
 from linsep.errors import LinsepError
+from linsep.rows.parts import PartsProblem
 
 N = 300
 RNG = np.random.default_rng(5)
@@ -153,3 +154,20 @@ def test_a_verdict_that_is_open_can_be_stored():
     again = StreamProof.from_dict(json.loads(json.dumps(proof.to_dict())))
     assert again.separable is proof.separable
     assert again.check(stream(APART, TWO))
+
+
+@pytest.mark.parametrize("name", ["hinge", "rest", "logistic", "softmax", "squares", "perceptron"])
+def test_a_model_of_a_stream_has_the_weights_that_are_proved(name, monkeypatch):
+    """Whatever takes weights apart for the solver."""
+    model, X, y = MODELS[name]
+    honest = PartsProblem.split
+    monkeypatch.setattr(
+        PartsProblem, "split", lambda self, a: tuple(1.01 * one for one in honest(self, a))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(stream(X, y))
+    planes = np.column_stack([model.coef_, model.intercept_])
+    assert np.array_equal(planes, model.certificate_.stated)
+    monkeypatch.undo()
+    assert model.certificate_.check(stream(X, y))
