@@ -335,13 +335,18 @@ def refuted_facts(problem: Problem, found: Any, told: Any) -> list[str]:
     rows = getattr(told, "rows", ())
     if any(not isinstance(row, int) or not 0 <= row < problem.n for row in rows):
         wrong.append(f"rows: {_short(tuple(rows))} are not numbers of rows")
+    if getattr(told, "separable", False) is not False and any(
+        len(getattr(told, name, ())) for name in ("rows", "multipliers", "rivals")
+    ):
+        wrong.append("rows: they prove that no plane separates, which is not what is stored")
     ends = [getattr(told, name, 0.0) for name in ("margin_high", "margin_aug_high")]
     if len(rows) and told.separable is False and any(ends):
         wrong.append("margin_high: no plane separates, so no margin is more than 0")
     here, there = getattr(found, "plane", None), getattr(told, "plane", None)
     if here is None or there is None:
         return wrong
-    for name in _OF_A_PLANE:
+    most = ("margin_high", "margin_aug_high") if there.separable is not False else ()
+    for name in (*_OF_A_PLANE, *most):
         if not _alike(getattr(here, name), getattr(there, name)):
             wrong.append(f"{name}: found {getattr(here, name)}, stored {getattr(there, name)}")
     return wrong + refuted_facts(problem, here, there)
@@ -349,7 +354,7 @@ def refuted_facts(problem: Problem, found: Any, told: Any) -> list[str]:
 
 def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, float) and isinstance(b, (int, float)):
-        return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+        return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b)) < math.inf
     return bool(a == b)
 
 
