@@ -44,7 +44,10 @@ def _squared_distances(X: Any, Z: Any) -> Array:
         X, Z = X - middle, Z - middle
     squared = (rows * rows if dense else rows.multiply(rows) for rows in (X, Z))
     x, z = (np.asarray(one.sum(axis=1)).ravel() for one in squared)
-    return np.asarray(np.maximum(x[:, None] + z - 2.0 * dot_products(X, Z), 0.0))
+    found = dot_products(-2.0 * X, Z)  # and all in one piece of memory: fresh one costs more
+    found += x[:, None]
+    found += z
+    return np.maximum(found, 0.0, out=found)
 
 
 @dataclass(frozen=True, repr=False)

@@ -70,6 +70,9 @@ class Linear(Kernel):
         return X
 
 
+_FACTORS = 8  # degree up to which a power is made of single products, at a tenth of its price
+
+
 @dataclass(frozen=True, repr=False)
 class Polynomial(Kernel):
     """K(x, z) = (gamma x . z + coef0) ** degree.
@@ -130,8 +133,15 @@ class Polynomial(Kernel):
 
     def definition(self, X: Any, Z: Any) -> Array:
         """(gamma x . z + coef0) ** degree."""
-        base = float(self.gamma) * dot_products(X, Z) + float(self.coef0)
-        return np.asarray(base ** int(self.degree))
+        base = dot_products(X, Z)
+        base *= float(self.gamma)
+        base += float(self.coef0)
+        if self.degree > _FACTORS:
+            return np.asarray(base ** int(self.degree))
+        power = base.copy()
+        for _ in range(int(self.degree) - 1):
+            power *= base
+        return power
 
     def _power(self, values: Array) -> Array:
         values *= values.dtype.type(self.gamma)

@@ -510,12 +510,15 @@ _AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
 
 def stretched(
     pairs: Duels, alphas: list[Array], offsets: Array, C: float
-) -> tuple[list[Array], Array]:
-    """All machines times a factor next to 1 that takes rounding errors out of the losses."""
+) -> tuple[list[Array], Array] | None:
+    """All machines times a factor next to 1 that takes rounding errors out of the losses; None
+    if none of them gains by it."""
     by = [
         stretch(pairs.values, pair.ids, pair.y, C * pair.weight, alpha, float(b))
         for pair, alpha, b in zip(pairs.pairs, alphas, offsets)
     ]
+    if max(by, default=1.0) == 1.0:
+        return None
     return [t * alpha for t, alpha in zip(by, alphas)], np.asarray(offsets) * np.array(by)
 
 

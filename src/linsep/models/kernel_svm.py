@@ -502,9 +502,10 @@ class KernelSVM(KernelClassifier):
         unproved = gap.relative_gap > enough and not cut
         if gap.convex and np.isfinite(solver.C) and unproved and nu is None:
             longer = stretched(pairs, alphas, offsets, solver.C)
-            better = certify_pairs(problem, pairs, *longer, solver.C, known, words)
-            if better.objective < gap.objective:
-                (alphas, offsets), gap = longer, better
+            if longer is not None:
+                better = certify_pairs(problem, pairs, *longer, solver.C, known, words)
+                if better.objective < gap.objective:
+                    (alphas, offsets), gap = longer, better
         status = gap.settle(outcome.status, self.tol)
         if self.overlap_ is not None:
             status = Status.INSEPARABLE

@@ -17,7 +17,7 @@ what stores, cuts and adds up these is done twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -129,14 +129,8 @@ def _sums(values: KernelValues, ids: Index, used: Index, coef: Array) -> tuple[A
     """The sums by definition, and how far rounding can make others differ from them."""
     c = coef.reshape(len(used), -1)
     size = np.abs(c)
-    out, sizes = np.zeros((len(ids), c.shape[1])), np.zeros((len(ids), c.shape[1]))
     with np.errstate(all="ignore"), one_blas_thread():
-        block = _given(values, used) if values.kernel is None else _defined(values, used)
-        step = max(16, _STEP // len(used))
-        for lo in range(0, len(ids), step):
-            K = block(ids[lo : lo + step])
-            out[lo : lo + step] = K @ c
-            sizes[lo : lo + step] = np.abs(K, out=K) @ size
+        out, sizes = _made_before(values, ids, used, c) or _made_now(values, ids, used, c)
         slack = (_ROUNDING + 16 * len(used) * U) * sizes + _ROUNDING * 1e-6 * size.max(initial=0.0)
         if values.kernel is not None:  # what cancels in a value is rounded against its size
             share = 16 * float(values.kernel.error_bound(values.prepared(np.float64)))
@@ -146,6 +140,69 @@ def _sums(values: KernelValues, ids: Index, used: Index, coef: Array) -> tuple[A
             slack += share * np.outer(root[ids], root[used] @ size)
     shape = (len(ids), *coef.shape[1:])
     return out.reshape(shape), slack.reshape(shape)
+
+
+class _Made(NamedTuple):
+    """Sums of some machines by definition, and those of the sizes of their terms."""
+
+    row: Index
+    """Where the sums of a row of the table stand, or -1."""
+    place: Index
+    """Where its coefficients stand, or -1."""
+    coef: Array
+    sums: Array
+    sizes: Array
+
+
+# the last ones of each table: a machine that is stretched has the same sums times its factor, and
+# machines of pairs of classes are asked for all together and then one by one
+_made: WeakKeyDictionary[KernelValues, _Made] = WeakKeyDictionary()
+_SAME = 8 * U  # relative, of coefficients that are a multiple of others
+
+
+def _made_now(values: KernelValues, ids: Index, used: Index, c: Array) -> tuple[Array, Array]:
+    """The sums, from every kernel value by its definition."""
+    size, shape = np.abs(c), (len(ids), c.shape[1])
+    out, sizes = np.zeros(shape), np.zeros(shape)
+    block = _given(values, used) if values.kernel is None else _defined(values, used)
+    step = max(16, _STEP // len(used))
+    for lo in range(0, len(ids), step):
+        K = block(ids[lo : lo + step])
+        out[lo : lo + step] = K @ c
+        sizes[lo : lo + step] = np.abs(K, out=K) @ size
+    row, place = np.full(values.n, -1), np.full(values.n, -1)
+    row[ids], place[used] = np.arange(len(ids)), np.arange(len(used))
+    _made[values] = _Made(row, place, c, out, sizes)
+    return out, sizes
+
+
+def _made_before(
+    values: KernelValues, ids: Index, used: Index, c: Array
+) -> tuple[Array, Array] | None:
+    """The same without any kernel value, if each machine is a multiple of one made last."""
+    last = _made.get(values)
+    if last is None or (last.row[ids] < 0).any() or (last.place[used] < 0).any():
+        return None
+    found = [_multiple(last.coef, last.place[used], c, k) for k in range(c.shape[1])]
+    if any(of < 0 for of, _ in found):
+        return None
+    of, by = (np.array(part) for part in zip(*found))
+    at = last.row[ids][:, None], of
+    return by * last.sums[at], np.abs(by) * last.sizes[at]
+
+
+def _multiple(coef: Array, place: Index, c: Array, k: int) -> tuple[int, float]:
+    """The column of coef that column k of c, with its rows in these places, is a multiple of, and
+    the factor; -1 if there is none."""
+    wanted = c[:, k]
+    top = int(np.abs(wanted).argmax())
+    first = [k] if c.shape == coef.shape else []
+    for of in (*first, *np.flatnonzero(coef[place[top]]).tolist()):
+        by, own = float(wanted[top] / coef[place[top], of]), coef[:, of]
+        same = bool((np.abs(by * own[place] - wanted) <= _SAME * np.abs(wanted)).all())
+        if same and np.count_nonzero(own) == np.count_nonzero(wanted):
+            return of, by
+    return -1, 0.0
 
 
 def _given(values: KernelValues, used: Index) -> Callable[[Index], Array]:
