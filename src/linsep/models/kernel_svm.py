@@ -64,11 +64,11 @@ from linsep.proofs.definite import definite
 from linsep.proofs.kernel import NU_ROUNDED, Definite, KernelGap, Overlap, as_labelled
 from linsep.rows.exact import equal_rows as first_equal
 from linsep.solvers.kernel.overlap import find_overlap
-from linsep.solvers.kernel.smo import DIGITS, SMO
+from linsep.solvers.kernel.smo import DIGITS, ROUGH, SMO
 
 _FINE_ROWS = 1000  # rows up to which more digits than the default cost nothing worth mentioning
 _DOUBLE = 3000  # rows up to which the Gram matrix is float64,
-_SINGLE = 5e-4  # and relative gap from which on float32 will do
+_SINGLE = 5e-4  # and relative gap from which on float32 will do: ROUGH, with room for a proof
 _LEGS = 3  # runs after the first, where rounding keeps a proof from tol,
 _ROOM = 0.1  # as long as this share of tol is left for the solver
 
@@ -455,9 +455,9 @@ class KernelSVM(KernelClassifier):
                 f"C=inf needs a positive semidefinite kernel, and {self._kernel!r} is not on these "
                 "rows; choose a finite C."
             )
-        single = problem.n > _DOUBLE and self.tol >= _SINGLE
+        single = problem.n > _DOUBLE  # at first, whatever tol is
         small = problem.n <= _FINE_ROWS and self.tol <= AGREED_KERNEL
-        tol = (0.9 if single else 0.999) * float(self.tol)
+        tol = (0.9 if single and self.tol >= _SINGLE else 0.999) * float(self.tol)
         solver = SMO(
             kernel=kernel,
             C=self._cost if getattr(self, "overlap_", None) is None else 1.0,
@@ -471,7 +471,8 @@ class KernelSVM(KernelClassifier):
         if self.working_set is not None:
             solver = replace(solver, q=int(self.working_set), plain=True)
         places = "float32, f and alpha in float64" if single else "float64"
-        which = "all rows" if problem.n <= solver._limit() else "the rows that matter"
+        places += ", then float64" if single and tol < ROUGH else ""
+        which = "all rows" if problem.n <= solver._limit(single) else "the rows that matter"
         pairs = "" if problem.binary else f"; {problem.K * (problem.K - 1) // 2} pairs"
         size = "" if self.working_set is None else f" of {self.working_set} rows (as asked)"
         gram = f"Gram matrix of {which} in {places}{pairs}{known.how}"

@@ -352,6 +352,7 @@ def source_of(pairs: Pairs, pair: Duel, active: Index, limit: int, single: bool)
             values.fill(pairs.G, np.arange(n))
         return StoredRows(pairs.G, pair.ids, pair.runs)
     if pairs.lazy is None or pairs.lazy.G.dtype != dtype:
+        pairs.lazy = None  # before there is memory for the next one
         pairs.lazy = LazyRows(values, np.arange(n), large_array(n * n, dtype), n, pairs.edges)
     blocks = (0,) if pairs.edges is None else pair.classes
     return StoredRows(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy, blocks)

@@ -76,8 +76,10 @@ _EXTRA = 40  # steps a row that a small problem may take beyond the tolerance as
 _HALVING = 4000  # rounds in which the gap must fall to a half; where rescue came, 60
 _ENOUGH = 1e-7  # relative gap of a plane after which no other method is tried
 _EQUAL = 1e-12  # share of the objective that is taken for rounding
-_NEAR_GAP = 50.0  # times the gap wanted, from which a better offset may be all that is missing
 _FLAT = 1e-13  # squared distance of the hulls over the largest K_ii: nothing between them
+ROUGH = 4.5e-4  # gap up to which float32 will do, if that is where kernel values begin
+_HALVING_ROUGH = 400  # rounds in which the gap must fall to a half there
+_TOLERANT = 0.1  # gap from which on a run may end, and every point is compared with the best one
 DIGITS = 1e-10  # gap from which on the last digits are what is aimed at
 POLISH = 1000  # rows up to which the last digits come from linear equations, if they are wanted
 RESCUE = 2000  # rows up to which an interior point method helps out
@@ -117,6 +119,8 @@ class PairState(State):
     idle: int = 0
     bonus: int = -1
     """Steps at which the tolerance asked for was met."""
+    double: int = 0
+    """1 once kernel values in float32 have done what they can, 2 where they are float64 since."""
     rescued: int = 0
     """1 once the interior point method has helped out."""
     pause: int = 0
@@ -269,7 +273,8 @@ class SMO:
     memory : float
         Megabytes for Gram matrices.
     single : bool
-        Hold them in float32; f and alpha are float64 in any case.
+        Hold them in float32 until the gap is ``ROUGH``; f and alpha are float64 in any case. The
+        run goes on from there in float64 if tol asks for it: whatever tol is, the way is one.
     by_features : bool
         The kernel is a sum over features: no Gram matrix is made, and f follows through functions
         of single features. For two classes.
@@ -306,7 +311,7 @@ class SMO:
                 seen=np.zeros(len(pair.y)),
                 best=np.zeros(len(pair.y)),
                 best_f=-pair.y,
-                active=first_active(pairs, k, self._limit(), self.seed, self.single),
+                active=first_active(pairs, k, self._limit(self.single), self.seed, self.single),
                 working=np.zeros(0, dtype=np.int64),
                 facts=np.zeros(4),
             )
@@ -392,11 +397,16 @@ class SMO:
 
     def _work(self, problem: Problem, pairs: Pairs, pair: Duel, part: PairState) -> Work:
         cost, with_offset = self.C * pair.weight, bool(problem.fit_intercept)
-        return Work(pairs, pair, part, cost, with_offset, self._limit(), self.single)
+        single = self.single and part.double < 2
+        return Work(pairs, pair, part, cost, with_offset, self._limit(single), single)
 
-    def _limit(self) -> int:
+    def _limit(self, single: bool) -> int:
         """Rows whose Gram matrix fits into the memory."""
-        return max(2, int(np.sqrt(self.memory * 1e6 / (4 if self.single else 8))))
+        return max(2, int(np.sqrt(self.memory * 1e6 / (4 if single else 8))))
+
+    def _rough(self, part: PairState) -> bool:
+        """Whether kernel values are float32 now, and may be float64 later."""
+        return self.single and not self.by_features and not part.double
 
     def _offset(self, work: Work) -> float:
         pair, part = work.pair, work.part
@@ -419,7 +429,9 @@ class SMO:
         pair, part = work.pair, work.part
         alpha = np.clip(np.nan_to_num(np.asarray(start, dtype=np.float64)), 0, work.cost)
         if work.with_offset:
-            alpha = balanced(alpha, pair.y, work.cost)
+            # what steps leave by rounding stays, else variables at C would all be a little below
+            if abs(float(alpha @ pair.y)) > _EQUAL * float(alpha.sum()):
+                alpha = balanced(alpha, pair.y, work.cost)
             if not alpha.any():
                 return
         some = np.flatnonzero(alpha)
@@ -429,10 +441,11 @@ class SMO:
         part.read += len(some)
 
     def _move_on(self, state: SMOState) -> None:
-        while state.at < len(state.parts) and state.parts[state.at].status.done:
-            state.at += 1
-        if state.at == len(state.parts):
-            state.at -= 1
+        left = [k for k, part in enumerate(state.parts) if not part.status.done]
+        if left:  # float32 first, as all pairs have their kernel values in common
+            state.at = min(left, key=lambda k: (state.parts[k].double > 0, k))
+        else:
+            state.at = len(state.parts) - 1
             words = [part.status for part in state.parts]
             order = (Status.DIVERGED, Status.STALLED, Status.CONVERGED, Status.CERTIFIED)
             state.status = next(word for word in order if word in words)
@@ -444,6 +457,9 @@ class SMO:
         pair, part = work.pair, work.part
         part.status = Status.RUNNING
         part.steps += 1
+        if part.double == 1:
+            self._in_double(work)
+            return
         if self._creeps(work):
             self._rescue(work)
             return
@@ -539,7 +555,9 @@ class SMO:
         part = work.part
         part.alpha[rows.place], part.f[rows.place] = rows.alpha, rows.f
         left = optimality(rows.y, rows.cost, rows.alpha, rows.f, work.with_offset)
-        close = self.convex and left.gap <= _NEARLY * self.tol * part.objective
+        # by steps of ten, so that the way does not depend on tol
+        goal = 10.0 ** np.ceil(np.log10(min(max(part.gap, 1e-16), 1.0)) - 1.0)
+        close = self.convex and left.gap <= _NEARLY * goal * part.objective
         enough = max(0.1 * part.violation, _quiet(part.f))
         if close or left.violation <= enough or part.idle >= IDLE:
             self._look(work)
@@ -565,6 +583,16 @@ class SMO:
         part.generation += 1
         if part.status.done:
             return
+        margin, grew = self._next_rows(work)
+        if idle >= IDLE and not grew:
+            part.status = Status.STALLED
+        if not len(part.far) and part.generation > 1:
+            part.far = far_rows(margin, part.violation, part.alpha, part.active)
+            part.past = part.seen.copy() if len(part.far) else part.past
+
+    def _next_rows(self, work: Work) -> tuple[Array, bool]:
+        """Choose the next active rows; the margins of all rows, and whether there are more."""
+        pair, part = work.pair, work.part
         margin = pair.y * (part.f + part.offset) + 1.0
         at_top = part.alpha >= work.cost
         safe = np.where(part.alpha <= 0, margin - 1.0, np.where(at_top, 1 - margin, -1))
@@ -573,18 +601,33 @@ class SMO:
         if len(part.active) == len(pair.y):
             part.active = np.arange(len(pair.y))  # then they are taken in their order
         part.read += len(part.active)
-        if idle >= IDLE and not grew:
-            part.status = Status.STALLED
-        if not len(part.far) and part.generation > 1:
-            part.far = far_rows(margin, part.violation, part.alpha, part.active)
-            part.past = part.seen.copy() if len(part.far) else part.past
+        return margin, grew
+
+    def _in_double(self, work: Work) -> None:
+        """Go on with kernel values in float64: f anew, and the active rows that have room."""
+        pairs, pair, part = work.pairs, work.pair, work.part
+        part.double = 2
+        if isinstance(pairs.values, KernelValues) and pairs.values.kernel is not None:
+            pairs.G = pairs.lazy = pairs.own = pairs.owner = pairs.memory = None
+        work = replace(work, single=False, limit=self._limit(False))
+        self._set(work, part.alpha)
+        part.far, part.past = part.far[:0], part.past[:0]
+        part.idle, part.pause, part.wait, part.stepped = 0, 0, 4, np.inf
+        part.mark, part.marked, part.least, part.bonus = np.inf, part.steps, np.inf, -1
+        self._judge(work)
+        if len(pair.y) <= work.limit or all_take_part(pairs, work.limit, False):
+            part.active = np.arange(len(pair.y))
+        else:
+            part.working, part.generation = part.working[:0], 1
+            self._next_rows(work)
+        pairs.last = None
 
     def _update(self, work: Work, rows: Index, before: Array) -> None:
         """f of some rows, which belongs to the variables ``before``."""
         pair, part = work.pair, work.part
         changed = np.flatnonzero(part.alpha != before)
         coef = (part.alpha[changed] - before[changed]) * pair.y[changed]
-        dtype = np.float32 if self.single else np.float64
+        dtype = np.float32 if work.single else np.float64
         part.f[rows] += work.pairs.values.combine(pair.ids[changed], coef, pair.ids[rows], dtype)
         part.read += len(changed)
 
@@ -601,63 +644,64 @@ class SMO:
             return None
         now = optimality(pair.y, work.cost, part.alpha, part.f, work.with_offset)
         part.facts[:] = now.primal, now.dual, now.offset, now.violation
-        if self.convex and (_is_due(part.steps) or part.generation):
-            self._compare(work, now)
-        if work.with_offset and self.convex and self.fine < part.gap <= _NEAR_GAP * self.fine:
-            self._better_offset(work, now)
+        rough = self._rough(part)
+        tol, fine = (max(g, ROUGH) if rough else g for g in (self.tol, self.fine))
+        best = True
+        if self.convex and (_is_due(part.steps) or part.generation or part.gap <= _TOLERANT):
+            best = self._compare(work, now, fine)
         if not np.isfinite(part.f).all() or not np.isfinite(part.alpha).all():
             part.status = Status.DIVERGED
         elif not self.convex:
-            if now.violation <= self.tol:
+            if now.violation <= tol:
                 part.status = Status.CONVERGED
-        elif part.gap <= self.tol:
+        elif part.gap <= tol:
             part.bonus = part.inner if part.bonus < 0 else part.bonus
-            if part.gap <= self.fine or part.inner - part.bonus > _EXTRA * len(pair.y):
+            # no end at a worse point than one before, where a larger tol may have ended
+            ended = part.gap <= fine and best
+            if ended or part.inner - part.bonus > _EXTRA * len(pair.y):
                 part.status = Status.CERTIFIED
-        if part.status.done:
-            return now
-        if now.violation <= _noise(pair, part) or part.idle >= IDLE:
-            met = self.convex and part.gap <= self.tol
-            part.status = Status.CERTIFIED if met else Status.STALLED
-        elif self._lingers(part) or (np.isinf(self.C) and _flat(work, now.spread)):
-            part.status = Status.STALLED
+        if not part.status.done:
+            if now.violation <= _noise(pair, part) or part.idle >= IDLE:
+                met = self.convex and part.gap <= tol
+                part.status = Status.CERTIFIED if met else Status.STALLED
+            elif self._lingers(part) or (np.isinf(self.C) and _flat(work, now.spread)):
+                met = self.convex and part.gap <= fine
+                part.status = Status.CERTIFIED if met else Status.STALLED
+        short = part.status.ok and self.tol < ROUGH
+        if rough and (short or part.status is Status.STALLED):
+            part.double, part.status = 1, Status.RUNNING
         return now
 
-    def _compare(self, work: Work, now: Optimality) -> None:
-        """Keep the point, should the run end soon, if no other one has had less."""
-        y, part, primal = work.pair.y, work.part, now.primal
+    def _compare(self, work: Work, now: Optimality, fine: float) -> bool:
+        """Keep the point, should the run end soon, if no other one has had less; whether so.
+
+        An offset with less losses than the middle is taken if it ends the search, so that the
+        search itself does not depend on it: one row alone can shift the middle.
+        """
+        y, cost, part, primal, b = work.pair.y, work.cost, work.part, now.primal, now.offset
         if not np.isfinite(primal):
-            return
-        if work.with_offset:
-            primal += _less(work, now.offset, best_offset(y, work.cost, part.f))
+            return True
+        if work.with_offset and not np.isinf(cost).any():
+            b = best_offset(y, cost, part.f)
+            primal += _less(work, now.offset, b)
+            if part.gap > fine and primal - now.dual <= fine * primal:
+                part.facts[0], part.facts[2] = primal, b
         if primal < part.least - _EQUAL * abs(part.least) or np.isinf(part.least):
             part.least, part.best, part.best_f = primal, part.alpha.copy(), part.f.copy()
-
-    def _better_offset(self, work: Work, now: Optimality) -> None:
-        """The least losses that an offset can have; one row alone can shift the middle.
-
-        It is taken if it ends the search, so that the search itself does not depend on it.
-        """
-        y, cost, part = work.pair.y, work.cost, work.part
-        if np.isinf(cost).any():
-            return
-        half, middle = 0.5 * now.violation, -now.offset
-        b = best_offset(y, cost, part.f, (middle - half, middle + half))
-        primal = now.primal + _less(work, now.offset, b)
-        if primal - now.dual <= self.fine * primal:
-            part.facts[0], part.facts[2] = primal, b
+        return not primal > part.least + _EQUAL * abs(part.least)
 
     def _lingers(self, part: PairState) -> bool:
         """Whether the gap has not been halved for long."""
         now = part.gap if self.convex and np.isfinite(part.gap) else part.violation
         if now < 0.5 * part.mark or part.steps < part.marked:
             part.mark, part.marked = now, part.steps
-        return part.steps - part.marked > (60 if part.rescued else _HALVING)
+        patience = _HALVING_ROUGH if self._rough(part) else _HALVING
+        return part.steps - part.marked > (60 if part.rescued else patience)
 
     # -- small pairs: help where steps of two variables creep, and the last digits --------------
 
     def _small(self, part: PairState, rows: int) -> bool:
-        exact = self.by_features or not self.single
+        exact = self.by_features or not self.single or part.double == 2
         return len(part.active) == len(part.alpha) <= rows and self.convex and exact
 
     def _exactly(self, part: PairState) -> bool:

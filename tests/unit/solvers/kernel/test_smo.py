@@ -29,7 +29,7 @@ def test_the_matrix_of_all_rows_of_a_pair(n, memory):
     state, pairs = solver.init(problem), pairs_of(problem, solver.kernel)
     for pair, part in zip(pairs.pairs, state.parts):
         part.active = np.arange(len(pair.y))
-        source = source_of(pairs, pair, part.active, solver._limit(), False)
+        source = source_of(pairs, pair, part.active, solver._limit(False), False)
         K, m = whole_of(pairs, source, pair), len(pair.y)
         rows = X[pairs.order[pair.ids]]
         np.testing.assert_allclose(K[:m, :m], solver.kernel.gram(rows), atol=1e-12)
