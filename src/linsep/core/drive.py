@@ -206,7 +206,7 @@ def _readable(problem: Any, solver: Any, witness: Witness) -> Witness:
         )
     n, K = problem.n, problem.K
     machines = (1,) if K == 2 else (K, K * (K - 1) // 2)
-    if a.size not in (problem.dim, *machines):
+    if a.size not in (problem.dim, K * (problem.d + 1), *machines):  # softmax has a plane a class
         raise ProofError(
             f"{who} with {a.size} weights; for {K} classes and {problem.d} columns there are "
             f"{problem.dim}, each plane with its offset at the end (0 without intercept)."

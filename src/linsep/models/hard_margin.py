@@ -38,6 +38,7 @@ Array = NDArray[np.float64]
 
 _FRACTIONS = 20_000  # entries of the rows that span two nearest points: fractions take no time
 _NEAR = 1e-6  # relative gap of a machine whose last digits are worth having
+_ROUNDING = 1e-9  # relative gaps below it are lost and won by rounding alone
 _SECONDS = 0.5  # of one system in fractions
 _CYCLES = 4  # such systems, or many small ones
 _AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
@@ -88,7 +89,7 @@ def hard_machine(
         known, other = (hinge_gap(problem, one, objective) for one in (witness, proved))
         if near and not other.relative_gap < 0.5 * known.relative_gap:  # rounding is all there is
             proved, other = witness, known
-        if other.relative_gap > tol:
+        if other.relative_gap > max(tol, _ROUNDING):
             exact = _in_fractions(problem, proof, tol, limits)
             gap = other if exact is None else hinge_gap(problem, exact, objective)
             if exact is not None and gap.relative_gap < other.relative_gap:

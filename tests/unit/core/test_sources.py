@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import linsep
+from linsep.core import validate
 from linsep.core.sources import boundary, fetch
 from linsep.errors import DataError, FormatError, LabelError, LinsepError, ModelError, SettingError
-from linsep.models import fit
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links and pipes of Unix")
 
@@ -108,7 +108,7 @@ def test_a_table_too_wide_for_weights_is_refused(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_labels_that_are_measurements_are_refused(monkeypatch):
-    monkeypatch.setattr(fit, "total_memory", lambda: 4 * 10**8)
+    monkeypatch.setattr(validate, "total_memory", lambda: 4 * 10**8)
     n = 4000
     X, y = np.zeros((n, 1), np.float32), np.arange(n)
     for model in (linsep.Perceptron(), linsep.LogisticRegression(), linsep.OneVsRest()):

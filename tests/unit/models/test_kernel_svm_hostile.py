@@ -451,8 +451,13 @@ def test_the_solver_goes_on_where_a_proof_falls_short(monkeypatch):
 
 def test_float32_is_left_where_it_is_too_rough(monkeypatch):
     monkeypatch.setattr(kernel_svm, "_DOUBLE", 0)
-    monkeypatch.setattr(kernel_svm, "_SINGLE", 0.0)
-    both_ways(monkeypatch, 10.0, 1e-7)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(640, 3))
+    y = X[:, 0] + 2.0 * rng.normal(size=640) > 0
+    rough, fine = (linsep.KernelSVM(10.0, gamma=0.5, tol=tol).fit(X, y) for tol in (1e-2, 1e-7))
+    assert [m.outcome_.state.parts[0].double for m in (rough, fine)] == [0, 2]  # float64 at the end
+    assert fine.status_ is Status.CERTIFIED and fine.certificate_.relative_gap <= 1e-7
+    assert fine.certificate_.objective <= rough.certificate_.objective
 
 
 def test_the_objective_of_a_kernel_without_a_feature_space_may_have_a_negative_square():
