@@ -11,6 +11,7 @@ import faulthandler
 import os
 import signal
 import sys
+import threading
 
 import pytest
 from hypothesis import settings
@@ -21,6 +22,15 @@ import tests.no_numba
 # has their core, two that spin for each other take seconds for milliseconds. Children inherit it.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+
+# Signals as in a terminal, also in the background (SIGINT ignored) and under nohup (SIGHUP
+# ignored): every child would inherit that. A handler is not inherited, so a child of a process that
+# has one starts with the default.
+if threading.current_thread() is threading.main_thread():
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
 
 settings.register_profile("steady", derandomize=True, database=None, deadline=None)
 settings.register_profile(
@@ -39,34 +49,11 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture
-def ctrl_c():
-    """Ctrl-C as in a terminal, also where the tests run in the background.
-
-    There SIGINT is ignored, and every child would inherit that. A handler is not inherited:
-    the child of a process that has one starts with the default.
-    """
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.fixture
 def ignored_ctrl_c():
     """SIGINT ignored, here and in children: a shell starts jobs in the background so."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-@pytest.fixture
-def hangup():
-    """SIGHUP as in a terminal for children, also under nohup, which has it ignored."""
-    if not hasattr(signal, "SIGHUP"):
-        yield
-        return
-    before = signal.signal(signal.SIGHUP, lambda *_: None)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 def pytest_unconfigure():

@@ -245,7 +245,6 @@ def test_help_is_light():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.timeout(120)
-@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_writes_the_checkpoint_and_resume_goes_on(tmp_path):
     rng = np.random.default_rng(0)
     rows = "\n".join(",".join(f"{v:.3f}" for v in x) + f",{i % 2}" for i, x in enumerate(

@@ -285,7 +285,7 @@ def test_additive_machines_without_time_are_no_worse_than_none(classes, C):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise")
 @pytest.mark.parametrize("name", ["hinge", "logistic", "kernel machine"])
-def test_ctrl_c_before_the_first_step_leaves_a_model_of_use(name, ctrl_c, monkeypatch):
+def test_ctrl_c_before_the_first_step_leaves_a_model_of_use(name, monkeypatch):
     model = LINEAR[name]
     kind = type(model)
     before = kind._guard

@@ -27,7 +27,6 @@ from linsep.rows import normal
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise"),
     pytest.mark.timeout(120),
-    pytest.mark.usefixtures("ctrl_c"),
 ]
 X, y = make_classification(160, 5, flip_y=0.2, random_state=7)
 POSITIVE = np.abs(X) + 0.1
@@ -204,6 +203,7 @@ def test_machines_in_threads_leave_the_filters_of_warnings_alone():
     """They belong to all threads: two that change them by turns would leave them changed."""
     rng = np.random.default_rng(1)
     rows, labels = rng.normal(size=(4000, 40)), np.arange(4000) % 12
+    linsep.OneVsRest(linsep.LinearSVM()).fit(rows, labels)  # numba changes them while it compiles
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         before = list(warnings.filters)
@@ -257,7 +257,6 @@ def run(name, fits, more=""):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.usefixtures("hangup")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_to_end_keeps_the_checkpoint_and_ends_the_program(name, tmp_path):
     """Under ``timeout`` no script goes on with a model that was cut short."""

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -133,23 +134,32 @@ def test_the_first_checkpoint_comes_within_a_second(tmp_path, monkeypatch):
     assert 4.5 <= times[1] - times[0] <= 6.0
 
 
-def begin(noise, *more, env=None):
+@contextmanager
+def started(command, **options):
+    """A child that does not outlive its test, whatever becomes of that."""
+    with subprocess.Popen(command, **options) as child:
+        try:
+            yield child
+        finally:
+            child.kill()  # nothing, where it has ended
+
+
+@contextmanager
+def begun(noise, *more):
     command = [
         *LINSEP, "fit", "noise.csv", "-s", "order=shuffle", "-s", "max_iter=1000000000", "-q",
         "--checkpoint", "run.npz", "--checkpoint-every", "0", *more,
     ]  # fmt: skip
-    child = subprocess.Popen(
-        command, cwd=noise, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    while not (noise / "run.npz").exists() and child.poll() is None:
-        time.sleep(0.01)  # until it has come so far, however long that takes
-    return child
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(command, cwd=noise, text=True, **pipes) as child:
+        while not (noise / "run.npz").exists() and child.poll() is None:
+            time.sleep(0.01)  # until it has come so far, however long that takes
+        yield child
 
 
-@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_signal_leaves_model_and_checkpoint(noise, name):
-    with begin(noise, "-o", "m.json") as child:
+    with begun(noise, "-o", "m.json") as child:
         child.send_signal(getattr(signal, name))
         out, err = child.communicate(timeout=120)
     assert child.returncode == 130, err
@@ -162,7 +172,7 @@ def test_a_signal_leaves_model_and_checkpoint(noise, name):
 def test_a_kill_in_the_middle_of_a_write_leaves_the_last_whole_file(noise):
     for _ in range(3):
         (noise / "run.npz").unlink(missing_ok=True)
-        with begin(noise) as child:
+        with begun(noise) as child:
             time.sleep(0.03)
             child.kill()
         with np.load(noise / "run.npz") as file:
@@ -247,7 +257,6 @@ sys.exit(main())
 """
 
 
-@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize(
     ("module", "name"),
     [
@@ -456,12 +465,10 @@ def test_an_output_is_no_input(modelled, monkeypatch, capsys):
     assert {path.name: path.read_bytes() for path in modelled.iterdir()} == before
 
 
-@pytest.mark.usefixtures("ctrl_c")
 def test_a_study_that_a_signal_ends_says_what_it_has(noise):
     command = [*LINSEP, "study", "noise.csv", "--html", "r.html", "--code", "c.py", "-o", "m.json"]
-    with subprocess.Popen(
-        command, cwd=noise, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as child:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(command, cwd=noise, text=True, **pipes) as child:
         told = iter(child.stderr.readline, "")
         assert any(line.startswith("logistic regression:") for line in told)
         child.send_signal(signal.SIGTERM)
@@ -492,7 +499,6 @@ def test_a_study_without_a_result_says_that_nothing_was_written(noise, monkeypat
     assert not (noise / "r.html").exists()
 
 
-@pytest.mark.usefixtures("ctrl_c")
 def test_work_of_another_library_is_given_up_at_a_signal():
     from linsep.core.limits import Interrupts, TimeUpError, asked_to_stop, deaf_work
 
@@ -523,6 +529,7 @@ def test_a_full_standard_output_is_named(noise, command):
 # -- what is said on the way: a terminal, a log or a reader that is gone ---------------------------
 
 
+@contextmanager
 def in_a_terminal(folder, *words):
     """A command in a terminal of its own, and the end of it that a person would see."""
     import fcntl
@@ -530,25 +537,25 @@ def in_a_terminal(folder, *words):
     import termios
 
     seen, own = pty.openpty()
-    child = subprocess.Popen(
+    with started(
         [*LINSEP, *words], cwd=folder, stdin=own, stdout=own, stderr=own, start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )  # fmt: skip
-    os.close(own)
-    return child, seen
+    ) as child:  # fmt: skip
+        os.close(own)
+        yield child, seen
 
 
 def test_a_terminal_that_is_closed_takes_nothing_along(noise):
     """SIGHUP as it really comes: after it, whatever is written to the terminal is an error."""
-    child, seen = in_a_terminal(
+    with in_a_terminal(
         noise, "fit", "noise.csv", "-s", "order=shuffle", "-s", "max_iter=1000000000",
         "--checkpoint", "run.npz", "-o", "m.json",
-    )  # fmt: skip
-    shown = b""
-    while b"updates" not in shown:  # the bar is there
-        shown += os.read(seen, 4096)
-    os.close(seen)
-    assert child.wait(120) in (1, 130)
+    ) as (child, seen):  # fmt: skip
+        shown = b""
+        while b"updates" not in shown:  # the bar is there
+            shown += os.read(seen, 4096)
+        os.close(seen)
+        assert child.wait(120) in (1, 130)
     assert linsep.load(noise / "m.json").status_.name == "STOPPED"
     assert [p.name for p in noise.glob(".*")] == []
 

@@ -113,7 +113,6 @@ print(model.status_.name)
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_gives_back_the_best_so_far():
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=True
@@ -153,7 +152,7 @@ def test_a_ctrl_c_that_the_parent_ignores_stays_ignored():
     assert done.stderr == ""
 
 
-def test_a_second_ctrl_c_raises(ctrl_c):
+def test_a_second_ctrl_c_raises():
     with Interrupts() as interrupts:
         signal.raise_signal(signal.SIGINT)
         assert interrupts.requested

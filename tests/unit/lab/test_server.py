@@ -159,7 +159,7 @@ def test_rows_of_python_come_to_the_page():
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_the_command(ctrl_c):
+def test_ctrl_c_ends_the_command():
     command = [sys.executable, "-m", "linsep", "lab", "--no-browser", "--json"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -609,7 +609,7 @@ def test_limits_and_checkpoints(tmp_path):
     assert resumed.certificate_ == straight.certificate_
 
 
-def test_a_signal_ends_a_pass(ctrl_c):
+def test_a_signal_ends_a_pass():
     def made():
         for k, part in enumerate(BIG()):
             if k == 5 and linsep_passes() == 3:

@@ -571,7 +571,6 @@ class Presses(linsep.LinearSVM):
 @pytest.mark.parametrize("scheme", [linsep.OneVsRest, linsep.OneVsOne])
 @pytest.mark.parametrize("calibrate", [None, "sigmoid"])
 @pytest.mark.timeout(120)
-@pytest.mark.usefixtures("ctrl_c")
 def test_one_ctrl_c_stops_all_machines(scheme, calibrate):
     Presses.count = 0
     with pytest.warns(linsep.errors.GapWarning, match="were not trained: stopped on request"):
