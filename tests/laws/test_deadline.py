@@ -328,13 +328,13 @@ def test_a_compilation_begins_only_where_it_surely_ends_in_time(clock, monkeypat
     from linsep.core import compile as compiling
 
     routine = compiling.Routine(lambda x: x + 1)
-    monkeypatch.setattr(compiling, "_kept_names", frozenset)
-    with limits.time_limit(1.5 * routine._price), limits.given_up_after(1e9):
+    monkeypatch.setattr(compiling, "_kept", frozenset)
+    with limits.time_limit(1.5 * routine._price("kind")), limits.given_up_after(1e9):
         assert not routine._in_time("kind", 1)
-    with limits.time_limit(2.5 * routine._price), limits.given_up_after(1e9):
+    with limits.time_limit(2.5 * routine._price("kind")), limits.given_up_after(1e9):
         assert routine._in_time("kind", 1)
-    monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset([routine.__name__]))
-    with limits.time_limit(1.5 * routine._price), limits.given_up_after(1e9):
+    monkeypatch.setattr(compiling, "_kept", lambda: frozenset([routine._key("kind")]))
+    with limits.time_limit(1.5 * routine._price("kind")), limits.given_up_after(1e9):
         assert routine._in_time("kind", 1)  # what lies on the disk has a known price
 
 

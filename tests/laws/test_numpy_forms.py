@@ -15,6 +15,7 @@ import linsep
 from linsep.core.compile import Routine
 from linsep.kernels import additive, gaussian, sums
 from linsep.rows import loops
+from linsep.rows.levels import draw as chosen
 from linsep.solvers.kernel import additive_rows, working_set
 
 MOST = 1_000_000  # entries that the loop of a call may touch here
@@ -150,6 +151,10 @@ def calls():
     for n, d, kind in ((70, 9, np.float64), (33, 1, np.float32), (5, 17, np.float64), (64, 8, int)):
         table, sizes = (9 * draw.normal(size=(n, d))).astype(kind), np.zeros(n)
         yield loops.dense_squares, table, 1, n, 32, sizes, draw.random(d)
+    lengths, weight = draw.random(500), draw.random(500) * (np.arange(500) % 7 > 0)
+    for lo, hi, limit in ((0, 500, 90.0), (3, 4, 1e9), (17, 480, 0.0)):
+        room = np.zeros(500, np.int64), np.zeros(500), np.zeros(500)
+        yield chosen, lengths, weight, lo, hi, 1e-3, 2e-3, np.uint64(2**64 - 9), limit, *room
     q = 32
     for bad in (np.nan, np.inf, 1e308):  # the loop passes over rows that have overflown
         half = draw.normal(size=(q, q))

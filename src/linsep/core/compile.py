@@ -68,7 +68,7 @@ class Spent:
         return work * (self.seconds / self.work if self.work else self.rate)
 
 
-_spent_now: dict[str, float] = {}  # seconds of routines without machine code, by their names
+_spent_now: dict[str, float] = {}  # seconds of routines without machine code, by their keys
 _SPENT, _LARGEST_SPENT = "spent.json", 1 << 20
 _on_disk = Spent()  # of all routines whose machine code lies on the disk, while numba is not loaded
 
@@ -83,6 +83,7 @@ class Routine:
         self._ready: dict[object, Callable[..., Any]] = {}
         self._compiled: dict[_Layouts, Any] = {}
         self._spent: dict[object, Spent] = {}
+        self._keys: dict[object, str] = {}
 
     def in_numpy(self, form: Callable[..., Any]) -> Callable[..., Any]:
         """Mark the same in operations on arrays, of which every bit is that of the loop.
@@ -121,10 +122,19 @@ class Routine:
 
     def _spend(self, kind: object, seconds: float, work: int) -> None:
         self._spent.setdefault(kind, Spent(self._rate)).add(seconds, work)
-        if self.__name__ in _kept_names():
+        key = self._key(kind)
+        if key in _kept():
             _on_disk.add(seconds, work)
         else:
-            _spent_now[self.__name__] = _spent_now.get(self.__name__, 0.0) + seconds
+            _spent_now[key] = _spent_now.get(key, 0.0) + seconds
+
+    def _key(self, kind: object) -> str:
+        """What its machine code for arguments of these types goes by, in every process."""
+        if kind not in self._keys:
+            home = f"{self.python.__module__}.{self.python.__qualname__}"
+            digest = hashlib.sha256(f"{home} {kind!r}".encode()).hexdigest()[:16]
+            self._keys[kind] = f"{self.__name__}-{digest}"
+        return self._keys[kind]
 
     def _form(
         self, kind: object, args: tuple[Any, ...], size: int, work: int
@@ -140,18 +150,19 @@ class Routine:
             if not has_numba():
                 return self.plain
             with _lock:
-                if self.__name__ not in _kept_names():
+                if self._key(kind) not in _kept():
                     _say_so()
-                ready = self._specialised(args)
+                ready = self._specialised(args, self._key(kind))
             self._ready[kind] = ready
         return ready
 
-    def _specialised(self, args: tuple[Any, ...]) -> Callable[..., Any]:
+    def _specialised(self, args: tuple[Any, ...], key: str) -> Callable[..., Any]:
         layouts = frozenset(_layouts(args))
         try:
             if layouts not in self._compiled:
                 self._compiled[layouts] = _compile(self.python, layouts)
-            _specialise(self._compiled[layouts], args)
+            if _specialise(self._compiled[layouts], args):
+                _note_kept(key)
         except MemoryError:
             raise
         except Exception as error:  # of files that are damaged, of a folder that is gone
@@ -163,8 +174,8 @@ class Routine:
 
     def _in_time(self, kind: object, work: int) -> bool:
         """Whether a compilation ends before the time does; a call that can wait is given up."""
-        cost = self._price
-        sure = cost if self.__name__ in _kept_names() else costs.SURELY * cost
+        cost = self._price(kind)
+        sure = cost if self._key(kind) in _kept() else costs.SURELY * cost
         if sure <= time_left() and not in_extra_time():
             return True
         spent = self._spent.get(kind) or Spent(self._rate)
@@ -173,11 +184,10 @@ class Routine:
         # a proof cannot wait; one that comes in many small calls shows it by what it has taken
         return not may_be_given_up() and spent.seconds + python >= cost
 
-    @property
-    def _price(self) -> float:
-        """Seconds until there is machine code."""
+    def _price(self, kind: object) -> float:
+        """Seconds until there is machine code for arguments of these types."""
         loading = 0.0 if "numba" in sys.modules else costs.LOADING
-        if self.__name__ in _kept_names():
+        if self._key(kind) in _kept():
             return loading + costs.READING
         return loading + costs.COMPILING + costs.INSTRUCTION * self._instructions
 
@@ -191,13 +201,13 @@ class Routine:
         """
         spent = self._spent.get(kind) or Spent(self._rate)
         now = spent.expected(work)
-        if self.__name__ in _kept_names():
+        if self._key(kind) in _kept():
             soon = costs.MANY_CALLS * now  # cheap enough to be believed
             known = "numba" in sys.modules or _on_disk.seconds + soon >= costs.LOADING
             return known and spent.seconds + soon >= costs.READING
         soon = costs.MANY_CALLS * now if spent.work else now
-        before = _spent_before().get(self.__name__, 0.0)
-        price = self._price
+        before = _spent_before().get(self._key(kind), 0.0)
+        price = self._price(kind)
         if before + spent.seconds + soon >= price:
             return True
         return size * self._rate >= costs.MANY_CALLS * price
@@ -362,8 +372,9 @@ def _linked(function: Any, layouts: _Layouts, ready: dict[Any, Any]) -> Function
     return linked
 
 
-def _specialise(dispatcher: Any, args: tuple[Any, ...]) -> None:
-    """Make machine code for arguments of these types, or take it from the disk.
+def _specialise(dispatcher: Any, args: tuple[Any, ...]) -> bool:
+    """Make machine code for arguments of these types, or take it from the disk; whether it lies
+    there now.
 
     Where functions are inlined numba checks its own bookkeeping of names pedantically and warns
     for nothing.
@@ -382,6 +393,8 @@ def _specialise(dispatcher: Any, args: tuple[Any, ...]) -> None:
             if signature not in dispatcher.overloads:
                 raise
             _say_why(error)  # it is made, only there was no room for it on the disk
+            return False
+    return True
 
 
 @contextlib.contextmanager
@@ -460,11 +473,29 @@ def _is_whole(path: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _kept_names() -> frozenset[str]:
-    """Routines whose machine code was on the disk at the start, by the names of its files."""
+def _kept() -> frozenset[str]:
+    """Keys of the machine code that was on the disk at the start.
+
+    Each has an empty file of its name, so processes that end at once lose none of them. numba's
+    own lists would have to be unpickled to be read, and it be loaded for that.
+    """
     folder, _ = _cache()
-    files = Path(folder).glob("**/*.nbi") if folder is not None else ()
-    return frozenset(file.name.rpartition("-")[0].rpartition(".")[2] for file in files)
+    try:
+        return frozenset(os.listdir(Path(folder, _MARKS))) if folder is not None else frozenset()
+    except OSError:
+        return frozenset()
+
+
+_MARKS = "kept"
+
+
+def _note_kept(key: str) -> None:
+    folder, _ = _cache()
+    if folder is not None:
+        with contextlib.suppress(OSError):  # it will be thought of as missing
+            marks = Path(folder, _MARKS)
+            marks.mkdir(exist_ok=True)
+            Path(marks, key).touch()
 
 
 @lru_cache(maxsize=1)
@@ -474,7 +505,7 @@ def _spent_before() -> dict[str, float]:
 
 
 def _read_spent() -> dict[str, float]:
-    """Seconds that earlier processes spent in Python, by the names of routines."""
+    """Seconds that earlier processes spent in Python, by the keys of routines."""
     folder, _ = _cache()
     try:
         found = json.loads(first_bytes(Path(folder or "", _SPENT), _LARGEST_SPENT))

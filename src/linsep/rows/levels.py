@@ -197,6 +197,21 @@ def draw(lengths, weight, lo, hi, even, more, key, limit, rows, rate, from_size)
     return k
 
 
+@draw.in_numpy
+def _draw_in_numpy(lengths, weight, lo, hi, even, more, key, limit, rows, rate, from_size):
+    z = key + np.arange(lo + 1, hi + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    u = (z >> np.uint64(11)).astype(np.int64).astype(np.float64) * 2.0**-53
+    r = weight[lo:hi] * (even + more * lengths[lo:hi])
+    at = np.flatnonzero(u < limit * r)
+    rows[: len(at)] = lo + at
+    rate[: len(at)] = r[at]
+    from_size[: len(at)] = u[at] / r[at]
+    return len(at)
+
+
 # -- Whether sums over rows of float32 are good enough for a gap ----------------------------------
 
 

@@ -30,14 +30,23 @@ def slow(x):
     return x[0]
 
 
+KEPT = compiling._kept.__wrapped__
+
+
+def kept(function, *args):
+    """What a process finds on the disk after one that has compiled it for these arguments."""
+    routine = compiling.routine(function)
+    return frozenset([routine._key(tuple(map(compiling._kind, args)))])
+
+
 @pytest.fixture
 def made(monkeypatch):
     """Names of what would have been compiled, and the files of an earlier run."""
     names: list[str] = []
     monkeypatch.setattr(compiling, "_compile", lambda f, *_, **__: names.append(f.__name__) or f)
-    monkeypatch.setattr(compiling, "_specialise", lambda *_: None)
+    monkeypatch.setattr(compiling, "_specialise", lambda *_: False)
     monkeypatch.setattr(compiling, "has_numba", lambda: True)
-    monkeypatch.setattr(compiling, "_kept_names", frozenset)
+    monkeypatch.setattr(compiling, "_kept", frozenset)
     monkeypatch.setattr(compiling, "_on_disk", compiling.Spent())
     monkeypatch.setattr(compiling, "_spent_now", {})
     monkeypatch.setattr(compiling, "_spent_before", dict)
@@ -82,7 +91,7 @@ def test_a_form_in_numpy_runs_until_machine_code_pays(made):
 
 
 def test_machine_code_on_the_disk_is_taken_sooner(made, monkeypatch):
-    monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset(["slow"]))
+    monkeypatch.setattr(compiling, "_kept", lambda: kept(slow, np.ones(3)))
     routine, x = compiling.routine(slow), np.ones(3)
     routine(x, size=3, work=3)
     assert not made
@@ -91,7 +100,7 @@ def test_machine_code_on_the_disk_is_taken_sooner(made, monkeypatch):
 
 
 def test_what_waits_for_numba_counts_together(made, monkeypatch):
-    monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset(["slow"]))
+    monkeypatch.setattr(compiling, "_kept", lambda: kept(slow, np.ones(3)))
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     routines, x = [compiling.routine(slow) for _ in range(3)], np.ones(3)
     for routine in routines:
@@ -102,9 +111,22 @@ def test_what_waits_for_numba_counts_together(made, monkeypatch):
     assert made
 
 
-@pytest.mark.parametrize("kept", [False, True])
-def test_a_first_call_with_much_work_is_not_interpreted(kept, made, monkeypatch):
-    monkeypatch.setattr(compiling, "_kept_names", lambda: frozenset(["slow"] if kept else []))
+def test_machine_code_for_other_types_is_none_for_these(made, monkeypatch):
+    """float32 is not read from the disk where float64 lies there: it would have to be compiled."""
+    monkeypatch.setattr(compiling, "_kept", lambda: kept(slow, np.ones(3)))
+    routine, x = compiling.routine(slow), np.ones(3, dtype=np.float32)
+    for _ in range(3):
+        routine(x, size=3, work=3)
+    assert not made
+    for _ in range(3):
+        routine(x, size=3, work=3)
+    assert made == ["slow"]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_first_call_with_much_work_is_not_interpreted(known, made, monkeypatch):
+    if known:
+        monkeypatch.setattr(compiling, "_kept", lambda: kept(slow, np.ones(3)))
     compiling.routine(slow)(np.ones(3), size=3, work=10**8)
     assert made == ["slow"]
 
@@ -192,12 +214,20 @@ def test_a_loop_is_charged_by_its_entries(made):
     assert made == ["slow"]
 
 
-def test_the_names_of_files(tmp_path, monkeypatch):
-    folder = tmp_path / "jit_0123"
-    folder.mkdir()
-    (folder / "smo.solve_block-114.py311.nbi").touch()
+def test_what_is_kept_is_marked(tmp_path, made, monkeypatch):
     monkeypatch.setattr(compiling, "_cache", lambda: (str(tmp_path), ""))
-    assert compiling._kept_names.__wrapped__() == {"solve_block"}
+    looks = compiling.routine(slow), compiling.routine(slow)
+    looks[0](np.ones(3), size=3, work=10**8)
+    monkeypatch.undo()
+    monkeypatch.setattr(compiling, "_cache", lambda: (str(tmp_path / "none"), ""))
+    assert KEPT() == frozenset()  # no folder, and where nothing could be written no mark
+    monkeypatch.setattr(compiling, "_cache", lambda: (str(tmp_path), ""))
+    assert KEPT() == frozenset()
+    monkeypatch.setattr(compiling, "_compile", lambda f, *_, **__: f)
+    monkeypatch.setattr(compiling, "_specialise", lambda *_: True)
+    looks[1](np.ones(3), size=3, work=10**8)
+    assert KEPT() == kept(slow, np.ones(3))
+    assert KEPT() != kept(slow, np.ones(3, dtype=np.float32))
 
 
 # -- where machine code is kept -------------------------------------------------------------------

@@ -126,7 +126,7 @@ def test_a_first_machine_of_middling_size_compiles_nothing(monkeypatch):
     X = rng.standard_normal((20_000, 20))
     y = X @ rng.standard_normal(20) + rng.logistic(size=len(X)) > 0
     made: list[str] = []
-    monkeypatch.setattr(compiling, "_kept_names", frozenset)
+    monkeypatch.setattr(compiling, "_kept", frozenset)
     monkeypatch.setattr(compiling, "_spent_before", dict)
     monkeypatch.setattr(compiling, "has_numba", lambda: made.append("numba"))
     for routine in (hinge.fused, logistic.fused, logistic.curve):
