@@ -64,7 +64,7 @@ def clip(polygon: Array, normal: Array, offset: float) -> Array:
     return np.array(kept).reshape(-1, 2)
 
 
-def line_in_box(normal: Array, offset: float, box: Array, *, far: float = _BEYOND) -> Array | None:
+def line_in_box(normal: Array, offset: float, box: Array) -> Array | None:
     """Two points of the line normal . x + offset = 0, far outside the box; None for no line."""
     size = float(normal @ normal)
     if not (np.isfinite(size) and size > 0):
@@ -72,7 +72,7 @@ def line_in_box(normal: Array, offset: float, box: Array, *, far: float = _BEYON
     middle = box.mean(axis=0)
     foot = middle - (normal @ middle + offset) / size * normal
     along = np.array([-normal[1], normal[0]]) / np.sqrt(size)
-    reach = far * float((box[1] - box[0]).max())
+    reach = _BEYOND * float((box[1] - box[0]).max())
     return np.array([foot - reach * along, foot + reach * along])
 
 

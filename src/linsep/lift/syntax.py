@@ -77,9 +77,9 @@ class _Parser:
     def follows(self, *signs: str) -> bool:
         return self.token.kind == "sign" and self.token.text in signs
 
-    def expect(self, sign: str, why: str) -> None:
-        if not self.follows(sign):
-            self._unexpected(f"{sign!r} is missing here, {why}")
+    def close(self, why: str) -> None:
+        if not self.follows(")"):
+            self._unexpected(f"')' is missing here, {why}")
         self.take()
 
     def fail(self, at: int, what: str, help_: str = "") -> NoReturn:
@@ -134,7 +134,7 @@ class _Parser:
             if self.token.kind not in ("name", "quoted"):
                 self.fail(self.token.at, "poly takes names of columns after the degree")
             columns.append(self.column(self.take()))
-        self.expect(")", "after poly(")
+        self.close("after poly(")
         chosen = tuple(dict.fromkeys(columns)) or tuple(range(self.n_columns))
         many = math.comb(len(chosen) + int(degree.text), len(chosen)) - 1
         if many > MOST_OUTPUTS:
@@ -202,7 +202,7 @@ class _Parser:
                     self.token.at,
                     "a comma within parentheses; write the outputs side by side, without them",
                 )
-            self.expect(")", "to close the parenthesis")
+            self.close("to close the parenthesis")
         elif token.kind == "end":
             self.fail(token.at, "the text ends where a value should stand")
         else:
@@ -226,7 +226,7 @@ class _Parser:
             if not self.follows(","):
                 break
             self.take()
-        self.expect(")", f"after the arguments of {name.text}")
+        self.close(f"after the arguments of {name.text}")
         wanted = FUNCTIONS[name.text][1]
         if count < 2 if wanted is None else count != wanted:
             self.fail(name.at, f"{name.text} takes {arity(name.text)}, not {count}")

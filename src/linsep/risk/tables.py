@@ -253,7 +253,7 @@ def _times(table: Table, factor: NDArray[Any], axis: int) -> Table:
 # -- losses ---------------------------------------------------------------------------------------
 
 
-def as_loss(loss: Any, table: Table, decisions: Any = None) -> Table:
+def as_loss(loss: Any, table: Table) -> Table:
     """W[d, k] with one row for each decision and one column for each class of the table.
 
     None is the 0/1 loss, whose decisions are the classes. Decisions beyond the classes, such
@@ -277,10 +277,6 @@ def as_loss(loss: Any, table: Table, decisions: Any = None) -> Table:
                 f"loss names the classes {list(given.columns)}, the table {list(table.columns)}."
             )
         values = values[:, [given.columns.index(k) for k in table.columns]]
-    if decisions is not None:
-        rows = tuple(decisions)
-        if len(rows) != len(values):
-            raise DataError(f"{len(rows)} decisions are named, loss has {len(values)} rows.")
     if rows is None and len(values) == K:
         rows = table.columns
     return Table(values, rows, table.columns)

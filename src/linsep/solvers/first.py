@@ -53,7 +53,7 @@ def sample_of(problem: Problem, rows: int, seed: int = 0) -> NDArray[np.int64]:
     return np.union1d(chosen, last)
 
 
-def first_model(problem: Problem, cost: Cost | None = None, seed: int = 0) -> Array:
+def first_model(problem: Problem, cost: Cost | None = None) -> Array:
     """Weights that are of some use.
 
     Parameters
@@ -63,10 +63,8 @@ def first_model(problem: Problem, cost: Cost | None = None, seed: int = 0) -> Ar
         ``cost(sample, a)`` is what shall be small; the weights are made longer or shorter until
         it is, and next to zero if that is better: their direction still tells classes apart. The
         rows of the sample weigh as much as all rows.
-    seed : int, default=0
-        Of the sample.
     """
-    sample = _sample(problem, seed)
+    sample = _sample(problem)
     coef, offset = _squares(sample)
     a = problem.join(coef, offset if problem.fit_intercept else 0.0)
     if not np.isfinite(a).all():
@@ -88,7 +86,7 @@ def first_model(problem: Problem, cost: Cost | None = None, seed: int = 0) -> Ar
     return _NEXT_TO_ZERO / longest * a if 0.0 < longest < np.inf else 0.0 * a
 
 
-def _sample(problem: Problem, seed: int) -> Problem:
+def _sample(problem: Problem) -> Problem:
     width = max(1, problem.matrix.nnz // problem.n if problem.sparse else problem.d)
     most = max(
         _FEWEST, _SAMPLE_ENTRIES // width // (1 if problem.binary else min(problem.K, 8) // 2)
@@ -97,7 +95,7 @@ def _sample(problem: Problem, seed: int) -> Problem:
         most = min(most, max(_EACH * problem.K, _PLANE_ENTRIES // (width * problem.K)))
     if problem.n <= most:
         return problem
-    part = rows_of(problem, sample_of(problem, most, seed))
+    part = rows_of(problem, sample_of(problem, most))
     return part.changed(weight=part.weight * (problem.weight.sum() / part.weight.sum()))
 
 
