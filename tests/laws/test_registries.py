@@ -334,6 +334,7 @@ def test_a_format_is_read_and_named(ending, tmp_path, capsys):
     dense = found.X.toarray() if hasattr(found.X, "toarray") else found.X
     np.testing.assert_array_equal(dense, X)
     np.testing.assert_array_equal(found.y.astype(int), y)
+    assert found.name == "rows"
     for command in ("check", "fit", "predict", "verify", "trace"):
         with pytest.raises(SystemExit):
             cli.main([command, "--help"])

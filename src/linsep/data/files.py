@@ -7,20 +7,22 @@ from pathlib import Path
 
 from linsep.errors import FormatError, SettingError
 
-_ENDINGS = (
-    ".csv", ".tsv", ".txt", ".data", ".svm", ".libsvm", ".svmlight", ".parquet", ".arrow",
-    ".feather", ".npz",
-)  # fmt: skip
 _PACKED_ENDINGS = (".gz", ".bz2", ".xz")
 
 
-def plain_name(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Name of a file without its endings, and the ending that tells the format."""
+def unpacked(path: str | os.PathLike[str]) -> Path:
+    """The file as it is called where nothing has packed it: its suffix may tell the format."""
     place = Path(path)
-    if place.suffix.lower() in _PACKED_ENDINGS:
-        place = place.with_suffix("")
-    ending = place.suffix.lower()
-    return (place.stem if ending in _ENDINGS else place.name), ending
+    return place.with_suffix("") if place.suffix.lower() in _PACKED_ENDINGS else place
+
+
+def ending_of(path: str | os.PathLike[str]) -> str:
+    """The ending that may tell the format.
+
+    >>> ending_of("rows.CSV.gz")
+    '.csv'
+    """
+    return unpacked(path).suffix.lower()
 
 
 def utf8(

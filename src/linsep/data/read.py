@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linsep.core.sources import boundary, fetch
 from linsep.core.words import count
 from linsep.data.assemble import Parts, assemble, plain_parts
-from linsep.data.files import check_text, plain_name, utf8
+from linsep.data.files import check_text, ending_of, unpacked, utf8
 from linsep.data.layout import Choice
 from linsep.data.table import Table
 from linsep.errors import DataError, FormatError, LabelError
@@ -87,7 +87,7 @@ def read(
     """
     data = fetch(path)
     source = os.fspath(path)
-    name, ending = plain_name(path)
+    ending = ending_of(path)
     asked = Asked(target, names, header, missing, n_features, delimiter, encoding)
     form = next(form for form in FORMATS if form.holds(data, ending))
     with boundary(source, FormatError, f"it cannot be read as {form.name}", WAY_OUT):
@@ -102,7 +102,7 @@ def read(
         feature_names=parts.feature_names,
         row_names=parts.row_names,
         classes=classes,
-        name=name,
+        name=_title(path),
         notes="; ".join(parts.notes),
         source=source,
         target=parts.target,
@@ -194,6 +194,7 @@ class Format:
 
 _SVMLIGHT, _SEPARATED = (".svm", ".libsvm", ".svmlight"), (".csv", ".tsv")
 _ARROW = (b"PAR1", b"ARROW1", b"FEA1", b"\xff\xff\xff\xff")
+_OF_ANY_FORMAT = (".txt", ".data", ".feather")  # endings that do not tell it
 # The first that holds a file reads it.
 FORMATS = (
     Format("npz", (".npz",), lambda data, _: data.startswith(b"PK\x03\x04"), _npz),
@@ -201,6 +202,13 @@ FORMATS = (
     Format("svmlight", _SVMLIGHT, _is_svmlight, _svmlight),
     Format("CSV", _SEPARATED, lambda data, ending: True, _delimited),
 )
+
+
+def _title(path: str | os.PathLike[str]) -> str:
+    """Name of a file without the ending of a format."""
+    place = unpacked(path)
+    known = (*_OF_ANY_FORMAT, *(ending for form in FORMATS for ending in form.endings))
+    return place.stem if place.suffix.lower() in known else place.name
 
 
 def recode(

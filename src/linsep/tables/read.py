@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linsep.core.sources import boundary, fetch
 from linsep.data.assemble import whole_rows
 from linsep.data.columns import Column, as_labels, is_missing
-from linsep.data.files import plain_name, utf8
+from linsep.data.files import ending_of, utf8
 from linsep.data.layout import Choice, find_layout
 from linsep.data.read import FORMATS, WAY_OUT, recode
 from linsep.errors import DataError, FormatError, require
@@ -49,7 +49,7 @@ class Frame:
 
 def holds_columns(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a table of columns: CSV, Parquet or Arrow, and not a matrix."""
-    ending = plain_name(path)[1]
+    ending = ending_of(path)
     named = [form.name for form in FORMATS if ending in form.endings]
     if not named:  # the bytes tell
         data = fetch(path)
@@ -111,7 +111,7 @@ def read(
     pandas = require("pandas", extra="study", what="a table with columns of other than numbers")
     data = fetch(path)
     source = os.fspath(path)
-    ending = plain_name(path)[1]
+    ending = ending_of(path)
     form = next(form for form in FORMATS if form.holds(data, ending)).name
     with boundary(source, FormatError, f"it cannot be read as {form}", WAY_OUT):
         if form == "Parquet":
