@@ -39,6 +39,7 @@ import importlib
 import re
 from collections.abc import Mapping
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 # Control characters but for line breaks and tabs, marks that turn the direction of writing, and
 # halves of characters, which no terminal can print.
@@ -178,19 +179,22 @@ class NotSeparatedWarning(LinsepWarning):
 
 GapWarning: type[LinsepWarning]  # made when first asked for: importing scikit-learn takes a second
 
+if not TYPE_CHECKING:  # else every name would exist
 
-def __getattr__(name: str) -> type[LinsepWarning]:
-    if name != "GapWarning":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from sklearn.exceptions import ConvergenceWarning
+    def __getattr__(name: str) -> type[LinsepWarning]:
+        if name != "GapWarning":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from sklearn.exceptions import ConvergenceWarning
 
-    class GapWarning(LinsepWarning, ConvergenceWarning):  # type: ignore[misc]
-        """A fit ended before the proved gap was as small as asked for."""
+        class GapWarning(LinsepWarning, ConvergenceWarning):
+            """A fit ended before the proved gap was as small as asked for."""
 
-        __qualname__ = "GapWarning"
+            __qualname__ = "GapWarning"
 
-    found: type[LinsepWarning] = globals().setdefault(name, GapWarning)  # one, of two threads too
-    return found
+        found: type[LinsepWarning] = globals().setdefault(
+            name, GapWarning
+        )  # one, of two threads too
+        return found
 
 
 def require(package: str, *, extra: str, what: str = "this") -> ModuleType:

@@ -47,7 +47,7 @@ Array = NDArray[np.float64]
 
 
 def choose(
-    estimator: Any,
+    estimator: Learner,
     X: Any,
     y: Any,
     parameter: str | Sequence[str] | None = None,

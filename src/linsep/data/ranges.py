@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from linsep._sklearn import BaseEstimator, TransformerMixin
 from linsep.core.files import atomic_write_bytes
 from linsep.core.sources import boundary, fetch
 from linsep.core.words import count

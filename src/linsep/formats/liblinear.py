@@ -15,8 +15,8 @@ from typing import Any, Protocol, Self, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.utils.metaestimators import available_if
 
+from linsep._sklearn import available_if
 from linsep.core.protocol import PlaneModel, has_planes
 from linsep.errors import ModelError
 from linsep.formats.text_model import Head, number, sorted_labels, whole_labels, write_lines

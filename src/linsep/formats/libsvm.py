@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.utils.metaestimators import available_if
 
+from linsep._sklearn import available_if
 from linsep.core.notes import warn
 from linsep.core.protocol import Predictor
 from linsep.errors import LinsepWarning, ModelError

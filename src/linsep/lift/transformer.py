@@ -9,10 +9,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep._sklearn import BaseEstimator, TransformerMixin
 from linsep.core.validate import require_finite
 from linsep.errors import DataError, ModelError, SettingError
 from linsep.lift.polynomial import Monomial, NotPolynomialError, Polynomial, monomial_text

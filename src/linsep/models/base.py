@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from linsep._sklearn import CallbackSupportMixin, with_callbacks
 from linsep.core.cluster import as_stream
 from linsep.core.costs import PROOF
 from linsep.core.drive import Moment, Outcome, drive
@@ -38,7 +39,6 @@ from linsep.core.words import count
 from linsep.criteria import Criterion
 from linsep.errors import CheckpointError, DataError, NotSeparatedWarning, SettingError
 from linsep.models.calibration import Calibrated
-from linsep.models.callbacks import CallbackSupportMixin, with_callbacks
 from linsep.models.explain import Explanation, Ranking, explain_linear, ranking_of
 from linsep.models.fit import (
     CUT_SHORT,

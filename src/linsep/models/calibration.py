@@ -10,12 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from linsep._sklearn import BaseEstimator, ClassifierMixin, available_if, clone
 from linsep.core.limits import Interrupts, time_left, time_limit
 from linsep.core.notes import warn
 from linsep.core.validate import plain_labels

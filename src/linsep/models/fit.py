@@ -25,6 +25,7 @@ from sklearn.utils import assert_all_finite, check_random_state, compute_class_w
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from linsep._sklearn import FitCallback
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.drive import Moment, Observer, Outcome, drive
 from linsep.core.lanes import at_most, one_blas_thread
@@ -50,7 +51,6 @@ from linsep.core.validate import all_finite, as_weights, plain_labels, refuse_to
 from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.table import LOSSES
-from linsep.models.callbacks import FitCallback
 from linsep.proofs.gap import Gap
 from linsep.proofs.plain import require_same
 from linsep.rows.reader import survey

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dpstrf
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from linsep._sklearn import BaseEstimator, ClassifierMixin, clone
 from linsep.core.cluster import as_stream
 from linsep.core.costs import IN_CACHE
 from linsep.core.drive import Outcome

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep._sklearn import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from linsep.core.protocol import Learner
 from linsep.errors import DataError, LinsepWarning, SettingError
 from linsep.kernels.base import Kernel

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from linsep._sklearn import available_if
 from linsep.core.drive import Moment, Outcome
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver, Status, Witness

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,7 +102,7 @@ class KernelPerceptron(KernelClassifier):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: str | Callable[..., Any] = "rbf",
         *,
         gamma: Any = None,
         sigma: float | None = None,

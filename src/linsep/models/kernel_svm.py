@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -233,7 +234,7 @@ class KernelSVM(KernelClassifier):
         *,
         beta: float | None = None,
         nu: float | None = None,
-        kernel: Any = "rbf",
+        kernel: str | Callable[..., Any] = "rbf",
         gamma: Any = None,
         sigma: float | None = None,
         degree: int | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -154,7 +155,7 @@ class Kozinec(KernelOption):
         start: Any = None,
         space: str = "difference",
         steps: str = "away",
-        kernel: Any = None,
+        kernel: str | Callable[..., Any] | None = None,
         gamma: Any = None,
         sigma: float | None = None,
         degree: int | None = None,

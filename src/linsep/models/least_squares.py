@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -245,7 +245,7 @@ class LeastSquares(KernelOption):
         decay: Any = None,
         order: str = "cyclic",
         start: Any = None,
-        kernel: Any = None,
+        kernel: str | Callable[..., Any] | None = None,
         gamma: Any = None,
         sigma: float | None = None,
         degree: int | None = None,

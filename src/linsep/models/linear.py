@@ -11,9 +11,9 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 
+from linsep._sklearn import BaseEstimator, ClassifierMixin
 from linsep.core.protocol import has_planes, is_pipeline, last_step
 from linsep.core.words import count
 from linsep.criteria import Criterion

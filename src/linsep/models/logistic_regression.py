@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
-from sklearn.utils.metaestimators import available_if
 
+from linsep._sklearn import available_if
 from linsep.core.costs import AGREED, LOGISTIC_PASS, NEWTON_COLUMNS, PRODUCT, SETTLED, SUMMED
 from linsep.core.drive import Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
@@ -232,7 +233,7 @@ class LogisticRegression(KernelOption):
         *,
         penalty: str | None = "l2",
         solver: str = "auto",
-        kernel: Any = None,
+        kernel: str | Callable[..., Any] | None = None,
         gamma: Any = None,
         sigma: float | None = None,
         degree: int | None = None,

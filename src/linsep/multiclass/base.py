@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep._sklearn import MetaEstimatorMixin, clone
 from linsep.core.limits import time_left, time_limit
 from linsep.core.notes import warn
 from linsep.core.protocol import Status, last_step

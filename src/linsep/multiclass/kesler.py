@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.problem import Problem
-from linsep.core.protocol import Witness
+from linsep.core.protocol import Learner, Witness
 from linsep.core.schema import shown
 from linsep.core.validate import as_labels, as_matrix, require_finite
 from linsep.errors import CapabilityError, ModelError
@@ -99,7 +99,7 @@ class Kesler(ManyClasses):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Learner | None = None,
         *,
         fit_intercept: bool = True,
         explicit: bool = False,

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from linsep._sklearn import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
 from linsep.core.notes import unsaid
 from linsep.core.problem import Problem
 from linsep.core.protocol import Status, Witness, last_step

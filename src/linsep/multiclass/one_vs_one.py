@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.core.protocol import Learner
 from linsep.models.model_file import Table
 from linsep.multiclass.base import ManyClasses, scheme_table
 from linsep.multiclass.certificates import Certificates
@@ -87,7 +88,7 @@ class OneVsOne(ManyClasses):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Learner | None = None,
         *,
         class_weight: Any = None,
         calibrate: str | None = None,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.core.lanes import run_all
+from linsep.core.protocol import Learner
 from linsep.core.validate import plain_labels
 from linsep.errors import SettingError
 from linsep.models.fit import Check, one_of
@@ -97,7 +98,7 @@ class OneVsRest(ManyClasses):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Learner | None = None,
         *,
         decide: str = "argmax",
         reject_label: Any = None,

@@ -11,11 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, DensityMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from linsep._sklearn import BaseEstimator, ClassifierMixin, DensityMixin, clone
 from linsep.core.validate import as_labels, as_weights, plain_labels
 from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.losses.logistic import posteriors

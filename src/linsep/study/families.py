@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
+from linsep._sklearn import BaseEstimator
 from linsep.core.costs import GRAM_COLUMNS
 from linsep.core.limits import in_words
 from linsep.core.words import count

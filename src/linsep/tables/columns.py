@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from linsep._sklearn import BaseEstimator, TransformerMixin
 from linsep.core.schema import anything, listed, text, truth, word
 from linsep.core.words import count, on_a_line
 from linsep.errors import DataError, ModelError, require

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from linsep._sklearn import BaseEstimator, ClassifierMixin, available_if, clone
 from linsep.core.schema import listed, text
 from linsep.core.words import count, on_a_line
 from linsep.errors import CapabilityError, DataError, LabelError, ModelError

@@ -12,7 +12,7 @@ from linsep.core.drive import Moment, Observer, Outcome
 from linsep.core.limits import Limits, time_limit
 from linsep.core.log import Event
 from linsep.core.problem import Problem
-from linsep.core.protocol import Status
+from linsep.core.protocol import Learner, Status
 from linsep.core.words import count, percent
 from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.models.base import Classifier
@@ -24,7 +24,7 @@ _FEW_ROWS = 4  # rows of a step that are named
 
 
 def trace(
-    estimator: Any,
+    estimator: Learner,
     X: Any,
     y: Any,
     max_steps: int | None = None,

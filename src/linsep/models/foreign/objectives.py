@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 
+from linsep._sklearn import RegressorMixin
 from linsep.errors import ModelError
 from linsep.formats.liblinear import LiblinearModel
 from linsep.formats.libsvm import LibsvmModel
