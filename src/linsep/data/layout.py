@@ -127,8 +127,7 @@ def find_roles(
             for j, name in enumerate(layout.names)
             if name not in features and j != layout.row_names
         ]
-        named = [name for name in rest if name.lower() in _TARGETS]
-        target = named[0] if named else rest[-1] if rest else False
+        target = target_by_name(rest) or (rest[-1] if rest else False)
     layout.target = _find_target(layout, columns, target)
 
 
@@ -273,6 +272,17 @@ def _find_names(
     return 0
 
 
+def target_by_name(titles: Sequence[str]) -> str | None:
+    """The title that is that of labels, of tables and of streams alike.
+
+    >>> target_by_name(["Class", "a", "Y"]), target_by_name(["a", "b"])
+    ('Y', None)
+    """
+    lower = [title.lower() for title in titles]
+    found = next((name for name in _TARGETS if lower.count(name) == 1), None)
+    return None if found is None else titles[lower.index(found)]
+
+
 def _find_target(layout: Layout, columns: list[tuple[str, ...]], asked: Choice) -> int | None:
     if asked is False:
         return None
@@ -280,12 +290,10 @@ def _find_target(layout: Layout, columns: list[tuple[str, ...]], asked: Choice) 
         raise SettingError("target is True; give the name or number of a column, or False.")
     if asked is not None:
         return position(layout, asked, "target")
-    lower = [name.lower() for name in layout.names]
-    for name in _TARGETS:
-        if layout.header and lower.count(name) == 1:
-            at = lower.index(name)
-            layout.notes.append(f"labels: column {layout.names[at]!r}, by its name")
-            return at
+    named = target_by_name(layout.names) if layout.header else None
+    if named is not None:
+        layout.notes.append(f"labels: column {named!r}, by its name")
+        return list(layout.names).index(named)
     free = [j for j in range(len(columns)) if j != layout.row_names]
     if len(free) < 2:
         raise DataError(

@@ -19,10 +19,10 @@ from linsep.core.parts import MEMORY, Block, Part, Runner, Stream, Threads
 from linsep.core.sources import boundary, budget, first_bytes, too_large
 from linsep.core.words import count
 from linsep.data.arrow_sizes import FileBytes, buffer_sizes, page_sizes, row_groups
+from linsep.data.layout import target_by_name
 from linsep.data.svmlight import looks_like_svmlight, read_svmlight
 from linsep.errors import DataError, FormatError, SettingError, require
 
-_TARGETS = ("y", "label", "class", "target")
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
 _ARROW, _PARQUET = (b"ARROW1", b"\xff\xff\xff\xff"), b"PAR1"
 _TEXT = 1 << 23  # bytes of text that become a block, at most
@@ -252,8 +252,7 @@ def _roles(path: Path, titles: list[str], asked: _Asked) -> tuple[str | None, li
         target = titles[target]
     if target is None and asked.target is not False:
         rest = [t for t in titles if t != asked.weight]
-        named = [t for t in rest if t.lower() in _TARGETS]
-        target = named[0] if named else rest[-1]
+        target = target_by_name(rest) or rest[-1]
     wanted = asked.columns
     for name in (target, asked.weight, *(wanted or ())):
         if name is not None and name not in titles:

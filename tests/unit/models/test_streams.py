@@ -352,6 +352,9 @@ def test_files_of_all_kinds_hold_the_same_rows(tmp_path):
     assert both.rows == len(y) and both.feature_names == ("x0", "x1", "x2", "x3")
     chosen = linsep.data.stream(parquet, target="x1", columns=["x0", "y"])
     assert chosen.feature_names == ("x0", "y")
+    pyarrow.csv.write_csv(frame.rename_columns(["Class", "x1", "labels", "x3", "x4"]), path)
+    assert linsep.data.read(path).feature_names == ("Class", "x1", "x3", "x4")
+    assert linsep.data.stream(path).feature_names == ("Class", "x1", "x3", "x4")
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
