@@ -22,7 +22,7 @@ _MISSING = frozenset({"", "?", "...", "na", "n/a", "n.a.", "nan", "-nan", "null"
 }
 _DASHES = frozenset({"-", "--", "---", "\u2013", "\u2014"})
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_PYTHON_DIGITS = 4000  # up to which Python converts an integer
+PYTHON_DIGITS = 4000  # up to which Python converts an integer
 
 
 class TextColumnError(FormatError):
@@ -129,7 +129,7 @@ def as_labels(column: Column, position: int, source: Source) -> NDArray[Any]:
 def label_values(values: Sequence[str]) -> NDArray[Any]:
     """Labels as int64 if all are whole, as float64 if all are numbers, as text otherwise."""
     if all(map(_INTEGER.fullmatch, values)):
-        short = all(len(value) <= _PYTHON_DIGITS for value in values)
+        short = all(len(value) <= PYTHON_DIGITS for value in values)
         integers = [int(value) for value in values] if short else []
         if short and all(-(2**63) <= value < 2**63 for value in integers):
             return np.array(integers, dtype=np.int64)

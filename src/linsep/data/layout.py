@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.data.columns import NUMBER, Column, is_missing, is_number
+from linsep.data.columns import NUMBER, PYTHON_DIGITS, Column, is_missing, is_number
 from linsep.errors import DataError, FormatError, SettingError
 
 SAMPLE = 1 << 16  # bytes looked at
@@ -348,7 +348,6 @@ def _whole(cell: str) -> bool:
 
 _WHOLE_NUMBERS = 2.0**53
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_PYTHON_DIGITS = 4000  # up to which Python converts an integer
 _PAIR = re.compile(rb":([+-]?[0-9]{16,})(?=\s|$)")
 
 
@@ -395,7 +394,7 @@ def _some_large(values: NDArray[Any]) -> bool:
 def _is_rounded(text: str) -> bool:
     if _INTEGER.fullmatch(text) is None:
         return False
-    return len(text) > _PYTHON_DIGITS or int(float(text)) != int(text)
+    return len(text) > PYTHON_DIGITS or int(float(text)) != int(text)
 
 
 def _look(rows: set[int], data: bytes, layout: Layout) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+LARGEST_MAP = 50_000_000  # numbers of an explicit feature map
+
 
 @dataclass(frozen=True, repr=False)
 class Kernel:

@@ -16,15 +16,13 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.errors import DataError
 from linsep.kernels.gaussian import mirror
-from linsep.kernels.rows import groups_of, sum_of_groups
-from linsep.kernels.sums import short_rows, tile_of, weighted_sums
+from linsep.kernels.rows import WORTH_GROUPING, groups_of, sum_of_groups
+from linsep.kernels.sums import STEP, STRIP, short_rows, tile_of, weighted_sums
 
 _TILE = 512  # rows and columns computed together: one product, one pass of the function
-_STEP, _STRIP = 256, 1024  # rows and columns of a product that is not kept: 1 MB in float32
-_WIDE = _STEP * _STRIP
+_BLOCK = STEP * STRIP  # values of a product that is not kept
 _STRIPE = 64  # rows that are mirrored together
 _MIRROR = 60_000  # entries of a tile from which machine code copies it
-_WORTH = 4_000_000  # values from which a look for equal rows pays
 _SERIAL = second_thread(KERNEL)
 
 Rows = Any  # an array of row numbers, or a slice
@@ -145,13 +143,13 @@ class KernelValues:
     ) -> None:
         """Rows ``at`` and columns lo ... hi of the Gram matrix of ``picked`` into rows ``to``."""
         left = picked.take(at) if self.kernel is not None else picked[at]
-        wide = _WIDE // max(1, min(len(at), _STEP))  # few rows: wider blocks, as large as others
-        wide = max(_STRIP, min(wide, -(-(hi - lo) // 4)))
+        wide = _BLOCK // max(1, min(len(at), STEP))  # few rows: wider blocks, as large as others
+        wide = max(STRIP, min(wide, -(-(hi - lo) // 4)))
 
         def tile(first: int) -> None:
             end = min(first + wide, hi)
-            for r in range(0, len(at), _STEP):
-                some = slice(r, min(r + _STEP, len(at)))
+            for r in range(0, len(at), STEP):
+                some = slice(r, min(r + STEP, len(at)))
                 if self.kernel is None:
                     rows, columns = left[some], picked[first:end]
                 else:
@@ -211,7 +209,7 @@ class KernelValues:
             jobs = [partial(np.matmul, K[at : at + step], full) for at in range(0, self.n, step)]
             with one_blas_thread():
                 return np.concatenate(run_all(jobs, 1 if K.size < _SERIAL else None))[ids]
-        pieces = [self.block(ids[at : at + _STEP], rows) @ coef for at in range(0, len(ids), _STEP)]
+        pieces = [self.block(ids[at : at + STEP], rows) @ coef for at in range(0, len(ids), STEP)]
         return np.concatenate(pieces)
 
     def combine_symmetric(
@@ -221,7 +219,7 @@ class KernelValues:
         if self.kernel is None or not self.kernel.symmetric:
             return self.combine(ids, coef, ids)
         whole = self.picked(ids, np.float64)
-        groups = groups_of(whole.matrix) if len(ids) ** 2 >= _WORTH else None
+        groups = groups_of(whole.matrix) if len(ids) ** 2 >= WORTH_GROUPING else None
         if groups is not None:
             merged = sum_of_groups(coef[:, None], groups)[:, 0]
             return self._symmetric(ids[groups[0]], merged)[groups[1]]

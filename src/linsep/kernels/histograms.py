@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linsep.core.compile import routine
 from linsep.errors import CapabilityError, SettingError
-from linsep.kernels.base import Kernel, is_number
+from linsep.kernels.base import LARGEST_MAP, Kernel, is_number
 from linsep.kernels.rows import Rows, dense_pair, inner_products
 
 Array = NDArray[Any]
@@ -278,9 +278,6 @@ def ball_mean(x: float, z: float, power: float) -> Any:
 # other numbers the line is cut at the values that occur.
 
 
-_MOST = 50_000_000  # numbers in the result
-
-
 def unary(X: Any, like: Any) -> NDArray[np.float64]:
     """phi(x) for rows X, by the levels that occur in ``like``."""
     X = X if isinstance(X, np.ndarray) else X.toarray()
@@ -291,7 +288,7 @@ def unary(X: Any, like: Any) -> NDArray[np.float64]:
     for k in range(X.shape[1]):
         levels = _levels(like[:, k], X[:, k], k)
         width += levels.size
-        if width * X.shape[0] > _MOST:
+        if width * X.shape[0] > LARGEST_MAP:
             raise CapabilityError(
                 f"the unary code of {X.shape[0]} rows needs more than {width} coordinates; use "
                 "the kernel itself, or AdditiveSVM, which needs no such map."
@@ -304,7 +301,7 @@ def unary(X: Any, like: Any) -> NDArray[np.float64]:
 def _levels(values: NDArray[Any], asked: NDArray[Any], column: int) -> NDArray[np.float64]:
     """1, 2, ... up to the largest whole number, or the sorted values where some are broken."""
     top = float(values.max())
-    if top <= _MOST and _whole(values) and _whole(asked):
+    if top <= LARGEST_MAP and _whole(values) and _whole(asked):
         return np.arange(1.0, top + 1.0)
     levels = np.unique(values[values > 0]).astype(np.float64)
     new = (asked < top) & ~np.isin(asked, levels) & (asked > 0)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from linsep.errors import CapabilityError
 from linsep.kernels.base import (
+    LARGEST_MAP,
     WORDS,
     Kernel,
     dot_products,
@@ -286,9 +287,6 @@ def exact_product(x: list[Any], z: list[Any]) -> Any:
 # -- The explicit feature map of a polynomial kernel: its monomials with their weights ------------
 
 
-_MOST = 50_000_000  # numbers in the result
-
-
 def monomials(X: Any, degree: int, coef0: float, gamma: float) -> Array:
     """Rows phi(x) with phi(x) . phi(z) = (gamma x . z + coef0) ** degree.
 
@@ -303,7 +301,7 @@ def monomials(X: Any, degree: int, coef0: float, gamma: float) -> Array:
             "no feature map."
         )
     width = comb(d + degree - 1, degree) if coef0 == 0 else comb(d + degree, degree)
-    if width * n > _MOST:
+    if width * n > LARGEST_MAP:
         raise CapabilityError(
             f"the feature map of degree {degree} of {d} columns has {width} coordinates for each "
             f"of {n} rows; use the kernel itself, or sklearn.kernel_approximation."

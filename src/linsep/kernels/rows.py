@@ -20,7 +20,7 @@ from linsep.errors import DataError, SettingError
 Array = NDArray[Any]
 
 _FAR = 0.75  # share of the mean in the squared norms from which rows are centred
-_DENSE_WIDTH = 32  # columns for each stored entry of a row up to which dense products are faster
+DENSE_WIDTH = 32  # columns for each stored entry of a row up to which dense products are faster
 _DENSE_BYTES = 64 << 20  # a sparse block is never written out densely beyond this
 
 
@@ -235,7 +235,7 @@ def _columns(M: Any, columns: Array) -> Array:
 
 def _dense_pays(M: Any) -> bool:
     n, d = M.shape
-    return bool(d * n <= _DENSE_WIDTH * M.nnz + 64 * n and n * d * 8 <= _DENSE_BYTES)
+    return bool(d * n <= DENSE_WIDTH * M.nnz + 64 * n and n * d * 8 <= _DENSE_BYTES)
 
 
 def _sparse_squares(M: Any) -> Array:
@@ -341,7 +341,8 @@ def lifted_rows(X: Array, rate: float) -> Lifted:
 # -- Equal rows of a matrix: tables of categories have many, and one kernel value serves them all
 
 
-_SHARE = 0.05  # of the rows that must be equal to another one for it to pay
+WORTH_GROUPING = 4_000_000  # values from which a look for equal rows pays,
+_EQUAL_SHARE = 0.05  # if such a share of the rows equals another one
 
 Groups = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -358,15 +359,15 @@ def groups_of(matrix: Any) -> Groups | None:
     direction = np.random.default_rng(0).normal(size=d).astype(matrix.dtype)
     key = matrix @ direction
     sorted_key = np.sort(key)  # without places it is many times faster, and mostly enough
-    if np.count_nonzero(sorted_key[1:] == sorted_key[:-1]) < _SHARE * n:
+    if np.count_nonzero(sorted_key[1:] == sorted_key[:-1]) < _EQUAL_SHARE * n:
         return None
     order = np.argsort(key, kind="stable")
     near = np.flatnonzero(key[order[1:]] == key[order[:-1]])
-    if len(near) < _SHARE * n:
+    if len(near) < _EQUAL_SHARE * n:
         return None
     begins = np.ones(n, dtype=bool)
     begins[near + 1] = (matrix[order[near]] != matrix[order[near + 1]]).any(axis=1)
-    if n - np.count_nonzero(begins) < _SHARE * n:
+    if n - np.count_nonzero(begins) < _EQUAL_SHARE * n:
         return None
     group = np.empty(n, dtype=np.int64)
     group[order] = np.cumsum(begins) - 1

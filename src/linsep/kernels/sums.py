@@ -13,7 +13,7 @@ from linsep.core.compile import inner, routine
 from linsep.core.costs import KERNEL, second_thread
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.kernels.gaussian import add_gaussians, add_tile
-from linsep.kernels.rows import Rows, groups_of, sum_of_groups
+from linsep.kernels.rows import DENSE_WIDTH, WORTH_GROUPING, Rows, groups_of, sum_of_groups
 
 Array = NDArray[np.float64]
 
@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 
 
 SHORT = 16  # terms of a sum that are added in float32, where there is one sum
-_STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which stays in the cache
+STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which stays in the cache
 _NARROW = 512  # columns of a block whose values are added up in place
 _UNIT = 64  # columns that products of rows like best: whole lines of the cache
 _FEW, _LONGEST = 256, 4096  # rows below which the other side is cut into lanes; its longest block
 _CODED = 4096  # rows of bits that are looked at together
-_MANY = 4_000_000  # values from which a look for equal rows pays
 _SERIAL = second_thread(KERNEL)
-_FILLED = 32  # entries for each one stored up to which dense products of sparse rows are faster
 _BYTES = 256 << 20  # a sparse matrix is never written out beyond this
 
 
@@ -95,7 +93,7 @@ def _by_tiles(kernel: Kernel, A: Rows, B: Rows, size: NDArray[Any], cut: int) ->
     """The same from tiles of values; few rows of A meet long runs of B, which threads share."""
     few = A.n < _FEW
     strip = A.n if few else -(-_even(A.n, _NARROW) // _UNIT) * _UNIT
-    step = min(_LONGEST, _STEP * _NARROW // strip // _UNIT * _UNIT) if few else _STEP
+    step = min(_LONGEST, STEP * _NARROW // strip // _UNIT * _UNIT) if few else STEP
     pieces = [(r, B.slice(r, min(r + step, B.n)), size[r : r + step]) for r in range(0, B.n, step)]
     lanes = min(4, len(pieces)) if few else 1
     sums = np.zeros((lanes, 2, A.n))
@@ -133,7 +131,7 @@ def tile_of(kernel: Kernel, A: Rows, B: Rows) -> NDArray[Any]:
 def _merged(kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64]) -> Any:
     """Both sides without equal rows, and which row of the result each row of A has."""
     back: Any = slice(None)
-    if A.n * B.n >= _MANY and kernel.symmetric:
+    if A.n * B.n >= WORTH_GROUPING and kernel.symmetric:
         with one_blas_thread():
             of_A, of_B = run_all([partial(groups_of, A.matrix), partial(groups_of, B.matrix)])
         if of_B is not None:
@@ -148,13 +146,13 @@ def _sums(kernel: Kernel, A: Rows, B: Rows, coef: NDArray[np.float64]) -> NDArra
     short = coef.astype(A.dtype) if A.n * B.n >= _SERIAL else coef
 
     def part(at: int) -> None:
-        left = A.slice(at, min(at + _STEP, A.n))
+        left = A.slice(at, min(at + STEP, A.n))
         total = np.zeros((left.n, coef.shape[1]))
         for r in range(0, B.n, STRIP):
             total += tile_of(kernel, left, B.slice(r, min(r + STRIP, B.n))) @ short[r : r + STRIP]
-        out[at : at + _STEP] = total
+        out[at : at + STEP] = total
 
-    _all(kernel, [partial(part, at) for at in range(0, A.n, _STEP)], A.n * B.n)
+    _all(kernel, [partial(part, at) for at in range(0, A.n, STEP)], A.n * B.n)
     return out
 
 
@@ -169,7 +167,7 @@ def short_rows(kernel: Any, matrix: Any, kind: np.dtype[Any]) -> Any:
     if isinstance(matrix, np.ndarray) or not kernel.products:
         return matrix
     n, d = matrix.shape
-    if n * d <= _FILLED * matrix.nnz and n * d * kind.itemsize <= _BYTES:
+    if n * d <= DENSE_WIDTH * matrix.nnz and n * d * kind.itemsize <= _BYTES:
         return matrix.astype(kind).toarray()
     return matrix
 
@@ -179,7 +177,7 @@ def short_rows(kernel: Any, matrix: Any, kind: np.dtype[Any]) -> Any:
 # Fresh memory costs more than the arithmetic that fills it.
 
 
-_MOST = 1 << 23  # bytes that a thread may keep
+_KEPT_BYTES = 1 << 23  # bytes that a thread may keep
 
 _kept = threading.local()
 
@@ -187,7 +185,7 @@ _kept = threading.local()
 def scratch(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
     """An array with anything in it, valid until the thread asks for the next one."""
     size = rows * columns * np.dtype(dtype).itemsize
-    if size > _MOST:
+    if size > _KEPT_BYTES:
         return np.empty((rows, columns), dtype)
     memory = getattr(_kept, "memory", None)
     if memory is None or memory.nbytes < size:

@@ -19,7 +19,7 @@ from linsep.proofs.separable import combination
 Array = NDArray[np.float64]
 Line = tuple[str, str]
 
-_SHOWN_WEIGHTS = 12  # weights printed before the rest is left out
+SHOWN_WEIGHTS = 12  # weights printed before the rest is left out
 _SHOWN_AS_ZERO = 1e-3  # of what a weight may be off: below this it is shown as 0
 _PRINTED = 5e-6  # of the largest weight: errors below this do not show in six digits
 
@@ -149,6 +149,6 @@ def _terms(coef: Array, names: Sequence[str], near: Array) -> str:
     ]
     if not parts:
         return "0"
-    if len(parts) > _SHOWN_WEIGHTS:
-        parts = [*parts[:_SHOWN_WEIGHTS], f"... ({len(parts) - _SHOWN_WEIGHTS} more)"]
+    if len(parts) > SHOWN_WEIGHTS:
+        parts = [*parts[:SHOWN_WEIGHTS], f"... ({len(parts) - SHOWN_WEIGHTS} more)"]
     return " ".join(parts).removeprefix("+")

@@ -19,7 +19,7 @@ from linsep.core.protocol import Solver
 from linsep.core.words import percent
 from linsep.errors import SettingError
 from linsep.losses.hinge import QuadraticLoss
-from linsep.rows.levels import sample_sizes
+from linsep.rows.levels import DENSE, sample_sizes
 from linsep.rows.packed import mostly_zero
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD
@@ -43,8 +43,7 @@ _MORE_STEPS = 12  # times columns / rows: more where rows are few
 _LAST_STEPS = 10  # on all rows, after those on a sample
 _LAST_DIGITS = 1e-8  # gap that wide tables are solved to, unless a larger one is asked for
 _MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
-_DENSE = 0.15  # share of entries from which a sparse matrix is best read in dense blocks
-_UNPACKED_DENSE = 0.25  # and from which one small enough is written out
+_UNPACKED_DENSE = 0.25  # share of entries from which a small sparse matrix is written out
 
 
 def is_small(problem: Problem) -> bool:
@@ -124,7 +123,7 @@ def _by_cost(problem: Problem, loss: QuadraticLoss) -> tuple[str, str]:
         return "interior-point", f"a small table, {n} x {d}"
     if few and n >= 2 * d and mostly_zero(problem):
         return "proximal-newton", f"tall, {n} x {d}, and mostly zeros"
-    if few and n >= 2 * d and share >= (_DENSE if n * d > UNPACKED else _UNPACKED_DENSE):
+    if few and n >= 2 * d and share >= (DENSE if n * d > UNPACKED else _UNPACKED_DENSE):
         kind = "tall" if not problem.sparse else f"tall and {100 * share:.0f} % full"
         inside = n * d <= _COPIED_ENTRIES and _interior(n, d) < _newton(problem, loss)
         return "interior-point" if inside else "newton", f"{kind}, {n} x {d}"

@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _TOL = 1e-9  # relative gap of the bounds of the margin that is aimed at
-_SLACK = 1e-12  # by which bounds are loosened, so that a check elsewhere confirms them
+SLACK = 1e-12  # by which bounds are loosened, so that a check elsewhere confirms them
 _NO_SHARE = 1e-14  # shares below this of the largest are left out
 
 
@@ -78,7 +78,7 @@ class KernelJudge:
             for sums in self.sums(images, outcome):
                 low = space.separated(sums)
                 if low is not None:
-                    found.append((low * (1 - _SLACK), sums))
+                    found.append((low * (1 - SLACK), sums))
             if found:
                 break
         if found:
@@ -143,7 +143,7 @@ class KernelJudge:
                 part, NearestHulls(tol=_TOL), steps=200 + 4 * part.n
             ).witness
             rows = members[witness.rows]
-            high = space.bound(rows, witness.multipliers) * (1 + _SLACK)
+            high = space.bound(rows, witness.multipliers) * (1 + SLACK)
             if high < best[0]:
                 best = high, rows, witness.multipliers
         return best

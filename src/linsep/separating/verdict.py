@@ -52,7 +52,7 @@ from linsep.rows.exact import Tick, dependency, equal_rows, reflected, sample
 from linsep.rows.signs import row_signs
 from linsep.separating.clock import Clock
 from linsep.separating.faces import find_face
-from linsep.separating.feature_space import KernelJudge
+from linsep.separating.feature_space import SLACK, KernelJudge
 from linsep.separating.parts import StreamProof, decide_stream
 from linsep.separating.planes import Plane, Scores, exact_plane, rational_planes, scored_plane
 from linsep.solvers.hulls.cloud import by_products, cloud_of, one_unit
@@ -527,7 +527,6 @@ class Judge:
 _TOL = 1e-6  # relative gap of the bounds that is aimed at
 _EXACT_GAP = 1e-3  # relative gap that is worth a search in rational numbers
 _FOLLOWED = 256  # entries of a problem that people may want to follow: its plane is the exact one
-_SLACK = 1e-12  # by which bounds are loosened, so that a check elsewhere confirms them
 _EXACT_ROWS = 400  # corral up to which such a search is tried
 
 
@@ -554,7 +553,7 @@ class MarginFinder:
         if plane is None:
             return False
         low = margin_below(self.problem, *plane, scores=scores, tick=self.tick)
-        low = loosen(self.problem, low, -_SLACK)
+        low = loosen(self.problem, low, -SLACK)
         # a margin may be too small for a float and the plane right all the same
         if not low > 0 and not (row_signs(self.problem, *plane, tick=self.tick) > 0).all():
             return False
@@ -565,7 +564,7 @@ class MarginFinder:
     def bound(self, rows: Rows, weights: NDArray[Any]) -> None:
         """Keep the points if they bound the margin better than those known."""
         used = weights > 0
-        high = loosen(self.problem, margin_above(self.problem, rows[used], weights[used]), _SLACK)
+        high = loosen(self.problem, margin_above(self.problem, rows[used], weights[used]), SLACK)
         if high < self.high:
             self.high, self.rows, self.weights = high, rows[used], weights[used]
 

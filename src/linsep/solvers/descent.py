@@ -28,11 +28,9 @@ from linsep.core.words import count
 from linsep.criteria import Count, Criterion, weights_of
 from linsep.errors import SettingError, require
 from linsep.losses.gradients import numerical_gradient
-from linsep.solvers.schedule import CONSTANT, Schedule
+from linsep.solvers.schedule import CONSTANT, DIVERGENCE, Schedule
 
 Array = NDArray[np.float64]
-
-_WITHOUT_BOUND = 1e8  # growth of |f| that is called divergence
 
 
 @dataclass(kw_only=True)
@@ -85,7 +83,7 @@ class GradientDescent:
         state = DescentState(
             x=x, path=x[None].copy(), values=np.array([value]), gradient=self._slope(x)
         )
-        state.bound = _WITHOUT_BOUND * (1.0 + abs(value))
+        state.bound = DIVERGENCE * (1.0 + abs(value))
         self._judge(state)
         return state
 

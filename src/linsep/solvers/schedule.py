@@ -17,6 +17,7 @@ from linsep.core.problem import Problem
 from linsep.errors import SettingError
 
 RATES_AHEAD = 256  # rates computed together
+DIVERGENCE = 1e8  # growth of what is to be small that shows a rate to be too large
 
 
 @dataclass(frozen=True)

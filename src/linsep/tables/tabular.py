@@ -17,10 +17,10 @@ from linsep.core.words import count, on_a_line
 from linsep.errors import CapabilityError, DataError, LabelError, ModelError
 from linsep.models.explain import Explanation, Term
 from linsep.models.linear_svm import LinearSVM
+from linsep.models.summary import SHOWN_WEIGHTS
 from linsep.tables.columns import Columns, as_frame, telling
 
-_SHOWN_WEIGHTS = 12  # weights that a summary prints,
-_SHOWN_COLUMNS = 40  # and columns
+_SHOWN_COLUMNS = 40  # that a summary names
 Array = NDArray[np.float64]
 
 
@@ -262,7 +262,7 @@ class Tabular(ClassifierMixin, BaseEstimator):
 
     def _weight_lines(self) -> list[str]:
         found = self.weights(sort=True)
-        shown = [one for one in found[:_SHOWN_WEIGHTS] if one.effect != 0]
+        shown = [one for one in found[:SHOWN_WEIGHTS] if one.effect != 0]
         names = [on_a_line(one.name) for one in shown]
         width = max(map(len, names), default=0)
         lines = [

@@ -46,7 +46,14 @@ from linsep.rows.loops import sample_add, sample_dot, sample_fetch, sample_locat
 from linsep.rows.packed import packed
 from linsep.rows.reader import survey
 from linsep.solvers.hinge.dual_point import row_scores, row_sum
-from linsep.solvers.logistic.line import Penalty, dual_witness, minimum_along, stage
+from linsep.solvers.logistic.line import (
+    Penalty,
+    dual_witness,
+    minimum_along,
+    pairs_pay,
+    stage,
+    watched,
+)
 from linsep.solvers.row_system import RowSystem
 
 Array = NDArray[np.float64]
@@ -56,7 +63,6 @@ _SPARE = 0.8  # of a stage for what the linear system leaves of the gradient, th
 _FAR_START = 1.0  # relative gap of the start from which sweeps over the dual variables come first
 _RUNAWAY = 40  # steps without a penalty after which shrinking steps are expected
 _PAIRS = 10  # of steps and gradients that are kept
-_WATCHED = 8  # passes over which the rate of steps by pairs is measured
 _FALLING = 0.01  # of the objective, that a step takes off far from the end
 _PATIENT_PASSES = 60.0  # passes by pairs that are no reason to change to plain conjugate gradients
 _STEPS_LEFT = 15  # passes of Newton's method once it has a factor of H
@@ -296,10 +302,10 @@ class LogisticCG(Penalty):
         width = len(state.a)
         state.steps_s = np.array([s for s, _ in pairs]).reshape(-1, width)
         state.steps_y = np.array([y for _, y in pairs]).reshape(-1, width)
-        least = min(state.gap, float(state.trail.min(initial=np.inf)))
-        state.trail = np.append(state.trail, least)[-_WATCHED:]
+        state.trail = watched(state.trail, state.gap)
         falling = old - state.primal > _FALLING * state.primal  # far away every method is slow
-        if not (state.status.done or falling or self._pairs_pay(problem, state)):
+        newton = _STEPS_LEFT + self._price(problem)
+        if not (state.status.done or falling or pairs_pay(state.trail, newton)):
             state.paired = False
             state.pivot = state.a.copy() if self._factors(problem) else state.pivot
             self._force(state)
@@ -317,14 +323,6 @@ class LogisticCG(Penalty):
         state.gradient = self.ridge * a - self.cost * found.v
         state.gradient[-1] = -self.cost * found.v[-1]
         self._judge(problem, state, found.m)
-
-    def _pairs_pay(self, problem: Problem, state: LogisticCGState) -> bool:
-        """Whether steps by pairs are expected to end before Newton's method would."""
-        if len(state.trail) < _WATCHED:
-            return True
-        first, late, last = state.trail[[0, -4, -1]].tolist()
-        rate = max(np.log(first / last) / (_WATCHED - 1), np.log(late / last) / 3)
-        return bool(rate * (_STEPS_LEFT + self._price(problem)) > np.log(last / stage(last)))
 
     def _factors(self, problem: Problem) -> bool:
         """Whether H is factored on a sample: not where it has more columns than rows."""

@@ -70,6 +70,26 @@ def stage(gap: float) -> float:
     return next((one for one in _STAGES if one <= _AHEAD * gap), _STAGES[-1])
 
 
+# -- Steps by pairs (numerics/lbfgs.py), as long as Newton's method would not end sooner -----------
+
+
+WATCHED = 8  # passes over which their rate is measured
+
+
+def watched(trail: Array, gap: float) -> Array:
+    """The least gaps of the last passes, after one more."""
+    return np.append(trail, min(gap, float(trail.min(initial=np.inf))))[-WATCHED:]
+
+
+def pairs_pay(trail: Array, rest: float) -> bool:
+    """Whether they are expected to end the stage before another way that takes ``rest`` passes."""
+    if len(trail) < WATCHED:
+        return True
+    first, late, last = trail[[0, -4, -1]].tolist()
+    rate = max(np.log(first / last) / (WATCHED - 1), np.log(late / last) / 3)
+    return bool(rate * rest > np.log(last / stage(last)))
+
+
 # -- The two factors of an objective, C finite or not ----------------------------------------------
 
 

@@ -40,7 +40,7 @@ from linsep.numerics.line import Bracket
 from linsep.rows.levels import Latest, ladder, want_double
 from linsep.rows.reader import survey
 from linsep.rows.softmax import SoftmaxRows
-from linsep.solvers.logistic.line import Penalty, stage
+from linsep.solvers.logistic.line import WATCHED, Penalty, pairs_pay, watched
 
 Array = NDArray[np.float64]
 
@@ -49,7 +49,6 @@ _HALVINGS = 5  # of a step by pairs, at most
 _DIRECT_STEPS = 40  # steps of a small problem before it is approached from small costs
 _FIRST_STEPS = 8  # on all rows, before the classes get matrices of their own
 _PAIRS = 10  # of steps and gradients that are kept where no matrix is
-_WATCHED = 8  # passes over which their rate is measured
 _NEWTON = 7  # steps with a matrix that do the same,
 _EACH = 4.0  # each of which takes so many passes beside it
 
@@ -254,14 +253,9 @@ class NewtonSoftmax(Penalty):
             state.paired = False
             self._enter(problem, state, 1)  # with the best intercepts
             return
-        least = min(gap, float(state.trail.min(initial=np.inf)))
-        state.trail = np.append(state.trail, least)[-_WATCHED:]
-        if fell or len(state.trail) < _WATCHED:
-            return
-        first, late, last = state.trail[[0, -4, -1]].tolist()
-        rate = max(np.log(first / last) / (_WATCHED - 1), np.log(late / last) / 3)
-        left = _NEWTON * (_EACH + matrix_price(problem))
-        state.paired = bool(rate * left > np.log(last / stage(last)))
+        state.trail = watched(state.trail, gap)
+        newton = _NEWTON * (_EACH + matrix_price(problem))
+        state.paired = fell or pairs_pay(state.trail, newton)
 
     def _diagonal(self, problem: Problem) -> Array:
         """About the second derivatives by single weights: those at the shares of the classes."""
@@ -275,7 +269,7 @@ class NewtonSoftmax(Penalty):
     def _worth_pairs(self, problem: Problem) -> bool:
         """Whether a matrix costs more than some passes, or is not all that there is to know."""
         whole = kind_of(problem.n, n_columns(problem), problem.K) == "blocks"
-        dear = not whole or _NEWTON * matrix_price(problem) > _WATCHED
+        dear = not whole or _NEWTON * matrix_price(problem) > WATCHED
         return dear and not is_folded(problem)
 
     def _turned_back(self, problem: Problem, state: SoftmaxState) -> bool:

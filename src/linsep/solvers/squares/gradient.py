@@ -32,13 +32,12 @@ from linsep.rows.normal import (
     small_slope,
     totals,
 )
-from linsep.solvers.schedule import CONSTANT, Schedule, start_weights
+from linsep.solvers.schedule import CONSTANT, DIVERGENCE, Schedule, start_weights
 
 Array = NDArray[np.float64]
 
 _TIMES = 4  # rows for each column from which the Gram matrix is the cheaper way
 _WHOLE_TABLE = 60_000  # entries up to which the rows themselves are used
-_WITHOUT_BOUND = 1e8  # growth of J that is called divergence
 _POWER_STEPS = 40
 
 
@@ -135,7 +134,7 @@ class GradientSquares:
         )
         state.total = float((problem.weight[:, None] * aims(problem) ** 2).sum())
         self._measure(problem, state)
-        state.bound = _WITHOUT_BOUND * (state.cost + state.total)
+        state.bound = DIVERGENCE * (state.cost + state.total)
         return state
 
     def advance(self, problem: Problem, state: GradientState, steps: int, log: Log = NO_LOG) -> int:

@@ -39,11 +39,11 @@ from linsep.solvers.squares.pseudo_inverse import PseudoInverse, of_products, ps
 
 Array = NDArray[np.float64]
 
-_MOST = 12  # corrections
+_MOST_CORRECTIONS = 12
 _DONE = 1e-11  # a correction so small, relative to the weights, that the next one is rounding
 _WORTH_SPARING = 2_000_000  # entries from which a pass is worth sparing
 _TAME = 100.0  # condition up to which ten digits are right without a correction
-_SHRINK = 0.3  # of the gradient, below which another correction is worth its pass
+_SHRINK = 0.3  # of a correction, below which another one is worth its pass
 
 
 @dataclass(kw_only=True)
@@ -58,6 +58,11 @@ class ExactState(State):
     def passes(self) -> float:
         """Products with all rows, there and back."""
         return float(self.n_passes)
+
+
+def in_vain(state: ExactState, size: float) -> bool:
+    """Whether a correction is not much smaller than the last one: then both are rounding."""
+    return size == 0.0 or size > _SHRINK * state.size or state.steps > _MOST_CORRECTIONS
 
 
 class Corrections(ABC):
@@ -117,7 +122,7 @@ def _take(
         return
     size = float(np.abs(step * inverse.scale[:, None]).max())
     state.status = Status.RUNNING
-    if size == 0.0 or size > _SHRINK * state.size or state.steps > _MOST:
+    if in_vain(state, size):
         state.status = Status.CERTIFIED
         return
     A = inverse.shortest(A - step)

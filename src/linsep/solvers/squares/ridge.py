@@ -20,11 +20,9 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import Status
 from linsep.numerics.cholesky import Factor, growing, inverse_roots
 from linsep.rows.normal import aims, columns_of, flat, gram, totals
-from linsep.solvers.squares.normal import Corrections, ExactState
+from linsep.solvers.squares.normal import Corrections, ExactState, in_vain
 
-_MOST = 12  # corrections
 _DONE = 1e-14  # a correction so small, relative to the weights, that the next one is rounding
-_SHRINK = 0.3  # of a correction, below which another one is worth its pass
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class RidgeSquares(Corrections):
             state.status = Status.DIVERGED
             return
         state.status = Status.RUNNING
-        if size == 0.0 or size > _SHRINK * state.size or state.steps > _MOST:
+        if in_vain(state, size):
             state.status = Status.CERTIFIED
             return
         state.a = flat(problem, A - step)

@@ -27,12 +27,11 @@ from linsep.core.problem import Problem
 from linsep.core.protocol import FIXED, Held, State, Status, Witness
 from linsep.rows.loops import sample_scores, sample_spread
 from linsep.rows.normal import aims, columns_of, small_slope, totals
-from linsep.solvers.schedule import CONSTANT, RATES_AHEAD, Schedule, start_weights
+from linsep.solvers.schedule import CONSTANT, DIVERGENCE, RATES_AHEAD, Schedule, start_weights
 from linsep.solvers.squares.gradient import spectrum
 
 Array = NDArray[np.float64]
 
-_WITHOUT_BOUND = 1e8  # growth of J that is called divergence
 _STILL = 1e-13  # change of the weights over a pass, relative, that is called a repetition
 
 
@@ -216,7 +215,7 @@ class WidrowHoff:
         state.slope = float(np.linalg.norm(now.gradient))
         total = float((problem.weight[:, None] * T * T).sum())
         if np.isinf(state.bound):
-            state.bound = _WITHOUT_BOUND * (state.cost + total)
+            state.bound = DIVERGENCE * (state.cost + total)
         if state.cost < state.best_cost:
             state.best_cost, state.best = state.cost, state.a.copy()
         if not (np.isfinite(state.slope) and state.cost <= state.bound):
