@@ -94,3 +94,19 @@ def test_predictions_of_text_are_those_of_the_optimum():
     assert (ours.predict(X) != exact.predict(X)).sum() == 0
     far = np.linalg.norm(theirs.coef_ - exact.coef_)
     assert np.linalg.norm(ours.coef_ - exact.coef_) <= far
+
+
+@pytest.mark.parametrize(("seed", "C"), [(2, 1.0), (3, 1.0), (2, 10.0)])
+def test_weights_of_text_are_no_further_off_than_those_of_liblinear(seed, C):
+    """Each from its own optimum: liblinear penalises the intercept."""
+    X, y = words(seed)
+    ones = scipy.sparse.csr_matrix(scipy.sparse.hstack([X, np.ones((len(y), 1))]))
+    exact = linsep.LogisticRegression(C, tol=1e-10).fit(X, y).coef_
+    theirs = linsep.LogisticRegression(C, tol=1e-10, fit_intercept=False).fit(ones, y).coef_[:, :-1]
+    ours = linsep.LogisticRegression(C).fit(X, y)
+    peer = TheirLogistic(C=C, solver="liblinear").fit(X, y)
+
+    def off(found, best):
+        return np.linalg.norm(found - best) / np.linalg.norm(best)
+
+    assert off(ours.coef_, exact) <= off(peer.coef_, theirs)
