@@ -453,3 +453,27 @@ def test_images_that_take_longer_than_there_is_time_are_not_begun(model, clock, 
     assert found.status_ is Status.TIME_LIMIT
     assert 0 < max(made) < 1000  # those of a sample
     assert found.score((X - 5) / X.std(axis=0), y) > 0.75
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        linsep.LogisticRegression(kernel="rbf", **ZERO),
+        linsep.LeastSquares(kernel="rbf", C=1.0, **ZERO),
+    ],
+    ids=["logistic", "squares"],
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_bound_by_all_pairs_of_rows_without_time(model, classes, monkeypatch):
+    """0.5 s asked took half a minute: the bound of smooth losses reads a kernel value a pair."""
+    from linsep.proofs.feature_space import FeatureSpace
+
+    monkeypatch.setattr(FeatureSpace, "reach", lambda *_: 1 / 0)
+    rows, labels = tall(classes=classes, seed=5)
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model.fit(scaled("kernel", rows), labels)
+    assert model.status_ is Status.TIME_LIMIT
+    assert model.certificate_.lower_bound == 0.0
+    assert model.score(scaled("kernel", rows), labels) > np.bincount(labels).max() / 4000 + 0.1
+    with pytest.raises(ZeroDivisionError):  # with time it is looked for
+        type(model)(kernel="rbf", C=1.0).fit(rows[:60], labels[:60])

@@ -120,6 +120,10 @@ class KernelClassifier(Classifier):
         """Sums of kernel values, of rows with some thousand vectors."""
         return _SUMS * KERNEL * problem.n * min(problem.n, _VECTORS)
 
+    def _pairs_seconds(self, problem: Problem) -> float:
+        """Sums of the kernel values of all pairs of rows, as bounds of smooth losses need."""
+        return _SUMS * KERNEL * float(problem.n) ** 2
+
     def _part(self, problem: Problem, rows: NDArray[np.int64]) -> Problem:
         part = super()._part(problem, rows)
         if not self._precomputed:

@@ -388,15 +388,18 @@ class LeastSquares(KernelOption):
         known = definite(problem, None if self._precomputed else self._kernel)
         where = space_words(self._kernel, bool(self.fit_intercept), known)
         words = f"sum of s (y f(x) - b)^2 + |w|^2 / {self._cost:.6g} {where}"
-        return squares_sums(problem, self._kernel, sums, self._cost, words)
+        bounded = self._pairs_seconds(problem) <= spare_time()
+        return squares_sums(problem, self._kernel, sums, self._cost, words, bounded=bounded)
 
     def _settle_sums(self, run: Run, solver: Any, answer: Answer) -> Answer:
         """In a feature space: what is proved is the last word."""
-        found = answer.certificate
-        status = found.settle(answer.status, self.tol)
+        found, outcome = answer.certificate, answer.outcome
+        if not found.relative_gap <= self.tol and self._pairs_seconds(run.problem) > spare_time():
+            outcome = left_out(outcome)
+        status = found.settle(outcome.status, self.tol)
         if status is Status.CERTIFIED and found.errors == 0:
             status = Status.SEPARATED
-        return SquaresAnswer(answer.witness, found, status, answer.outcome, answer.reason)
+        return SquaresAnswer(answer.witness, found, status, outcome, answer.reason)
 
     def _prove_plane(
         self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str
@@ -439,7 +442,8 @@ class LeastSquares(KernelOption):
 
     def _proof_seconds(self, problem: Problem) -> float:
         seconds = super()._proof_seconds(problem)
-        return seconds if self.kernel is not None else seconds + products_seconds(problem)
+        more = products_seconds if self.kernel is None else self._pairs_seconds
+        return seconds + more(problem)
 
     def _falls_back(self) -> bool:
         return True

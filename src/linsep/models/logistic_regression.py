@@ -396,11 +396,21 @@ class LogisticRegression(KernelOption):
             losses += f", the sum of class {problem.classes[reference]} being 0,"
         where = space_words(self._kernel, bool(self.fit_intercept), known)
         words = f"|w|^2 / 2 + {self._cost:.6g} x sum of {losses} {where}"
-        return logistic_sums(problem, self._kernel, sums, self._cost, words, reference)
+        return logistic_sums(
+            problem,
+            self._kernel,
+            sums,
+            self._cost,
+            words,
+            reference,
+            bounded=self._is_bounded(problem),
+        )
 
     def _settle_sums(self, run: Run, solver: Any, answer: Answer) -> Answer:
         """In a feature space: the solver goes on where the proof falls short."""
         outcome, gap, tol = answer.outcome, answer.certificate, solver.solver.tol
+        if not gap.relative_gap <= self.tol and not self._is_bounded(run.problem):
+            outcome = left_out(outcome)
         limits = self._limits(run.problem, solver)
         while outcome.status not in _ENDED and tol >= 1e-13 and not gap.relative_gap <= self.tol:
             tol = _row(tol, 1)
@@ -418,7 +428,9 @@ class LogisticRegression(KernelOption):
 
     def _bound_seconds(self, problem: Problem) -> float:
         """About what a bound of all models takes, where that may be more than the fit."""
-        if problem.binary or self.kernel is not None or np.isinf(self._cost):
+        if self.kernel is not None:
+            return self._pairs_seconds(problem)
+        if problem.binary or np.isinf(self._cost):
             return 0.0
         from linsep.proofs.softmax import bound_seconds
 

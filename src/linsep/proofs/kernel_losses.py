@@ -38,28 +38,32 @@ _FUNCTION = 32 * U  # of exp and log, generously
 
 
 def logistic_sums(
-    problem: Problem, kernel: Kernel, sums: Sums, C: float, words: str, reference: int | None = None
-) -> KernelGap:
+    problem: Problem, kernel: Kernel, sums: Sums, C: float, words: str,
+    reference: int | None = None, *, bounded: bool = True,
+) -> KernelGap:  # fmt: skip
     """Bounds of kernel logistic regression, of two classes or by softmax of more.
 
-    reference is the number of the class whose sum is zero and not among the unknowns.
+    reference is the number of the class whose sum is zero and not among the unknowns. bounded:
+    look for a lower bound, which takes the kernel values of all pairs of rows; else it is 0.
     """
     space, cost = FeatureSpace(problem, kernel), C * problem.weight
     with np.errstate(all="ignore"):  # what overflows proves nothing
         if problem.binary:
-            return _two_classes(space, sums, cost, words)
-        return _softmax(space, sums, cost, words, reference)
+            return _two_classes(space, sums, cost, words, bounded)
+        return _softmax(space, sums, cost, words, reference, bounded)
 
 
-def _two_classes(space: FeatureSpace, sums: Sums, cost: Array, words: str) -> KernelGap:
+def _two_classes(
+    space: FeatureSpace, sums: Sums, cost: Array, words: str, bounded: bool
+) -> KernelGap:
     problem, y = space.problem, plain.signs(space.problem)
     scores, off, squared = space.scores(sums)
     m, off = y * scores[:, 0], off[:, 0]
     total = float((cost * plain.log_loss(m - off)).sum())
     losses = total * (1 + SUM + _FUNCTION) + problem.n * 5e-324
     high = (0.5 * squared + losses) * (1 + 8 * U)
-    low = -np.inf
-    if space.known.convex:
+    low = _least(space)
+    if space.known.convex and bounded:
         at = m + y * best_shift(m, y, cost) if problem.fit_intercept else m
         alpha = np.clip(np.nan_to_num(cost * plain.sigma(at)), 0.0, cost * (1 - 4 * U))
         slack = 0.0
@@ -71,7 +75,7 @@ def _two_classes(space: FeatureSpace, sums: Sums, cost: Array, words: str) -> Ke
 
 
 def _softmax(
-    space: FeatureSpace, sums: Sums, cost: Array, words: str, reference: int | None
+    space: FeatureSpace, sums: Sums, cost: Array, words: str, reference: int | None, bounded: bool
 ) -> KernelGap:
     problem, at = space.problem, np.arange(space.problem.n)
     scores, off, squared = space.scores(sums)
@@ -81,8 +85,8 @@ def _softmax(
     losses = float((cost * each).sum()) * (1 + SUM + problem.K * U + _FUNCTION)
     losses += 2.0 * float(slope @ worst) * (1 + SUM)
     high = (0.5 * squared + losses) * (1 + 8 * U)
-    low = -np.inf
-    if space.known.convex:
+    low = _least(space)
+    if space.known.convex and bounded:
         q = feasible_shares(problem, S, cost, reference, None)
         Q = q.sum(axis=0)
         gain, doubt = entropy_of(problem, q, Q, cost)
@@ -107,7 +111,9 @@ def _softmax(
     return _told(space, own - S.max(axis=0), squared, high, low, words)
 
 
-def squares_sums(problem: Problem, kernel: Kernel, sums: Sums, C: float, words: str) -> KernelGap:
+def squares_sums(
+    problem: Problem, kernel: Kernel, sums: Sums, C: float, words: str, *, bounded: bool = True
+) -> KernelGap:
     """Bounds of kernel least squares, one column of targets for two classes, else one a class."""
     space, s, T = FeatureSpace(problem, kernel), problem.weight[:, None], plain.aims(problem)
     with np.errstate(all="ignore"):
@@ -115,8 +121,8 @@ def squares_sums(problem: Problem, kernel: Kernel, sums: Sums, C: float, words: 
         errors = T - scores
         high = float((s * (np.abs(errors) + off) ** 2).sum()) * (1 + SUM + 16 * U)
         high = (high + squared / C) * (1 + 8 * U)
-        low = -np.inf
-        if space.known.convex:
+        low = _least(space)
+        if space.known.convex and bounded:
             if problem.fit_intercept:  # those of the best offset
                 errors = errors - (s * errors).sum(axis=0) / s.sum()
             dual, slack = s * errors, 0.0
@@ -136,6 +142,11 @@ def squares_sums(problem: Problem, kernel: Kernel, sums: Sums, C: float, words: 
         others[at, problem.label] = -np.inf
         values = scores[at, problem.label] - others.max(axis=1)
     return _told(space, values, squared, high, low, words)
+
+
+def _least(space: FeatureSpace) -> float:
+    """What no objective is below: all of it is positive where there is a feature space."""
+    return 0.0 if space.known.convex else -np.inf
 
 
 def _told(
