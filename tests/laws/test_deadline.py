@@ -477,3 +477,21 @@ def test_no_bound_by_all_pairs_of_rows_without_time(model, classes, monkeypatch)
     assert model.score(scaled("kernel", rows), labels) > np.bincount(labels).max() / 4000 + 0.1
     with pytest.raises(ZeroDivisionError):  # with time it is looked for
         type(model)(kernel="rbf", C=1.0).fit(rows[:60], labels[:60])
+
+
+@pytest.mark.parametrize("steps", [0, 1, 7])
+def test_pairs_that_had_no_turn_do_not_outvote_the_others(steps):
+    """Of ten classes of digits what was left after a second was worse than naming one class."""
+    from sklearn.datasets import load_digits
+
+    class Asked(linsep.core.Observer):
+        def moment(self, now):
+            return now.state.steps >= steps
+
+    rows, labels = load_digits(return_X_y=True)
+    with pytest.warns(LinsepWarning):
+        model = linsep.KernelSVM(callbacks=Asked()).fit(rows, labels)
+    assert model.status_ is Status.STOPPED
+    assert model.score(rows, labels) > 0.8
+    assert all(part.objective <= 366 for part in model.certificate_.parts)  # of zero weights
+    assert steps < 1 or "of 45 pairs by a sample" in model.solver_used_

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -74,6 +74,15 @@ _ROWS = 160  # of the sample that a solver of two classes is given
 _TIE = 1e-9  # between the offsets of classes without weights
 _EQUAL = 1e-12  # relative: objectives that differ by less, as those of next to zero weights do
 _POOR = 0.2  # gap above which a first model is looked at beside what a solver has found
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """A model of some of the rows, with their numbers among all."""
+
+    solver: Solver[Any]
+    outcome: Outcome[Any]
+    rows: int
 
 
 class Classifier(CallbackSupportMixin, Calibrated):
@@ -230,25 +239,32 @@ class Classifier(CallbackSupportMixin, Calibrated):
 
         Where it is worse than none at all on the whole, it is none: the best offset alone.
         """
-        problem = run.lent
+        found = self._of_sample(run.lent)
+        none = self._of_sample(run.lent, nothing=True)
+        reason = f"that of a sample of {found.rows} rows"
+        model, other = (
+            self._prove(run, one.solver, replace(one.outcome, status=status), reason)
+            for one in (found, none)
+        )
+        return other if self._is_better(other, model) else model
+
+    def _of_sample(self, problem: Problem, *, nothing: bool = False) -> _Sampled:
+        """What the solver makes of some of the rows; nothing: before its first step."""
         chosen = sample_of(problem, _ROWS if problem.binary else _ROWS // 4 * min(problem.K, 12))
         part = self._part(problem, chosen)
         judged = self._choose(part)[0]
         solver = self._first_solver(judged)
-        most = _PASSES * (part.n_rows if solver.unit == "visit" else 1)
-        answers = []
-        for steps in (min(most, self.max_iter * part.n_rows), 0):
-            found = drive(part, solver, limits=Limits(steps=steps))
-            machine, row = np.divmod(found.witness.rows, part.n)
-            a = found.witness.a
-            if not steps and len(a) == problem.K > 2:  # of equal offsets that of the most rows wins
-                a = a + _TIE * np.bincount(problem.label, problem.weight) / problem.weight.sum()
-            witness = replace(found.witness, a=a, rows=machine * problem.n + chosen[row])
-            outcome = replace(found, witness=witness, status=status)
-            reason = f"that of a sample of {part.n} rows"
-            answers.append(self._prove(run, judged, outcome, reason))
-        model, none = answers
-        return none if self._is_better(none, model) else model
+        most = min(_PASSES * self._steps_of_a_pass(part, solver), self.max_iter * part.n_rows)
+        found = drive(part, solver, limits=Limits(steps=0 if nothing else most))
+        machine, row = np.divmod(found.witness.rows, part.n)
+        a = found.witness.a
+        if nothing and len(a) == problem.K > 2:  # of equal offsets that of the most rows wins
+            a = a + _TIE * np.bincount(problem.label, problem.weight) / problem.weight.sum()
+        witness = replace(found.witness, a=a, rows=machine * problem.n + chosen[row])
+        return _Sampled(judged, replace(found, witness=witness), part.n)
+
+    def _steps_of_a_pass(self, problem: Problem, solver: Solver[Any]) -> int:
+        return problem.n_rows if solver.unit == "visit" else 1
 
     def _part(self, problem: Problem, rows: NDArray[np.int64]) -> Problem:
         """The problem of some rows alone."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from linsep.core.checkpoint import fingerprint_of, made_by
 from linsep.core.costs import AGREED_KERNEL
 from linsep.core.drive import Outcome, drive
-from linsep.core.limits import Limits, TimeUpError, asked_to_stop
+from linsep.core.limits import Limits, TimeUpError, asked_to_stop, extra_time
 from linsep.core.notes import warn
 from linsep.core.problem import Problem, two_of
 from linsep.core.protocol import Solver, Status, Witness
@@ -79,6 +79,8 @@ class KernelAnswer(Answer):
     """The machines of all pairs of classes; their offsets are the witness."""
 
     alphas: list[NDArray[np.float64]]
+    filled: bool = False
+    """Of several pairs: whether none of their machines is worse than none at all."""
 
 
 class KernelSVM(KernelClassifier):
@@ -302,7 +304,7 @@ class KernelSVM(KernelClassifier):
             run.state(solver, self._begin(problem, solver)),
             self._limits(problem, solver),
         )
-        outcome = run.drive(solver, state, limits)
+        outcome, reason = self._filled(run, solver, run.drive(solver, state, limits), reason)
         ended = outcome.interrupted or outcome.status in (Status.TIME_LIMIT, Status.STOPPED)
         if np.isinf(solver.C) and not ended:
             self.overlap_ = overlap_of(problem, solver, outcome.state, self._kernel)
@@ -311,6 +313,31 @@ class KernelSVM(KernelClassifier):
                 state = solver.init(run.lent, start=self._begin(problem, solver))
                 outcome = run.drive(solver, state, limits)
         return self._gone_on(run, solver, self._prove(run, solver, outcome, reason), limits)
+
+    def _filled(
+        self, run: Run, solver: SMO, outcome: Outcome[Any], reason: str
+    ) -> tuple[Outcome[Any], str]:
+        """A run whose time was up before some pairs had their turn: these have the machines of a
+        sample, since votes of empty ones would drown those of the others."""
+        problem, witness = run.lent, outcome.witness
+        if problem.binary or outcome.status not in CUT_SHORT:
+            return outcome, reason
+        waiting = np.ones(len(witness.a), dtype=bool)
+        waiting[witness.rows // problem.n] = False
+        if not waiting.any():
+            return outcome, reason
+        with extra_time():
+            found = self._of_sample(problem)
+        sample = found.outcome.witness
+        own = waiting[sample.rows // problem.n]
+        witness = replace(
+            witness,
+            a=np.where(waiting, sample.a, witness.a),
+            rows=np.concatenate([witness.rows, sample.rows[own]]),
+            multipliers=np.concatenate([witness.multipliers, sample.multipliers[own]]),
+        )
+        words = f"{waiting.sum()} of {len(waiting)} pairs by a sample of {found.rows} rows"
+        return replace(outcome, witness=witness), f"{reason}; {words}"
 
     def _gone_on(self, run: Run, solver: SMO, answer: Answer, limits: Limits) -> Answer:
         """The answer, of a solver that goes on where the proof falls short of what it has seen.
@@ -442,7 +469,12 @@ class KernelSVM(KernelClassifier):
 
     def _is_poor(self, answer: Answer) -> bool:
         """Machines with costs of their own cannot be held against those of a sample."""
-        return np.ndim(self._cost) == 0 and super()._is_poor(answer)
+        filled = isinstance(answer, KernelAnswer) and answer.filled
+        return np.ndim(self._cost) == 0 and not filled and super()._is_poor(answer)
+
+    def _steps_of_a_pass(self, problem: Problem, solver: Any) -> int:
+        """A round of each pair."""
+        return 1 if problem.binary else problem.K * (problem.K - 1) // 2
 
     def _first_solver(self, solver: Any) -> Any:
         return solver if np.isfinite(solver.C) else replace(solver, C=1.0)  # rows may overlap
@@ -511,7 +543,9 @@ class KernelSVM(KernelClassifier):
         status = gap.settle(outcome.status, self.tol)
         if self.overlap_ is not None:
             status = Status.INSEPARABLE
-        return KernelAnswer(Witness(offsets), gap, status, outcome, reason, alphas)
+        none = [solver.C * float(pair.weight.sum()) for pair in pairs.pairs]  # of zero weights
+        filled = bool(gap.parts) and all(p.objective <= c for p, c in zip(gap.parts, none))
+        return KernelAnswer(Witness(offsets), gap, status, outcome, reason, alphas, filled)
 
     def _view(self, problem: Problem, solver: Any, witness: Witness) -> View:
         """The machines of a witness, and their gap."""

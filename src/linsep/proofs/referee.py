@@ -36,6 +36,7 @@ _ALL = 400_000_000  # multiplications, about a tenth of a second
 _BESIDE = 16  # rows whose values are made to have one of each row with itself
 _STEP = 1 << 17  # kernel values that are worked on together, and stay in the cache
 _LEAST = 256  # rows of a sample, at least
+_SHARE = 64  # of them that a machine of one of many pairs has, at least
 _ROUNDING = 1e-9  # relative: nothing that is wrong is smaller, and no rounding of usual rows larger
 
 
@@ -50,7 +51,9 @@ def agreed(
     """
     if not len(used) or not len(ids):
         return told, np.zeros(told.shape)
-    some = _sample(values, len(ids), len(used))
+    some = _met_before(values, ids, used, coef)
+    if some is None:
+        some = _sample(values, len(ids), len(used))
     own, slack = _sums(values, ids[some], used, coef)
     off = np.abs(told[some] - own)
     room = slack + np.broadcast_to(np.asarray(more), told.shape)[some]
@@ -118,6 +121,17 @@ def _sample(values: KernelValues, n: int, used: int) -> Index:
     if most >= n:
         return np.arange(n)
     return np.sort(np.random.default_rng([n, used]).choice(n, most, replace=False))
+
+
+def _met_before(values: KernelValues, ids: Index, used: Index, coef: Array) -> Index | None:
+    """Places of rows whose sums were made last, for this machine and others, if there are many:
+    machines of pairs of classes have one sample, and each has its share in it."""
+    last, c = _made.get(values), coef.reshape(len(used), -1)
+    if last is None or not c.shape[1] == 1 < last.coef.shape[1]:
+        return None
+    known = np.flatnonzero(last.row[ids] >= 0)
+    enough = len(known) >= min(_SHARE, len(ids))
+    return known if enough and _made_before(values, ids[known], used, c) else None
 
 
 def _columns(problem: Any) -> float:

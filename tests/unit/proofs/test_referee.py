@@ -87,3 +87,16 @@ def test_other_machines_and_other_rows_are_made(values, made):
         np.testing.assert_allclose(found, sums, atol=1e-11)
         assert len(made) > count
         count = len(made)
+
+
+def test_a_machine_of_many_has_its_share_in_the_sample_for_all(values, made, monkeypatch):
+    monkeypatch.setattr(linsep.proofs.referee, "_ALL", 0)  # samples of the least size
+    agreed(values, IDS, USED, COEF, truth(values, USED, COEF, IDS))
+    count = len(made)
+    own = USED[COEF[:, 0] != 0]
+    coef = COEF[COEF[:, 0] != 0, 0]
+    told = truth(values, own, coef, IDS)
+    assert agreed(values, IDS, own, coef, told)[0] is told
+    assert len(made) == count
+    wrong = 1.01 * told
+    np.testing.assert_allclose(agreed(values, IDS, own, coef, wrong)[0], told, atol=1e-11)
