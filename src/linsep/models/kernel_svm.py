@@ -581,7 +581,7 @@ class KernelSVM(KernelClassifier):
             return View(problem.sign * raw[:, 0], coef, float(offsets[0]), gap)
         votes, own = votes_and_sums(raw, problem.K), np.eye(problem.K, dtype=bool)[problem.label]
         lead = votes[own] - np.where(own, -np.inf, votes).max(axis=1)
-        return View(lead, np.zeros(0), 0.0, gap)
+        return View(lead, np.zeros(0), 0.0 - offsets, gap)  # of every pair, as intercept_
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
         super()._keep(problem, answer)

@@ -21,6 +21,11 @@ from linsep.tracing.conventions import convention_named
 from linsep.tracing.trace import Step, Summary, Trace
 
 _FEW_ROWS = 4  # rows of a step that are named
+_TRACED = (
+    "Perceptron, Kozinec, HoKashyap, KernelPerceptron, LinearSVM, KernelSVM, LogisticRegression "
+    "and LeastSquares(solver='gradient')"
+)
+_ROUNDING = 1e-12  # values of the rows that differ by less, relative to the largest, are the same
 
 
 def trace(
@@ -86,8 +91,7 @@ def trace(
     if not isinstance(learner, Classifier):
         raise CapabilityError(
             f"{type(estimator).__name__} cannot be traced: it takes no steps that could be shown. "
-            "Perceptron, Kozinec, LinearSVM, KernelSVM, LogisticRegression, "
-            "LeastSquares(solver='gradient') and others of linsep can be."
+            f"{_TRACED} can be."
         )
     model = clone(learner)
     names = _index_of(X) if row_names is None else [str(name) for name in row_names]
@@ -104,7 +108,7 @@ def trace(
         run = _Recording(model, problem, X, y, recorder)
         status, outcome = _answered(model, run)
     steps = run.recorder.steps
-    n_visits = int(getattr(outcome.state, "n_visits", outcome.steps))
+    n_visits = _visits(problem, outcome.state)
     updates = outcome.state.n_updates
     kept = _kept(steps, outcome.state.n_updates) if max_steps is None else updates
     message = f"{status.value}: {count(updates, 'update')}, {count(n_visits, 'visit')}"
@@ -140,7 +144,7 @@ def _answered(model: Classifier, run: _Recording) -> tuple[Status, Outcome[Any]]
     if recorder.machine is not None:
         recorder.close_machine(answer, recorder.machine)
     else:
-        recorder.close(answer.witness.a)
+        recorder.close(answer)
     return answer.status, answer.outcome
 
 
@@ -149,10 +153,15 @@ def _kept(steps: list[Step], updates: int) -> int | None:
     last = steps[-1]
     if last.update <= updates and not last.closing:
         return updates
-    for step in reversed(steps[:-1]):
+    for step in steps[:-1] if last.coef.size else []:  # with a kernel the weights are not there
         if np.array_equal(step.coef, last.coef) and np.array_equal(step.intercept, last.intercept):
             return step.update
     return None
+
+
+def _visits(problem: Problem, state: Any) -> int:
+    """Rows looked at so far; a step of those who do not count them looks at all."""
+    return int(getattr(state, "n_visits", state.steps * problem.n_rows))
 
 
 def _index_of(X: Any) -> list[str] | None:
@@ -189,21 +198,32 @@ class _Recording(Run):
         self, model: Classifier, problem: Problem, X: Any, y: Any, recorder: _Recorder
     ) -> None:
         super().__init__(model, problem, X, y, None)
+        self.name = type(model).__name__
         self.recorder = recorder
         self.outcome: Outcome[Any] | None = None
         self.observers = [*self.observers, recorder]
 
     def drive(self, solver: Any, state: Any, limits: Limits, certifier: Any = None) -> Outcome[Any]:
         if not (self.recorder.machine is not None or hasattr(solver, "current")):
-            raise CapabilityError(
-                f"this cannot be traced: {type(solver).__name__} moves many weights at once. "
-                "Perceptron, Kozinec and solver='gradient' can be."
-            )
+            raise CapabilityError(self._why_not(solver))
         if self.recorder.max_steps is not None:
             solver = replace(solver, cycles=False) if hasattr(solver, "cycles") else solver
             limits = Limits(seconds=limits.seconds)
         self.outcome = super().drive(solver, state, limits, certifier)
         return self.outcome
+
+    def _why_not(self, solver: Any) -> str:
+        """Why steps of this solver cannot be shown, and what can be done."""
+        classes = self.problem.classes.tolist()
+        if hasattr(solver, "solver") and hasattr(solver, "threads"):
+            return (
+                f"{self.name} with {len(classes)} classes cannot be traced: it makes a run for "
+                f"each class. Trace one of them: y == {classes[0]!r}."
+            )
+        return (
+            f"{self.name} cannot be traced with these settings: "
+            f"{type(solver).__name__} moves all weights at once. {_TRACED} can be."
+        )
 
 
 class _Recorder(Observer):
@@ -228,11 +248,13 @@ class _Recorder(Observer):
         self._values: NDArray[np.float64] = np.zeros(0)
         self._ahead: int | None = None
         self._whose: Any = None
+        self._solver: Any = None
         self._looked = 0
 
     def moment(self, now: Moment[Any]) -> bool:
         """Record what happened since the last call: nothing, a look, or one update."""
         solver, state = now.solver, now.state
+        self._solver = solver
         if self.machine is not None:
             return self._advanced(now, self.machine)
         if not self.steps:
@@ -266,16 +288,19 @@ class _Recorder(Observer):
             and view.gap.relative_gap == last.extra["gap"]
         )
 
-    def close(self, a: NDArray[np.float64]) -> None:
+    def close(self, answer: Answer) -> None:
         """The weights that are kept, where these are not the last ones."""
-        last = self.steps[-1]
-        if a.size != self.problem.dim or not last.coef.size:
-            return  # a machine with a kernel
-        coef, intercept = self._split(a)
-        if np.array_equal(coef, last.coef) and np.array_equal(intercept, last.intercept):
-            return
-        self._values = self.problem.values(a)
-        errors = self._errors()
+        last, before = self.steps[-1], self._values
+        if hasattr(self._solver, "seen"):  # in the feature space of a kernel
+            state = answer.outcome.state
+            self._values, coef, intercept = self._solver.seen(self.problem, state, kept=True)
+        else:
+            coef, intercept = self._split(answer.witness.a)
+            self._values = self.problem.values(answer.witness.a)
+        errors, far = self._errors(), np.abs(self._values - before).max(initial=0.0)
+        if np.array_equal(coef, last.coef) and far <= _ROUNDING * np.abs(before).max(initial=0.0):
+            self.steps[-1] = replace(last, intercept=intercept, errors=errors)
+            return  # the last scan may have added up the offset in another order
         words = f"kept: {_plane(coef, intercept)}; {_wrong(errors)}"
         self.steps.append(
             Step(
@@ -349,7 +374,7 @@ class _Recorder(Observer):
         if single and events:
             return  # the update tells of the look
         rows = [self._ahead] if single else range(self.problem.n_rows)
-        visit = int(getattr(state, "n_visits", state.steps)) - len(rows)
+        visit = _visits(self.problem, state) - len(rows)
         for k, row in enumerate(row for row in rows if row is not None):
             value = float(self._values[row]) + 0.0
             wrong = value < 0 or (value == 0 and not getattr(solver, "strict", False))

@@ -362,14 +362,15 @@ def _step(n: int, d: int, K: int) -> Check:
     coef = either(numbers(d, endless=True), numbers(K, d, endless=True), numbers(0))
     check = record(
         update=whole(), visit=whole(), row=maybe(row), value=maybe(real(endless=True)), coef=coef,
-        intercept=either(real(endless=True), numbers(K, endless=True)), errors=listed(row),
+        intercept=either(real(endless=True), numbers(None, endless=True)), errors=listed(row),
         why=text, rival=scalar, extra=mapped(real(endless=True)), wrong=maybe(truth),
         value_after=maybe(real(endless=True)), repeats=maybe(whole()), closing=truth,
     )  # fmt: skip
 
     def step(value: Any, where: str) -> dict[str, Any]:
         found: dict[str, Any] = check(value, where)
-        if (found["coef"].ndim > 1) != isinstance(found["intercept"], np.ndarray):
+        coef, offset = found["coef"], np.shape(found["intercept"])
+        if coef.size and offset != coef.shape[:-1]:  # with a kernel, of classes or pairs of them
             raise Refused(f"{where}.intercept", value, "one number for each plane")
         return found
 
@@ -403,11 +404,12 @@ def _flat(step: Step, names: list[str], way: Convention | None = None) -> dict[s
         if step.coef.ndim == 2:
             own = way.names_of_planes(names, len(step.coef))
         out |= dict(zip(own, way.vector(step.coef, step.intercept)))
-    elif step.coef.ndim == 1:
+    elif np.ndim(step.intercept) == 0:
         out["intercept"] = step.intercept
         out |= dict(zip(names, step.coef))
     else:
-        for k, (coef, offset) in enumerate(zip(step.coef, step.intercept)):
+        for k, offset in enumerate(step.intercept):
             out[f"intercept[{k}]"] = offset
+            coef = step.coef[k] if step.coef.size else ()  # none with a kernel
             out |= {f"{name}[{k}]": value for name, value in zip(names, coef)}
     return out | {"n_errors": len(step.errors), "errors": step.errors, **step.extra}

@@ -109,10 +109,13 @@ class InFeatureSpace:
         words: Callable[[Event, int], str] = self.solver.batch_words
         return words
 
-    def seen(self, problem: Problem, state: Any) -> tuple[Array, Array, Any]:
-        """Values of the rows, the weights where the kernel is linear, and the offset."""
+    def seen(self, problem: Problem, state: Any, kept: bool = False) -> tuple[Array, Array, Any]:
+        """Values of the rows, the weights where the kernel is linear, and the offset: of the
+        weights as they are now, or of those that are kept."""
         images = self.images(problem)
         a = self.current(problem, state)
+        if kept:
+            a = self.solver.witness(images.problem, state).a
         coef, intercept = images.problem.split(a)
         values = images.problem.values(a)
         shown = np.zeros(0)

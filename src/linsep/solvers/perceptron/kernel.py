@@ -224,12 +224,19 @@ class KernelMistakes:
         """The row that is visited next."""
         return int(self._order(state.visits // problem.n, problem.n)[state.visits % problem.n])
 
-    def seen(self, problem: Problem, state: KernelMistakesState) -> tuple[Array, Array, float]:
-        """Values of the rows, the weights where the kernel is linear, and the offset."""
+    def seen(
+        self, problem: Problem, state: KernelMistakesState, kept: bool = False
+    ) -> tuple[Array, Array, float]:
+        """Values of the rows, the weights where the kernel is linear, and the offset: of the
+        counts as they are now, or of those that are kept."""
         linear = self.kernel is not None and self.kernel.linear
-        signed = self.current(problem, state)
+        alpha, b = self._kept(problem, state) if kept else (state.alpha, state.b)
+        signed, scores = alpha * problem.sign, state.scores
+        if alpha is not state.alpha:
+            rows, some = kernel_rows(problem, self.kernel, self.memory), np.flatnonzero(alpha)
+            scores = rows.values.combine(some, signed[some], np.arange(problem.n)) + b
         coef = np.asarray(problem.matrix.T @ signed) if linear else np.zeros(0)
-        return problem.sign * state.scores, coef, state.b
+        return problem.sign * scores, coef, b
 
     def extra(
         self, problem: Problem, state: KernelMistakesState, event: Event | None
