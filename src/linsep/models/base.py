@@ -551,9 +551,10 @@ class LinearClassifier(Classifier):
         updates = count(self.n_updates_, "update")
         if outcome is None:
             return f"{updates}, {count(self.n_iter_, 'pass', 'passes')}"
-        visits = count(getattr(outcome.state, "n_visits", outcome.steps), "visit")
+        visits = getattr(outcome.state, "n_visits", None)  # of those that look at one row at a time
+        looks = "" if visits is None else f"{count(visits, 'visit')}, "
         passes = count(outcome.passes, "pass", spec=".4g")
-        return f"{updates}, {visits}, {passes}, {outcome.seconds:.3g} s"
+        return f"{updates}, {looks}{passes}, {outcome.seconds:.3g} s"
 
 
 def first_planes(problem: Problem) -> NDArray[np.float64]:
