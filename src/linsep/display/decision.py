@@ -36,7 +36,7 @@ from linsep.display.look import (
 )
 from linsep.display.look import legend as draw_legend
 from linsep.display.regions import RegionsDisplay
-from linsep.display.view import View, class_numbers, make_view, no_planes, plane_of_model
+from linsep.display.view import View, affine, class_numbers, make_view, no_planes, plane_of_model
 from linsep.display.view import feature_names as _feature_names
 from linsep.errors import CapabilityError, DataError
 from linsep.models.linear import Linear
@@ -145,8 +145,8 @@ class DecisionDisplay:
         ----------
         model : classifier
             Fitted, with coef_, intercept_ and classes_, or a pipeline of scalers and one. Of
-            others, as of machines with kernels, the areas are drawn by ``RegionsDisplay``, which
-            is given back then.
+            others, as of machines with kernels or behind a ``Lift``, the areas and the street in
+            the plane of X are drawn by ``RegionsDisplay``, which is given back then.
         X : array, data frame or sparse matrix of shape (n, d)
             The rows to draw.
         y : array of shape (n,)
@@ -168,7 +168,7 @@ class DecisionDisplay:
         DecisionDisplay
         """
         fitted = hasattr(model, "classes_")
-        if fitted and not hasattr(model, "coef_") and not _is_affine(model):
+        if fitted and not hasattr(model, "coef_") and not _is_affine(model, X):
             if not has_scores(model):
                 raise no_planes(model)
             return RegionsDisplay.from_estimator(
@@ -456,8 +456,10 @@ def _plane_title(plane: Any, w: Array, b: float, classes: Sequence[str]) -> str:
     return f"{name}: the origin is {away:.4g} away, on the side of {classes[int(b > 0)]}"
 
 
-def _is_affine(model: object) -> bool:
-    return is_pipeline(model) and hasattr(last_step(model), "coef_")
+def _is_affine(model: object, X: Any) -> bool:
+    if not is_pipeline(model) or not hasattr(last_step(model), "coef_"):
+        return False
+    return affine(model, X) is not None
 
 
 _STREETS = ("LinearSVM", "LinearSVC", "SVC")  # models whose margin lines are y f(x) = 1

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 _APART = 12.0  # sides of a box beyond which one scale leaves a stripe
+_WELL_INSIDE = 0.97  # share of a box in which a line is seen as one
 _BEYOND = 40.0  # how far beyond the picture shading and lines reach, in widths of the picture
 
 
@@ -91,8 +92,9 @@ def box_with_line(box: Array, normal: Array, offset: float) -> Array:
     >>> box_with_line(box, np.array([1.0, 0.0]), 100.0).tolist()
     [[0.0, 0.0], [4.0, 4.0]]
     """
-    size = float(normal @ normal)
-    if not (np.isfinite(size) and size > 0) or not misses(normal, offset, box):
+    size, middle = float(normal @ normal), box.mean(axis=0)
+    inside = middle + _WELL_INSIDE * (box - middle)  # a line along the edge is not seen
+    if not (np.isfinite(size) and size > 0) or not misses(normal, offset, inside):
         return box
     corners, width = box_corners(box, far=0.0), float((box[1] - box[0]).max())
     values = corners @ normal + offset

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from linsep.display.areas import draw_spans
 from linsep.display.curves import update_steps
@@ -21,7 +22,6 @@ from linsep.display.look import (
     plain_names,
     pyplot,
 )
-from linsep.display.look import legend as draw_legend
 from linsep.display.view import class_numbers
 from linsep.errors import CapabilityError, DataError, SettingError
 
@@ -87,7 +87,7 @@ class LiftFramesDisplay:
         updates : sequence of int, optional
             Numbers of updates; without it up to nine, denser at the start.
         lift : Lift, optional
-            The lift that made the rows, and
+            The lift that made the rows, fitted or not, and
         X : array of shape (n, 1), optional
             what it made them of: for the strips under the frames.
 
@@ -111,6 +111,8 @@ class LiftFramesDisplay:
         x = None if X is None else np.asarray(X, dtype=np.float64).ravel()
         if x is not None and len(x) != len(trace.X):
             raise DataError(f"X has {len(x)} values and the trace {len(trace.X)} rows.")
+        if lift is not None and x is not None and not hasattr(lift, "n_features_in_"):
+            lift = clone(lift).fit(x[:, None])  # a pipeline has fitted its own
         return cls(trace, chosen, lift=lift, x=x if lift is not None else None).plot()
 
     @plain_names
@@ -140,6 +142,10 @@ class LiftFramesDisplay:
             self._frame(grid[line, place], step, labels, [str(c) for c in classes], legend=k == 0)
             if strips:
                 self._strip(grid[line + 1, place], step, labels)
+        handles, _ = self.axes_[0].get_legend_handles_labels()  # a row may lie in any corner
+        self.figure_.legend(
+            handles=handles, loc="outside lower center", ncols=len(handles), fontsize="small"
+        )
         self.figure_.suptitle(
             f"{self.trace.algorithm}: {self.trace.outcome.message}", fontsize="medium"
         )
@@ -161,7 +167,6 @@ class LiftFramesDisplay:
         ax.set_title(f"update {step.update}, {step.visit} visited", fontsize="small")
         ax.tick_params(labelsize="x-small")
         if legend:
-            draw_legend(ax, fontsize="x-small")
             ax.set_xlabel(self.trace.feature_names[0], fontsize="small")
             ax.set_ylabel(self.trace.feature_names[1], fontsize="small")
         self.axes_.append(ax)

@@ -38,6 +38,8 @@ _PLACES = (
 )  # fmt: skip
 _RINGS = 60  # rings in a crowd that cover it
 _CROWD = 800  # points that cover each other
+_THIN = "PX*"  # markers of which little is left within a white edge
+_FAT = 40.0  # area of a marker that a white edge leaves
 _SMALL = 150  # points whose markers are small
 
 
@@ -122,16 +124,17 @@ def draw_points(
     small = (
         n > _SMALL
     )  # a white edge would be all of a thin marker, and a legend of dots unreadable
-    many: dict[str, float] = {"linewidths": 0.0 if small else 0.8}
+    many: dict[str, float] = {"linewidths": 0.0 if small else 0.8 if size > _FAT else 0.25}
     if n > _CROWD:
         many["alpha"] = _faint(n)
     out = []
     for k, name in enumerate(names):
         own = points[labels == k]
         style = class_style(k)
+        area = size * (1.8 if style["marker"] in _THIN else 1.0)
         out.append(
             ax.scatter(
-                own[:, 0], own[:, 1], s=size, c=style["color"], marker=style["marker"],
+                own[:, 0], own[:, 1], s=area, c=style["color"], marker=style["marker"],
                 edgecolors="white", zorder=4, label=None if small else name, **many,
             )
         )  # fmt: skip

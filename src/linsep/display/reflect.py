@@ -93,7 +93,9 @@ def weight_plane(
 
 
 def as_weights(given: Any, d: int) -> Array:
-    """(coef, intercept), or one vector with or without the offset, as d + 1 numbers."""
+    """(coef, intercept), a plane, or one vector with or without the offset, as d + 1 numbers."""
+    if hasattr(given, "coef_"):  # a Linear, or another fitted model
+        given = np.append(np.ravel(given.coef_), np.ravel(given.intercept_))
     pair = isinstance(given, tuple) and len(given) == 2 and np.size(given[1]) == 1
     if pair and np.ndim(given[0]) > 0 and np.size(given[0]) == d:
         return np.append(np.ravel(given[0]), np.ravel(given[1])).astype(np.float64)

@@ -107,6 +107,7 @@ class TraceDisplay:
         axis_labels: Sequence[str] = ("x1", "x2"),
         unit: str = "update",
         kept: bool = False,
+        line_names: Sequence[str] = (),
         title: str = "",
     ) -> None:
         self.unit = unit
@@ -116,6 +117,7 @@ class TraceDisplay:
         self.class_names = list(class_names)
         self.weights = weights
         self.updates = updates
+        self.line_names = list(line_names) or [f"update {t}" for t in updates.tolist()]
         self.row = row
         self.wrong = list(wrong)
         self.before = list(before)
@@ -164,15 +166,20 @@ class TraceDisplay:
         weights = [np.append(trace[t].coef, trace[t].intercept) for t in lines] if flat else []
         unit = "visit" if trace.has_looks else "update"
         first, end = (getattr(trace[t], unit) for t in (whole[0], whole[-1]))
+        updates = [_update(trace, t) for t in lines]
+        names = [_named(trace, update) for update in updates]
         span = "" if len(whole) == len(trace) else f", {unit}s {first} to {end}"
+        if span and names and trace.convention is not None:
+            span = f", {names[0]} to {names[-1]}"
         words = last.why if span else _ended(trace)
         display = cls(
             trace.X if flat else None,
             class_numbers(trace.y, classes, len(trace.X)),
             [str(c) for c in (classes if class_names is None else class_names)],
             weights=np.array(weights, dtype=np.float64).reshape(-1, 3),
-            updates=np.array([_update(trace, t) for t in lines], dtype=np.intp),
+            updates=np.array(updates, dtype=np.intp),
             kept=last.closing,
+            line_names=names,
             row=last.row,
             unit=unit,
             wrong=last.errors,
@@ -222,6 +229,7 @@ class TraceDisplay:
             [str(c) for c in classes],
             weights=np.array([[*one.coef, one.intercept] for one in pair], dtype=np.float64),
             updates=np.array([update - 1, update], dtype=np.intp),
+            line_names=[_named(trace, update - 1), _named(trace, update)],
             row=step.row,
             wrong=step.errors,
             before=trace[at - 1].errors if step.row is None else (),
@@ -283,15 +291,15 @@ class TraceDisplay:
             box = box_with_line(box, a[:2], float(a[2]))
         many = len(self.weights) > 2
         shades = np.linspace(0.82 if many else 0.45, 0.35, max(len(self.weights), 2))
-        for k, (a, update) in enumerate(zip(self.weights, self.updates.tolist())):
+        for k, (a, name) in enumerate(zip(self.weights, self.line_names)):
             ends = line_in_box(a[:2], float(a[2]), box)
             if ends is None:
                 continue
             final, before = k == len(self.weights) - 1, k == len(self.weights) - 2
             style = {"color": INK if final else str(shades[k]), "linewidth": 2.6 if final else 1.2}
-            text = f"update {update}" if final or before or not self.lines_ else None
+            text = name if final or before or not self.lines_ else None
             if final and self.kept:
-                text = "kept" if update < 0 else f"kept: update {update}"
+                text = "kept" if self.updates[k] < 0 else f"kept: {name}"
             if text is not None and misses(a[:2], float(a[2]), box):
                 text += " (not in the picture)"
             dash = (0, (5, 2)) if before else "-"
@@ -313,6 +321,12 @@ class TraceDisplay:
         ax.set_ylabel(self.axis_labels[1])
         if legend:
             draw_legend(ax)
+
+
+def _named(trace: Any, update: int) -> str:
+    """What the lecture of the trace calls the weights after so many updates."""
+    way = None if trace.convention is None else trace.way()
+    return f"update {update}" if way is None else str(way.weights.format(way.number(update)))
 
 
 def _update(trace: Any, t: int) -> int:
@@ -341,7 +355,7 @@ def _did(trace: Any, step: Any) -> str:
         words += f" and has {step.value_after:.4g}"
         words += ", still wrong: it undershot" if step.value_after <= 0 else ""
     if step.repeats and step.repeats > 1:
-        words += f" ({step.repeats} repeats would set it right)"
+        words += f" ({step.repeats} such updates in a row would set it right)"
     broken = int(step.extra.get("broken", 0))
     return words + (f"; {broken} other{'s' if broken > 1 else ''} became wrong" if broken else "")
 

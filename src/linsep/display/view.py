@@ -62,14 +62,15 @@ def plane_of_model(model: object, X: Any = None) -> tuple[Array, Array, NDArray[
     """
     name = type(model).__name__
     if is_pipeline(model):
-        if X is not None and hasattr(model.steps[-1][1], "coef_"):
-            coef, offset, classes = plane_of_model(model.steps[-1][1])
-            A, c = _affine(model, X)
-            return coef @ A, offset + coef @ c, classes
-        raise CapabilityError(
-            f"{name} has no coef_; draw its last step on the rows that it sees: "
-            "model[-1] with model[:-1].transform(X)."
-        )
+        flat = X is not None and hasattr(model.steps[-1][1], "coef_")
+        found = affine(model, X) if flat else None
+        if found is None:
+            raise CapabilityError(
+                f"{name} has no plane of X; draw its last step on the rows that it sees: "
+                "model[-1] with model[:-1].transform(X)."
+            )
+        (A, c), (coef, offset, classes) = found, plane_of_model(model.steps[-1][1])
+        return coef @ A, offset + coef @ c, classes
     if not has_planes(model):
         raise no_planes(model)
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
@@ -84,8 +85,9 @@ def plane_of_model(model: object, X: Any = None) -> tuple[Array, Array, NDArray[
     return coef, np.array(offset), classes
 
 
-def _affine(model: Steps, X: Any) -> tuple[Array, Array]:
-    """The steps before the last one as rows -> A row + c, tried at some rows."""
+def affine(model: Steps, X: Any) -> tuple[Array, Array] | None:
+    """The steps before the last one as rows -> A row + c, tried at some rows; None where they bend
+    the space."""
     d, steps, columns = X.shape[1], model[:-1], getattr(X, "columns", None)
 
     def seen(rows: Array) -> Array:
@@ -101,10 +103,7 @@ def _affine(model: Steps, X: Any) -> tuple[Array, Array]:
     c = middle - A @ at
     found, size = seen(some), np.abs(middle).max() + np.abs(A @ np.diag(reach)).max() + 1.0
     if A.shape[1] != d or not np.allclose(some @ A.T + c, found, atol=1e-6 * size):
-        raise CapabilityError(
-            "the steps of this pipeline bend the space, so its plane is no plane of X; draw its "
-            "last step on the rows that it sees: model[-1] with model[:-1].transform(X)."
-        )
+        return None
     return A, c
 
 

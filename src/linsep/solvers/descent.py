@@ -32,6 +32,8 @@ from linsep.solvers.schedule import CONSTANT, DIVERGENCE, Schedule
 
 Array = NDArray[np.float64]
 
+_AWAY = 6.0  # first steps from the start, in lengths of the first one, that a picture shows
+
 
 @dataclass(kw_only=True)
 class DescentState(State):
@@ -79,7 +81,7 @@ class GradientDescent:
     def init(self, problem: Any, *, start: Any = None) -> DescentState:
         """The first point."""
         x = np.array(0.0 if start is None else start, dtype=np.float64)
-        value = float(self.function(x.copy()))
+        value = self._value(x)
         state = DescentState(
             x=x, path=x[None].copy(), values=np.array([value]), gradient=self._slope(x)
         )
@@ -97,7 +99,7 @@ class GradientDescent:
             state.steps += 1
             state.n_updates += 1
             path.append(state.x)
-            values.append(float(self.function(state.x.copy())))
+            values.append(self._value(state.x))
             state.gradient = self._slope(state.x)
             self._judge(state, values[-1])
         if taken:
@@ -112,6 +114,13 @@ class GradientDescent:
     def witness(self, problem: Any, state: DescentState) -> Witness:
         """The point."""
         return Witness(a=np.ravel(state.x).copy())
+
+    def _value(self, x: Array) -> float:
+        found = self.function(x.copy())
+        try:
+            return float(found)
+        except (TypeError, ValueError):
+            raise SettingError(f"the function gives {found!r:.60}, not one number.") from None
 
     def _slope(self, x: Array) -> Array:
         if self.gradient is None:
@@ -174,6 +183,11 @@ class Descent:
         path = self.path.reshape(len(self.path), -1)
         keep = np.isfinite(path).all(axis=1) & np.isfinite(self.values)
         path, values = path[keep], self.values[keep]
+        if self.status is Status.DIVERGED and len(path) > 2:  # the first steps show how it leaves
+            away = np.linalg.norm(path - path[0], axis=1)
+            gone = np.flatnonzero(away > _AWAY * away[1])
+            if len(gone):
+                path, values = path[: 1 + gone[0]], values[: 1 + gone[0]]
         if path.shape[1] > 2 or self.function is None:
             few = "o-" if len(values) <= 200 else "-"  # dots of many steps are a thick line
             ax.plot(np.arange(len(values)), values, few, color="#222222", markersize=3)
@@ -189,14 +203,17 @@ class Descent:
         low, high = path.min(axis=0), path.max(axis=0)
         share = 3.0 if path.shape[1] == 1 else 0.35  # another minimum may be near
         pad = share * (high - low) + 0.25 * max(float((high - low).max()), 1e-9)
-        sides = [np.linspace(a - p, b + p, 121) for a, b, p in zip(low, high, pad)]
+        many = 961 if path.shape[1] == 1 else 121
+        sides = [np.linspace(a - p, b + p, many) for a, b, p in zip(low, high, pad)]
         shape = self.path.shape[1:]
         if path.shape[1] == 1:
             curve = [self.function(np.full(shape, x)) for x in sides[0]]
-            ax.plot(sides[0], curve, color="#6b6b6b", label="f")
+            line: dict[str, Any] = {"color": "#6b6b6b", "label": "f"}
             bottom, top = min(curve), float(values.max())  # beyond the start f may be steep
             top += 0.35 * (top - bottom)
             seen = sides[0][np.array(curve) <= top]
+            fine = np.linspace(seen.min(), seen.max(), 241)
+            ax.plot(fine, [self.function(np.full(shape, x)) for x in fine], **line)
             ax.set_xlim(seen.min(), seen.max())
             ax.set_ylim(bottom - 0.06 * (top - bottom), top)
             ax.plot(path[:, 0], values, "o-", color="#0072B2", markersize=4, label="steps")
@@ -204,11 +221,18 @@ class Descent:
             ax.set(xlabel="x", ylabel="f(x)")
         else:
             grid = [[self.function(np.array([x, y])) for x in sides[0]] for y in sides[1]]
-            ax.contour(sides[0], sides[1], np.array(grid), levels=16, cmap="Greys", linewidths=0.8)
+            heights = np.ma.masked_invalid(np.array(grid, dtype=np.float64))
+            least, most = float(heights.min()), float(heights.max())
+            levels = least + (most - least) * np.linspace(0.02, 1.0, 16) ** 2  # close at the bottom
+            ax.contour(
+                sides[0], sides[1], heights, np.unique(levels), colors="#b0b0b0", linewidths=0.8
+            )
             ax.plot(path[:, 0], path[:, 1], "o-", color="#0072B2", markersize=4, label="steps")
             ends = path[[0, -1], 0], path[[0, -1], 1]
             ax.set(xlabel="x1", ylabel="x2")
-        for x, y, marker, name in zip(*ends, "s*", ("start", "end")):
+        whole = len(path) == len(self.path)
+        names = ("start", "end" if whole else f"step {len(path) - 1}, and on outwards")
+        for x, y, marker, name in zip(*ends, "s*", names):
             ax.plot(x, y, marker, color="#D55E00", markersize=10, label=name, linestyle="none")
         ax.legend(fontsize="small")
 
@@ -270,6 +294,12 @@ def descend(
     for name, number in (("eta", eta), ("tol", tol), ("max_iter", max_iter)):
         if not (np.isfinite(number) and number > 0):
             raise SettingError(f"{name} is {number!r}; give a number > 0.")
+    if isinstance(function, type) or not (isinstance(function, Criterion) or callable(function)):
+        made = f"{function.__name__}()" if isinstance(function, type) else "criteria.Hinge()"
+        raise SettingError(
+            f"function is {function!r:.60}; give a function of an array, or a criterion such as "
+            f"{made}."
+        )
     if isinstance(function, Criterion):
         plain, first, gradient = _on_a_table(function, **_called(_TABLE, given, named))
     else:
@@ -295,9 +325,15 @@ def _called(
     names: tuple[str, ...], given: tuple[Any, ...], named: dict[str, Any]
 ) -> dict[str, Any]:
     """Arguments by name; TypeError as Python's own for those that nobody knows."""
-    if len(given) > len(names) or not set(named) <= set(names[len(given) :]):
-        raise TypeError(f"descend takes {', '.join(names)} here. Got {given!r:.60}, {list(named)}.")
-    return dict(zip(names, given)) | named
+    found = dict(zip(names, given)) | named
+    missing = [name for name in names if name not in found and name != "gradient"]
+    if len(given) > len(names) or missing or not set(named) <= set(names[len(given) :]):
+        told = f"; {', '.join(missing)} missing" if missing else ""
+        raise TypeError(
+            f"descend takes function, {', '.join(names)} here. Got {len(given)} of them and "
+            f"{list(named)}{told}."
+        )
+    return found
 
 
 def _of_a_function(start: ArrayLike, gradient: Any = None) -> tuple[Array, Any]:

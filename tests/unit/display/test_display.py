@@ -251,7 +251,7 @@ def test_messages_say_what_to_give(kozinec):
         DecisionDisplay.from_estimator(model, *table, features=(0, 5))
     pipe = make_pipeline(PolynomialFeatures(2), LogisticRegression()).fit(*table)
     with pytest.raises(CapabilityError, match=r"model\[-1\]"):
-        DecisionDisplay.from_estimator(pipe, *table)
+        DecisionDisplay.from_plane(pipe)
     with pytest.raises(CapabilityError, match="fit it first"):
         DecisionDisplay.from_estimator(linsep.Perceptron(), *table)
     X, y = clouds(2, classes=4)

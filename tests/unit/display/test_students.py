@@ -13,7 +13,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import linsep
 from linsep.display.look import class_style, marker_size
-from linsep.errors import CapabilityError, SettingError
+from linsep.errors import SettingError
 
 mpl.use("Agg")
 
@@ -42,7 +42,7 @@ def test_an_update_that_undershoots_says_so():
     table = linsep.data.load("undershoot")
     run = linsep.trace(linsep.Perceptron(fit_intercept=False), table.X, table.y)
     title = linsep.TraceDisplay.from_step(run, 2).title
-    assert "still wrong: it undershot (9 repeats would set it right)" in title
+    assert "still wrong: it undershot (9 such updates in a row would set it right)" in title
 
 
 def test_a_machine_with_a_kernel_shows_boundary_street_and_who_holds_it():
@@ -69,11 +69,11 @@ def test_a_pipeline_of_scalers_is_drawn_in_the_space_of_its_rows(clouds, scale):
     assert (display.normal_ is None) == (scale > 1)  # no right angles between such axes
 
 
-def test_a_pipeline_that_bends_space_is_refused(clouds):
+def test_a_pipeline_that_bends_space_gets_its_areas_and_its_street(clouds):
     X, y = clouds
     model = make_pipeline(PolynomialFeatures(2), linsep.LinearSVM()).fit(X, y)
-    with pytest.raises(CapabilityError, match="bend the space"):
-        linsep.DecisionDisplay.from_estimator(model, X, y)
+    display = linsep.DecisionDisplay.from_estimator(model, X, y)
+    assert isinstance(display, linsep.RegionsDisplay) and "hold the street" in display.title
 
 
 def test_a_machine_without_a_plane_gets_its_areas(clouds):
@@ -317,3 +317,34 @@ def test_a_batch_rings_the_rows_that_were_wrong():
 def test_a_descent_that_grows_asks_for_a_smaller_rate():
     run = linsep.descend(lambda x: x[0] ** 2, [1.0], eta=1.1, max_iter=30)
     assert "f has grown from 1" in str(run) and "smaller eta" in str(run)
+
+
+def test_an_old_plane_along_the_edge_is_seen():
+    table = linsep.data.load("five-points")
+    run = linsep.trace(linsep.Perceptron(start=([1, 1], 1)), *table, max_steps=3, convention="003")
+    display = linsep.TraceDisplay.from_step(run, 2)  # the old one is x2 = 0
+    low, high = display.ax_.get_ylim()
+    assert low < -0.02 * (high - low)
+    assert [line.get_label() for line in display.lines_] == ["a(2)", "a(3)"]
+    some = linsep.TraceDisplay.from_trace(run, steps=(1, 2, 3))
+    assert "a(2) to a(4)" in some.title
+
+
+def test_a_descent_that_runs_away_shows_its_first_steps():
+    def bowl(x):
+        return float((x[0] - 1) ** 2 + 2 * x[1] ** 2)
+
+    ax = linsep.descend(bowl, [4.0, 2.0], eta=0.6).plot()
+    assert np.abs(ax.get_ylim()).max() < 200  # the last step is 35,000 away
+    assert "on outwards" in ax.get_legend().get_texts()[-1].get_text()
+    curve = linsep.descend(lambda x: x[0] ** 4 - 3 * x[0] ** 2 + x[0], [2.0], eta=0.09).plot()
+    assert len(curve.lines[0].get_xdata()) > 200  # f is a curve, not a polygon
+
+
+def test_frames_take_the_lift_that_a_pipeline_was_made_of():
+    x = np.linspace(-1.5, 1.5, 12)[:, None]
+    y = np.abs(x[:, 0]) > 0.8
+    lift = linsep.Lift("x1, x1**2")
+    run = linsep.trace(make_pipeline(lift, linsep.Perceptron()), x, y)
+    display = linsep.LiftFramesDisplay.from_trace(run, updates=[1, 2], lift=lift, X=x)
+    assert len(display.strips_) == 2 and display.figure_.legends  # below, it covers no row
