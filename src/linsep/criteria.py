@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linsep.core.validate import as_matrix
+from linsep.core.validate import as_matrix, as_weights, require_finite
 from linsep.core.words import count
 from linsep.errors import CapabilityError, DataError, LabelError, SettingError
 from linsep.losses.base import Loss
@@ -65,7 +65,9 @@ class Criterion(ABC):
     def value(self, a: Any, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """The sum of the losses; with C |w|^2 / 2 + C times it."""
         lost = self.losses(a, X, y)
-        total = float(lost.sum() if sample_weight is None else np.asarray(sample_weight) @ lost)
+        total = float(
+            lost.sum() if sample_weight is None else as_weights(sample_weight, len(lost)) @ lost
+        )
         if self.C is None:
             return total
         if _in_a_feature_space(a):
@@ -90,14 +92,16 @@ class Criterion(ABC):
         rows, sign = self._rows(X), signs(y)
         w, b = self._weights(a, rows.shape[1])
         slope = sign * self.slopes(sign * _scores(rows, w, b, len(sign)))
-        slope = slope if sample_weight is None else slope * np.asarray(sample_weight)
+        slope = slope if sample_weight is None else slope * as_weights(sample_weight, len(slope))
         out = np.append(np.asarray(rows.T @ slope), slope.sum())
         if self.C is None:
             return out
         return np.asarray(np.append(w, 0.0) + self.C * out)
 
     def _rows(self, X: Any) -> Any:
-        return as_matrix(X)
+        rows = as_matrix(X)
+        require_finite(rows, None)
+        return rows
 
     def _weights(self, a: Any, d: int) -> tuple[Array, float]:
         return weights_of(a, d)
@@ -163,8 +167,8 @@ class Perceptron(Criterion):
     name, words = "perceptron", "perceptron criterion"
 
     def __init__(self, anchor: ArrayLike | None = None, margin: float = 0.0) -> None:
-        self.anchor = None if anchor is None else np.array(anchor, dtype=np.float64)
-        self.margin = float(margin)
+        self.anchor = None if anchor is None else _finite("anchor", anchor)
+        self.margin = float(_finite("margin", margin))
 
     def of_values(self, values: Array) -> Array:
         return np.maximum(self.margin - values, 0.0)
@@ -173,7 +177,7 @@ class Perceptron(Criterion):
         return -(values <= self.margin).astype(np.float64)
 
     def _rows(self, X: Any) -> Any:
-        rows = as_matrix(X)
+        rows = super()._rows(X)
         if self.anchor is None:
             return rows
         if self.anchor.shape != (rows.shape[1],):
@@ -203,7 +207,7 @@ class Squares(Criterion):
     name, words = "squares", "sum of squared errors"
 
     def __init__(self, targets: ArrayLike | None = None) -> None:
-        self.targets = None if targets is None else np.array(targets, dtype=np.float64)
+        self.targets = None if targets is None else _finite("targets", targets)
 
     def of_values(self, values: Array) -> Array:
         return squared_value(values, self._aims(values))
@@ -227,7 +231,7 @@ class _OfLoss(Criterion):
     loss: ClassVar[Loss]
 
     def __init__(self, C: float | None = None) -> None:
-        if C is not None and not C > 0:
+        if C is not None and not _positive(C):
             raise SettingError(f"C must be None or a number > 0. Got {C!r} instead.")
         self.C = None if C is None else float(C)
 
@@ -278,6 +282,21 @@ class Logistic(_OfLoss):
     """
 
     name, words, loss = "logistic", "sum of logistic losses", LOGISTIC
+
+
+def _positive(given: Any) -> bool:
+    return isinstance(given, int | float | np.number) and bool(given > 0)
+
+
+def _finite(name: str, given: Any) -> Array:
+    """Finite numbers."""
+    try:
+        found = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    if not np.isfinite(found).all():
+        raise SettingError(f"{name} is {given!r:.60}; give finite numbers.")
+    return found
 
 
 def _in_a_feature_space(a: Any) -> bool:

@@ -116,6 +116,8 @@ def is_nonnegative(spec: Any) -> bool:
 
 
 def _asked(spec: Any) -> Any:
+    if isinstance(spec, type):  # as_kernel refuses it, and says what to write
+        return None
     return NAMED.get(spec, spec) if isinstance(spec, str) else spec
 
 

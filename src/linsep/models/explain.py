@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.validate import require_finite
 from linsep.core.words import on_a_line
 from linsep.errors import DataError, printable
 
@@ -154,8 +155,8 @@ def one_row(row: Any, d: int) -> tuple[Array, Any]:
     if hasattr(row, "to_frame"):  # a row of a data frame
         frame = row.to_frame().T.astype(float)
     elif not hasattr(row, "columns"):
-        frame = np.atleast_2d(np.asarray(frame, dtype=np.float64))
-    x = np.asarray(frame, dtype=np.float64)
+        frame = np.atleast_2d(_floats("row", frame))
+    x = _floats("row", frame)
     if x.shape != (1, d):
         raise DataError(f"row has shape {x.shape}; give one row of {d} numbers.")
     return x[0], frame
@@ -212,10 +213,18 @@ def ranking_of(model: Ruled, X: Any = None) -> Ranking:
 
 def many_rows(X: Any, d: int) -> Array:
     """Rows of d numbers as an array."""
-    rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
+    rows = _floats("X", X.toarray() if hasattr(X, "toarray") else X)
     if rows.ndim != 2 or rows.shape[1] != d:
         raise DataError(f"X has shape {rows.shape}; the model has {d} features.")
-    return np.asarray(rows, dtype=np.float64)
+    require_finite(rows, None)
+    return rows
+
+
+def _floats(name: str, values: Any) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} holds values that are not numbers ({error}).") from None
 
 
 def ranked(model: Fitted, size: Array, **told: Any) -> Ranking:

@@ -77,6 +77,8 @@ class HoKashyap(LinearClassifier):
         SEPARATED, INSEPARABLE, or why it stopped without an answer.
     certificate_ : Certificate
         Errors and margin of the plane, or the rows and multipliers that prove that none separates.
+        Its ``objective`` is the perceptron criterion, as for all rules that look for a separator;
+        the squares at the last targets are ``criterion_.value(model, X, y)``.
     certificates_ : list of Certificate
         With several classes one for each class against the rest.
     solver_used_ : str

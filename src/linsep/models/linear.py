@@ -191,7 +191,7 @@ class Linear(ClassifierMixin, BaseEstimator):
         if standard:
             self.classes_ = np.array(_SIGNS) if len(self.coef_) == 1 else np.arange(K)
             return
-        self.classes_ = np.array(self.classes)
+        self.classes_ = np.atleast_1d(np.array(self.classes))
         if len(self.classes_) != K or (self.classes_[:-1] >= self.classes_[1:]).any():
             raise SettingError(
                 f"classes is {self.classes_.tolist()}; the classes of "
@@ -394,6 +394,10 @@ class Linear(ClassifierMixin, BaseEstimator):
         """The parallel plane through a point, or through the origin."""
         exact = self._weights.exact
         u = [Fraction(0)] * self.n_features_in_ if point is None else _vector("point", point)
+        if len(u) != self.n_features_in_:
+            raise DataError(
+                f"point has {len(u)} coordinates, the plane {self.n_features_in_} weights."
+            )
         params = self.get_params() | {"fit_intercept": True}
         w = [Fraction(v) for v in exact[:-1]]
         return Linear(**params | {"coef": _plain(w), "intercept": _plain([-_dot(w, u)])[0]})

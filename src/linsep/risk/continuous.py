@@ -275,6 +275,16 @@ class World(Protocol):
         """The best rule for weights of the classes, with its risks."""
 
 
+def _one_of(k: int, distribution: Any) -> Any:
+    try:
+        return distribution.rvs(random_state=0)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"the distribution of class {k} draws nothing ({str(error)[:60]}...): give one with "
+            "its parameters, such as norm(0, 1); scales are > 0."
+        ) from None
+
+
 def world_of(given: Any) -> World:
     """The densities, checked."""
     found = list(given)
@@ -286,7 +296,7 @@ def world_of(given: Any) -> World:
             )
     if len(found) < 2:
         raise DataError(f"{len(found)} density is given; a decision needs two classes.")
-    shapes = [np.shape(one.rvs(random_state=0)) for one in found]
+    shapes = [np.shape(_one_of(k, one)) for k, one in enumerate(found)]
     if len(set(shapes)) > 1:
         raise DataError(f"the densities differ in their dimensions: {shapes}.")
     if shapes[0] == ():

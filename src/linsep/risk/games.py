@@ -149,6 +149,11 @@ def minimax(
             )
         return minimax_threshold(likelihoods, y, loss)
     if is_densities(likelihoods):
+        if deterministic:
+            raise SettingError(
+                "deterministic is for tables; with densities chance is needed only where their "
+                "ratio is constant on a set of some probability: attributes chance and other."
+            )
         return minimax_of_densities(likelihoods, loss)
     table = as_likelihoods(likelihoods)
     W = as_loss(loss, table)

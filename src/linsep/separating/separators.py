@@ -61,16 +61,22 @@ class Separators:
         """Whether these weights separate, decided without rounding; a ``Linear`` will do too."""
         if hasattr(coef, "coef_"):
             coef, intercept = coef.coef_, coef.intercept_
-        w = np.asarray(coef)
-        if w.size != self.problem.d:
+        w, b = np.ravel(np.asarray(coef)), np.ravel(np.asarray(intercept))
+        if w.size != self.problem.d or b.size != 1:
             raise DataError(
-                f"coef has {count(w.size, 'weight')}, X has {count(self.problem.d, 'column')}."
+                f"coef has {count(w.size, 'weight')} and intercept {count(b.size, 'number')}, X "
+                f"has {count(self.problem.d, 'column')}: give a weight for each and one intercept."
             )
-        exact = w.dtype == object
-        flat = np.array([Fraction(v) for v in w.ravel().tolist()], dtype=object) if exact else w
-        if not self.problem.fit_intercept and np.ravel(np.asarray(intercept))[0]:
+        try:
+            exact = [Fraction(v) for v in [*w.tolist(), *b.tolist()]]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise DataError(
+                f"weights are finite numbers; got {coef!r:.60}, {intercept!r:.40}."
+            ) from error
+        if not self.problem.fit_intercept and exact[-1]:
             return False
-        return bool((row_signs(self.problem, np.ravel(flat), np.ravel(intercept)[0]) > 0).all())
+        flat = np.array(exact[:-1], dtype=object) if w.dtype == object else w
+        return bool((row_signs(self.problem, flat, b[0]) > 0).all())
 
     def __bool__(self) -> bool:
         return bool(self.separable)

@@ -74,10 +74,15 @@ def start_weights(problem: Problem, start: Any, seed: int) -> NDArray[np.float64
             a.reshape(-1, problem.d + 1)[:, -1] = 0.0
         return a
     coef, intercept = start if isinstance(start, tuple) else (start, 0.0)
+    if hasattr(start, "coef_"):  # a plane, or another model
+        coef, intercept = start.coef_, start.intercept_
     size, need = np.size(coef), problem.dim // (problem.d + 1) * problem.d
     if size != need:
         raise SettingError(
             f"start has {size} coefficients; this problem needs {need} "
             f"({problem.d} features, {problem.K} classes)."
         )
-    return problem.join(coef, intercept)
+    a = problem.join(coef, intercept)
+    if not np.isfinite(a).all():
+        raise SettingError(f"start is {start!r:.60}; weights to start from are finite numbers.")
+    return a

@@ -179,7 +179,7 @@ class Trace(Sequence[Step]):
         if way is None:
             lines = [head, *(f"{step.update:>5}  {step.why}" for step in self.steps)]
         else:
-            names = self.classes.tolist() if class_names is None else list(class_names)
+            names = self._named(class_names)
             head += f", as in lecture {way.lecture}; {self._classes_of(way, names)}"
             lines = [head, *self._as_in(way)]
         lines.append(f"       {self.outcome.message}")
@@ -212,6 +212,15 @@ class Trace(Sequence[Step]):
             f"convention={way.lecture!r} writes one plane of two classes; this run has none."
             f"{hint} Leave convention out."
         )
+
+    def _named(self, class_names: Sequence[str] | None) -> list[Any]:
+        classes = self.classes.tolist()
+        if class_names is not None and len(class_names) != len(classes):
+            raise SettingError(
+                f"class_names has {count(len(class_names), 'name')} for "
+                f"{count(len(classes), 'class', 'classes')}: {', '.join(map(repr, classes[:9]))}."
+            )
+        return classes if class_names is None else list(class_names)
 
     def _classes_of(self, way: Convention, names: list[Any]) -> str:
         """What the lecture calls the classes: two by their side, more by their number."""
