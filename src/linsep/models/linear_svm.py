@@ -436,8 +436,7 @@ class LinearSVM(LinearClassifier):
         if np.isinf(self._cost):
             witness = at_one(problem, witness)
         gap = svm_gap(problem, witness, self._objective(), self.multi_class)
-        claimed = Status.CERTIFIED if outcome.status is Status.CONVERGED else outcome.status
-        return Answer(witness, gap, gap.settle(claimed, self.tol), outcome, reason)
+        return Answer(witness, gap, gap.settle(outcome.status, self.tol), outcome, reason)
 
     def _view(self, problem: Problem, solver: Solver[Any], witness: Witness) -> View:
         """The machine of a witness, and its gap; of a search for a hard margin the one halfway."""

@@ -523,7 +523,7 @@ class LogisticRegression(KernelOption):
         problem, outcome, gap = run.problem, answer.outcome, answer.certificate
         limits = self._limits(problem, solver)
         if len(np.unique(problem.label)) < problem.K:  # a class with no rows: words say so
-            return replace(answer, status=gap.settle(Status.CONVERGED, self.tol))
+            return replace(answer, status=self._short_of_proof(gap, rests=True))
         converged = replace(answer, status=self._at_rest(problem, answer))
         settled = outcome.status is Status.CERTIFIED  # the steps shrank as near a maximum
         farthest = float(problem.values(answer.witness.a).max()) if settled else np.inf
@@ -550,9 +550,11 @@ class LogisticRegression(KernelOption):
 
     def _at_rest(self, problem: Problem, answer: LogisticAnswer) -> Status:
         """CERTIFIED, or where no bound proves it CONVERGED, if the slopes at least cancel."""
-        rests = steady(problem, answer.witness.a)
-        gap: Gap = answer.certificate
-        return gap.settle(Status.CONVERGED if rests else Status.STALLED, self.tol)
+        return self._short_of_proof(answer.certificate, steady(problem, answer.witness.a))
+
+    def _short_of_proof(self, gap: Gap, rests: bool) -> Status:
+        status = gap.settle(Status.STALLED, self.tol)
+        return Status.CONVERGED if rests and status is Status.STALLED else status
 
     def _verdict(self, problem: Problem, answer: Answer, settled: bool) -> Proof:
         """Whether a plane leaves no row strictly on its wrong side."""

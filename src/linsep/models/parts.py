@@ -399,9 +399,7 @@ def _machine(
     reason = (
         f"Newton's method, a pass a step, from a sample of {count(sample.n, 'row')} ({run.words})"
     )
-    status = outcome.status
-    status = Status.CERTIFIED if status is Status.CONVERGED else status
-    return StreamAnswer(outcome, gap, gap.settle(status, float(model.tol)), reason)
+    return StreamAnswer(outcome, gap, gap.settle(outcome.status, float(model.tol)), reason)
 
 
 def _newton(problem: PartsProblem, loss: Loss, C: float, tol: float, h: float) -> Any:

@@ -85,7 +85,8 @@ class Certificate:
         by eps."""
         if self.separable is False:
             return Status.INSEPARABLE
-        if status in OTHER_CLAIMS and status is not Status.SEPARATED:  # nothing here shows it
+        looked_at = status in (Status.SEPARATED, Status.CONVERGED)  # below, and by a verdict
+        if status in OTHER_CLAIMS and not looked_at:  # nothing here shows it
             return Status.SEPARATED if self.separable else Status.STALLED
         if status is Status.CERTIFIED and not unknown <= eps:
             return Status.STALLED

@@ -155,8 +155,8 @@ class Gap:
 
 
 OTHER_CLAIMS = (
-    Status.SEPARATED, Status.INSEPARABLE, Status.NO_MAXIMUM, Status.BOUND_EXCEEDED, Status.ENOUGH,
-    Status.ASSUMED,
+    Status.CONVERGED, Status.SEPARATED, Status.INSEPARABLE, Status.NO_MAXIMUM,
+    Status.BOUND_EXCEEDED, Status.ENOUGH, Status.ASSUMED,
 )  # fmt: skip
 """Answers that bounds of an objective do not prove; who has a proof of one says so after it."""
 

@@ -57,7 +57,8 @@ def test_kernel_machines_together_are_as_convex_as_the_worst():
 @pytest.mark.parametrize("low", [0.0, np.nan, np.inf, -np.inf])
 def test_only_a_proved_gap_is_certified(low):
     gap = Gap(1.0, low, 0, 1.0, 1.0, 0, "")
-    assert gap.settle(Status.CERTIFIED, 0.5) is Status.STALLED
+    for claim in (Status.CERTIFIED, Status.CONVERGED, Status.ENOUGH):
+        assert gap.settle(claim, 0.5) is Status.STALLED
     assert gap.settle(Status.STEP_LIMIT, 0.5) is Status.STEP_LIMIT
 
 
