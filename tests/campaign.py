@@ -44,7 +44,7 @@ WALL = 120.0
 LAYERS = ("solvers", "rows", "kernels", "numerics", "losses", "core.lanes", "core.layouts")
 # what proofs hold the rest against, and what only shows or names things
 TRUSTED = {
-    "definition", "_squared_distances", "dot_products", "defined_mean", "own_values", "no_tick",
+    "definition", "_defined_exponents", "dot_products", "defined_mean", "own_values", "no_tick",
     "to_dict",
     "from_dict", "power", "_replace", "_make", "_asdict", "PlainRows.origin", "PlainRows.centred",
     "PlainRows.squares",

@@ -120,7 +120,9 @@ class Kernel:
         return np.array(self.block(PlainRows(X, like=rows), rows), dtype=np.float64)
 
     price: ClassVar[int] = 20
-    """About how many multiplications a value of ``definition`` costs, besides one a column."""
+    """About how many multiplications a value of ``definition`` costs, beside those of columns."""
+    price_of_column: ClassVar[int] = 1
+    """The same for each entry of a row."""
 
     def exact(self, x: list[Any], z: list[Any]) -> Any:
         """K(x, z) as a flint ``fmpq``, where fractions give a fraction."""

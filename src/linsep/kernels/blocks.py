@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linsep.core.costs import KERNEL, second_thread
 from linsep.core.lanes import one_blas_thread, run_all
-from linsep.core.problem import Problem
+from linsep.core.problem import Once, Problem
 from linsep.core.protocol import Witness
 from linsep.errors import DataError
 from linsep.kernels.gaussian import mirror
@@ -28,7 +28,7 @@ _SERIAL = second_thread(KERNEL)
 Rows = Any  # an array of row numbers, or a slice
 
 
-class KernelValues:
+class KernelValues(Once):
     """K(x_i, x_j) for the rows of a problem, in an order of their own.
 
     Parameters
@@ -50,7 +50,7 @@ class KernelValues:
         self.order = np.arange(problem.n) if order is None else order
         self.columns = self.order if problem.row_index is None else problem.row_index[self.order]
         self.matrix = matrix if same else matrix[self.order]
-        self._prepared: dict[Any, Any] = {}
+        self._memory = {}
         if kernel is None and matrix.shape[1] <= int(self.columns.max()):
             raise DataError(
                 "a precomputed Gram matrix has as many columns as rows; this one is "
@@ -59,12 +59,7 @@ class KernelValues:
 
     def prepared(self, dtype: Any) -> Any:
         """The rows with what the kernel needs of them, computed once for each format."""
-        kind = np.dtype(dtype)
-        if kind not in self._prepared:
-            rows = self.kernel.rows(short_rows(self.kernel, self.matrix, kind), kind)
-            self.kernel.prepare(rows)
-            self._prepared[kind] = rows
-        return self._prepared[kind]
+        return self.once(_prepared, np.dtype(dtype))
 
     def block(self, rows: Rows, columns: Rows, dtype: Any = np.float64) -> NDArray[Any]:
         """The values between some rows and some others."""
@@ -252,6 +247,12 @@ class KernelValues:
     def picked(self, rows: NDArray[np.int64], dtype: Any) -> Any:
         """Some rows, taken out once for many strips."""
         return rows if self.kernel is None else _some(self.prepared(dtype), _run(rows))
+
+
+def _prepared(values: KernelValues, kind: Any) -> Any:
+    rows = values.kernel.rows(short_rows(values.kernel, values.matrix, kind), kind)
+    values.kernel.prepare(rows)
+    return rows
 
 
 def _some(whole: Any, rows: Rows) -> Any:

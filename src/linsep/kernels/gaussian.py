@@ -33,21 +33,25 @@ _PIECE = 128  # rows of a sparse block whose differences are taken together
 _FEW = 16  # columns up to which differences of entries cost no more than products
 
 
-def _squared_distances(X: Any, Z: Any) -> Array:
-    """|x - z|^2 for the definition, by differences; of many columns |x|^2 + |z|^2 - 2 x . z,
-    with the rows moved so that the squares are small."""
+def _defined_exponents(X: Any, Z: Any, rate: float) -> Array:
+    """-rate |x - z|^2 for the definition, by differences; of many columns -rate (|x|^2 + |z|^2 -
+    2 x . z), with the rows moved so that the squares are small."""
     dense = isinstance(X, np.ndarray)
     if dense and X.shape[1] <= _FEW:
-        return np.asarray(cdist(X, Z, "sqeuclidean"))
+        return np.asarray(-rate * cdist(X, Z, "sqeuclidean"))
     if dense:
         middle = Z.mean(axis=0)
         X, Z = X - middle, Z - middle
     squared = (rows * rows if dense else rows.multiply(rows) for rows in (X, Z))
-    x, z = (np.asarray(one.sum(axis=1)).ravel() for one in squared)
-    found = dot_products(-2.0 * X, Z)  # and all in one piece of memory: fresh one costs more
-    found += x[:, None]
-    found += z
-    return np.maximum(found, 0.0, out=found)
+    x, z = (np.asarray(one.sum(axis=1)).reshape(-1, 1) for one in squared)
+    if dense:  # all in one product, of two columns more: every pass over it costs as much
+        left = -rate * np.hstack([-2.0 * X, x, np.ones_like(x)])
+        found = left @ np.hstack([Z, np.ones_like(z), z]).T
+    else:
+        found = dot_products(2.0 * rate * X, Z)
+        found -= rate * x
+        found -= rate * z.T
+    return np.asarray(np.minimum(found, 0.0, out=found))
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,8 +183,8 @@ class RBF(Kernel):
 
     def definition(self, X: Any, Z: Any) -> Array:
         """exp(-gamma |x - z|^2)."""
-        exponent = _squared_distances(X, Z)
-        exponent *= -float(self.gamma) if self.sigma is None else -0.5 / float(self.sigma) ** 2
+        rate = float(self.gamma) if self.sigma is None else 0.5 / float(self.sigma) ** 2
+        exponent = _defined_exponents(X, Z, rate)
         return np.asarray(np.exp(exponent, out=exponent))
 
     def tile(self, A: Rows, B: Rows, out: Array | None) -> Array:

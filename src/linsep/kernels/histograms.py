@@ -49,7 +49,8 @@ class Additive(Kernel):
             out[np.ix_(left.indices[i], right.indices[j])] += means
         return out
 
-    price: ClassVar[int] = 60
+    price: ClassVar[int] = 20
+    price_of_column: ClassVar[int] = 40
 
     def _diagonal(self, rows: Rows) -> Array:
         # Every mean of a number with itself is the number.

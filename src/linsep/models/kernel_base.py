@@ -64,7 +64,7 @@ from linsep.proofs.kernel import (
     stretch,
 )
 from linsep.proofs.plain import require_same
-from linsep.proofs.referee import agreed
+from linsep.proofs.referee import Defined, agreed, defined
 
 SHORT = ("gamma", "sigma", "degree", "coef0")
 
@@ -453,17 +453,18 @@ def words_of(
 
 def certify_pairs(
     problem: Problem, pairs: Duels, alphas: list[Array], offsets: Array, C: float | Array,
-    known: Definite, words: str, nu: float | None = None,
+    known: Definite, words: str, nu: float | None = None, made: Defined | None = None,
 ) -> KernelGap:  # fmt: skip
-    """The proof of all machines, recomputed from their numbers and the kernel."""
-    pairs = replace(pairs, pairs=[as_labelled(problem, pairs, pair) for pair in pairs.pairs])
-    coef = np.zeros((problem.n, len(alphas)))
-    for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
-        coef[pair.ids, k] = np.nan_to_num(alpha * pair.y, posinf=0.0, neginf=0.0)
+    """The proof of all machines, recomputed from their numbers and the kernel.
+
+    made: what ``defined_sums`` has found of them, if somebody has asked before.
+    """
+    pairs, coef = _as_judged(problem, pairs, alphas)
+    made = _defined(pairs, coef) if made is None else made
     rough = rough_sums(pairs.values, coef, _groups(problem, pairs))
-    if rough is not None and len(alphas) > 1 and not _agree(pairs, coef, rough):
+    if rough is not None and len(alphas) > 1 and not _agree(pairs, coef, rough, made):
         rough = None
-    raw = _all_sums(pairs, coef) if rough is None and len(alphas) > 1 else None
+    raw = _all_sums(pairs, coef, made) if rough is None and len(alphas) > 1 else None
     parts = []
     costs = np.broadcast_to(C, len(alphas))
     for k, (pair, alpha, b) in enumerate(zip(pairs.pairs, alphas, offsets)):
@@ -472,26 +473,50 @@ def certify_pairs(
             kernel_gap(
                 pairs.values, pair.ids, pair.y, costs[k] * pair.weight, alpha, float(b),
                 free=problem.fit_intercept, known=known, words=words, rough=quick,
-                sums=None if raw is None else (raw[0][pair.ids, k], raw[1][pair.ids, k]), nu=nu,
+                sums=None if raw is None else (raw[0][pair.ids, k], raw[1][pair.ids, k]),
+                made=made.machine(k), nu=nu,
             )
         )  # fmt: skip
     if len(parts) == 1:
         return parts[0]
-    errors = _vote_errors(problem, pairs, coef, offsets, rough, None if raw is None else raw[0])
+    sums = None if raw is None else raw[0]
+    errors = _vote_errors(problem, pairs, coef, offsets, rough, sums, made)
     return KernelGap.together(parts, errors, "one for each pair of classes")
 
 
-def _all_sums(pairs: Duels, coef: Array, some: NDArray[Any] | None = None) -> tuple[Array, Array]:
+def _as_judged(problem: Problem, pairs: Duels, alphas: list[Array]) -> tuple[Duels, Array]:
+    """Pairs with the signs that the labels give, and what each row is worth to each machine;
+    numbers that are none count as nothing."""
+    pairs = replace(pairs, pairs=[as_labelled(problem, pairs, pair) for pair in pairs.pairs])
+    coef = np.zeros((len(pairs.order), len(alphas)))
+    for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
+        coef[pair.ids, k] = np.nan_to_num(alpha * pair.y, posinf=0.0, neginf=0.0)
+    return pairs, coef
+
+
+def defined_sums(problem: Problem, pairs: Duels, alphas: list[Array]) -> Defined:
+    """The sums of all machines by the definition of the kernel, for all rows or a sample."""
+    return _defined(*_as_judged(problem, pairs, alphas))
+
+
+def _defined(pairs: Duels, coef: Array) -> Defined:
+    vectors = np.flatnonzero(coef.any(axis=1))
+    return defined(pairs.values, np.arange(len(coef)), vectors, coef[vectors])
+
+
+def _all_sums(
+    pairs: Duels, coef: Array, made: Defined, some: NDArray[Any] | None = None
+) -> tuple[Array, Array]:
     """Of all machines in float64, for some rows or all: the votes need each of them."""
     rows, vectors = np.arange(len(coef)) if some is None else some, np.flatnonzero(coef.any(axis=1))
     told = pairs.values.combine_many(vectors, coef[vectors], rows)
-    return agreed(pairs.values, rows, vectors, coef[vectors], told)
+    return agreed(pairs.values, rows, vectors, coef[vectors], told, 0.0, made)
 
 
-def _agree(pairs: Duels, coef: Array, rough: Rough) -> bool:
+def _agree(pairs: Duels, coef: Array, rough: Rough, made: Defined) -> bool:
     """Whether sums in float32 are those of the kernel's definition, as far as they claim to be."""
     rows, vectors = np.arange(len(coef)), np.flatnonzero(coef.any(axis=1))
-    told, _ = agreed(pairs.values, rows, vectors, coef[vectors], rough.sums, rough.error)
+    told, _ = agreed(pairs.values, rows, vectors, coef[vectors], rough.sums, rough.error, made)
     return told is rough.sums
 
 
@@ -512,18 +537,14 @@ def _groups(problem: Problem, pairs: Any) -> list[tuple[NDArray[Any], NDArray[An
 _AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
 
 
-def stretched(
-    pairs: Duels, alphas: list[Array], offsets: Array, C: float
-) -> tuple[list[Array], Array] | None:
-    """All machines times a factor next to 1 that takes rounding errors out of the losses; None
-    if none of them gains by it."""
+def stretched(pairs: Duels, alphas: list[Array], offsets: Array, C: float) -> Array | None:
+    """Factors next to 1, one a machine, that take rounding errors out of the losses; None if none
+    of them gains by it."""
     by = [
         stretch(pairs.values, pair.ids, pair.y, C * pair.weight, alpha, float(b))
         for pair, alpha, b in zip(pairs.pairs, alphas, offsets)
     ]
-    if max(by, default=1.0) == 1.0:
-        return None
-    return [t * alpha for t, alpha in zip(by, alphas)], np.asarray(offsets) * np.array(by)
+    return None if max(by, default=1.0) == 1.0 else np.array(by)
 
 
 def canonical(pairs: Duels, alphas: list[Array], offsets: Array) -> tuple[list[Array], Array]:
@@ -545,7 +566,7 @@ def _to_one(pairs: Duels, pair: Any, alpha: Array, b: float) -> float:
 
 def _vote_errors(
     problem: Problem, pairs: Duels, coef: Array, offsets: Array, rough: Rough | None,
-    raw: Array | None,
+    raw: Array | None, made: Defined,
 ) -> int:  # fmt: skip
     """Rows that the votes of all machines give to another class."""
     label, some = problem.label[pairs.order], np.arange(problem.n)
@@ -554,7 +575,7 @@ def _vote_errors(
         winner = sure_winners(rough.sums + offsets, rough.error)
         wrong = int((winner[winner >= 0] != label[winner >= 0]).sum())
         some = some[winner < 0]
-    raw = _all_sums(pairs, coef, some)[0] if raw is None else raw
+    raw = _all_sums(pairs, coef, made, some)[0] if raw is None else raw
     return wrong + int(
         (votes_and_sums(raw + offsets, problem.K).argmax(axis=1) != label[some]).sum()
     )

@@ -53,6 +53,7 @@ from linsep.models.kernel_base import (
     certify_pairs,
     certify_vectors,
     cost_words,
+    defined_sums,
     kernel_table,
     stretched,
     sure_sums,
@@ -529,17 +530,21 @@ class KernelSVM(KernelClassifier):
             alphas, offsets = canonical(pairs, alphas, offsets)
         nu = None if self.nu is None else float(self.nu)
         words = words_of(solver.C, self._kernel, problem.fit_intercept, known, nu)
-        gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words, nu)
+        made = defined_sums(problem, pairs, alphas)
+        gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words, nu, made)
         cut = outcome.status in (*CUT_SHORT, Status.STEP_LIMIT)  # then rounding is not what is left
         # few rows are asked for all digits, whatever tol is, so that a smaller one is never worse
         enough = DIGITS if solver.fine <= DIGITS else self.tol
         unproved = gap.relative_gap > enough and not cut
         if gap.convex and np.isfinite(solver.C) and unproved and nu is None:
-            longer = stretched(pairs, alphas, offsets, solver.C)
-            if longer is not None:
-                better = certify_pairs(problem, pairs, *longer, solver.C, known, words)
+            by = stretched(pairs, alphas, offsets, solver.C)
+            if by is not None:
+                longer, more = [t * alpha for t, alpha in zip(by, alphas)], by * offsets
+                better = certify_pairs(
+                    problem, pairs, longer, more, solver.C, known, words, made=made.times(by)
+                )
                 if better.objective < gap.objective:
-                    (alphas, offsets), gap = longer, better
+                    alphas, offsets, gap = longer, more, better
         status = gap.settle(outcome.status, self.tol)
         if self.overlap_ is not None:
             status = Status.INSEPARABLE

@@ -41,7 +41,8 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 _SAME = 1e-9
-_ALL = 200_000  # means of two numbers that are made again: some hundredths of a second
+_ALL = 200_000  # means of two numbers that are made again, at least: about a millisecond
+_EACH = 10  # means for each entry of the table, which takes a fit as long as some hundred of them
 _SEARCH = 10  # as many means a search in a sorted list takes
 _STEP = 1 << 18  # means that are made together
 
@@ -70,7 +71,7 @@ def additive_gap(
         Name of the kernel, for the words.
     """
     scores, off = scores_and_errors(problem, function, offsets)
-    squared = squared_lengths(function)
+    squared = squared_lengths(function, _means(problem))
     objective = Objective(HINGE, C, "free")
     words = f"{objective.words()}; {kernel} kernel"
     cost = C * problem.weight
@@ -108,7 +109,7 @@ def scores_and_errors(
     longest = int(_counts(problem).max(initial=0))
     told, reach = function.scores_and_reach(problem.matrix)
     told, reach = _agreed(
-        function, told, reach, problem.n, _cost_of_rows(problem, function),
+        told, reach, _cost_of_rows(problem, function), _means(problem),
         lambda rows: _defined(function, _by_columns(problem.matrix, rows)),
     )  # fmt: skip
     scores = told + offsets
@@ -156,11 +157,11 @@ def _numbers(function: AdditiveFunction, values: Array) -> Array:
     return np.asarray(feature * len(values) + np.searchsorted(values, function.values))
 
 
-def squared_lengths(function: AdditiveFunction) -> Array:
-    """|w|^2 of every column, rounded up."""
+def squared_lengths(function: AdditiveFunction, means: int = _ALL) -> Array:
+    """|w|^2 of every column, rounded up; so many means are made again by definition."""
     if not len(function.values):
         return np.zeros(function.coef.shape[1])
-    at, reach = _at_slots(function)
+    at, reach = _at_slots(function, means)
     # rows of contiguous numbers are added by halves, with few roundings in a row
     value = np.ascontiguousarray((function.coef * at).T).sum(axis=1)
     size = (np.abs(function.coef) * reach).sum(axis=0)
@@ -180,8 +181,9 @@ def _bound(
     both, most = _collected(problem, power, rows, np.column_stack([signed, np.abs(signed)]))
     own = AdditiveFunction(power, both.start, both.values, both.coef[:, :1].copy())
     size = AdditiveFunction(power, both.start, both.values, both.coef[:, 1:].copy())
-    value = float((own.coef[:, 0] * _at_slots(own)[0][:, 0]).sum())
-    reach = float((size.coef * _at_slots(size)[1]).sum())
+    means = _means(problem)
+    value = float((own.coef[:, 0] * _at_slots(own, means)[0][:, 0]).sum())
+    reach = float((size.coef * _at_slots(size, means)[1]).sum())
     # the coefficient of a slot is a sum of as many terms as rows have its value
     share = own.error(1, own.values) + 3 * most * U + 2 * SUM + 2.1 * slack
     squared = max(value, 0.0) + share * reach * 1.01
@@ -269,21 +271,26 @@ def _feature(function: AdditiveFunction, k: int, x: Array) -> Array:
     return np.hstack([h[place], size])
 
 
-def _at_slots(function: AdditiveFunction) -> tuple[Array, Array]:
+def _means(problem: Problem) -> int:
+    """How many means are made again of sums over the rows of a table."""
+    return max(_ALL, _EACH * int(problem.matrix.nnz if problem.sparse else problem.matrix.size))
+
+
+def _at_slots(function: AdditiveFunction, means: int) -> tuple[Array, Array]:
     """h_k(v) of every slot, and the sums of sizes."""
     sizes = np.diff(function.start)
-    slots = [np.arange(*function.start[k : k + 2]) for k in range(function.d)]
 
-    def defined(features: Index) -> tuple[Array, Array]:
-        m = function.coef.shape[1]
-        both = [_feature(function, k, function.values[slots[k]]) for k in features]
+    def defined(slots: Index) -> tuple[Array, Array]:
+        m, edges = function.coef.shape[1], np.searchsorted(slots, function.start)
+        both = [
+            _feature(function, k, function.values[slots[slice(*edges[k : k + 2])]])
+            for k in range(function.d)
+        ]
         found = np.concatenate([np.zeros((0, 2 * m)), *both])
         return found[:, :m], found[:, m:]
 
-    work = sizes * np.where(_quick(function), _SEARCH, sizes)
-    return _agreed(
-        function, function.at_slots(), function.reach_at_slots(), function.d, work, defined, slots
-    )
+    work = np.repeat(np.where(_quick(function), _SEARCH, sizes), sizes)
+    return _agreed(function.at_slots(), function.reach_at_slots(), work, means, defined)
 
 
 def _quick(function: AdditiveFunction) -> bool:
@@ -304,21 +311,21 @@ def _cost_of_rows(problem: Problem, function: AdditiveFunction) -> Array:
 
 
 def _agreed(
-    function: AdditiveFunction, told: Array, reach: Array, n: int, work: Array,
-    defined: Callable[[Index], tuple[Array, Array]], lines: list[Index] | None = None,
+    told: Array, reach: Array, work: Array, means: int,
+    defined: Callable[[Index], tuple[Array, Array]],
 ) -> tuple[Array, Array]:  # fmt: skip
-    """What was told of n rows or features, or what the definition says of all of them.
+    """What was told of rows or slots, or what the definition says of all of them.
 
-    lines are those of told that belong to each, one each without it. Values that are not finite
-    are taken as they are: they prove nothing.
+    Of many it is looked at some, one in each of as many pieces, that take about so many means.
+    Values that are not finite are taken as they are: they prove nothing.
     """
-    some = np.arange(n)
-    if work.sum() > _ALL:
-        mixed = np.random.default_rng([n, len(function.values)]).permutation(n)
-        some = np.sort(mixed[: max(1, int(np.searchsorted(np.cumsum(work[mixed]), _ALL)))])
-    at = some if lines is None else np.concatenate([lines[k] for k in some])
+    n = len(told)
+    some, total = np.arange(n), float(work.sum())
+    if total > means:
+        edges = n * np.arange((m := max(1, int(n * means / total))) + 1) // m
+        some = np.random.default_rng([n, m]).integers(edges[:-1], edges[1:])
     own, size = defined(some)
-    wrong = (np.abs(told[at] - own) > _SAME * size) | (reach[at] < (1 - _SAME) * size)
+    wrong = (np.abs(told[some] - own) > _SAME * size) | (reach[some] < (1 - _SAME) * size)
     if not wrong.any():  # NaN is not
         return told, reach
     note(

@@ -25,7 +25,7 @@ from linsep.numerics.rounding import SUM, U
 from linsep.proofs.definite import definite
 from linsep.proofs.kernel import Definite, entry_error, roots, street_above
 from linsep.proofs.plain import signs
-from linsep.proofs.referee import agreed, wider
+from linsep.proofs.referee import agreed, defined, wider
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -177,14 +177,16 @@ class FeatureSpace:
         root = roots(values, every, support, known.convex, known.shift)
         share = entry_error(values) + (len(support) + 12) * U + known.uneven
         mass = float(size @ root[support])
-        s, apart = agreed(values, ids, support, coef, values.combine(support, coef, ids))
+        made = defined(values, np.union1d(ids, support), support, coef)
+        told = values.combine(support, coef, ids)
+        s, apart = agreed(values, ids, support, coef, told, 0.0, made)
         share = wider(share, mass * root[ids], apart, 8 * U * (np.abs(s) + offset))
         off = share * mass * root[ids] + 8 * U * (np.abs(s) + offset)
         own = np.zeros(self.problem.n)
         own[support] = coef
         off += known.shift * np.maximum(-own[ids] * y, 0.0) * (1 + 8 * U)
         inner = values.combine(support, coef, support)
-        inner, apart = agreed(values, support, support, coef, inner)
+        inner, apart = agreed(values, support, support, coef, inner, 0.0, made)
         share = wider(share, mass * root[support], apart, 8 * U * np.abs(inner))
         quad = float(coef @ inner)
         quad += known.shift * float(coef @ coef) * (1 + (len(coef) + 4) * U)

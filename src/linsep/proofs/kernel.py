@@ -37,7 +37,7 @@ from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 from linsep.losses.hinge import best_stretch
 from linsep.numerics.rounding import SUM, U32, U
 from linsep.proofs.gap import Gap, balanced
-from linsep.proofs.referee import agreed, agreed_diagonal, wider
+from linsep.proofs.referee import Defined, agreed, agreed_diagonal, wider
 from linsep.proofs.sharp import sharp_sums_of, sharp_weights
 
 Array = NDArray[np.float64]
@@ -120,14 +120,15 @@ def _unproved(status: Status) -> Status:
 def kernel_gap(
     values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
     *, free: bool = True, known: Definite = POSITIVE, words: str = "", rough: Any = None,
-    sums: tuple[Array, Array] | None = None, nu: float | None = None,
+    sums: tuple[Array, Array] | None = None, made: Defined | None = None, nu: float | None = None,
 ) -> KernelGap:  # fmt: skip
     """Bounds of one binary machine on the rows ``ids``; any alpha will do.
 
     The objective is that of the machine with exactly these alpha, the lower bound that of the
     nearest alpha which is allowed. rough: sums of these rows in float32 and their errors. sums:
     those of these alpha in float64 that were made, and agreed on, for all machines at once, as
-    ``agreed`` gives them. nu: the bounds are those of nu-SVC, see ``_excess``.
+    ``agreed`` gives them. made: those of this machine by definition. nu: the bounds are
+    those of nu-SVC, see ``_excess``.
     """
     alpha = np.asarray(alpha, float)
     if not np.isfinite(alpha).all():  # no machine, so nothing is known of it
@@ -136,7 +137,7 @@ def kernel_gap(
     if sums is None:
         s, more = sums_of(values, ids, y, alpha * y, b, rough)
         used = np.flatnonzero(alpha)
-        s, apart = agreed(values, ids, ids[used], (alpha * y)[used], s, more)
+        s, apart = agreed(values, ids, ids[used], (alpha * y)[used], s, more, made)
     else:
         (s, apart), more = sums, np.zeros(len(ids))
     convex, shift = known.convex, known.shift
@@ -147,7 +148,7 @@ def kernel_gap(
     if convex and not known.proved and plain + (share + SUM) * mass * mass < 0:
         return kernel_gap(  # alpha itself shows a negative eigenvalue
             values, ids, y, cost, alpha, b, free=free, known=INDEFINITE, words=words,
-            rough=rough, sums=sums, nu=nu,
+            rough=rough, sums=sums, made=made, nu=nu,
         )  # fmt: skip
     quad = plain + _added(shift, alpha)
     high_quad = quad + (share + SUM) * mass * mass
