@@ -69,8 +69,8 @@ from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import DIGITS, ROUGH, SMO
 
 _FINE_ROWS = 1000  # rows up to which more digits than the default cost nothing worth mentioning
-_DOUBLE = 3000  # rows up to which the Gram matrix is float64,
-_SINGLE = 5e-4  # and relative gap from which on float32 will do: ROUGH, with room for a proof
+_DOUBLE = 3000  # rows up to which the Gram matrix is float64
+_OF_FLOAT32 = 0.9  # share of tol that is asked of float32, if it reaches it: the rest is a proof's
 _LEGS = 3  # runs after the first, where rounding keeps a proof from tol,
 _ROOM = 0.1  # as long as this share of tol is left for the solver
 
@@ -491,7 +491,8 @@ class KernelSVM(KernelClassifier):
             )
         single = problem.n > _DOUBLE  # at first, whatever tol is
         small = problem.n <= _FINE_ROWS and self.tol <= AGREED_KERNEL
-        tol = (0.9 if single and self.tol >= _SINGLE else 0.999) * float(self.tol)
+        enough = single and _OF_FLOAT32 * float(self.tol) >= ROUGH
+        tol = (_OF_FLOAT32 if enough else 0.999) * float(self.tol)
         solver = SMO(
             kernel=kernel,
             C=self._cost if getattr(self, "overlap_", None) is None else 1.0,

@@ -19,13 +19,12 @@ from linsep.models.base import separating, settled
 from linsep.models.fit import Answer, Check, Run, either, none, number, one_of
 from linsep.models.kernel_option import KernelOption, sums_of_witness
 from linsep.models.summary import Line, sides
+from linsep.numerics.rounding import ROUNDED
 from linsep.proofs.certificate import Certificate, judge_sums
 from linsep.proofs.feature_space import Sums
 from linsep.separating.verdict import decide_with
 from linsep.solvers.hulls.kozinec import Kozinec as KozinecSolver
 from linsep.solvers.hulls.kozinec import KozinecState
-
-_ROUNDED = 1e-12  # share of a margin by which its bounds are rounded apart at most
 
 
 class Kozinec(KernelOption):
@@ -221,7 +220,7 @@ class Kozinec(KernelOption):
             low, high = found.margin_aug_low, found.margin_aug_high
         if found.separable is None:  # a plane that separates nothing has no margin to be known
             return answer
-        eps = float(self.eps) + _ROUNDED * low
+        eps = float(self.eps) + ROUNDED * low  # rounding alone keeps the bounds apart by so much
         return replace(answer, status=found.settle(Status.CERTIFIED, high - low, eps))
 
     def _prove_plane(

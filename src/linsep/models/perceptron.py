@@ -21,14 +21,13 @@ from linsep.models.base import LinearClassifier, separating
 from linsep.models.fit import Answer, Check, Run, either, function, none, number, one_of
 from linsep.models.parts import PartsRun, answered, fit_in_parts
 from linsep.models.summary import Line
+from linsep.numerics.rounding import ROUNDED
 from linsep.proofs import plain
 from linsep.proofs.certificate import Certificate
 from linsep.proofs.parts_planes import StreamCertificate, stream_sides
 from linsep.solvers.perceptron.batch import Batch
 from linsep.solvers.perceptron.single import SingleInParts, SingleSample
 from linsep.solvers.schedule import Schedule
-
-_ROUNDED = 1e-12  # share of the largest value that is no clear error
 
 
 class Perceptron(LinearClassifier):
@@ -293,7 +292,7 @@ class Perceptron(LinearClassifier):
     def _are_few(self, problem: Problem, answer: Answer) -> bool:
         """Whether rows clearly on the wrong side weigh no more than ``target_errors``."""
         values = plain.values(problem, answer.witness.a)
-        wrong = values < -_ROUNDED * np.abs(values).max()
+        wrong = values < -ROUNDED * np.abs(values).max()
         return bool(problem.row_weights[wrong].sum() <= (self.target_errors or 0.0) * (1 + 1e-9))
 
     def _too_many(self, problem: Problem, answer: Answer) -> bool:

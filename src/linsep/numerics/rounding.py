@@ -8,5 +8,7 @@ U32 = 2.0**-24
 """The same in float32."""
 SUM = 64 * U
 """Of a sum by numpy, which adds by halves: fewer than 64 roundings in a row."""
+ROUNDED = 1e-12
+"""A share of a sum over a table that may be rounding alone."""
 LEAST = 2.0**-1074
 """The smallest positive number: twice the largest error of a product that underflows."""

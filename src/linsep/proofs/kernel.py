@@ -35,7 +35,7 @@ from linsep.kernels.rows import Rows
 from linsep.kernels.spec import from_dict
 from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 from linsep.losses.hinge import best_stretch
-from linsep.numerics.rounding import SUM, U32, U
+from linsep.numerics.rounding import ROUNDED, SUM, U32, U
 from linsep.proofs.gap import Gap, balanced
 from linsep.proofs.referee import Defined, agreed, agreed_diagonal, wider
 from linsep.proofs.sharp import sharp_sums_of, sharp_weights
@@ -291,7 +291,7 @@ def _lower(
     return max(bound - 16 * U * abs(bound), 0.0) if np.isfinite(bound) else 0.0
 
 
-NU_ROUNDED = 1e-12
+NU_ROUNDED = ROUNDED
 """Share of nu that proofs of nu-SVC leave to rounding: what is proved is that of nu (1 - it)."""
 
 
