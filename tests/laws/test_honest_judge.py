@@ -339,6 +339,40 @@ def test_a_bug_of_a_solver_is_no_lie_of_the_judge(name):
     assert claimed.errors == true.errors
 
 
+ONE_CLASS = {
+    "svm": linsep.LinearSVM(C=np.inf),
+    "kozinec": linsep.Kozinec(),
+    "kozinec, kernel": linsep.Kozinec(kernel="rbf", eps=0.1),
+    "ho-kashyap": linsep.HoKashyap(max_iter=50),
+    "one vs rest": linsep.OneVsRest(linsep.LinearSVM(C=np.inf)),
+}
+
+
+@pytest.mark.parametrize("name", [*ONE_CLASS, "separability"])
+def test_a_bug_that_breaks_down_is_an_error_of_linsep(name, monkeypatch):
+    lent = Problem.lent.fget
+    assert lent is not None
+
+    def seen(self: Problem) -> Problem:
+        found: Problem = lent(self)
+        if found is not self:
+            found.__dict__["label"] = np.zeros_like(self.label)
+        return found
+
+    monkeypatch.setattr(Problem, "lent", property(seen))
+    ask = linsep.separability if name == "separability" else copy.deepcopy(ONE_CLASS[name]).fit
+    with pytest.raises(linsep.errors.LinsepError, match="a bug of linsep, please report it"):
+        ask(*overlapping(60, 3))
+
+
+def test_what_code_of_the_caller_raises_stays_as_it_is():
+    def mine(x: Any, z: Any) -> float:
+        return float([][0])
+
+    with pytest.raises(IndexError):
+        linsep.KernelSVM(kernel=mine).fit(*overlapping(30, 3))
+
+
 # -- Bugs below both ------------------------------------------------------------------------------
 #
 # What solvers and proofs once had in common: reading, summing, storing. A proof reads by itself

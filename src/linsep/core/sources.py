@@ -15,6 +15,7 @@ import os
 import select
 import stat
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,44 @@ def mark_as_the_callers(error: Exception) -> None:
     """What a callback or a kernel of the caller's raises is theirs: no boundary renames it."""
     with contextlib.suppress(AttributeError):
         setattr(error, _MARK, True)
+
+
+@contextlib.contextmanager
+def own_bugs(what: str) -> Iterator[None]:
+    """An error that nobody raised on purpose is a bug of linsep and is told as one, unless code of
+    the caller's has a part in it, or files and memory."""
+    try:
+        yield
+    except (LinsepError, Warning, OSError, MemoryError, ImportError):
+        raise
+    except Exception as cause:
+        if getattr(cause, _MARK, False) or not all(map(_known, _files_of(cause))):
+            raise
+        kind = type(cause).__name__
+        raise LinsepError(
+            f"{what} broke down ({kind}: {_told(cause).rstrip('.')}), so nothing is known of these "
+            "rows. This is a bug of linsep, please report it."
+        ) from cause
+
+
+def _files_of(error: BaseException) -> list[str]:
+    """Files of the functions that an error has come through."""
+    trace, files = error.__traceback__, []
+    while trace is not None:
+        files.append(trace.tb_frame.f_code.co_filename)
+        trace = trace.tb_next
+    return files
+
+
+_LIBRARIES = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | {str(Path(__file__).parents[1])}
+)
+
+
+def _known(file: str) -> bool:
+    """Whether it is one of linsep or of a library; "<...>" is none at all."""
+    return file.startswith(_LIBRARIES) or file.startswith("<") or "site-packages" in file
 
 
 def _told(cause: BaseException) -> str:

@@ -33,7 +33,7 @@ from linsep.core.notes import warn
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, product, rows_of
 from linsep.core.protocol import Solver, Status, Witness, has_planes
-from linsep.core.sources import boundary
+from linsep.core.sources import boundary, own_bugs
 from linsep.core.validate import in_parts
 from linsep.core.words import count
 from linsep.criteria import Criterion
@@ -186,7 +186,8 @@ class Classifier(CallbackSupportMixin, Calibrated):
             calibrated = getattr(self, "calibrate", None) is not None
             mine = time_left() * self._share() if calibrated else None
             with np.errstate(all="ignore"), time_limit(mine):
-                with nullcontext() if checkpoint is None else _net(checkpoint):
+                bugs = own_bugs(f"the fit of {type(self).__name__}")
+                with bugs if checkpoint is None else _net(checkpoint):
                     answer = self._in_time(run)
                 require_sealed(problem, sealed)
                 if interrupts.requested:

@@ -35,6 +35,7 @@ from linsep.core.limits import TimeUpError, clock, enough_memory
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Status, Witness
+from linsep.core.sources import own_bugs
 from linsep.core.validate import in_parts, refuse_measurements, refuse_too_many_classes
 from linsep.errors import DataError, ProofError, SettingError
 from linsep.kernels.spec import as_kernel, by_name, is_given
@@ -193,7 +194,7 @@ def decide(
     # one BLAS thread: the products are small, and two libraries with two threads each (numpy's
     # and scipy's) make them several times slower on two cores
     # numbers may overflow on the way: every answer is checked in integers where that happens
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with own_bugs("the verdict"), one_blas_thread(), np.errstate(all="ignore"):
         return hold_verdict(problem, judge.decide())
 
 
@@ -218,7 +219,7 @@ def decide_with(
         )
     kernel = by_name(kernel, parameters) if parameters else kernel
     asked = as_kernel(kernel, problem.matrix, warn=False)
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with own_bugs("the verdict"), one_blas_thread(), np.errstate(all="ignore"):
         proof = KernelJudge(problem, asked, Clock(begin, time_limit)).decide()
         return hold_verdict(problem, proof)
 
