@@ -20,6 +20,7 @@ import pytest
 import scipy.sparse
 
 import linsep
+from linsep.core.parts import Stream
 from linsep.core.problem import Problem
 from linsep.kernels import RBF, Linear, Polynomial
 
@@ -761,6 +762,42 @@ def test_a_stream_that_was_misread_is_no_lie_of_the_judge(name, bug):
         assert hits
 
 
+def twice(right: Any) -> Any:
+    """A pass whose sum is that of all rows, two times."""
+
+    def wrong(self: Any, task: Any, words: str = "") -> Any:
+        found = right(self, task, words)
+        return found.plus(found)
+
+    return wrong
+
+
+def without_a_block(right: Any) -> Any:
+    """A pass that adds up all blocks but one."""
+
+    def wrong(self: Any, task: Any, words: str = "") -> Any:
+        def some(block: Any, place: Any) -> Any:
+            return None if place.first == 50 else task(block, place)
+
+        return right(self, some, words)
+
+    return wrong
+
+
+@pytest.mark.parametrize("bug", [twice, without_a_block])
+@pytest.mark.parametrize("name", list(PARTS))
+def test_the_judge_of_a_stream_counts_its_rows(name, bug, monkeypatch):
+    X, y = overlapping(200, 3)
+    model = copy.deepcopy(PARTS[name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        proof = copy.deepcopy(model).fit(in_parts(X, y, np.ones(200))).certificate_
+        monkeypatch.setattr(Stream, "total", bug(Stream.total))
+        for ask in (lambda data: model.fit(data), proof.check):
+            with pytest.raises(linsep.errors.ProofError, match=r"was to read \d+ rows, each once"):
+                ask(in_parts(X, y, np.ones(200)))
+
+
 @pytest.mark.parametrize("bug", [b for b in MISREAD_PARTS if b != "weights"])
 def test_a_verdict_of_a_stream_is_about_the_rows_given(bug):
     X = np.random.default_rng(0).normal(size=(200, 3))
@@ -967,6 +1004,22 @@ def test_who_writes_to_the_data_is_found_out(estimator, name, form):
             asked = partial(getattr(linsep, estimator)().fit, sample_weight=weight)
         with pytest.raises(linsep.errors.ProofError, match=rf"{name} was written to|not hold"):
             asked(form(X), y)
+
+
+@pytest.mark.parametrize("name", [name for name in WRITES if name != "row_index"])
+def test_who_writes_to_the_data_of_gaussian_classes_is_found_out(name, monkeypatch):
+    from linsep.models import gaussian
+
+    right = gaussian.estimate
+
+    def writing(problem: Any, *rest: Any) -> Any:
+        found = right(problem, *rest)
+        WRITES[name](problem)
+        return found
+
+    monkeypatch.setattr(gaussian, "estimate", writing)
+    with pytest.raises(linsep.errors.ProofError, match=f"{name} was written to"):
+        linsep.GaussianClassifier().fit(*overlapping(60, 3))
 
 
 def test_a_search_that_finds_no_weak_separator_ends():

@@ -314,6 +314,8 @@ class Stream:
         self.parts, self.name, self.memory = tuple(parts), name, memory
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
         self.rows, self.labelled = rows, labelled
+        self.told = rows
+        """Rows that the files say they have; None where they do not."""
         self.runner: Runner = Threads() if runner is None else runner
         self.passes = 0
         self.watch: Callable[[Reading], None] | None = None

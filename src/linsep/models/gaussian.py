@@ -55,6 +55,7 @@ from linsep.models.summary import Line, rule, written
 from linsep.proofs.certificate import judge
 from linsep.proofs.gaussian import GaussianCertificate, Whitener, judge_gaussian, whitener
 from linsep.proofs.parts_gaussian import Parameters, StreamGaussian, stream_gaussian
+from linsep.proofs.plain import require_sealed, seal
 from linsep.risk.decision import Decisions, decisions
 from linsep.risk.linear_rules import (
     LogisticRule,
@@ -225,6 +226,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     def _fit_to(self, problem: Problem | PartsProblem, begin: float) -> None:
         """Estimate, make the rule, prove."""
         self._forget()
+        sealed = seal(problem) if isinstance(problem, Problem) else None
         self.classes_ = problem.classes
         given = self.priors is not None
         priors = check_priors(self.priors, problem.K, problem.classes) if given else None
@@ -238,6 +240,8 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = self.n_updates_ = 1
         if isinstance(problem, Problem):
             self.certificate_ = self._judge(problem)
+            assert sealed is not None
+            require_sealed(problem, sealed)
         else:
             self.certificate_ = stream_gaussian(problem, self._parameters(problem))
         self.status_ = self.certificate_.settle(problem.d)

@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.parts import Stream
+from linsep.core.parts import Stream, Summed
 from linsep.core.problem import Problem
 from linsep.core.schema import facts
 from linsep.core.words import count
@@ -37,6 +37,7 @@ from linsep.proofs.hinge import losses_above
 from linsep.proofs.logistic import entropy_below, loss_above
 from linsep.proofs.plain import (
     cap,
+    counted,
     dual_cost,
     one_pass,
     product,
@@ -48,6 +49,7 @@ from linsep.proofs.plain import (
 from linsep.rows.parts import PartsProblem
 
 Array = NDArray[np.float64]
+T = TypeVar("T", bound=Summed)
 
 _AGREES = 1e-9  # relative: how far the bounds of another pass may be off by its own rounding
 
@@ -90,6 +92,11 @@ class Sides(RowSums):
     """Sums of alpha."""
     curved: Array
     """At least the conjugates of quadratic losses."""
+
+
+def judged(problem: PartsProblem, work: Callable[[Problem], T], words: str = "the proof") -> T:
+    """A pass of a proof: each block is held against what its part gives, each row counts once."""
+    return counted(problem.stream, problem.task(work, require_block), words)
 
 
 def _sides(problem: Problem, *, a: Array, generator: Array, loss: Loss, C: float) -> Sides:
@@ -352,7 +359,7 @@ def _errors(problem: Problem, *, planes: Array) -> Errors:
 def errors_of_planes(problem: PartsProblem, planes: Array) -> int:
     """Rows that planes of all classes, one a row, give another class: one pass."""
     work: Callable[[Problem], Errors] = partial(_errors, planes=planes)
-    return problem.total(work, "errors counted", require_block).wrong
+    return judged(problem, work, "errors counted").wrong
 
 
 def stream_gap(
@@ -362,7 +369,7 @@ def stream_gap(
     a = np.asarray(a, dtype=np.float64)
     work: Callable[[Problem], Sides] = partial(_sides, a=a, generator=generator, loss=loss, C=C)
     with np.errstate(all="ignore"):  # what overflows proves nothing
-        found = problem.total(work, "the proof", require_block)
+        found = judged(problem, work)
         d = problem.d
         many = SUM + found.blocks * U
         half = 0.5 * float(a[:-1] @ a[:-1]) * (1 + (d + 8) * U)

@@ -27,9 +27,8 @@ from linsep.proofs.gaussian import (
     moments_of,
     whitener,
 )
-from linsep.proofs.parts import Source, hold, in_rows, parts_of, require_sources
+from linsep.proofs.parts import Source, hold, in_rows, judged, parts_of, require_sources
 from linsep.proofs.parts_planes import SideSums, in_places
-from linsep.proofs.plain import require_block
 from linsep.rows.moments import Moments
 from linsep.rows.parts import PartsProblem
 
@@ -216,7 +215,7 @@ class StreamGaussian(GaussianCertificate):
 def stream_gaussian(problem: PartsProblem, at: Parameters) -> StreamGaussian:
     """The likelihood of the parameters, the best of their structure, and decisions: one pass."""
     with np.errstate(all="ignore"):
-        found = problem.total(partial(_sums, at=at), "the proof", require_block)
+        found = judged(problem, partial(_sums, at=at))
         terms = found.terms + found.blocks + 16
         every = [
             Moments(

@@ -21,7 +21,7 @@ from linsep.errors import ProofError
 from linsep.numerics.rounding import U
 from linsep.proofs import plain
 from linsep.proofs.certificate import Certificate, judge
-from linsep.proofs.parts import Source, hold, in_rows, parts_of, require_sources
+from linsep.proofs.parts import Source, hold, in_rows, judged, parts_of, require_sources
 from linsep.proofs.squares import Squares, bounds_of_sums, products, totals
 from linsep.rows.normal import Gram, columns_of, weighted_squares
 from linsep.rows.parts import PartsProblem
@@ -112,7 +112,7 @@ def stream_sides(problem: PartsProblem, a: Array) -> StreamCertificate:
     """The facts about the weights a, from one pass."""
     a = np.asarray(a, dtype=np.float64)
     with np.errstate(all="ignore"):
-        found = problem.total(partial(_sides, a=a), "the proof", plain.require_block).facts
+        found = judged(problem, partial(_sides, a=a)).facts
     return StreamCertificate(**_stated(problem, a, found))
 
 
@@ -227,7 +227,7 @@ def stream_squares(problem: PartsProblem, a: Array) -> StreamSquares:
     a = np.asarray(a, dtype=np.float64)
     A = columns_of(problem, a)  # type: ignore[arg-type]  # asks for its shape alone
     with np.errstate(all="ignore"):
-        found = problem.total(partial(_squares, a=a), "the proof", plain.require_block)
+        found = judged(problem, partial(_squares, a=a))
         more = found.blocks * U
         known = Gram(found.gram, found.gram_terms + found.blocks + 4, found.rows)
         high, low, reach = bounds_of_sums(

@@ -23,7 +23,7 @@ from linsep.errors import ProofError
 from linsep.losses.softmax import circulation, flows
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs import plain
-from linsep.proofs.parts import RowSums, Source, StreamGap, in_rows
+from linsep.proofs.parts import RowSums, Source, StreamGap, in_rows, judged
 from linsep.proofs.softmax import (
     best_value,
     capped_shares,
@@ -106,9 +106,7 @@ def stream_softmax(problem: PartsProblem, a: Array, generator: Array, C: float) 
     planes = a.reshape(-1, problem.d + 1)
     W, b = planes[:, :-1], planes[:, -1]
     with np.errstate(all="ignore"):  # what overflows proves nothing
-        found = problem.total(
-            partial(_flows, a=a, generator=generator, C=C), "the proof", plain.require_block
-        )
+        found = judged(problem, partial(_flows, a=a, generator=generator, C=C))
         half = 0.5 * float(np.vdot(W, W)) * (1 + (W.size + 8) * U)
         high = (half + found.losses * (1 + found.blocks * U)) * (1 + 8 * U)
         low = _below(found, SUM + found.blocks * U, free=problem.fit_intercept)

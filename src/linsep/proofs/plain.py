@@ -7,6 +7,7 @@ solvers but numpy and scipy:
 
 require_same, require_read          whether a problem is that of the caller's arrays
 require_given, require_block        the same of a block of a stream
+counted                             a pass over a stream in which every row counts once
 seal, require_sealed                whether a problem is still what it was before a solver had it
 signs, aims                         y, and what least squares aims at
 columns                             weights, one column a plane
@@ -24,17 +25,17 @@ Kernels are in ``referee.py``, verdicts in ``witness.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all
-from linsep.core.parts import Block
+from linsep.core.parts import Block, Place, Stream, Summed, Task
 from linsep.core.problem import Problem
 from linsep.errors import ProofError
 from linsep.losses.hinge import QuadraticLoss
@@ -132,6 +133,51 @@ def require_block(
         X = scipy.sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], d))
     if not _same_rows(problem.matrix, X, None if len(index) == len(told) else index):
         raise ProofError(_OTHERS.format("rows", "a part"))
+
+
+T = TypeVar("T", bound=Summed)
+
+
+@dataclass(frozen=True)
+class _Counted(Generic[T]):
+    """A sum, and the runs of rows that it is over: part, first row, row behind the last."""
+
+    found: T | None
+    runs: tuple[tuple[int, int, int], ...]
+
+    def plus(self, other: Self) -> Self:
+        """Both; runs that follow one another as one."""
+        before, after = self.runs, other.runs
+        if before[-1][0] == after[0][0] and before[-1][2] == after[0][1]:
+            both = (before[-1][0], before[-1][1], after[0][2])
+            before, after = before[:-1], (both, *after[1:])
+        sums = [one for one in (self.found, other.found) if one is not None]
+        found = sums[0].plus(sums[1]) if len(sums) == 2 else next(iter(sums), None)
+        return replace(self, found=found, runs=before + after)
+
+
+def _counted(block: Block, place: Place, *, task: Task[T]) -> _Counted[T]:
+    run = place.number, place.first, place.first + len(np.asarray(block.given.y).ravel())
+    return _Counted(task(block, place), (run,))
+
+
+def counted(stream: Stream, task: Task[T], words: str) -> T:
+    """A pass as ``stream.total`` makes one, over all rows, each of them once; else ProofError.
+
+    Sums are added together with the numbers of their rows, so what one lacks the other lacks too.
+    """
+    whole = stream.total(partial(_counted, task=task), words)
+    runs = () if whole is None else whole.runs
+    rows = [rows for _, rows, _ in stream.marks]
+    due = tuple((part, 0, n) for part, n in enumerate(rows) if n)
+    told = sum(rows) if stream.told is None else stream.told
+    if runs != due or whole is None or whole.found is None or sum(rows) != told:
+        read = sum(end - first for _, first, end in runs)
+        raise ProofError(
+            f"a pass over {stream.name} was to read {told} rows, each once, and has read {read}; "
+            "this is a bug of linsep, please report it."
+        )
+    return whole.found
 
 
 @dataclass(frozen=True)

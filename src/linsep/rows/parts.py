@@ -22,6 +22,7 @@ from linsep.core.parts import (
     Place,
     Stream,
     Summed,
+    Task,
     labels_of,
     no_labels,
     refuse_not_finite,
@@ -292,15 +293,16 @@ class PartsProblem:
 
     # -- rows ---------------------------------------------------------------------------------
 
-    def total(self, work: Callable[[Problem], T], words: str = "", held: Held | None = None) -> T:
-        """A pass: the sum over all blocks of what ``work`` makes of them as problems.
-
-        ``held`` holds each problem against the block that its part has given.
-        """
-        task = partial(_work, work=work, held=held, **self._reading())
-        found: T | None = self.stream.total(task, words)
+    def total(self, work: Callable[[Problem], T], words: str = "") -> T:
+        """A pass: the sum over all blocks of what ``work`` makes of them as problems."""
+        found: T | None = self.stream.total(self.task(work), words)
         assert found is not None
         return found
+
+    def task(self, work: Callable[[Problem], T], held: Held | None = None) -> Task[T]:
+        """What ``work`` makes of a block as a problem, which ``held`` holds against the block that
+        its part has given."""
+        return partial(_work, work=work, held=held, **self._reading())
 
     def in_turn(self, step: Callable[[Problem, C], C], carry: C, words: str = "") -> C:
         """A pass in which each block, as a problem, goes on from what the one before came to."""

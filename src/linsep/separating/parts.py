@@ -41,7 +41,7 @@ from linsep.losses.hinge import HINGE
 from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap, intercept_words
 from linsep.proofs.parts import StreamGap, hold, stream_gap
-from linsep.proofs.plain import require_given, require_read
+from linsep.proofs.plain import counted, require_given, require_read
 from linsep.proofs.separable import Proof
 from linsep.rows.parts import PartsProblem, looked_at
 
@@ -546,9 +546,7 @@ class Worst:
 
 
 def _pass(stream: Stream, a: Array, classes: NDArray[Any]) -> Worst:
-    found = stream.total(partial(_worst, a=a, classes=classes), "all rows held against a plane")
-    assert found is not None
-    return found
+    return counted(stream, partial(_worst, a=a, classes=classes), "all rows held against a plane")
 
 
 def _worst(block: Block, place: Place, *, a: Array, classes: NDArray[Any]) -> Worst:
