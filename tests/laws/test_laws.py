@@ -17,9 +17,8 @@ import linsep.solvers
 from linsep.core import drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
 from linsep.core.limits import Limits
-from linsep.core.log import new_log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Status
+from linsep.core.protocol import Status, new_log
 from linsep.proofs.certificate import judge
 from linsep.solvers.hulls.cloud import by_products
 

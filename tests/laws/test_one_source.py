@@ -18,9 +18,8 @@ from tests.tables import HINGE, KERNEL, KERNEL_MACHINES, MACHINES, PLANES, PROBL
 import linsep
 from linsep.core import compile as compiling
 from linsep.core import drive
-from linsep.core.log import new_log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Status
+from linsep.core.protocol import Status, new_log
 from linsep.solvers.hulls.nearest import NearestHulls
 from linsep.solvers.logistic import softmax as softmax_system
 from linsep.solvers.logistic.conjugate import LogisticCG

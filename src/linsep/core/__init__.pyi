@@ -10,9 +10,9 @@ from linsep.core.layouts import BinaryRows as BinaryRows
 from linsep.core.layouts import CSR as CSR
 from linsep.core.layouts import KeslerRows as KeslerRows
 from linsep.core.layouts import Rows as Rows
-from linsep.core.log import Log as Log
-from linsep.core.log import new_log as new_log
-from linsep.core.log import NO_LOG as NO_LOG
+from linsep.core.protocol import Log as Log
+from linsep.core.protocol import new_log as new_log
+from linsep.core.protocol import NO_LOG as NO_LOG
 from linsep.core.problem import Problem as Problem
 from linsep.core.protocol import Solver as Solver
 from linsep.core.protocol import State as State

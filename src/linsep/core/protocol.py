@@ -2,7 +2,8 @@
 
 A solver holds settings only. A state holds the numbers that change. The data stay in the
 problem. So a state can be copied, saved, resumed and stepped from outside, and the same
-code serves a fit, a trace, a progress bar and a browser.
+code serves a fit, a trace, a progress bar and a browser. What happens on the way is written into a
+log, where one is asked for.
 
 And what a model is to those who only read it: fitted classifiers of any library, by what they have.
 """
@@ -10,15 +11,14 @@ And what a model is to those who only read it: fitted classifiers of any library
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
 
 # -- Why a run stands where it stands -------------------------------------------------------------
@@ -176,6 +176,66 @@ class Witness:
     rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     multipliers: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     claim: str = ""
+
+
+# -- The log: a preallocated list of events that compiled code can write into ----------------------
+#
+# A solver fills the log while it runs and returns early when the log is full, so a log of capacity
+# one turns ``advance`` into "run to the next update". The numbers computed are the same with and
+# without a log.
+
+
+class Event(NamedTuple):
+    """One update of the weights."""
+
+    update: int
+    """Number of the update, from 1."""
+    visit: int
+    """Rows looked at so far, this one included."""
+    row: int
+    """Reflected row that caused it; -1 for a whole batch."""
+    value: float
+    """z . a before the update; for a batch the criterion."""
+    step: float
+    """Learning rate, kappa or length of the step."""
+
+
+class Log(NamedTuple):
+    """Columns of events, and how many there are (an array of one number)."""
+
+    whole: NDArray[np.int64]
+    real: NDArray[np.float64]
+    used: NDArray[np.int64]
+
+    @property
+    def full(self) -> bool:
+        """Whether the last event that it has room for is there; never of a log without room."""
+        return len(self.whole) > 0 and int(self.used[0]) == len(self.whole)
+
+    def write(self, update: int, visit: int, row: int, value: float, step: float) -> None:
+        """Add an event; a log without room takes none."""
+        if len(self.whole):
+            k = int(self.used[0])
+            self.whole[k] = update, visit, row
+            self.real[k] = value, step
+            self.used[0] = k + 1
+
+    def events(self) -> Iterator[Event]:
+        """The events written so far."""
+        for k in range(int(self.used[0])):
+            update, visit, row = self.whole[k].tolist()
+            yield Event(update, visit, row, *self.real[k].tolist())
+
+
+def new_log(capacity: int) -> Log:
+    """An empty log for that many events."""
+    return Log(np.zeros((capacity, 3), np.int64), np.zeros((capacity, 2)), np.zeros(1, np.int64))
+
+
+NO_LOG = new_log(0)
+
+
+# -- Models, for those who train or read them -----------------------------------------------------
 
 
 class Learner(Protocol):

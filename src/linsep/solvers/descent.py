@@ -22,8 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linsep.core.drive import drive
 from linsep.core.limits import Limits
-from linsep.core.log import NO_LOG, Log
-from linsep.core.protocol import ENDLESS, Held, State, Status, Witness
+from linsep.core.protocol import ENDLESS, NO_LOG, Held, Log, State, Status, Witness
 from linsep.core.words import count
 from linsep.criteria import Count, Criterion, weights_of
 from linsep.errors import SettingError, require

@@ -15,9 +15,8 @@ import numpy as np
 
 from linsep.core.costs import SWEEPS, second_thread
 from linsep.core.lanes import run_all
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, each_against_rest
-from linsep.core.protocol import Solver, State, Status, Witness
+from linsep.core.protocol import NO_LOG, Log, Solver, State, Status, Witness
 
 _SERIAL = second_thread(SWEEPS)
 

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Status, Witness
+from linsep.core.protocol import NO_LOG, Held, Log, State, Status, Witness
 from linsep.errors import ClusterError
 from linsep.losses.base import Loss
 from linsep.losses.hinge import QuadraticLoss

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from linsep.core.drive import Moment, Observer, Outcome
 from linsep.core.limits import Limits, time_limit
-from linsep.core.log import Event
 from linsep.core.problem import Problem
-from linsep.core.protocol import Learner, Status
+from linsep.core.protocol import Event, Learner, Status
 from linsep.core.words import count, percent
 from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.models.base import Classifier

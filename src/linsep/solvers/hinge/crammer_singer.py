@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness
+from linsep.core.protocol import ENDLESS, FIXED, NO_LOG, Held, Log, State, Status, Witness
 from linsep.losses.rivals import balanced_shares
 from linsep.rows.loops import matrix_of, sample_fetch, sample_locate, sample_scores, sample_spread
 from linsep.solvers.hinge.dual_cd import AHEAD, shuffle

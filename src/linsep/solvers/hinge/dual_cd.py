@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
 from linsep.core.layouts import Matrix
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness
+from linsep.core.protocol import ENDLESS, FIXED, NO_LOG, Held, Log, State, Status, Witness
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.rows.loops import fetch, sample_add, sample_dot, sample_fetch, sample_locate

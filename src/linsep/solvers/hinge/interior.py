@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from linsep.core.lanes import one_blas_thread
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import Held, State, Status, Witness, relative_gap, repeated
+from linsep.core.protocol import NO_LOG, Held, Log, State, Status, Witness, relative_gap, repeated
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor

@@ -26,9 +26,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread, run_all, sum_of_pieces
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import FIXED, Held, State, Status, Witness, relative_gap, repeated
+from linsep.core.protocol import (
+    FIXED,
+    NO_LOG,
+    Held,
+    Log,
+    State,
+    Status,
+    Witness,
+    relative_gap,
+    repeated,
+)
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.cholesky import Factor

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread
 from linsep.core.limits import tick
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Status, Witness, repeated
+from linsep.core.protocol import NO_LOG, Log, State, Status, Witness, repeated
 from linsep.losses.rivals import balanced_shares, nearest_shares, rival_terms, rounded_loss
 from linsep.numerics.cholesky import Factor
 from linsep.numerics.line import Bracket

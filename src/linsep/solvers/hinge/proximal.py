@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import FIXED, Held, Status, Witness
+from linsep.core.protocol import FIXED, NO_LOG, Held, Log, Status, Witness
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.conjugate import conjugate_gradients

@@ -16,9 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Status, Witness
+from linsep.core.protocol import NO_LOG, Log, State, Status, Witness
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.solvers.hinge.interior import InteriorHinge, InteriorState

@@ -19,9 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Status, Witness, repeated
+from linsep.core.protocol import NO_LOG, Held, Log, State, Status, Witness, repeated
 from linsep.numerics.integers import independent_columns, integer_products, to_integers
 from linsep.rows.exact import reflected
 from linsep.rows.signs import float_bounds

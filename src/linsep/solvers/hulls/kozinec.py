@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 from linsep.core.compile import inner, routine
 from linsep.core.costs import LONG
 from linsep.core.layouts import BinaryRows, Rows
-from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness
+from linsep.core.protocol import ENDLESS, FIXED, NO_LOG, Event, Held, Log, State, Status, Witness
 from linsep.errors import SettingError
 from linsep.rows.loops import add, dot
 

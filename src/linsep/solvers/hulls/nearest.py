@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness, repeated
+from linsep.core.protocol import ENDLESS, FIXED, NO_LOG, Held, Log, State, Status, Witness, repeated
 from linsep.solvers.hulls.cloud import Cloud, cloud_of, cone_of
 
 Array = NDArray[np.float64]

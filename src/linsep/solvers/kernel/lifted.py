@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Status, Witness
+from linsep.core.protocol import NO_LOG, Event, Log, State, Status, Witness
 from linsep.kernels.base import Kernel
 from linsep.kernels.images import Images, images_of
 

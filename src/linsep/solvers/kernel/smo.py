@@ -35,10 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.costs import AGREED_KERNEL
-from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem
-from linsep.core.protocol import ANY, ENDLESS, Held, State, Status, Witness
+from linsep.core.protocol import ANY, ENDLESS, NO_LOG, Held, Log, State, Status, Witness
 from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import Duel, KernelValues
 from linsep.numerics.box import balanced, free_values, newton_change

@@ -31,10 +31,9 @@ from numpy.typing import NDArray
 from linsep.core.compile import inner, routine
 from linsep.core.costs import LOGISTIC_PASS, PRODUCT
 from linsep.core.lanes import one_blas_thread
-from linsep.core.log import NO_LOG, Log
 from linsep.core.order import permutation
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Status, Witness, repeated
+from linsep.core.protocol import NO_LOG, Held, Log, State, Status, Witness, repeated
 from linsep.losses.base import Loss, needs_smooth
 from linsep.losses.logistic import LOGISTIC, Logistic
 from linsep.numerics.cholesky import Factor, growing, inverse_roots

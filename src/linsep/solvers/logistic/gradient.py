@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import FIXED, Held, State, Status, Witness
+from linsep.core.protocol import FIXED, NO_LOG, Event, Held, Log, State, Status, Witness
 from linsep.losses.logistic import loss, probability
 from linsep.solvers.logistic.line import Penalty, dual_witness
 from linsep.solvers.schedule import Schedule, start_weights

@@ -29,9 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.lanes import one_blas_thread
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import FIXED, Held, State, Status, Witness, repeated
+from linsep.core.protocol import FIXED, NO_LOG, Held, Log, State, Status, Witness, repeated
 from linsep.numerics.cholesky import solved
 from linsep.numerics.lbfgs import solved_with_pairs
 from linsep.rows.levels import Latest, sample_matrix, sample_sizes, want_double

@@ -29,10 +29,9 @@ from numpy.typing import NDArray
 
 from linsep.core.costs import GRAM_COLUMNS, PRODUCT, SOFTMAX_PASS
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
-from linsep.core.log import NO_LOG, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem, moved, reads
-from linsep.core.protocol import ANY, FIXED, Held, State, Status, Witness, repeated
+from linsep.core.protocol import ANY, FIXED, NO_LOG, Held, Log, State, Status, Witness, repeated
 from linsep.losses.softmax import Shares
 from linsep.numerics.cholesky import Factor, growing, triangle
 from linsep.numerics.lbfgs import solved_with_pairs

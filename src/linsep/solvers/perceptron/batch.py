@@ -20,9 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status
+from linsep.core.protocol import ENDLESS, FIXED, NO_LOG, Event, Held, Log, State, Status
 from linsep.solvers.perceptron import single as loops
 from linsep.solvers.perceptron.single import MistakeDriven
 from linsep.solvers.schedule import CONSTANT, Schedule, start_weights

@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.order import in_turn, permutation, with_replacement
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import State, Status, Witness
+from linsep.core.protocol import NO_LOG, Event, Log, State, Status, Witness
 from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import KernelValues
 

@@ -24,10 +24,20 @@ from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
 from linsep.core.costs import LONG
-from linsep.core.log import NO_LOG, Event, Log, new_log
 from linsep.core.order import in_turn, permutation, with_replacement
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, Held, State, Status, Witness
+from linsep.core.protocol import (
+    ENDLESS,
+    FIXED,
+    NO_LOG,
+    Event,
+    Held,
+    Log,
+    State,
+    Status,
+    Witness,
+    new_log,
+)
 from linsep.core.words import count
 from linsep.errors import ClusterError
 from linsep.rows.loops import add, dot, norm2, weight

@@ -25,9 +25,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.core.lanes import run_all
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Status, Witness
+from linsep.core.protocol import NO_LOG, Held, Log, State, Status, Witness
 from linsep.rows.normal import aims, columns_of, flat, small_slope, totals, weighted_squares
 
 Array = NDArray[np.float64]

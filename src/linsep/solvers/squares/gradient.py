@@ -18,10 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.order import generator
 from linsep.core.problem import Problem, reads
-from linsep.core.protocol import State, Status, Witness
+from linsep.core.protocol import NO_LOG, Event, Log, State, Status, Witness
 from linsep.rows.normal import (
     aims,
     columns_of,

@@ -22,9 +22,8 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import Held, State, Status, Witness
+from linsep.core.protocol import NO_LOG, Event, Held, Log, State, Status, Witness
 from linsep.rows.exact import dependency, reflected
 from linsep.rows.normal import aims, columns_of, flat, totals
 from linsep.solvers.squares.pseudo_inverse import pseudo_inverse

@@ -20,9 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.log import NO_LOG, Log
 from linsep.core.problem import Problem
-from linsep.core.protocol import State, Status, Witness
+from linsep.core.protocol import NO_LOG, Log, State, Status, Witness
 from linsep.errors import ClusterError
 from linsep.rows.normal import (
     Totals,

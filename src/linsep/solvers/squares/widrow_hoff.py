@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
-from linsep.core.log import NO_LOG, Event, Log
 from linsep.core.order import in_turn, permutation
 from linsep.core.problem import Problem
-from linsep.core.protocol import FIXED, Held, State, Status, Witness
+from linsep.core.protocol import FIXED, NO_LOG, Event, Held, Log, State, Status, Witness
 from linsep.rows.loops import sample_scores, sample_spread
 from linsep.rows.normal import aims, columns_of, small_slope, totals
 from linsep.solvers.schedule import CONSTANT, DIVERGENCE, RATES_AHEAD, Schedule, start_weights
