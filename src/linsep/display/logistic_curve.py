@@ -24,7 +24,7 @@ from linsep.errors import CapabilityError
 from linsep.risk.linear_rules import inverse_logit, logit
 
 Array = NDArray[np.float64]
-_LEAST, _MOST = 6.0, 12.0  # half widths of the picture, in log odds
+_LEAST_WIDTH, _MOST_WIDTH = 6.0, 12.0  # half widths of the picture, in log odds
 
 
 class LogisticCurveDisplay:
@@ -145,7 +145,7 @@ class LogisticCurveDisplay:
         self.ax_ = ax = axes(ax, size=(7.4, 4.2))
         self.figure_ = ax.figure
         finite = np.abs(self.log_odds[np.isfinite(self.log_odds)])
-        reach = float(np.clip(1.05 * finite.max(initial=0.0), _LEAST, _MOST))
+        reach = float(np.clip(1.05 * finite.max(initial=0.0), _LEAST_WIDTH, _MOST_WIDTH))
         x = np.linspace(-reach, reach, 401)
         self.curve_ = ax.plot(x, inverse_logit(x), color=INK, linewidth=2.2, zorder=3)[0]
         self._draw_marks(reach)

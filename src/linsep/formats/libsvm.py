@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
 _TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
 _NUMBERED = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
-_LEAST = 1e-7  # probability of a class against another one, at least; LIBSVM's
+_LEAST_PROBABILITY = 1e-7  # probability of a class against another one, at least; LIBSVM's
 
 
 def _has_sigmoids(model: LibsvmModel) -> bool:
@@ -159,7 +159,9 @@ class LibsvmModel:
         """
         assert self.probA is not None and self.probB is not None
         values, K = self._file_values(X), len(self.classes_)
-        first = np.clip(expit(-(values * self.probA + self.probB)), _LEAST, 1.0 - _LEAST)
+        first = np.clip(
+            expit(-(values * self.probA + self.probB)), _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY
+        )
         order = np.argsort(self._labels(), kind="stable")
         if K == 2:
             return np.column_stack([first[:, 0], 1.0 - first[:, 0]])[:, order]

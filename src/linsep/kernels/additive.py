@@ -444,9 +444,9 @@ def by_columns(X: Any) -> Any:
 
 POINTS = 16
 _RHO_WIDTH = 8.4  # rho - 1 / rho of the cells
-_MANY = 512  # distinct values from which cells are used
+_MANY_VALUES = 512  # distinct values from which cells are used
 _HASH = 1 << 13
-_LARGEST = 4096
+_LARGEST_TABLE = 4096  # nodes up to which there may be a table of all pairs
 
 
 @dataclass(frozen=True)
@@ -473,7 +473,7 @@ class Nodes:
     @property
     def too_many(self) -> bool:
         """Whether a table of all pairs of nodes would be too large: |p| in the hundreds."""
-        return len(self.position) > _LARGEST
+        return len(self.position) > _LARGEST_TABLE
 
     def places(self, values: Array) -> Places:
         """Where values lie on these nodes; they must be among those the nodes were made for."""
@@ -513,7 +513,7 @@ def half_width(power: float) -> float:
 
 def nodes_of(values: Array, power: float) -> Nodes:
     """Nodes for given positive values."""
-    few = distinct(values, _MANY)
+    few = distinct(values, _MANY_VALUES)
     if few is not None:
         return Nodes(power, np.log(few), levels=few)
     width = 2.0 * half_width(power)

@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 _BITS = 160  # precision of the interval arithmetic
 _TRIES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-_MOST = 2_000_000  # products in interval arithmetic
+_MOST_PRODUCTS = 2_000_000  # products in interval arithmetic
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _short_witness(
         value = float(weights @ G[np.ix_(chosen, chosen)] @ weights)
         if value >= -doubt:
             continue
-        if m * m * part.d > _MOST:
+        if m * m * part.d > _MOST_PRODUCTS:
             return reserve or (chosen, weights, value, False)
         ball = quadratic_form(kernel, part.take(chosen), weights)
         if ball < 0:

@@ -21,7 +21,7 @@ Array = NDArray[Any]
 _ALONE = 0.1  # similarity to the nearest other row below which a row stands alone
 _ALIKE = 0.99  # mean similarity above which rows cannot be told apart
 _SPREAD = 1e6  # ratio of the diagonal's ends
-_SHARE = 0.99  # share of one column in the variance
+_COLUMN_SHARE = 0.99  # share of one column in the variance
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _advise_scale(kernel: Kernel, part: Rows, diagonal: Array) -> list[str]:
     with np.errstate(over="ignore", invalid="ignore"):
         variance = part.matrix.var(axis=0, dtype=np.float64)
         total = float(variance.sum())
-    if np.isfinite(total) and total > 0 and variance.max() > _SHARE * total:
+    if np.isfinite(total) and total > 0 and variance.max() > _COLUMN_SHARE * total:
         advice.append(
             f"column {int(variance.argmax())} holds {100 * variance.max() / total:.3g} % of the "
             "variance, so the kernel sees little else; standardise the columns."

@@ -22,22 +22,22 @@ Array = NDArray[Any]
 # 1e-9 in float64 and 1e-3 in float32. Beyond it differences of the entries are taken.
 _SAFE = {np.dtype(np.float64): 1e6, np.dtype(np.float32): 2e3}
 # Values below exp of this are 0 in large tiles: denormal numbers are slow.
-_LEAST = {np.dtype(np.float64): -np.inf, np.dtype(np.float32): -87.0}
-_LARGE = 30_000  # entries of a tile from which machine code makes its exponents
-_NARROW = 160  # columns up to which the exponents are made together with the products
-_FAR = 1e30  # rates beyond this, or below its inverse, may leave float32 with the squares
+_LEAST_ARGUMENT = {np.dtype(np.float64): -np.inf, np.dtype(np.float32): -87.0}
+_LARGE_TILE = 30_000  # entries of a tile from which machine code makes its exponents
+_NARROW_TILE = 160  # columns up to which the exponents are made together with the products
+_FAR_RATE = 1e30  # rates beyond this, or below its inverse, may leave float32 with the squares
 _RESOLVED = 1e3  # largest gamma |x|^2 for which products in float32 resolve the distances
 _PIECE = 128  # rows of a sparse block whose differences are taken together
 
 
-_FEW = 16  # columns up to which differences of entries cost no more than products
+_FEW_COLUMNS = 16  # columns up to which differences of entries cost no more than products
 
 
 def _defined_exponents(X: Any, Z: Any, rate: float) -> Array:
     """-rate |x - z|^2 for the definition, by differences; of many columns -rate (|x|^2 + |z|^2 -
     2 x . z), with the rows moved so that the squares are small."""
     dense = isinstance(X, np.ndarray)
-    if dense and X.shape[1] <= _FEW:
+    if dense and X.shape[1] <= _FEW_COLUMNS:
         return np.asarray(-rate * cdist(X, Z, "sqeuclidean"))
     if dense:
         middle = Z.mean(axis=0)
@@ -160,7 +160,7 @@ class RBF(Kernel):
         that. The exponential, and a coefficient that it is multiplied with: 10 u.
         """
         # A rate within the range keeps squares that underflow from mattering.
-        if not B.d or B.origin is not None or not 1 / _FAR <= self.rate <= _FAR:
+        if not B.d or B.origin is not None or not 1 / _FAR_RATE <= self.rate <= _FAR_RATE:
             return None
         squares = max(float(A.squares.max()), float(B.squares.max()))
         largest = squares * self.rate * (1 + 4 * (A.d + 4) * U32)
@@ -173,7 +173,7 @@ class RBF(Kernel):
         _ = rows.squares
         rate = self.rate
         if rows.codes is None and isinstance(rows.centred, np.ndarray):
-            single = rows.dtype == np.float32 and rows.d <= _NARROW and rows.n * rows.d > 0
+            single = rows.dtype == np.float32 and rows.d <= _NARROW_TILE and rows.n * rows.d > 0
             if single and 1e-30 <= rate <= 1e30 and rows.largest * rate <= _SAFE[rows.dtype]:
                 rows.lift(rate)
 
@@ -189,15 +189,15 @@ class RBF(Kernel):
 
     def tile(self, A: Rows, B: Rows, out: Array | None) -> Array:
         """By bits, by powers of two, or by products of rows, whichever these rows allow."""
-        large = A.n * B.n >= _LARGE
+        large = A.n * B.n >= _LARGE_TILE
         if large and A.codes is not None and B.codes is not None:
             out = np.empty((A.n, B.n), A.dtype) if out is None else out
             bits = A.codes.words, B.codes.columns, self._table(A), out, np.empty(B.n, np.uint64)
-            distances(*bits, size=100 * _LARGE, work=out.size)
+            distances(*bits, size=100 * _LARGE_TILE, work=out.size)
             return out
         values = self.powers(A, B, out) if large else None
         if values is not None:
-            gaussians(values, size=100 * _LARGE, work=values.size)
+            gaussians(values, size=100 * _LARGE_TILE, work=values.size)
             return values
         largest, rate = max(A.largest, B.largest), self.rate
         if not (largest * rate <= _SAFE[A.dtype] and isfinite(largest)) or rate == 0:
@@ -206,8 +206,8 @@ class RBF(Kernel):
         values = inner_products(A.centred, B.centred, out)
         left, right = kind(rate) * A.squares, kind(rate) * B.squares
         if large and values.flags.c_contiguous:
-            args = (values, left, right, kind(2 * rate), kind(_LEAST[A.dtype]), kind(0))
-            exponents(*args, size=100 * _LARGE, work=values.size)  # compiled at once
+            args = (values, left, right, kind(2 * rate), kind(_LEAST_ARGUMENT[A.dtype]), kind(0))
+            exponents(*args, size=100 * _LARGE_TILE, work=values.size)  # compiled at once
         else:
             values *= kind(2 * rate)
             values -= left[:, None]
@@ -236,7 +236,7 @@ class RBF(Kernel):
             return None
         total, table = np.zeros(A.n), self._table(A).astype(np.float64)
         args = B.codes.words, A.codes.columns, table, coef, total, np.empty(A.n, np.uint64)
-        look_up(*args, size=100 * _LARGE, work=A.n * B.n)
+        look_up(*args, size=100 * _LARGE_TILE, work=A.n * B.n)
         return total
 
     def _by_differences(self, A: Rows, B: Rows) -> Array:

@@ -19,7 +19,7 @@ from linsep.errors import DataError, SettingError
 
 Array = NDArray[Any]
 
-_FAR = 0.75  # share of the mean in the squared norms from which rows are centred
+_FAR_SHARE = 0.75  # share of the mean in the squared norms from which rows are centred
 DENSE_WIDTH = 32  # columns for each stored entry of a row up to which dense products are faster
 _DENSE_BYTES = 64 << 20  # a sparse block is never written out densely beyond this
 
@@ -256,7 +256,7 @@ def _far_mean(X: Array, squares: Array) -> Array | None:
         total = float(squares.sum(dtype=np.float64))
         if not np.isfinite(total):  # beyond float32
             total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
-    return mean if np.isfinite(total) and share > _FAR * total > 0 else None
+    return mean if np.isfinite(total) and share > _FAR_SHARE * total > 0 else None
 
 
 # -- Rows of two values as bits: one for each column ----------------------------------------------

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 SHORT = 16  # terms of a sum that are added in float32, where there is one sum
 STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which stays in the cache
-_NARROW = 512  # columns of a block whose values are added up in place
+_NARROW_BLOCK = 512  # columns of a block whose values are added up in place
 _UNIT = 64  # columns that products of rows like best: whole lines of the cache
-_FEW, _LONGEST = 256, 4096  # rows below which the other side is cut into lanes; its longest block
+_FEW_ROWS = 256  # rows below which the other side is cut into lanes,
+_LONGEST_BLOCK = 4096  # of no more rows than this
 _CODED = 4096  # rows of bits that are looked at together
 _SERIAL = second_thread(KERNEL)
 _BYTES = 256 << 20  # a sparse matrix is never written out beyond this
@@ -91,9 +92,9 @@ def _by_tables(kernel: Any, A: Rows, B: Rows, size: NDArray[np.float64], cut: in
 
 def _by_tiles(kernel: Kernel, A: Rows, B: Rows, size: NDArray[Any], cut: int) -> Any:
     """The same from tiles of values; few rows of A meet long runs of B, which threads share."""
-    few = A.n < _FEW
-    strip = A.n if few else -(-_even(A.n, _NARROW) // _UNIT) * _UNIT
-    step = min(_LONGEST, STEP * _NARROW // strip // _UNIT * _UNIT) if few else STEP
+    few = A.n < _FEW_ROWS
+    strip = A.n if few else -(-_even(A.n, _NARROW_BLOCK) // _UNIT) * _UNIT
+    step = min(_LONGEST_BLOCK, STEP * _NARROW_BLOCK // strip // _UNIT * _UNIT) if few else STEP
     pieces = [(r, B.slice(r, min(r + step, B.n)), size[r : r + step]) for r in range(0, B.n, step)]
     lanes = min(4, len(pieces)) if few else 1
     sums = np.zeros((lanes, 2, A.n))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_STEP = 512  # rows and columns of a tile
+_TILE = 512  # rows and columns of a tile
 
 
 def fill(kernel: Kernel, A: Rows, B: Rows | None) -> Array:
@@ -52,8 +52,8 @@ def fill(kernel: Kernel, A: Rows, B: Rows | None) -> Array:
 
 
 def _cut(rows: Rows) -> list[tuple[int, Rows]]:
-    """Pieces of at most _STEP rows, each with the number of its first row."""
-    return [(lo, rows.slice(lo, min(rows.n, lo + _STEP))) for lo in range(0, rows.n, _STEP)]
+    """Pieces of at most _TILE rows, each with the number of its first row."""
+    return [(lo, rows.slice(lo, min(rows.n, lo + _TILE))) for lo in range(0, rows.n, _TILE)]
 
 
 def _tile(

@@ -86,8 +86,8 @@ Array = NDArray[np.float64]
 _LARGEST_ENTRY = 1e100  # of X
 _SETS = 512, 2048  # rows of a working set: a quarter of all, within these
 _COARSE = 1e-4  # gap for which kernel values in float32 will do inside a working set
-_SMALL, _FINE = 512, 1e-10  # rows up to which this gap is aimed at, as it costs little
-_FEW = 32  # times as many rows as a machine has, from which its rows alone are sorted
+_SMALL_ROWS, _SMALL_GAP = 512, 1e-10  # rows up to which this gap is aimed at, as it costs little
+_FEW_KEPT = 32  # times as many rows as a machine has, from which its rows alone are sorted
 _SHOWN_FEATURES = 6  # features in a summary
 _FUNCTIONS_RANK = (
     "how far a function reaches says nothing of rows that do not go there, and columns on a larger "
@@ -346,12 +346,12 @@ class AdditiveSVM(Classifier):
     def _choose(self, problem: Problem) -> tuple[Solver[Any], str]:
         power = power_of(self.kernel)
         tol = 0.99 * float(self.tol)
-        small = problem.n <= _SMALL and self.tol <= AGREED_KERNEL
+        small = problem.n <= _SMALL_ROWS and self.tol <= AGREED_KERNEL
         solver = SMO(
             kernel=PowerMean(power),
             C=self._cost,
             tol=tol,
-            fine=min(tol, _FINE) if small else tol,
+            fine=min(tol, _SMALL_GAP) if small else tol,
             q=int(np.clip(problem.n // 4, *_SETS)),
             single=self.tol >= _COARSE and roomy(levels_of(problem, power)),
             by_features=True,
@@ -411,8 +411,8 @@ class AdditiveSVM(Classifier):
     ) -> Answer:
         """The certificate, of a machine a hair longer where that has the better one."""
         certificate = self._measured(problem, fitted)
-        fine = problem.n <= _SMALL and self.tol <= AGREED_KERNEL  # all digits, whatever tol is
-        unproved = certificate.relative_gap > (_FINE if fine else self.tol)
+        fine = problem.n <= _SMALL_ROWS and self.tol <= AGREED_KERNEL  # all digits, whatever tol is
+        unproved = certificate.relative_gap > (_SMALL_GAP if fine else self.tol)
         if unproved and outcome.status not in (Status.DIVERGED, *CUT_SHORT):
             longer = stretched(problem, fitted, self._cost)
             other = self._measured(problem, longer)
@@ -666,7 +666,7 @@ def _function(levels: Levels, dual: Array) -> AdditiveFunction:
 def _function_of(problem: Problem, power: float, dual: Array) -> AdditiveFunction:
     """The same; of the few rows of a sample without a look at all others."""
     rows = np.flatnonzero(dual.any(axis=0))
-    if _FEW * len(rows) > problem.n:
+    if _FEW_KEPT * len(rows) > problem.n:
         return _function(levels_of(problem, power), dual)
     return _function(Levels(problem.matrix[rows], power), dual[:, rows])
 
@@ -684,7 +684,7 @@ def _straight(coef: Array) -> AdditiveFunction:
 # alpha becomes s alpha, which must stay in its box: it does where no variable is at its bound.
 
 
-_LONGEST = 2.0
+_LONGEST_STRETCH = 2.0  # times as long as it was, at most
 _ROUNDED = 1.0 - 1e-14  # the scores of the longer machine are rounded anew
 
 
@@ -698,7 +698,7 @@ def stretched(problem: Problem, fitted: Fitted, C: float) -> Fitted:
         safe = (part.sign * scores[:, k] - off[:, k]) * _ROUNDED
         alpha = np.abs(fitted.dual[k])
         used = alpha > 0
-        room = float((cost[used] / alpha[used]).min(initial=_LONGEST))
+        room = float((cost[used] / alpha[used]).min(initial=_LONGEST_STRETCH))
         factors[k] = best_stretch(float(squared[k]), cost, safe, max(1.0, room))
     longer = AdditiveFunction(
         function.power, function.start, function.values, function.coef * factors

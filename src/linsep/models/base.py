@@ -69,11 +69,11 @@ from linsep.proofs.plain import require_sealed, seal
 from linsep.separating.verdict import decide
 from linsep.solvers.first import FirstState, first_model, sample_of
 
-_PASSES = 10  # over it
-_ROWS = 160  # of the sample that a solver of two classes is given
+_SAMPLE_PASSES = 10  # over it
+_SAMPLE_ROWS = 160  # of the sample that a solver of two classes is given
 _TIE = 1e-9  # between the offsets of classes without weights
 _EQUAL = 1e-12  # relative: objectives that differ by less, as those of next to zero weights do
-_POOR = 0.2  # gap above which a first model is looked at beside what a solver has found
+_POOR_GAP = 0.2  # gap above which a first model is looked at beside what a solver has found
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class Classifier(CallbackSupportMixin, Calibrated):
     def _is_poor(self, answer: Answer) -> bool:
         """Whether a model of a sample may well be better: nothing is proved, or nothing done."""
         gap = getattr(answer.certificate, "relative_gap", None)
-        return answer.outcome.state.n_updates == 0 if not gap else bool(gap > _POOR)
+        return answer.outcome.state.n_updates == 0 if not gap else bool(gap > _POOR_GAP)
 
     def _first(self, run: Run, status: Status) -> Answer:
         """A model that costs next to nothing: that of some of the rows, by the same solver.
@@ -251,11 +251,15 @@ class Classifier(CallbackSupportMixin, Calibrated):
 
     def _of_sample(self, problem: Problem, *, nothing: bool = False) -> _Sampled:
         """What the solver makes of some of the rows; nothing: before its first step."""
-        chosen = sample_of(problem, _ROWS if problem.binary else _ROWS // 4 * min(problem.K, 12))
+        chosen = sample_of(
+            problem, _SAMPLE_ROWS if problem.binary else _SAMPLE_ROWS // 4 * min(problem.K, 12)
+        )
         part = self._part(problem, chosen)
         judged = self._choose(part)[0]
         solver = self._first_solver(judged)
-        most = min(_PASSES * self._steps_of_a_pass(part, solver), self.max_iter * part.n_rows)
+        most = min(
+            _SAMPLE_PASSES * self._steps_of_a_pass(part, solver), self.max_iter * part.n_rows
+        )
         found = drive(part, solver, limits=Limits(steps=0 if nothing else most))
         machine, row = np.divmod(found.witness.rows, part.n)
         a = found.witness.a

@@ -23,9 +23,9 @@ from linsep.rows.loops import matrix_of
 from linsep.rows.reader import survey
 
 NARROW = 1e-4  # relative gaps down to which float32 is as good
-_LEAST, _MOST = 100_000, 16_000_000  # entries of a matrix that is worth a copy, and small enough
-_STEEP = 100.0  # C |x| up to which a rounding of scores is forgiven
-_SAFE = (1e-12, 1e12)  # lengths of columns whose entries may be rounded to float32
+_LEAST_ENTRIES, _MOST_ENTRIES = 100_000, 16_000_000  # of a matrix that is worth a copy
+_STEEP_COST = 100.0  # C |x| up to which a rounding of scores is forgiven
+_SAFE_LENGTHS = (1e-12, 1e12)  # lengths of columns whose entries may be rounded to float32
 _WIDE_ROW = 200  # from which reading the zeros of a row takes most of the time
 _WORTH_PACKING = 1_000_000  # of a table, from which a copy pays
 _MOST_FILLED = 0.1  # of entries that are not zero, at most: the copy then takes a sixth of the room
@@ -38,7 +38,7 @@ def packed(problem: Problem, *, narrow: bool = False) -> Matrix:
 
     narrow allows entries to be rounded to float32.
     """
-    if not problem.sparse or not _LEAST <= problem.matrix.nnz <= _MOST:
+    if not problem.sparse or not _LEAST_ENTRIES <= problem.matrix.nnz <= _MOST_ENTRIES:
         return matrix_of(problem)
     return problem.once(_narrow if narrow else _places)
 
@@ -49,7 +49,7 @@ def may_round(problem: Problem, C: float, tol: float) -> bool:
     A score is off by about 1e-7 |x| |w|, which costs C times as much on every row inside.
     """
     mean = float(survey(problem).columns.sum()) / problem.n  # of |x|^2, from the shorter list
-    return tol >= NARROW and C * np.sqrt(mean) <= _STEEP
+    return tol >= NARROW and C * np.sqrt(mean) <= _STEEP_COST
 
 
 @reads("matrix")
@@ -78,7 +78,7 @@ def fits_float32(problem: Problem) -> bool:
     """Whether no column is so short or so long that its entries leave float32."""
     columns = survey(problem).columns
     columns = columns[columns > 0]
-    least, most = _SAFE
+    least, most = _SAFE_LENGTHS
     return bool(len(columns) and columns.min() > least**2 and columns.max() < most**2)
 
 

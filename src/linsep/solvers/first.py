@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 Cost = Callable[[Problem, Array], float]
 
 _SAMPLE_ENTRIES = 1_000_000  # of the sample: some milliseconds a step
-_FEWEST = 200  # rows of it, at least
-_PLANE_ENTRIES, _EACH = 10_000_000, 3  # times planes, and rows of each class all the same
+_FEWEST_ROWS = 200  # rows of it, at least
+_PLANE_ENTRIES, _EACH_CLASS = 10_000_000, 3  # times planes, and rows of each class all the same
 _MOST_STEPS = 12
 _FLAT = 1e-12  # columns shorter than this, of the longest, are left alone
 _NEXT_TO_ZERO = 1e-13  # scores of this size cost nothing
@@ -89,10 +89,10 @@ def first_model(problem: Problem, cost: Cost | None = None) -> Array:
 def _sample(problem: Problem) -> Problem:
     width = max(1, problem.matrix.nnz // problem.n if problem.sparse else problem.d)
     most = max(
-        _FEWEST, _SAMPLE_ENTRIES // width // (1 if problem.binary else min(problem.K, 8) // 2)
+        _FEWEST_ROWS, _SAMPLE_ENTRIES // width // (1 if problem.binary else min(problem.K, 8) // 2)
     )
     if not problem.binary:  # a plane for each class, and each has its rows
-        most = min(most, max(_EACH * problem.K, _PLANE_ENTRIES // (width * problem.K)))
+        most = min(most, max(_EACH_CLASS * problem.K, _PLANE_ENTRIES // (width * problem.K)))
     if problem.n <= most:
         return problem
     part = rows_of(problem, sample_of(problem, most))

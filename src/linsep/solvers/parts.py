@@ -50,9 +50,9 @@ from linsep.rows.softmax import SoftmaxRows
 Array = NDArray[np.float64]
 
 NARROWER = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12)  # times h: what each pass tells the gap of
-_SHARE = 0.45  # of the gap asked for, that rounding the corner off may leave
+_ROUNDED_SHARE = 0.45  # of the gap asked for, that rounding the corner off may leave
 _IDLE = 6  # passes without gain after which it ends
-_LONG = 10_000  # entries from which an array is worth sending without its zeros
+_LONG_ARRAY = 10_000  # entries from which an array is worth sending without its zeros
 _SMALLEST = 1e-9  # width below which rounding rules
 _HOPELESS = 1e100
 _SQUARED, _SURE = 1.5, 0.8  # of a Newton step: power of the last gain, share of tol to be below
@@ -87,7 +87,7 @@ class Sums:
 
 def _packed(values: Array) -> Any:
     """An array, or where its entries that are not 0 stand, if these are few."""
-    if values.size < _LONG or 10 * np.count_nonzero(values) > values.size:
+    if values.size < _LONG_ARRAY or 10 * np.count_nonzero(values) > values.size:
         return values
     at = np.flatnonzero(values)
     return values.shape, at.astype(np.int32 if values.size < 2**31 else np.int64), values.flat[at]
@@ -568,7 +568,7 @@ class NewtonParts:
 
     def _narrow(self, state: PartsState) -> None:
         """A smaller width, once the step at this one is a small part of the gap."""
-        allowed = _SHARE * self.tol * state.primal
+        allowed = _ROUNDED_SHARE * self.tol * state.primal
         if state.leftover <= allowed or state.h < _SMALLEST:
             return
         predicted = -0.5 * float(state.gradient @ state.step)
@@ -620,7 +620,7 @@ def first_width(loss: QuadraticLoss, sample: Problem, a: Array, C: float, tol: f
     """A width over which a hinge may be rounded off, as far as a sample tells."""
     u = 1.0 - sample.values(a)
     cost = C * sample.weight
-    allowed = _SHARE * tol * (0.5 * float(a[:-1] @ a[:-1]) + float(cost @ loss.value(u)))
+    allowed = _ROUNDED_SHARE * tol * (0.5 * float(a[:-1] @ a[:-1]) + float(cost @ loss.value(u)))
     h = 1.0
     while h > 1e-6 and float(loss.rounded_excess(h, u, cost)[0]) > allowed:
         h *= 0.8

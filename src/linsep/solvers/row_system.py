@@ -131,8 +131,8 @@ def factored(system: RowSystem, r: Array) -> tuple[Array, float]:
 
 
 _MOST_ROWS = 256  # rows kept whole
-_WORTH = 0.15  # of the curvature that they must carry,
-_STEEP = 3.0  # and so many times more than if all rows were alike
+_WORTH_SHARE = 0.15  # of the curvature that they must carry,
+_STEEP_ROWS = 3.0  # and so many times more than if all rows were alike
 _WORTH_ENTRIES = 300_000  # entries of a matrix that is worth the effort
 
 
@@ -142,7 +142,7 @@ def long_rows(problem: Problem, sigma: Array, free: NDArray[np.int64]) -> NDArra
         return None
     share = sigma[free] * (survey(problem).rows[free] + problem.fit_intercept)
     top = np.argpartition(-share, _MOST_ROWS)[:_MOST_ROWS]
-    worth = max(_WORTH, _STEEP * _MOST_ROWS / len(free))
+    worth = max(_WORTH_SHARE, _STEEP_ROWS * _MOST_ROWS / len(free))
     if not float(share[top].sum()) > worth * float(share.sum()):
         return None
     return np.sort(free[top])

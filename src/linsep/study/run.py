@@ -53,8 +53,8 @@ Array = NDArray[np.float64]
 
 _PROOF = 0.12  # share of the time for the question whether a plane separates
 _CHEAP = 0.3  # share of the time for logistic regression of three costs; else some rows are taken
-_FEWEST = 5000  # rows below which no sample is taken,
-_LEAST = 2000  # and how small one may be
+_FEWEST_ROWS = 5000  # rows below which no sample is taken,
+_LEAST_SAMPLE = 2000  # and how small one may be
 _TRIAL = 0.1  # share of the time for a fit that tells how many rows can be studied
 _PILOT = 1000  # rows of a trial that tells what a family will take
 _KNOWN = 2000  # rows from which there is such a trial
@@ -403,10 +403,10 @@ class _Run:
     def _sample(self, matrix: Any) -> None:
         """Some rows, where not even the cheapest family could see all of them."""
         n, left = len(self.y), time_left()
-        if n <= _FEWEST or left == math.inf:
+        if n <= _FEWEST_ROWS or left == math.inf:
             return
         each = self.folds * 0.8 * 3 * self._seconds_a_row(matrix, _TRIAL * left)
-        most = max(_LEAST, int(_CHEAP * left / each))
+        most = max(_LEAST_SAMPLE, int(_CHEAP * left / each))
         if n > 1.2 * most:
             self.chosen = np.sort(self._some(np.arange(n), self.y, most))
             self.X, self.y = _safe_indexing(self.X, self.chosen), self.y[self.chosen]

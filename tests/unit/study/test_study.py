@@ -133,8 +133,8 @@ def test_what_it_knows_goes_into_json(found, tmp_path):
 
 
 def test_some_rows_where_all_would_take_too_long(monkeypatch):
-    monkeypatch.setattr(running, "_FEWEST", 60)
-    monkeypatch.setattr(running, "_LEAST", 60)
+    monkeypatch.setattr(running, "_FEWEST_ROWS", 60)
+    monkeypatch.setattr(running, "_LEAST_SAMPLE", 60)
     monkeypatch.setattr(running, "_CHEAP", 1e-9)
     monkeypatch.setattr(running, "in_turn", lambda: [FAMILIES[0], FAMILIES[2]])
     frame = table(200)

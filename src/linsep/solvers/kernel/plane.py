@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 MOST = 5_000_000  # entries of rows that are written out
 _INTERIOR_ENTRIES = 100_000  # entries up to which interior points are quicker
-_TOL = 1e-10  # gap of the plane; that of its dual variables is what counts
+_PLANE_GAP = 1e-10  # gap of the plane; that of its dual variables is what counts
 _MOST_STEPS = 500  # more are never needed
 
 
@@ -49,9 +49,9 @@ def plane_variables(X: Array, y: Array, cost: Array, with_offset: bool) -> Itera
     the bounds of the variables."""
     C = float(cost.max())
     problem = Problem(X, y, sample_weight=cost / C, fit_intercept=with_offset)
-    ways: list[Any] = [NewtonHinge(C, HINGE, _TOL)]
+    ways: list[Any] = [NewtonHinge(C, HINGE, _PLANE_GAP)]
     if X.size <= _INTERIOR_ENTRIES:  # rounding stops interior points sooner
-        ways.insert(0, InteriorHinge(C, HINGE, _TOL))
+        ways.insert(0, InteriorHinge(C, HINGE, _PLANE_GAP))
     for solver in ways:
         state = solver.init(problem)
         while not solver.status(state).done and state.steps < _MOST_STEPS:

@@ -74,7 +74,7 @@ _QUIET = 1e-13  # violation, relative to the size of f, that is taken for roundi
 _EXTRA = 40  # steps a row that a small problem may take beyond the tolerance asked for
 _HALVING = 4000  # rounds in which the gap must fall to a half; where rescue came, 60
 _ENOUGH = 1e-7  # relative gap of a plane after which no other method is tried
-_EQUAL = 1e-12  # share of the objective that is taken for rounding
+_ROUNDING = 1e-12  # share of the objective that is taken for rounding
 _FLAT = 1e-13  # squared distance of the hulls over the largest K_ii: nothing between them
 ROUGH = 4.5e-4  # gap up to which float32 will do, if that is where kernel values begin
 _HALVING_ROUGH = 400  # rounds in which the gap must fall to a half there
@@ -429,7 +429,7 @@ class SMO:
         alpha = np.clip(np.nan_to_num(np.asarray(start, dtype=np.float64)), 0, work.cost)
         if work.with_offset:
             # what steps leave by rounding stays, else variables at C would all be a little below
-            if abs(float(alpha @ pair.y)) > _EQUAL * float(alpha.sum()):
+            if abs(float(alpha @ pair.y)) > _ROUNDING * float(alpha.sum()):
                 alpha = balanced(alpha, pair.y, work.cost)
             if not alpha.any():
                 return
@@ -685,9 +685,9 @@ class SMO:
             primal += _less(work, now.offset, b)
             if part.gap > fine and primal - now.dual <= fine * primal:
                 part.facts[0], part.facts[2] = primal, b
-        if primal < part.least - _EQUAL * abs(part.least) or np.isinf(part.least):
+        if primal < part.least - _ROUNDING * abs(part.least) or np.isinf(part.least):
             part.least, part.best, part.best_f = primal, part.alpha.copy(), part.f.copy()
-        return not primal > part.least + _EQUAL * abs(part.least)
+        return not primal > part.least + _ROUNDING * abs(part.least)
 
     def _lingers(self, part: PairState) -> bool:
         """Whether the gap has not been halved for long."""
@@ -828,7 +828,7 @@ def _flat(work: Work, spread: float) -> bool:
 # -- Which rows take part: the active ones of a pair, and the working set among them --------------
 
 
-_NEAR, _NEW = 0.3, 0.15  # margins behind the street of rows that stay, and that become active
+_NEAR_MARGIN, _NEW_MARGIN = 0.3, 0.15  # behind the street, of rows that stay, and that come in
 _FAR_BEHIND = 1.5  # margin from which a row is far behind the street, once little moves
 _AT_FIRST = 4000  # active rows that there may always be
 _ROOM = 5.0  # and for each one in use
@@ -888,10 +888,10 @@ def next_active(
     """
     inside = np.zeros(len(safe), dtype=bool)
     inside[active] = True
-    some = np.flatnonzero(safe < (0.3 if generation == 1 else _NEAR))
+    some = np.flatnonzero(safe < (0.3 if generation == 1 else _NEAR_MARGIN))
     limit = min(limit, max(_AT_FIRST, len(safe) // 8 if generation == 1 else int(_ROOM * used)))
     if generation > 1:
-        new = np.flatnonzero(~inside & (safe < _NEW))
+        new = np.flatnonzero(~inside & (safe < _NEW_MARGIN))
         # more rows cost more in every round: stay with them only while most of them matter
         if len(active) + len(new) <= min(limit, 1.5 * len(some) + 500):
             return np.concatenate([active, new]), len(new) > 0
@@ -933,7 +933,7 @@ def solved(
 # linear equations say at once: y_i f(x_i) = 1 for the free rows, sum alpha_i y_i = 0.
 
 
-_LEAST, _MOST = 48, 1500  # free variables for which equations pay
+_LEAST_FREE, _MOST_FREE = 48, 1500  # free variables for which equations pay
 _FREE = 0.8  # share of the support vectors that are free: those at C come and go for long
 _SETTLED = 0.5  # violation, in units of the street, from which few variables come and go
 _TAKING_PART = 0.05  # of the violation from which a row at a bound takes part
@@ -945,7 +945,7 @@ def worth_newton(at: Optimality, a: Array, c: Array, most: int) -> bool:
         return False
     used = int(np.count_nonzero(a > 0))
     free = used - int(np.count_nonzero(a >= c))
-    return _LEAST <= free <= min(_MOST, most) and free >= _FREE * used
+    return _LEAST_FREE <= free <= min(_MOST_FREE, most) and free >= _FREE * used
 
 
 def newton_rows(at: Optimality, a: Array, c: Array, f: Array, q: int, with_offset: bool) -> Index:

@@ -126,8 +126,8 @@ def best_offset(y: Array, cost: Array, f: Array, reach: tuple[float, float] | No
 
 _WHOLE_SET = 608  # rows up to which a set is worked on as a whole
 _INNER = 256  # rows of the smaller sets that a larger one is worked on in
-_LEFT = 0.1  # of the largest violation that a smaller set leaves
-_EACH = 20  # pairs for each of its rows
+_VIOLATION_LEFT = 0.1  # of the largest violation that a smaller set leaves
+_PAIRS_A_ROW = 20  # pairs for each of its rows
 
 
 def solve_set(
@@ -493,8 +493,10 @@ def solve_in_sets(K, y, c, a, f, eps, limit, rows, square, taken, values, part, 
         for k in range(m):
             r = rows[k]
             part[0, k], part[1, k], part[2, k], part[3, k] = y[r], c[r], a[r], f[r]
-        goal = max(_LEFT * width, 0.5 * eps)
-        steps += pairs_of_block(square, part[0], part[1], part[2], part[3], goal, _EACH * m, work)
+        goal = max(_VIOLATION_LEFT * width, 0.5 * eps)
+        steps += pairs_of_block(
+            square, part[0], part[1], part[2], part[3], goal, _PAIRS_A_ROW * m, work
+        )
         count = 0
         for k in range(m):
             r = rows[k]
@@ -537,8 +539,8 @@ def _solve_in_sets(
         square[half:] = K[np.ix_(rows[half:], rows)]
         square[:half, half:] = square[half:, :half].T
         part[:] = y[rows], c[rows], a[rows], f[rows]
-        goal = max(_LEFT * width, 0.5 * eps)
-        steps += _solve_block(square, *part, goal, _EACH * m, work)
+        goal = max(_VIOLATION_LEFT * width, 0.5 * eps)
+        steps += _solve_block(square, *part, goal, _PAIRS_A_ROW * m, work)
         change = (part[2] - a[rows]) * y[rows]
         some = np.flatnonzero(change)
         if not len(some):
