@@ -12,7 +12,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,10 @@ def choose(
     except ValueError as error:
         raise DataError(f"cv={cv!r:.40} cannot split these rows: {error}") from error
     name = parameter if isinstance(parameter, str) else ", ".join(parameter or ["model"])
-    done = _Run(name, X, y, weight, splits, measure, n_jobs, verbose)
+    done = _Run(
+        name=name, X=X, y=y, weight=weight, splits=splits, measure=measure, n_jobs=n_jobs,
+        verbose=verbose,
+    )  # fmt: skip
     interrupted = False
     for value, model in models:
         try:
@@ -161,26 +164,22 @@ def _same_length(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
     return X, y, groups
 
 
+@dataclass(kw_only=True)
 class _Run:
     """The values that are finished, and what was found for them."""
 
-    def __init__(
-        self,
-        name: str,
-        X: Any,
-        y: Any,
-        weight: Array | None,
-        splits: Sequence[Any],
-        measure: Measure,
-        n_jobs: int | None,
-        verbose: int,
-    ) -> None:
-        self.name, self.X, self.y, self.weight = name, X, y, weight
-        self.splits, self.measure, self.n_jobs, self.verbose = splits, measure, n_jobs, verbose
-        self.values: list[Any] = []
-        self.folds: list[list[Fold]] = []
-        self.fitted: list[Any] = []
-        self.empirical: list[float] = []
+    name: str
+    X: Any
+    y: Any
+    weight: Array | None
+    splits: Sequence[Any]
+    measure: Measure
+    n_jobs: int | None
+    verbose: int
+    values: list[Any] = field(default_factory=list)
+    folds: list[list[Fold]] = field(default_factory=list)
+    fitted: list[Any] = field(default_factory=list)
+    empirical: list[float] = field(default_factory=list)
 
     def add(self, value: Any, model: Learner) -> bool:
         """Measure one value; False if Ctrl-C stopped a fit on the way."""

@@ -225,8 +225,10 @@ class LibsvmModel:
         width = max(indices, default=0) + 1
         vectors = scipy.sparse.csr_array((data, indices, starts), shape=(total, width))
         duels = K * (K - 1) // 2
-        made = cls._made(kind, name, vectors, coef, head.numbers("rho", duels),
-                         counts, head.wholes("label", K), path)  # fmt: skip
+        made = cls._made(
+            kind, name, vectors, coef, rho=head.numbers("rho", duels), counts=counts,
+            labels=head.wholes("label", K), where=path,
+        )  # fmt: skip
         if "probA" in head.fields or "probB" in head.fields:
             made.probA = np.array(head.numbers("probA", duels))
             made.probB = np.array(head.numbers("probB", duels))
@@ -252,9 +254,11 @@ class LibsvmModel:
         width = max(indices, default=0) + 1
         vectors = scipy.sparse.csr_array((data, indices, starts), shape=(total, width))
         param = model.param
-        made = cls._made(kind, name, vectors, coef, model.rho[: K * (K - 1) // 2],
-                         model.nSV[:K], model.label[:K], "the LIBSVM model",
-                         [k - 1 for k in model.get_sv_indices()])  # fmt: skip
+        made = cls._made(
+            kind, name, vectors, coef, rho=model.rho[: K * (K - 1) // 2], counts=model.nSV[:K],
+            labels=model.label[:K], where="the LIBSVM model",
+            rows=[k - 1 for k in model.get_sv_indices()],
+        )  # fmt: skip
         made.gamma, made.coef0, made.degree = param.gamma, param.coef0, int(param.degree)
         if 0.0 < param.eps < 1.0 and param.cache_size > 0:  # noise in a model read from a file
             made.C, made.weighted = float(param.C), bool(param.nr_weight)
@@ -265,8 +269,8 @@ class LibsvmModel:
 
     @classmethod
     def _made(
-        cls, kind: str, name: str, vectors: Any, coef: Array, rho: Any, counts: Any, labels: Any,
-        where: str, rows: Any = None,
+        cls, kind: str, name: str, vectors: Any, coef: Array, *, rho: Any, counts: Any,
+        labels: Any, where: str, rows: Any = None,
     ) -> Self:  # fmt: skip
         """Bring labels into sorted order, and signs into those of scikit-learn."""
         classes, order = sorted_labels(labels, where)

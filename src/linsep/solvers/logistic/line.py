@@ -21,6 +21,7 @@ def minimum_along(
     dm: Array,
     cost: Array,
     ridge: float,
+    *,
     t: float = 1.0,
     tilt: float = 0.0,
     loss: Loss = LOGISTIC,

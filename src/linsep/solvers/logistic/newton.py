@@ -240,7 +240,7 @@ class NewtonLogistic(Penalty):
         rows = self._rows(problem, state.level - 1)
 
         def read(a: Array, curved: bool, own: bool) -> LogisticReading:
-            return self._read(problem, state, state.level - 1, a, curved, own)
+            return self._read(problem, state, state.level - 1, a, curved=curved, own=own)
 
         model = Tilted(problem, rows, read, state.curvature, state.own, self.cost, self.ridge)
         goal = _EXACTLY * predicted
@@ -258,7 +258,7 @@ class NewtonLogistic(Penalty):
 
     def _rises(self, problem: Problem, state: LogisticState, p: Array) -> bool:
         a = state.a + p
-        reading = self._read(problem, state, state.level, a, False)
+        reading = self._read(problem, state, state.level, a, curved=False)
         return not self._value(a, reading) <= state.primal
 
     def _close(
@@ -280,10 +280,10 @@ class NewtonLogistic(Penalty):
         last = len(sample_sizes(problem))
         state.level, state.level_steps = level, 0
         curved = not (last and self.ridge and state.curvature.any())
-        reading = self._read(problem, state, state.level, a, curved)
+        reading = self._read(problem, state, state.level, a, curved=curved)
         if level > 0 and not self._value(a, reading) < np.inf:
             a = state.a
-            reading = self._read(problem, state, state.level, a, curved)
+            reading = self._read(problem, state, state.level, a, curved=curved)
         self._take(problem, state, a, reading)
 
     def _move(self, problem: Problem, state: LogisticState, p: Array) -> None:
@@ -293,22 +293,25 @@ class NewtonLogistic(Penalty):
         thrifty = last > 0 and state.level == last and self.ridge > 0
         curved = not thrifty or len(state.steps_s) >= _MEMORY
         old = state.primal
-        reading = self._read(problem, state, state.level, state.a + p, curved)
+        reading = self._read(problem, state, state.level, state.a + p, curved=curved)
         new = self._value(state.a + p, reading)
         if not new <= old + 1e-14 * abs(old):
             cost, change = self.cost * rows.cost, reading.m - state.m
-            t = minimum_along(state.a, p, state.m, change, cost, self.ridge, 0.5)
+            t = minimum_along(state.a, p, state.m, change, cost, self.ridge, t=0.5)
             state.nested &= state.level < last
             state.own |= 0 < state.level < last
             p = t * p
-            reading = self._read(problem, state, state.level, state.a + p, True)
+            reading = self._read(problem, state, state.level, state.a + p, curved=True)
             new = self._value(state.a + p, reading)
         state.idle = 0 if new < old - 1e-15 * abs(old) else state.idle + 1
         if not new <= old + 1e-12 * abs(old):  # rounding: stay where we are
             if state.idle > 2 or state.fresh:
                 state.status = Status.STALLED
             self._take(
-                problem, state, state.a, self._read(problem, state, state.level, state.a, True)
+                problem,
+                state,
+                state.a,
+                self._read(problem, state, state.level, state.a, curved=True),
             )
             return
         before_a, before_g = state.a, state.gradient
@@ -388,6 +391,7 @@ class NewtonLogistic(Penalty):
         state: LogisticState,
         level: int,
         a: Array,
+        *,
         curved: bool,
         own: bool = False,
     ) -> LogisticReading:
@@ -550,7 +554,7 @@ class Tilted:
         if not self._value(a + p, new) <= old:
             change, cost = new.m - now.m, self.cost * self.rows.cost
             tilt, self.own = float(self.tilt @ p), True
-            p = minimum_along(a, p, now.m, change, cost, self.ridge, 0.5, tilt) * p
+            p = minimum_along(a, p, now.m, change, cost, self.ridge, t=0.5, tilt=tilt) * p
             new = self._read(a + p)
             if not self._value(a + p, new) <= old:
                 return a, now, False
