@@ -20,11 +20,21 @@ from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, NO_LOG, Held, Log, State, Status, Witness
+from linsep.core.protocol import (
+    ENDLESS,
+    FIXED,
+    NO_LOG,
+    Held,
+    Log,
+    State,
+    Status,
+    Witness,
+    relative_gap,
+)
 from linsep.losses.rivals import balanced_shares
 from linsep.rows.loops import matrix_of, sample_fetch, sample_locate, sample_scores, sample_spread
 from linsep.solvers.hinge.dual_cd import AHEAD, shuffle
-from linsep.solvers.hinge.dual_point import Bounds, row_lengths
+from linsep.solvers.hinge.dual_point import row_lengths
 
 Array = NDArray[np.float64]
 
@@ -61,7 +71,7 @@ class CrammerSingerState(State):
     @property
     def gap(self) -> float:
         """Relative duality gap of the best points looked at."""
-        return Bounds(self.best_primal, self.best_dual).relative
+        return relative_gap(self.best_primal, self.best_dual)
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,22 @@ from numpy.typing import NDArray
 from linsep.core.compile import inner, routine
 from linsep.core.layouts import Matrix
 from linsep.core.problem import Problem
-from linsep.core.protocol import ENDLESS, FIXED, NO_LOG, Held, Log, State, Status, Witness
+from linsep.core.protocol import (
+    ENDLESS,
+    FIXED,
+    NO_LOG,
+    Held,
+    Log,
+    State,
+    Status,
+    Witness,
+    relative_gap,
+)
 from linsep.losses.base import needs
 from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.rows.loops import fetch, sample_add, sample_dot, sample_fetch, sample_locate
 from linsep.rows.packed import may_round, packed
 from linsep.solvers.hinge.dual_point import (
-    Bounds,
     best_offset,
     dual_value,
     row_lengths,
@@ -90,7 +99,7 @@ class DualState(State):
     @property
     def gap(self) -> float:
         """Relative duality gap of the best points looked at."""
-        return Bounds(self.best_primal, self.best_dual).relative
+        return relative_gap(self.best_primal, self.best_dual)
 
 
 @dataclass(frozen=True)

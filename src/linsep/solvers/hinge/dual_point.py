@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from linsep.core.costs import SPARSE, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.layouts import Matrix
 from linsep.core.problem import Problem
-from linsep.core.protocol import relative_gap
 from linsep.losses.hinge import HINGE, QuadraticLoss, best_stretch
 from linsep.rows import loops
 from linsep.rows.loops import matrix_of
@@ -22,18 +21,6 @@ from linsep.rows.reader import survey
 Array = NDArray[np.float64]
 
 _SERIAL = second_thread(SPARSE)  # entries up to which one product does, and one thread
-
-
-class Bounds(NamedTuple):
-    """Objective of a model and a lower bound of all."""
-
-    primal: float
-    dual: float
-
-    @property
-    def relative(self) -> float:
-        """(P - D) / P, and 0 where both vanish."""
-        return relative_gap(self.primal, self.dual)
 
 
 def row_lengths(problem: Problem) -> Array:

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from linsep.core.lanes import one_blas_thread
 from linsep.core.limits import tick
 from linsep.core.problem import Problem
-from linsep.core.protocol import NO_LOG, Log, State, Status, Witness, repeated
+from linsep.core.protocol import NO_LOG, Log, State, Status, Witness, relative_gap, repeated
 from linsep.losses.rivals import balanced_shares, nearest_shares, rival_terms, rounded_loss
 from linsep.numerics.cholesky import Factor
 from linsep.numerics.line import Bracket
-from linsep.solvers.hinge.dual_point import Bounds, row_lengths
+from linsep.solvers.hinge.dual_point import row_lengths
 
 Array = NDArray[np.float64]
 
@@ -267,7 +267,7 @@ class MachineState(State):
     @property
     def gap(self) -> float:
         """Relative duality gap of the best points."""
-        return Bounds(self.best_primal, self.best_dual).relative
+        return relative_gap(self.best_primal, self.best_dual)
 
 
 # -- Products by rows and Newton systems for the machine of Crammer and Singer --------------------

@@ -37,7 +37,17 @@ from numpy.typing import NDArray
 from linsep.core.costs import AGREED_KERNEL
 from linsep.core.order import generator
 from linsep.core.problem import Problem
-from linsep.core.protocol import ANY, ENDLESS, NO_LOG, Held, Log, State, Status, Witness
+from linsep.core.protocol import (
+    ANY,
+    ENDLESS,
+    NO_LOG,
+    Held,
+    Log,
+    State,
+    Status,
+    Witness,
+    relative_gap,
+)
 from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import Duel, KernelValues
 from linsep.numerics.box import balanced, free_values, newton_change
@@ -163,10 +173,7 @@ class PairState(State):
     @property
     def gap(self) -> float:
         """Relative duality gap."""
-        primal, dual = self.objective, float(self.facts[1])
-        if not np.isfinite(primal):
-            return np.inf
-        return max(primal - dual, 0.0) / primal if primal > dual else 0.0
+        return relative_gap(self.objective, float(self.facts[1]))
 
 
 @dataclass(kw_only=True)

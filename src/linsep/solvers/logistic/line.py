@@ -59,6 +59,11 @@ _STAGES = (1e-2, 1e-3, 1e-6, 1e-9, 1e-12)
 _AHEAD = 0.3  # of the gap, that the next stage is at most
 
 
+def share_of(gap: float, primal: float) -> float:
+    """gap / primal, and 0 where there is none."""
+    return gap / primal if gap > 0 else 0.0
+
+
 def stage(gap: float) -> float:
     """The relative gap that the next steps aim at.
 

@@ -35,7 +35,7 @@ from linsep.numerics.cholesky import solved
 from linsep.numerics.lbfgs import solved_with_pairs
 from linsep.rows.levels import Latest, sample_matrix, sample_sizes, want_double
 from linsep.rows.logistic import LogisticReading, LogisticRows, all_rows, read_all
-from linsep.solvers.logistic.line import Penalty, dual_witness, minimum_along
+from linsep.solvers.logistic.line import Penalty, dual_witness, minimum_along, share_of
 
 Array = NDArray[np.float64]
 
@@ -363,7 +363,7 @@ class NewtonLogistic(Penalty):
             state.slow = state.slow + 1 if decrement > 0.1 * state.decrement else 0
             state.decrement = decrement
             near = state.fresh and float(np.abs(p).max(initial=0.0)) < np.inf
-            return _share(decrement, state.primal) if near else np.inf
+            return share_of(decrement, state.primal) if near else np.inf
         H = state.curvature
         w, b, bend = g[:-1], float(g[-1]), float(H[-1, -1])
         if problem.fit_intercept and bend > 0:
@@ -371,7 +371,7 @@ class NewtonLogistic(Penalty):
             rest = 0.5 * b * (b / (self.cost * bend))  # b * b may underflow
         else:
             rest = 0.0
-        return _share(0.5 * float(w @ w) + rest, state.primal)
+        return share_of(0.5 * float(w @ w) + rest, state.primal)
 
     def _watch(self, state: LogisticState) -> None:
         """Without a penalty: the signs that there may be no maximum."""
@@ -411,10 +411,6 @@ class NewtonLogistic(Penalty):
 
     def _double(self, problem: Problem) -> bool:
         return want_double(problem, self.cost, self.tol, self.threads)
-
-
-def _share(gap: float, primal: float) -> float:
-    return gap / primal if gap > 0 else 0.0
 
 
 # -- The system that steps solve -------------------------------------------------------------------

@@ -39,7 +39,7 @@ from linsep.numerics.line import Bracket
 from linsep.rows.levels import Latest, ladder, want_double
 from linsep.rows.reader import survey
 from linsep.rows.softmax import SoftmaxRows
-from linsep.solvers.logistic.line import WATCHED, Penalty, pairs_pay, watched
+from linsep.solvers.logistic.line import WATCHED, Penalty, pairs_pay, share_of, watched
 
 Array = NDArray[np.float64]
 
@@ -460,11 +460,6 @@ class SoftmaxState(State):
     def passes(self) -> float:
         """Rows read divided by the number of rows."""
         return self.rows_read / self.n_rows
-
-
-def share_of(gap: float, primal: float) -> float:
-    """gap / primal, and 0 where there is none."""
-    return gap / primal if gap > 0 else 0.0
 
 
 # -- Directions for softmax regression: a matrix at hand, corrected by the pairs of L-BFGS --------
