@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 Solve = Callable[[Array], tuple[Array, Any]]
 Factor = Callable[[Array], Solve | None]
 
-_SHORTER = 0.995  # of the way to the nearest bound
+SHORTER = 0.995  # of the way to the nearest bound
 _MOST_STEPS = 80
 _ROUNDING = 1e-13  # share of the objective that is taken for rounding
 
@@ -88,20 +88,30 @@ def predict_and_correct(point: Point, gradient: Array, factor: Factor) -> Step |
         most = max(float((-da / a).max()), float((-dlow / low).max()), float((da / room).max()))
         shares = -dhigh / high if whole else -dhigh[bounded] / high[bounded]
         most = max(most, float(shares.max(initial=0.0)))
-        return 1.0 / most if most > _SHORTER else 1.0 / _SHORTER
+        return reach(most)
 
     da, dlow, dhigh, _ = direction(-products[0], -products[1])
     t = min(1.0, longest(da, dlow, dhigh))
     tried = a + t * da
     rest = top - tried if whole else np.where(bounded, top - tried, 0.0)
     ahead = float(tried @ (low + t * dlow) + rest @ (high + t * dhigh)) / count
-    aim = mean * min(1.0, max(ahead / mean, 0.0)) ** 3
+    aim = centring(mean, ahead)
     second = aim - products[1] + da * dhigh
     da, dlow, dhigh, more = direction(
         aim - products[0] - da * dlow, second if whole else np.where(bounded, second, 0.0)
     )
-    t = min(1.0, _SHORTER * longest(da, dlow, dhigh))
+    t = min(1.0, SHORTER * longest(da, dlow, dhigh))
     return Step(Point(a + t * da, low + t * dlow, high + t * dhigh, top), t, more, mean)
+
+
+def reach(most: float) -> float:
+    """How far it is to the nearest bound, in steps that take so much of what is left, at most."""
+    return 1.0 / most if most > SHORTER else 1.0 / SHORTER
+
+
+def centring(mean: float, ahead: float) -> float:
+    """The mean of products to aim at, by Mehrotra; ahead is that after a step without an aim."""
+    return mean * min(1.0, max(ahead / mean, 0.0)) ** 3
 
 
 @np.errstate(all="ignore")  # at the end rounding puts points onto their bounds

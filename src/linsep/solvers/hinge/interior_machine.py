@@ -19,11 +19,11 @@ from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
 from linsep.numerics.cholesky import Factor
+from linsep.numerics.interior import SHORTER, centring, reach
 
 Array = NDArray[np.float64]
 
 _MOST_STEPS = 120
-_SHORTER = 0.995  # of the way to the nearest bound
 _SHORTEST = 1e-10  # a step of this length is none
 _ROUNDING = 1e-14  # share of the objective that is taken for rounding
 _JITTER = (1e-15, 1e-13, 1e-11)
@@ -123,15 +123,15 @@ def _step(
     _, _, ds, dbeta = direction(-beta * s)
     t = min(1.0, _longest(beta, s, dbeta, ds))
     less = float(((beta + t * dbeta) * (s + t * ds)).mean())
-    mu = mean * min(1.0, max(less / mean, 0.0)) ** 3
+    mu = centring(mean, less)
     dW, dxi, ds, dbeta = direction(mu - beta * s - dbeta * ds)
-    t = min(1.0, _SHORTER * _longest(beta, s, dbeta, ds))
+    t = min(1.0, SHORTER * _longest(beta, s, dbeta, ds))
     return (t, dW, dxi, dbeta) if np.isfinite(dW).all() else None
 
 
 def _longest(beta: Array, s: Array, dbeta: Array, ds: Array) -> float:
     most = max(float((-dbeta / beta).max()), float((-ds / s).max()))
-    return 1.0 / most if most > _SHORTER else 1.0 / _SHORTER
+    return reach(most)
 
 
 def _system(X: Array, theta: Array, total: Array, ridge: Array) -> Array:
