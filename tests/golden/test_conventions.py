@@ -202,7 +202,7 @@ G12 = [  # set, lecture, settings, updates, the last weights as the lecture writ
     ("phi", "002", {"order": "restart"}, 9, "w(9) = [0 0 4], b = -1"),
     ("phi", "000", {"update": "batch"}, 4, "w'(4) = [-2 -1 -1 4]"),
     ("two-separators", "002", {"order": "restart"}, 2, "w(2) = [0 2], b = 0"),
-    ("two-separators", "001", {"fit_intercept": False}, 1, "theta(1) = [0 1], theta_0 = 0"),
+    ("two-separators", "001", {"fit_intercept": False}, 1, "theta(1) = [0 1]"),
     ("two-separators", "004", {"update": "batch"}, 1, "w(1) = [0 2 0]"),
 ]
 

@@ -207,14 +207,14 @@ def test_kozinec_of_lecture_000():
 def test_figure_1_and_undershoot_of_lecture_001():
     figure = linsep.trace(linsep.Perceptron(fit_intercept=False), [[1.0, 2.0], [2.0, 1.0]], [1, -1])
     start, looks = read(figure, "001")
-    assert start == "theta(0) = [0 0], theta_0 = 0"
-    assert [rest for *_, rest in updates(looks)] == [[1, 2, 0], [-1, 1, 0]]
+    assert start == "theta(0) = [0 0]"
+    assert [rest for *_, rest in updates(looks)] == [[1, 2], [-1, 1]]
     table = linsep.data.load("undershoot")
     run = linsep.trace(linsep.Perceptron(fit_intercept=False), table.X, table.y)
     found = updates(read(run, "001")[1])
     assert len(found) == 10 and found[1][1] == -10 and run[2].value_after == -8.75
     assert sum(step.undershoot for step in run[1:]) == 8
-    assert found[-1][3] == [1, -4.5, 0]  # theta, theta_0
+    assert found[-1][3] == [1, -4.5]
 
 
 @pytest.mark.parametrize(
@@ -240,3 +240,29 @@ def test_lifted_xor_of_lecture_002(order, rows, weights):
         assert rest[:4] == [*w, b]
         if any(w):  # u is a point of the plane
             assert np.dot(w, rest[4:]) + b == pytest.approx(0, abs=1e-5)
+
+
+def test_through_the_origin_no_lecture_writes_an_offset():
+    """Figure 1 of lecture 001, and the algorithm of lecture 002."""
+    run = linsep.trace(linsep.Perceptron(fit_intercept=False), [[1, 2], [2, 1]], [1, -1])
+    assert run.narrate(convention="001").splitlines()[1:4] == [
+        "       theta(0) = [0 0]",
+        "    1  row 0  y theta.x = 0   misclassified? yes  theta(1) = [1 2]",
+        "    2  row 1  y theta.x = -4  misclassified? yes  theta(2) = [-1 1]",
+    ]
+    assert "y w.x = -4  misclassified? yes  w(2) = [-1 1]" in run.narrate(convention="002")
+    assert "a(3) = [-1 1]" in run.narrate(convention="003")
+    assert "w(2) = [-1 1]" in run.narrate(convention="004")
+    assert "w0" not in run.frame("003").columns
+    read = linsep.Trace.from_dict(run.to_dict())
+    assert read.narrate(convention="000") == run.narrate(convention="000")
+
+
+def test_an_offset_that_is_zero_is_still_one():
+    """A start that separates already: the 1 counts in D, and in what is printed."""
+    table = linsep.data.load("students")
+    run = linsep.trace(linsep.Perceptron(start=([2, 0, -2, -2], 0)), *table)
+    assert len(run) == 1 and not run[0].intercept
+    display = linsep.NovikoffDisplay.from_trace(run)
+    assert round(display.bound.radius**2, 9) == 5  # not 4
+    assert "a(1) = [0 2 0 -2 -2]" in run.narrate(convention="003")

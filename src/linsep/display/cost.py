@@ -18,7 +18,6 @@ from linsep.display.reflect import (
     as_weights,
     reflected,
     step_weights,
-    trace_has_offset,
     weight_plane,
 )
 from linsep.display.weight_space import draw_path
@@ -238,7 +237,7 @@ class CostDisplay:
         if trace.algorithm == "LeastSquares":
             options.setdefault("what", "squares")
         return cls.from_plane(
-            trace.X, trace.y, fit_intercept=trace_has_offset(trace), weights=weights,
+            trace.X, trace.y, fit_intercept=trace.fit_intercept, weights=weights,
             at=path[-1], path=path, ax=ax, **options,
         )  # fmt: skip
 

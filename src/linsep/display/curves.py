@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.display.reflect import step_weights, trace_has_offset
+from linsep.display.reflect import step_weights
 from linsep.errors import LinsepError
 from linsep.risk.novikoff import novikoff_bound
 
@@ -100,7 +100,7 @@ def update_steps(trace: Any) -> dict[int, int]:
 def novikoff_curves(trace: Any, x: Array) -> list[Curve]:
     """|a0|^2 + t D^2 above; (t gamma + u . a0)^2 below, where the rows are separable."""
     start = step_weights(trace[0])
-    offset = trace_has_offset(trace)
+    offset = trace.fit_intercept
     signed = np.linalg.norm(trace.X, axis=1) ** 2 + float(offset)
     above = Curve("|a0|² + t D²", x, float(start @ start) + x * float(signed.max()))
     try:

@@ -35,7 +35,7 @@ from linsep.display.look import (
     wrapped,
 )
 from linsep.display.look import legend as draw_legend
-from linsep.display.reflect import plane_coordinates, reflected, step_weights, trace_has_offset
+from linsep.display.reflect import plane_coordinates, reflected, step_weights
 from linsep.display.view import View, class_numbers, make_view
 from linsep.display.view import feature_names as _feature_names
 from linsep.errors import CapabilityError, LabelError, SettingError
@@ -257,7 +257,7 @@ class HullDisplay:
         at = range(len(trace))[step]
         now, before = trace[at], trace[max(at - 1, 0)]
         move = None if now.row is None else (step_weights(before), now.row)
-        offset = trace_has_offset(trace)
+        offset = trace.fit_intercept
         data = reflected_hull(trace.X, trace.y, step_weights(now), offset, class_names, move)
         title = f"{trace.algorithm}, update {now.update}: {now.why}"
         display = cls(**data, title=title)

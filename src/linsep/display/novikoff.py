@@ -20,7 +20,7 @@ from linsep.display.look import (
     plain_names,
     pyplot,
 )
-from linsep.display.reflect import plane_coordinates, reflected, trace_has_offset
+from linsep.display.reflect import plane_coordinates, reflected
 from linsep.errors import CapabilityError, require
 from linsep.risk.novikoff import NovikoffBound, novikoff_bound
 
@@ -92,7 +92,7 @@ class NovikoffDisplay:
         -------
         NovikoffDisplay
         """
-        offset = trace_has_offset(trace)
+        offset = trace.fit_intercept
         bound = novikoff_bound(trace.X, trace.y, fit_intercept=offset)
         if not np.isfinite(bound):
             raise CapabilityError(

@@ -112,8 +112,3 @@ def step_weights(step: Any) -> Array:
     if np.ndim(step.coef) != 1:
         raise CapabilityError("this picture is about two classes; the trace has more.")
     return np.append(np.asarray(step.coef, dtype=np.float64), float(step.intercept))
-
-
-def trace_has_offset(trace: Any) -> bool:
-    """Whether the offset ever moved; a fit without intercept keeps it at zero."""
-    return any(np.any(step.intercept) for step in trace)

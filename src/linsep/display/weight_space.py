@@ -27,7 +27,6 @@ from linsep.display.reflect import (
     WeightPlane,
     as_weights,
     step_weights,
-    trace_has_offset,
     weight_plane,
 )
 
@@ -152,7 +151,7 @@ class WeightSpaceDisplay:
         steps = np.array([step_weights(step) for step in trace])
         fixed = steps[-1] if at is None else at
         plane = weight_plane(
-            trace.X, trace.y, fit_intercept=trace_has_offset(trace), weights=weights, at=fixed
+            trace.X, trace.y, fit_intercept=trace.fit_intercept, weights=weights, at=fixed
         )
         title = f"{trace.algorithm}: {trace.outcome.message}"
         return cls(plane, path=steps[:, list(plane.chosen)], title=title).plot(ax, **options)

@@ -388,6 +388,7 @@ class Player:
             steps, Summary(status, steps[-1].update, k, 0.0, words),
             algorithm=found.algorithm, X=self.lifted[0], y=np.asarray(task.table.y),
             feature_names=self.lifted[1] or found.feature_names, row_names=task.table.row_names,
+            fit_intercept=found.fit_intercept,
         )  # fmt: skip
 
     def _opened(self, found: Trace) -> Trace:

@@ -6,11 +6,13 @@
 003   a = [w0, w], the 1 first; k = 1, 2, ...; reflected rows y, classes 1 and 2
 004   w = [w, w0], the 1 last; t = 0, 1, ...; classes omega_1 and omega_2. Of M classes, by Kesler,
       w = [w_1, ..., w_M], and x_ij has x at i and -x at j
+
+Of a classifier through the origin no lecture writes an offset.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,13 @@ class Convention:
     """Whether values are those of reflected rows."""
     stacked: bool = False
     """Whether it writes the planes of three classes and more as one vector."""
+    offset: bool = True
+    """Whether there is one; the classifiers through the origin have none."""
+
+    def through_origin(self) -> Convention:
+        """The same without an offset."""
+        product = self.product.replace(f" + {self.bias}", "").replace("(", "").replace(")", "")
+        return replace(self, offset=False, product=product)
 
     def names(self, features: list[str]) -> list[str]:
         """Names of the coordinates of ``vector``."""
@@ -72,13 +81,18 @@ class Convention:
             return f"{name} = [{' | '.join(planes)}]"
         if self.position != "apart":
             return f"{name} = {_bracket(self.vector(coef, intercept))}"
-        told = f"{name} = {_bracket(coef.tolist())}, {self.bias} = {intercept + 0.0:.6g}"
+        told = f"{name} = {_bracket(coef.tolist())}"
+        if not self.offset:
+            return told
+        told += f", {self.bias} = {intercept + 0.0:.6g}"
         size = float(coef @ coef)
         if self.lecture == "002" and size > 0:
             told += f", u = {_bracket((-intercept / size * coef).tolist())}"
         return told
 
     def _placed(self, many: list[Any], one: Any) -> list[Any]:
+        if not self.offset:
+            return many
         return [one, *many] if self.position == "first" else [*many, one]
 
 

@@ -124,6 +124,7 @@ def trace(
         feature_names=[problem.feature_name(j) for j in range(problem.d)],
         row_names=names,
         convention=None if way is None else way.lecture,
+        fit_intercept=problem.fit_intercept,
     )
 
 

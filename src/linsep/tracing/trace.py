@@ -119,6 +119,7 @@ class Trace(Sequence[Step]):
         feature_names: Sequence[str],
         row_names: Sequence[str] | None = None,
         convention: str | None = None,
+        fit_intercept: bool = True,
     ) -> None:
         self.steps = list(steps)
         self.outcome = outcome
@@ -128,6 +129,7 @@ class Trace(Sequence[Step]):
         self.feature_names = list(feature_names)
         self.row_names = None if row_names is None else [str(name) for name in row_names]
         self.convention = convention
+        self.fit_intercept = fit_intercept
 
     @overload
     def __getitem__(self, index: int) -> Step: ...
@@ -205,7 +207,7 @@ class Trace(Sequence[Step]):
         way = convention_named(self.convention if convention is None else convention)
         shape, d = self.steps[0].coef.shape, len(self.feature_names)
         if way is None or shape == (d,) or (way.stacked and shape == (len(self.classes), d)):
-            return way
+            return way if way is None or self.fit_intercept else way.through_origin()
         many = [key for key, one in CONVENTIONS.items() if one.stacked]
         hint = f" Several are written by lecture {', '.join(many)}." if len(shape) == 2 else ""
         raise SettingError(
@@ -279,6 +281,7 @@ class Trace(Sequence[Step]):
             "feature_names": self.feature_names,
             "row_names": self.row_names,
             "convention": self.convention,
+            "fit_intercept": self.fit_intercept,
             "X": self.X.tolist(),
             "y": self.y.tolist(),
             "outcome": outcome,
@@ -324,7 +327,8 @@ class Trace(Sequence[Step]):
             raise Refused("steps", made, "a list of steps with weights of one shape")
         outcome["status"] = Status[outcome["status"]]
         names = {
-            key: told[key] for key in ("algorithm", "feature_names", "row_names", "convention")
+            key: told[key]
+            for key in ("algorithm", "feature_names", "row_names", "convention", "fit_intercept")
         }
         return cls(steps, Summary(**outcome), X=table["X"], y=y, **names)
 
@@ -354,7 +358,7 @@ def _run(n: int, d: int) -> Check:
     )  # fmt: skip
     return record(
         algorithm=text, feature_names=listed(text, d), row_names=maybe(listed(text, n)), y=_some(n),
-        outcome=outcome, convention=maybe(word(*CONVENTIONS)),
+        outcome=outcome, convention=maybe(word(*CONVENTIONS)), fit_intercept=truth,
     )  # fmt: skip
 
 
