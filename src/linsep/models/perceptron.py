@@ -330,7 +330,8 @@ class Perceptron(LinearClassifier):
         bound, kept = getattr(self, "_bound", None), getattr(self, "t_lup_", None)
         if bound is not None:
             whole = int(bound * (1 + 1e-12)) if bound < 1e15 else bound  # they are counted
-            words = f"at most {whole:.15g} updates: (longest row / margin)^2 in the augmented space"
+            space = ", augmented" if self.fit_intercept else ""
+            words = f"at most {whole:.15g} updates: (longest row / this margin)^2{space}"
             lines.insert(2, ("Novikoff", f"{words}; {self.n_updates_} were made"))
         elif kept is not None and not self.certificate_.separable:
             best = "" if self.keep == "last" else ", with the fewest errors that were seen"
