@@ -77,7 +77,7 @@ from linsep.models.svm_choice import is_small
 from linsep.proofs.additive import additive_gap, belong, scores_and_errors, squared_lengths
 from linsep.proofs.gap import Gap
 from linsep.proofs.plain import require_same
-from linsep.solvers.kernel.additive_rows import roomy
+from linsep.solvers.kernel.additive_rows import begins_short
 from linsep.solvers.kernel.smo import SMO
 from linsep.solvers.one_vs_rest import OneVsRest
 
@@ -85,7 +85,6 @@ Array = NDArray[np.float64]
 
 _LARGEST_ENTRY = 1e100  # of X
 _SETS = 512, 2048  # rows of a working set: a quarter of all, within these
-_COARSE = 1e-4  # gap for which kernel values in float32 will do inside a working set
 _SMALL_ROWS, _SMALL_GAP = 512, 1e-10  # rows up to which this gap is aimed at, as it costs little
 _FEW_KEPT = 32  # times as many rows as a machine has, from which its rows alone are sorted
 _SHOWN_FEATURES = 6  # features in a summary
@@ -353,7 +352,7 @@ class AdditiveSVM(Classifier):
             tol=tol,
             fine=min(tol, _SMALL_GAP) if small else tol,
             q=int(np.clip(problem.n // 4, *_SETS)),
-            single=self.tol >= _COARSE and roomy(levels_of(problem, power)),
+            single=begins_short(levels_of(problem, power)),
             by_features=True,
             seed=self._seed(),
         )
@@ -411,7 +410,7 @@ class AdditiveSVM(Classifier):
     ) -> Answer:
         """The certificate, of a machine a hair longer where that has the better one."""
         certificate = self._measured(problem, fitted)
-        fine = problem.n <= _SMALL_ROWS and self.tol <= AGREED_KERNEL  # all digits, whatever tol is
+        fine = problem.n <= _SMALL_ROWS  # whatever tol is, so that a smaller one is never worse
         unproved = certificate.relative_gap > (_SMALL_GAP if fine else self.tol)
         if unproved and outcome.status not in (Status.DIVERGED, *CUT_SHORT):
             longer = stretched(problem, fitted, self._cost)

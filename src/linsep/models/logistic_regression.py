@@ -473,8 +473,10 @@ class LogisticRegression(KernelOption):
             endless = self.solver == "gradient" and not exists  # single steps never prove it
             if not short or outcome.status in _ENDED or tol < 1e-13 or endless:
                 return outcome, gap, exists
-            tol = _row(tol, 1 if exists else 8)
-            outcome = _gone_on(run, replace(solver, tol=tol), outcome, limits)
+            steps = outcome.steps
+            while outcome.steps == steps and outcome.status not in _ENDED and tol >= 1e-13:
+                tol = _row(tol, 1)  # by half a digit: no run of a smaller tol ends before this one
+                outcome = _gone_on(run, replace(solver, tol=tol), outcome, limits)
 
     def _measure(
         self, problem: Problem, a: Array, witness: Witness | None = None

@@ -4,8 +4,8 @@ f += K[:, some] coef goes through the functions of single features (kernels/addi
 one pass over the data, for one changed variable as for a thousand. So working sets are large.
 
 Kernel values are made for a working set alone. The minimum and the harmonic mean are summed
-directly, in float32 where the gap asked for is coarse, and minima of whole multiples of one number
-in bytes; other means are read from tables or are products of matrices of low rank. The error is
+directly, in float32 as long as the gap is coarse, and minima of whole multiples of one number in
+bytes; other means are read from tables or are products of matrices of low rank. The error is
 of no consequence: f never comes from them.
 """
 
@@ -62,8 +62,8 @@ class AdditiveRows:
 def kernel_block(levels: Levels, new: Index, rows: Index, short: bool = False) -> Array:
     """K(x_i, x_j) for i in new and j in rows; short computes it in float32."""
     dtype = np.float32 if short else np.float64
-    if levels.knows(_whole, short):
-        return _taken_from(levels.once(_whole, short), new, rows)
+    if levels.knows(_whole):
+        return _taken_from(levels.once(_whole), new, rows)
     counts = levels.indptr[rows + 1] - levels.indptr[rows]
     dense = counts.sum() > _DENSE * len(rows) * levels.d
     if levels.power not in (-np.inf, -1.0):
@@ -81,20 +81,26 @@ def kernel_block(levels: Levels, new: Index, rows: Index, short: bool = False) -
     return out
 
 
-def roomy(levels: Levels) -> bool:
-    """Whether float32 holds the kernel values with room to spare."""
-    return not len(levels.values) or 1e-12 < float(levels.values.max()) < 1e12
+def begins_short(levels: Levels) -> bool:
+    """Whether squares begin in float32: there is no matrix to take them from, and float32 holds
+    the kernel values with room to spare."""
+    roomy = not len(levels.values) or 1e-12 < float(levels.values.max()) < 1e12
+    return roomy and not _is_shared(levels)
 
 
-def share_squares(levels: Levels, short: bool) -> None:
+def share_squares(levels: Levels) -> None:
     """Make the kernel matrix once, where it is small: several classes will read from it."""
-    if levels.n**2 * (4 if short else 8) <= _SHARED:
-        levels.once(_whole, short)
+    if _is_shared(levels):
+        levels.once(_whole)
 
 
-def _whole(levels: Levels, short: bool) -> Array:
+def _is_shared(levels: Levels) -> bool:
+    return bool(levels.n**2 * 8 <= _SHARED)
+
+
+def _whole(levels: Levels) -> Array:
     rows = np.arange(levels.n)
-    return kernel_block(levels, rows, rows, short)
+    return kernel_block(levels, rows, rows)
 
 
 def _taken_from(K: Array, rows: Index, columns: Index) -> Array:

@@ -87,6 +87,7 @@ _ENOUGH = 1e-7  # relative gap of a plane after which no other method is tried
 _ROUNDING = 1e-12  # share of the objective that is taken for rounding
 _FLAT = 1e-13  # squared distance of the hulls over the largest K_ii: nothing between them
 ROUGH = 4.5e-4  # gap up to which float32 will do, if that is where kernel values begin
+_SHORT = 1e-4  # the same inside a working set of a sum over features, where f is exact
 _HALVING_ROUGH = 400  # rounds in which the gap must fall to a half there
 _TOLERANT = 0.1  # gap from which on a run may end, and every point is compared with the best one
 DIGITS = 1e-10  # gap from which on the last digits are what is aimed at
@@ -396,14 +397,14 @@ class SMO:
     def prepare(self, problem: Problem) -> None:
         """What the machines of all classes against the rest share; made once."""
         if self.by_features:
-            share_squares(levels_by_feature(problem, self.kernel), self.single)
+            share_squares(levels_by_feature(problem, self.kernel))
 
     def _pairs(self, problem: Problem) -> Pairs:
         return pairs_of(problem, self.kernel, self.by_features)
 
     def _work(self, problem: Problem, pairs: Pairs, pair: Duel, part: PairState) -> Work:
         cost, with_offset = self.C * pair.weight, bool(problem.fit_intercept)
-        single = self.single and part.double < 2
+        single = self.single and (part.gap > _SHORT if self.by_features else part.double < 2)
         return Work(pairs, pair, part, cost, with_offset, self._limit(single), single)
 
     def _limit(self, single: bool) -> int:
