@@ -370,3 +370,36 @@ def test_ctrl_c_in_the_proof_of_least_squares_leaves_a_weaker_one(monkeypatch):
     np.testing.assert_array_equal(
         model.coef_, linsep.LeastSquares().fit(rows, labels).coef_, strict=True
     )
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_ctrl_c_is_heard_while_a_routine_is_compiled(wrapped, monkeypatch):
+    """A compilation takes seconds; numba makes errors of its own of what is raised in it."""
+    from linsep.core import compile, limits
+
+    tries = []
+
+    def slow(dispatcher, args):
+        tries.append(args)
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except limits.TimeUpError as error:
+            if wrapped:
+                raise RuntimeError("failed in a pass of numba") from error
+            raise
+        return False
+
+    monkeypatch.setattr(compile, "_compile", lambda *_, **__: lambda x: x)
+    monkeypatch.setattr(compile, "_specialise", slow)
+    loop = compile.routine(lambda x: x)
+    with limits.Interrupts() as interrupts, limits.given_up_after(np.inf):
+        with pytest.raises(limits.TimeUpError):
+            loop._specialised((1.0,), "key")
+        assert interrupts.requested
+        assert len(tries) == 1
+        assert not loop._compiled  # it is made anew, not half made
+    tries.clear()
+    with limits.Interrupts() as interrupts:  # what cannot wait is not given up
+        loop._specialised((1.0,), "key")
+        assert interrupts.requested
+    assert len(tries) == 1

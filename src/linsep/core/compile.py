@@ -36,7 +36,15 @@ import numpy as np
 
 from linsep.core import costs
 from linsep.core.files import atomic_write_bytes, make_private, open_to_others
-from linsep.core.limits import in_extra_time, may_be_given_up, require_memory, tick, time_left
+from linsep.core.limits import (
+    TimeUpError,
+    deaf_work,
+    in_extra_time,
+    may_be_given_up,
+    require_memory,
+    tick,
+    time_left,
+)
 from linsep.core.notes import note, warn
 from linsep.core.sources import first_bytes
 from linsep.errors import CostWarning, LinsepWarning
@@ -159,13 +167,22 @@ class Routine:
     def _specialised(self, args: tuple[Any, ...], key: str) -> Callable[..., Any]:
         layouts = frozenset(_layouts(args))
         try:
+            with _given_up_at_a_signal():
+                return self._made(args, layouts, key)
+        except TimeUpError:
+            self._compiled.pop(layouts, None)  # half made
+            raise
+
+    def _made(self, args: tuple[Any, ...], layouts: _Layouts, key: str) -> Callable[..., Any]:
+        try:
             if layouts not in self._compiled:
                 self._compiled[layouts] = _compile(self.python, layouts)
             if _specialise(self._compiled[layouts], args):
                 _note_kept(key)
-        except MemoryError:
+        except (MemoryError, TimeUpError):
             raise
         except Exception as error:  # of files that are damaged, of a folder that is gone
+            tick()  # or what numba makes of a signal
             self._compiled[layouts] = _compile(self.python, layouts, kept=False)
             _specialise(self._compiled[layouts], args)
             _say_why(error)
@@ -283,6 +300,18 @@ def _kind(argument: Any) -> object:
     if isinstance(argument, tuple):
         return type(argument), tuple(map(_kind, argument))
     return type(argument)
+
+
+@contextlib.contextmanager
+def _given_up_at_a_signal() -> Iterator[None]:
+    """A compilation takes seconds and asks nobody for the time: Ctrl-C is heard in the middle of
+    it, where whatever is under way may be given up. Signals come to the main thread alone."""
+    if not may_be_given_up() or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    tick()
+    with deaf_work():
+        yield
 
 
 @lru_cache(maxsize=1)

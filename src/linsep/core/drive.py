@@ -124,6 +124,7 @@ def _drive(
     chunk, step, idle = 1, 0.0, 0
     with Interrupts() as interrupts:
         state = solver.init(problem) if state is None else state
+        first = state.steps
         while True:
             status = solver.status(state)
             seconds = clock() - begin
@@ -146,7 +147,9 @@ def _drive(
             if limits.steps is not None:
                 chunk = min(chunk, limits.steps - state.steps)
             took, steps = clock(), state.steps
-            long = step >= _LONG_STEP or getattr(solver, "long_steps", False)
+            # the first call is long where routines are compiled for it
+            long = step >= _LONG_STEP or state.steps == first
+            long = long or getattr(solver, "long_steps", False)
             if limits.seconds is None and not long:
                 solver.advance(problem, state, chunk, log)
             else:
