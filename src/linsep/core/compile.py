@@ -199,7 +199,7 @@ class Routine:
         python = spent.expected(work)
         tick(min(cost, python))
         # a proof cannot wait; one that comes in many small calls shows it by what it has taken
-        return not may_be_given_up() and spent.seconds + python >= cost
+        return not may_be_given_up() and spent.seconds + python >= sure
 
     def _price(self, kind: object) -> float:
         """Seconds until there is machine code for arguments of these types."""
