@@ -403,7 +403,9 @@ def lies_of_fit(kind: str, model: Any, clean: Any, X: Any, y: Any, weight: Any) 
         return _pair_lies(model, clean, X, y)
     if hasattr(model, "estimators_") and kind != "machine":
         return _scheme(kind, model, clean, X, y)
-    if not np.isfinite(getattr(model, "coef_", 0.0)).all():
+    function = getattr(model, "function_", None)
+    own = getattr(model, "coef_", getattr(model, "dual_coef_", 0.0))
+    if not (np.isfinite(own).all() and (function is None or np.isfinite(function.coef).all())):
         return ["an answer with weights that are no numbers"] if model.status_.ok else []
     out, c = [], model.certificate_
     found, room = leads(model, X, y), 1e-8

@@ -103,8 +103,10 @@ _LIBRARIES = tuple(
 
 
 def _known(file: str) -> bool:
-    """Whether it is one of linsep or of a library; "<...>" is none at all."""
-    return file.startswith(_LIBRARIES) or file.startswith("<") or "site-packages" in file
+    """Whether it is one of linsep or of a library; "<...>" is none at all, and of what Cython has
+    made only the name is left."""
+    known = file.startswith((*_LIBRARIES, "<")) or "site-packages" in file
+    return known or file.endswith((".pyx", ".pxd", ".pxi"))
 
 
 def _told(cause: BaseException) -> str:

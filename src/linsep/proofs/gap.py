@@ -61,8 +61,10 @@ class Gap:
     ) -> Self:
         """The bounds high and low, and what the values y f(x) of the rows tell.
 
-        length is |w|, offset |b| for a linear rule. A value that is no number is an error.
+        length is |w|, offset |b| for a linear rule. A value that is no number is an error; with
+        bounds or a length that are none, or too long, nothing is known.
         """
+        high, known = high if high == high else np.inf, 0 < length < np.inf
         clear, outside = np.count_nonzero(values > 0), np.count_nonzero(values >= 1.0 - 1e-9)
         least = float(values.min(initial=np.inf))
         size = None if offset is None else float(np.hypot(length, offset))
@@ -70,7 +72,7 @@ class Gap:
             objective=high,
             lower_bound=min(low, high),
             errors=len(values) - int(clear),
-            margin=least / length if length > 0 else -np.inf,
+            margin=least / length if known else -np.inf,
             width=2.0 / length if length > 0 else np.inf,
             inside=len(values) - int(outside),
             words=words,

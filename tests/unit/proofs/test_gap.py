@@ -98,3 +98,10 @@ def test_words_of_an_intercept():
     assert intercept_words("penalised", 2.5).endswith("a constant feature 2.5")
     with pytest.raises(KeyError):
         intercept_words("other")
+
+
+def test_of_numbers_that_overflow_nothing_is_known():
+    values = np.array([1e200, -3e200])
+    gap = Gap.of(values, np.inf, np.nan, 1.0, "")
+    assert (gap.objective, gap.margin, gap.errors) == (np.inf, -np.inf, 1)
+    assert gap.settle(Status.CERTIFIED, 0.5) is Status.STALLED

@@ -26,6 +26,7 @@ from linsep.rows.exact import reflected
 from linsep.rows.signs import float_bounds
 
 _LOOK = 64  # rows evaluated exactly at a time
+_IDLE = 10  # points that are no nearer than one before, after which it is given up
 _MULTIPLIER_BITS = 160  # of multipliers on the way
 
 
@@ -118,6 +119,8 @@ class ExactHulls:
         self._point(problem, state)
         if not any(state.point):
             return Status.INSEPARABLE if self.kind == "hulls" else Status.CONVERGED
+        if not self._nearer(state):
+            return Status.STALLED
         row, beyond = self._worst(problem, state)
         state.low = beyond
         if row is None:
@@ -128,6 +131,15 @@ class ExactHulls:
         state.shares.append(0)
         state.n_updates += 1
         return Status.RUNNING
+
+    def _nearer(self, state: ExactState) -> bool:
+        """Whether points still get nearer, as they do until the nearest one is found; shares that
+        were cut off on the way may hide it for a while."""
+        squared = sum(n * n for n in state.point) * state.unit**2
+        nearer = not state.nearest or squared < state.nearest
+        state.idle = 0 if nearer else state.idle + 1
+        state.nearest = squared if nearer else state.nearest
+        return state.idle <= _IDLE
 
     def _two(self, problem: Problem) -> bool:
         return self.kind == "hulls" and problem.binary and problem.fit_intercept
@@ -291,6 +303,7 @@ class ExactState(State):
     held: ClassVar[Mapping[str, Held]] = {
         "rows": Held(below="n_rows"),
         "whole": Held(low=1, endless=True),
+        "idle": Held(low=0),
     }
 
     rows: list[int]
@@ -300,6 +313,10 @@ class ExactState(State):
     unit: Fraction = Fraction(1)
     low: float = 0.0
     """Part of the squared length of the point that the rows are known to be beyond."""
+    nearest: Fraction = Fraction(0)
+    """Least squared length of a point so far; 0 before the first one."""
+    idle: int = 0
+    """Points since then."""
 
     @property
     def multipliers(self) -> list[Fraction]:
