@@ -711,6 +711,28 @@ def test_a_verdict_ends_with_a_plain_look_at_its_witness(where, spoil, separable
             linsep.separability(X, y)
 
 
+@pytest.mark.parametrize("ask", ["fit", "verdict", "by name"])
+def test_a_kernel_that_nobody_asked_for_is_refused(ask, monkeypatch):
+    from linsep.kernels import spec
+
+    right, X, y = spec.as_kernel, *overlapping(40, 3)
+
+    def wrong(*args: Any, **options: Any) -> Any:
+        found = right(*args, **options)
+        known = isinstance(found.gamma, float)
+        return found.clone().set_params(gamma=1.08 * found.gamma) if known else found
+
+    for name, home in list(sys.modules.items()):
+        if name.startswith("linsep.") and vars(home).get("as_kernel") is right:
+            monkeypatch.setattr(home, "as_kernel", wrong)
+    asked = partial(linsep.separability, kernel=RBF(gamma=0.3))
+    if ask != "verdict":
+        how = {"gamma": 0.3} if ask == "by name" else {"kernel": RBF(gamma=0.3)}
+        asked = linsep.KernelSVM(**how).fit
+    with pytest.raises(linsep.errors.ProofError, match=r"gamma=0\.3 was asked for"):
+        asked(X, y)
+
+
 # -- Rows that are read part by part --------------------------------------------------------------
 
 

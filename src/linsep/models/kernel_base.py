@@ -63,7 +63,7 @@ from linsep.proofs.kernel import (
     single_sums,
     stretch,
 )
-from linsep.proofs.plain import require_same
+from linsep.proofs.plain import require_kernel, require_same
 from linsep.proofs.referee import Defined, agreed, defined
 
 SHORT = ("gamma", "sigma", "degree", "coef0")
@@ -139,11 +139,16 @@ class KernelClassifier(Classifier):
         kernel = self._named()
         if not kernel.resolved and sample_weight is not None:
             kernel = _by_weight(kernel, problem, sample_weight)
-        return as_kernel(kernel, problem.matrix)
+        made = as_kernel(kernel, problem.matrix)
+        return require_kernel(made, self.kernel, self._short_parameters())
+
+    def _short_parameters(self) -> dict[str, Any]:
+        """Those of a kernel given by name that are set beside it."""
+        return {name: getattr(self, name) for name in SHORT if getattr(self, name) is not None}
 
     def _named(self) -> Any:
         """The kernel asked for; its parameters may still wait for the data."""
-        given = {name: getattr(self, name) for name in SHORT if getattr(self, name) is not None}
+        given = self._short_parameters()
         if not given:
             return as_kernel(self.kernel, warn=False)
         if not isinstance(self.kernel, str):

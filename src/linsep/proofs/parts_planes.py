@@ -23,7 +23,7 @@ from linsep.proofs import plain
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.parts import Source, hold, in_rows, judged, parts_of, require_sources
 from linsep.proofs.squares import Squares, bounds_of_sums, products, totals
-from linsep.rows.normal import Gram, columns_of, weighted_squares
+from linsep.rows.normal import Gram, columns_of
 from linsep.rows.parts import PartsProblem
 
 Array = NDArray[np.float64]
@@ -173,9 +173,9 @@ def _squares(problem: Problem, *, a: Array) -> SquaresSums:
     A, T = columns_of(problem, a), plain.aims(problem)
     now, found = totals(problem, A, T), products(problem)
     values = plain.signs(problem) * (now.residual + T)[:, 0] if problem.binary else None
+    squares, aimed = (plain.weighted_squares(problem, M) for M in (now.residual, T))
     return SquaresSums(
-        weighted_squares(problem, now.residual), weighted_squares(problem, T), now.gradient,
-        now.terms, found.matrix, found.terms, 1, problem.n,
+        squares, aimed, now.gradient, now.terms, found.matrix, found.terms, 1, problem.n,
         judge(problem, Witness(a), values=values),
     )  # fmt: skip
 

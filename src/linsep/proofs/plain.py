@@ -9,6 +9,7 @@ require_same, require_read          whether a problem is that of the caller's ar
 require_given, require_block        the same of a block of a stream
 counted                             a pass over a stream in which every row counts once
 seal, require_sealed                whether a problem is still what it was before a solver had it
+require_kernel                      whether a kernel is the one that was asked for
 signs, aims                         y, and what least squares aims at
 columns                             weights, one column a plane
 product, scores, values             X W, X W + b, and y f(x) of all rows
@@ -24,7 +25,7 @@ Kernels are in ``referee.py``, verdicts in ``witness.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -38,6 +39,7 @@ from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.parts import Block, Place, Stream, Summed, Task
 from linsep.core.problem import Problem
 from linsep.errors import ProofError
+from linsep.kernels.base import Kernel
 from linsep.losses.hinge import QuadraticLoss
 from linsep.rows.reader import survey
 
@@ -82,6 +84,19 @@ def require_read(
         raise ProofError(_OTHERS.format("labels", "y"))
     if not _same_rows(matrix, X, index):
         raise ProofError(_OTHERS.format("rows", "X"))
+
+
+def require_kernel(kernel: Kernel, asked: Any, parameters: Mapping[str, Any]) -> Kernel:
+    """The kernel, if it has the numbers that the caller has given, else ProofError."""
+    told = {**(asked.get_params() if isinstance(asked, Kernel) else {}), **parameters}
+    own = kernel.get_params()
+    for name, value in told.items():
+        if isinstance(value, int | float) and own.get(name) != value:
+            raise ProofError(
+                f"{name}={value!r} was asked for, and the kernel that was made is {kernel!r}; this "
+                "is a bug of linsep, please report it."
+            )
+    return kernel
 
 
 def require_given(block: Block) -> None:
@@ -349,6 +364,11 @@ def longest(problem: Problem) -> float:
     X = problem.matrix.astype(np.float64, copy=False)
     squares = (X * X if isinstance(X, np.ndarray) else X.multiply(X)).sum(axis=1)
     return float(np.sqrt(np.max(squares)))
+
+
+def weighted_squares(problem: Problem, M: Array) -> Array:
+    """Weighted sums of squares of columns with one entry a row, added by halves."""
+    return np.asarray((M * M * problem.weight[:, None]).sum(axis=0))
 
 
 def product(problem: Problem, w: Array) -> Array:

@@ -43,7 +43,6 @@ from linsep.rows.normal import (
     flat,
     gram_fits,
     weighted_lengths,
-    weighted_squares,
 )
 
 Array = NDArray[np.float64]
@@ -207,7 +206,7 @@ def measure_squares(
                 high, low, reach = cost_bounds(problem, A, T, now, basis)
         except TimeUpError:
             high, low, reach = _cost_bounds(problem, A, T, now, None, None)
-        total = float(weighted_squares(problem, T).sum())
+        total = float(plain.weighted_squares(problem, T).sum())
     if known is not None:
         _hold(problem, known, T)
         low, reach = _below(known.minimum), np.inf
@@ -328,7 +327,8 @@ def cost_bounds(
     if not gram_fits(problem):
         return _cost_bounds(problem, A, T, now, basis, None)
     if problem.n >= 2 * _SHARE * _ROWS * problem.width:
-        some = rows_of(problem, sample(problem, problem.n // _SHARE)[0])  # long rows more often
+        chosen = np.unique(sample(problem, problem.n // _SHARE)[0] % problem.n)  # long rows more
+        some = rows_of(problem, chosen)  # often, none of them twice
         few = products(some)
         high, least, reach = _cost_bounds(problem, A, T, now, basis, few)
         # where every column has its share of the sample, columns that depend there do so in all
@@ -347,7 +347,7 @@ def _cost_bounds(
     lengths = weighted_lengths(problem, known if whole else None)
     spread, high, low, error = _sizes(problem, A, T, now, lengths)
     slope = np.abs(now.gradient) / lengths[:, None] * (1 + 8 * U) + error
-    size = np.maximum(spread, np.sqrt(weighted_squares(problem, T)))
+    size = np.maximum(spread, np.sqrt(plain.weighted_squares(problem, T)))
     better, gain = None, _by_eigenvalue(problem, known, lengths, slope)
     if gain is not None:
         better = low**2 - gain
@@ -374,7 +374,10 @@ def _sizes(
     problem: Problem, A: Array, T: Array, now: Totals, lengths: Array
 ) -> tuple[Array, Array, Array, Array]:
     """For each column: sum |a_j| c_j, |v| from above and below, and the error of g_j / c_j."""
-    squares, aimed = weighted_squares(problem, now.residual), weighted_squares(problem, T)
+    squares, aimed = (
+        plain.weighted_squares(problem, now.residual),
+        plain.weighted_squares(problem, T),
+    )
     return sizes(problem.d, A, squares, aimed, now.terms, lengths)
 
 

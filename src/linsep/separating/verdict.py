@@ -46,7 +46,7 @@ from linsep.numerics.integers import (
     to_integers,
 )
 from linsep.proofs.margins import loosen, margin_above, margin_below
-from linsep.proofs.plain import require_same, require_sealed, seal
+from linsep.proofs.plain import require_kernel, require_same, require_sealed, seal
 from linsep.proofs.separable import Proof, carrying_columns, kesler_rows
 from linsep.proofs.witness import hold_verdict
 from linsep.rows.exact import Tick, dependency, equal_rows, reflected, sample
@@ -217,8 +217,9 @@ def decide_with(
             f"kernel='precomputed' needs the values of all pairs of rows; X is a {problem.n} x "
             f"{problem.d} matrix."
         )
-    kernel = by_name(kernel, parameters) if parameters else kernel
-    asked = as_kernel(kernel, problem.matrix, warn=False)
+    named = by_name(kernel, parameters) if parameters else kernel
+    made = as_kernel(named, problem.matrix, warn=False)
+    asked = require_kernel(made, kernel, parameters or {})
     with own_bugs("the verdict"), one_blas_thread(), np.errstate(all="ignore"):
         proof = KernelJudge(problem, asked, Clock(begin, time_limit)).decide()
         return hold_verdict(problem, proof)
