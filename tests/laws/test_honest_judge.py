@@ -495,7 +495,10 @@ BELOW: dict[str, tuple[Any, tuple[Any, ...], list[tuple[str, Any]]]] = {
     "crammer-singer": (
         linsep.LinearSVM(multi_class="crammer-singer"),
         (400, 5, 3),
-        [("linsep.core.problem:Problem.product", each(swapped))],
+        [
+            ("linsep.core.problem:Problem.product", each(swapped)),
+            ("linsep.losses.rivals:balanced_shares", lambda x: 1.08 * x),
+        ],
     ),
     "one against the rest": (
         linsep.LinearSVM(loss="squared_hinge"),

@@ -28,6 +28,8 @@ from linsep.proofs.hinge import Objective, hinge_gap, svm_gap
 from linsep.proofs.margins import margin_above, margin_below
 from linsep.proofs.separable import Proof
 from linsep.rows.exact import reflected
+from linsep.separating.planes import rational_planes
+from linsep.separating.verdict import separability
 from linsep.solvers.hinge.dual_point import row_sum
 from linsep.solvers.hinge.newton import NewtonHinge
 from linsep.solvers.hinge.polish import polish
@@ -67,8 +69,6 @@ def hard_machine(
     problem: Problem, tol: float, limits: Limits, observers: Any = (), state: Any = None
 ) -> Hard:
     """Weights with y f(x) >= 1, the gap, the run, and the proof if there are none such."""
-    from linsep.separating.verdict import separability
-
     outcome = drive(problem, hull_search(tol), state, limits=limits, observers=observers)
     objective = Objective(HINGE, np.inf, "free" if problem.fit_intercept else "none")
     witness = scaled_witness(problem, outcome.witness.rows, outcome.witness.multipliers)
@@ -213,8 +213,6 @@ def _in_fractions(problem: Problem, proof: Proof, tol: float, limits: Limits) ->
     Where rows of very different lengths span the points, products in floats lose more digits of
     their small difference than tol leaves.
     """
-    from linsep.separating.planes import rational_planes
-
     rows = proof.hull_rows
     work = solve_seconds(to_integers(reflected(problem, rows)).table)
     if work > min(_SECONDS, spare_time()):

@@ -80,7 +80,8 @@ def _feasible(problem: Problem, alpha: Array, cost: Array) -> Array:
     beta[over] *= (cost[over] / total[over] * (1 - 4 * K * U))[:, None]
     if problem.fit_intercept:
         flow = np.stack([beta[problem.label == m].sum(axis=0) for m in range(K)])
-        beta *= balanced_shares(flow)[problem.label]
+        shares = np.clip(np.nan_to_num(balanced_shares(flow)), 0.0, 1.0)  # whatever they are
+        beta *= shares[problem.label]
     return beta
 
 
