@@ -114,8 +114,8 @@ class LiftDisplay:
         steps = getattr(model, "steps", None)
         for _, step in steps if isinstance(steps, list) else []:
             if hasattr(step, "pullback"):
-                street = has_street(model)
-                return cls.from_pullback(step.pullback(model), X, y, street=street, **options)
+                options.setdefault("street", has_street(model))
+                return cls.from_pullback(step.pullback(model), X, y, **options)
         raise CapabilityError(
             f"{type(model).__name__} holds no Lift; give a pipeline of a Lift and a linear "
             "classifier, or use DecisionDisplay."

@@ -348,3 +348,13 @@ def test_frames_take_the_lift_that_a_pipeline_was_made_of():
     run = linsep.trace(make_pipeline(lift, linsep.Perceptron()), x, y)
     display = linsep.LiftFramesDisplay.from_trace(run, updates=[1, 2], lift=lift, X=x)
     assert len(display.strips_) == 2 and display.figure_.legends  # below, it covers no row
+
+
+def test_the_street_of_a_lifted_machine_can_be_left_out():
+    model = make_pipeline(linsep.Lift("x1, x1*x2"), linsep.LinearSVM(C=10.0))
+    X, y = linsep.data.load("xor")
+    model.fit(X, y)
+    for street in (True, False):
+        display = linsep.LiftDisplay.from_estimator(model, X, y, street=street)
+        legend = [text.get_text() for text in display.figure_.axes[0].get_legend().get_texts()]
+        assert any("street" in word for word in legend) == street
