@@ -75,6 +75,15 @@ def test_priors_that_are_not_the_shares(table, capsys):
     assert "priors" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("asked", [[0.34, 0.66], -2.5])
+def test_priors_that_nobody_asked_for(asked, table, capsys):
+    stored = fitted(table, "gaussian", "regularization=0.1")
+    stored["params"]["priors"] = asked
+    assert verified(stored, table) > 0
+    told = capsys.readouterr()
+    assert "asked for" in told.out or "priors" in told.err
+
+
 @pytest.mark.parametrize("algorithm", ["logistic-regression", "least-squares", "linear-svm"])
 def test_a_sentence_that_is_not_the_one_of_its_status(algorithm, table, capsys):
     stored = fitted(table, algorithm)

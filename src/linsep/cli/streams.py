@@ -302,11 +302,10 @@ def _nameless(model: Classifier) -> Any:
 
 def _contradictions(model: Classifier, data: Stream) -> list[str]:
     """What a model file says of itself that its certificate does not."""
-    from linsep.cli.verify import check_class_weight, check_intercept
+    from linsep.cli.verify import check_settings, refuted_settings
 
-    check_class_weight(model)
-    check_intercept(model)
-    told, wrong = model.certificate_, _refuted_status(model)
+    check_settings(model)
+    told, wrong = model.certificate_, _refuted_status(model) + refuted_settings(model)
     if hasattr(told, "parameters"):
         mine = told.parameters
         its = (getattr(model, f"{name}_") for name in ("means", "covariance", "priors", "ridge"))

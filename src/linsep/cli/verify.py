@@ -28,6 +28,7 @@ from linsep.core.sources import boundary, fetch
 from linsep.core.words import misplaced
 from linsep.data.table import Table
 from linsep.errors import LinsepError, ModelError, SettingError
+from linsep.models.fit import check_params
 from linsep.models.gaussian import GaussianClassifier
 from linsep.models.kernel_option import KernelOption
 from linsep.models.kernel_svm import KernelSVM
@@ -37,6 +38,7 @@ from linsep.models.logistic_regression import (
     null_log_likelihood,
 )
 from linsep.proofs.plain import require_same
+from linsep.risk.linear_rules import check_priors
 
 if TYPE_CHECKING:
     from linsep.multiclass.base import ManyClasses
@@ -103,7 +105,6 @@ def _model(args: Namespace, stored: Any) -> int:
         )
     if not hasattr(model, "certificate_"):
         raise ModelError(f"{args.model} holds no certificate; there is nothing to verify.")
-    check_class_weight(model)
     told = model.certificate_
     if hasattr(told, "problems"):
         found, wrong = check_machines(framed(data), labels, model, compared, data.sample_weight)
@@ -135,8 +136,7 @@ def compared(
     problem = Problem(matrix, labels, sample_weight=weight, fit_intercept=intercept)
     require_same(problem, matrix, labels, weight)
     check_classes(model, problem)
-    check_intercept(model)
-    check_class_weight(model)
+    check_settings(model)
     if isinstance(model, GaussianClassifier):
         found, wrong = _likelihood(X, labels, model, told, weight)
     elif hasattr(told, "reach"):
@@ -147,6 +147,7 @@ def compared(
         found, wrong = (_gap if hasattr(told, "lower_bound") else _facts)(problem, model, told)
     wrong += refuted_facts(problem, found, told)
     wrong += refuted_likelihood(problem, model, found) + refuted_separation(problem, model)
+    wrong += refuted_settings(model)
     return found, wrong + refuted_status(problem, model, found)
 
 
@@ -464,6 +465,28 @@ def _without_hard_margin(problem: Problem, model: object) -> bool:
 
 
 _MARGIN = re.compile(r"margin (?:between (\S+) and (\S+)|(\S+))\)$")
+
+
+def check_settings(model: object) -> None:
+    """Raise unless a fit accepts all settings, of tables and of streams."""
+    check_intercept(model)
+    check_class_weight(model)
+    check = getattr(model, "_check_settings", None)
+    if check is not None:
+        check()
+    elif isinstance(model, GaussianClassifier):
+        check_params(model, model._checks)
+
+
+def refuted_settings(model: object) -> list[str]:
+    """Settings that are answers, too, and say something else than those do."""
+    asked = getattr(model, "priors", None)
+    if not isinstance(model, GaussianClassifier) or asked is None:
+        return []
+    given = check_priors(asked, len(model.classes_), model.classes_)
+    if np.allclose(model.priors_, given, rtol=1e-9, atol=0.0):
+        return []
+    return [f"priors: {asked!r:.60} were asked for, and the model has {model.priors_!r:.60}"]
 
 
 def check_class_weight(model: object) -> None:
