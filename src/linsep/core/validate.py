@@ -274,7 +274,7 @@ def plain_labels(y: Any) -> Any:
     return plain if plain.dtype.kind in "biuf" else column
 
 
-_SCORES_HELD = 4  # arrays of a score for each row and class that the leanest fit holds at once
+SCORES_HELD = 4  # arrays of a score for each row and class that a lean fit holds at once
 _PAIR = 8_000  # bytes of the smallest machine that tells two classes apart
 
 
@@ -295,10 +295,13 @@ def refuse_measurements(classes: NDArray[Any]) -> None:
         )
 
 
-def refuse_too_many_classes(labels: NDArray[Any], *, pairs: bool = False) -> None:
+def refuse_too_many_classes(
+    labels: NDArray[Any], *, held: int = SCORES_HELD, pairs: bool = False, of_pairs: int = 0
+) -> None:
     """Scores of each row for each class must fit into the memory: else y is no label.
 
-    With ``pairs`` there is a machine for every two of them, which must fit, too.
+    ``held`` is how many arrays of these a fit has at once. With ``pairs`` there is a machine for
+    every two classes, which must fit, too, and so must ``of_pairs`` numbers of each row for each.
 
     >>> refuse_too_many_classes(np.arange(1_000_000))
     Traceback (most recent call last):
@@ -308,17 +311,17 @@ def refuse_too_many_classes(labels: NDArray[Any], *, pairs: bool = False) -> Non
     most = total_memory()
 
     def size(classes: int) -> int:
-        machines = _PAIR * classes * (classes - 1) // 2 if pairs else 0
-        return _SCORES_HELD * 8 * n * classes + machines
+        machines = classes * (classes - 1) // 2 if pairs else 0
+        return held * 8 * n * classes + machines * (_PAIR + 8 * n * of_pairs)
 
     if size(n) <= most:  # no count of classes can be too many
         return
     K = len(np.unique(labels))
     if size(K) > most:
-        held = f"{K * (K - 1) // 2} pairs of classes" if pairs else "their scores"
+        what = f"{K * (K - 1) // 2} pairs of classes" if pairs else "their scores"
         way = "; OneVsRest has fewer machines" if pairs else ""
         raise LabelError(
-            f"y has {K} classes in {n} rows, and {held} take {1e-9 * size(K):.0f} GB or more where "
+            f"y has {K} classes in {n} rows, and {what} take {1e-9 * size(K):.0f} GB or more where "
             f"there are {1e-9 * most:.0f} GB. Labels name a few classes; if y is measured, this is "
             f"regression{way}."
         )

@@ -15,9 +15,13 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
+import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+_FEW_CLASSES = 100  # up to which a matrix of classes x pairs of classes is nothing
+_SECONDS = 20.0  # of the linear programme of more
 
 
 def rival_terms(scores: Array, label: NDArray[np.int64]) -> Array:
@@ -52,26 +56,30 @@ def balanced_shares(flow: Array) -> Array:
     """Factors in [0, 1] for the flow between classes that make it return, as much as can be."""
     K = len(flow)
     scale = float(flow.max(initial=0.0))
-    if not (scale > 0 and np.isfinite(flow).all()):
-        return np.zeros((K, K))
-    pairs = [(m, r) for m in range(K) for r in range(K) if m != r]
-    sizes = np.array([flow[m, r] / scale for m, r in pairs])
-    balance = np.zeros((K, len(pairs)))
-    for column, (m, r) in enumerate(pairs):
-        balance[m, column] += sizes[column]
-        balance[r, column] -= sizes[column]
-    found: Any = scipy.optimize.linprog(
-        -sizes, A_eq=balance, b_eq=np.zeros(K), bounds=(0.0, 1.0), method="highs"
-    )
     out = np.zeros((K, K))
-    if found.x is not None:
-        shares = _evened(np.clip(found.x, 0.0, 1.0), sizes, balance)
-        for (m, r), share in zip(pairs, shares):
-            out[m, r] = float(share)
+    if not (scale > 0 and np.isfinite(flow).all()):
+        return out
+    few = K <= _FEW_CLASSES
+    m, r = np.nonzero(~np.eye(K, dtype=bool) if few else flow > 0)
+    if not few:  # what flows within a class returns anyhow
+        m, r = m[m != r], r[m != r]
+    sizes, column = flow[m, r] / scale, np.arange(len(m))
+    balance: Any = scipy.sparse.csr_array(
+        (np.concatenate([sizes, -sizes]), (np.concatenate([m, r]), np.tile(column, 2))),
+        shape=(K, len(m)),
+    )
+    if few:
+        balance = balance.toarray()
+    found: Any = scipy.optimize.linprog(
+        -sizes, A_eq=balance, b_eq=np.zeros(K), bounds=(0.0, 1.0), method="highs",
+        options={} if few else {"time_limit": _SECONDS},
+    )  # fmt: skip
+    if found.x is not None and (few or found.status == 0):
+        out[m, r] = _evened(np.clip(found.x, 0.0, 1.0), sizes, balance)
     return out
 
 
-def _evened(shares: Array, sizes: Array, balance: Array) -> Array:
+def _evened(shares: Array, sizes: Array, balance: Any) -> Array:
     """Take the rest that the tolerance of the linear programme leaves out of the balance.
 
     Shares may grow beyond 1 by as little; divided by the largest they balance as before.
@@ -80,7 +88,10 @@ def _evened(shares: Array, sizes: Array, balance: Array) -> Array:
     used = (shares > 1e-4) & (sizes > 1e-6)
     for _ in range(3):
         rest = balance @ shares
-        step = np.linalg.lstsq(balance[:, used], -rest, rcond=None)[0]
+        if isinstance(balance, np.ndarray):
+            step = np.linalg.lstsq(balance[:, used], -rest, rcond=None)[0]
+        else:
+            step = scipy.sparse.linalg.lsqr(balance[:, used], -rest, atol=1e-15, btol=1e-15)[0]
         shares[used] += step
         shares = np.maximum(shares, 0.0)
     return np.asarray(shares / max(1.0, float(shares.max(initial=0.0))))

@@ -34,7 +34,7 @@ from linsep.core.parts import Stream
 from linsep.core.problem import Problem, product, rows_of
 from linsep.core.protocol import Solver, Status, Witness, has_planes
 from linsep.core.sources import boundary, own_bugs
-from linsep.core.validate import in_parts
+from linsep.core.validate import SCORES_HELD, in_parts
 from linsep.core.words import count
 from linsep.criteria import Criterion
 from linsep.errors import CheckpointError, DataError, NotSeparatedWarning, SettingError
@@ -83,6 +83,8 @@ class _Sampled:
     solver: Solver[Any]
     outcome: Outcome[Any]
     rows: int
+    crowded: bool
+    """Whether there are more machines than rows."""
 
 
 class Classifier(CallbackSupportMixin, Calibrated):
@@ -108,6 +110,8 @@ class Classifier(CallbackSupportMixin, Calibrated):
     n_iter_: int
     n_updates_: int
 
+    _scores_held: ClassVar[int] = SCORES_HELD
+    """Arrays of a score for each row and class that a fit has at once."""
     _checks: ClassVar[dict[str, Check]] = {}
     _common_checks: ClassVar[dict[str, Check]] = {
         "fit_intercept": boolean,
@@ -238,38 +242,41 @@ class Classifier(CallbackSupportMixin, Calibrated):
     def _first(self, run: Run, status: Status) -> Answer:
         """A model that costs next to nothing: that of some of the rows, by the same solver.
 
-        Where it is worse than none at all on the whole, it is none: the best offset alone.
+        Where it is worse than none at all on the whole, it is none: the best offset alone. Of more
+        machines than the sample has rows hardly one would be more.
         """
-        found = self._of_sample(run.lent)
         none = self._of_sample(run.lent, nothing=True)
-        reason = f"that of a sample of {found.rows} rows"
-        model, other = (
+        some = [] if none.crowded else [self._of_sample(run.lent)]
+        reason = f"that of a sample of {none.rows} rows"
+        *models, other = (
             self._prove(run, one.solver, replace(one.outcome, status=status), reason)
-            for one in (found, none)
+            for one in (*some, none)
         )
-        return other if self._is_better(other, model) else model
+        return next((model for model in models if not self._is_better(other, model)), other)
 
     def _of_sample(self, problem: Problem, *, nothing: bool = False) -> _Sampled:
-        """What the solver makes of some of the rows; nothing: before its first step."""
+        """What the solver makes of some of the rows; nothing: before its first step. Of more
+        machines than these rows it makes none."""
         chosen = sample_of(
             problem, _SAMPLE_ROWS if problem.binary else _SAMPLE_ROWS // 4 * min(problem.K, 12)
         )
         part = self._part(problem, chosen)
         judged = self._choose(part)[0]
         solver = self._first_solver(judged)
-        most = min(
-            _SAMPLE_PASSES * self._steps_of_a_pass(part, solver), self.max_iter * part.n_rows
-        )
-        found = drive(part, solver, limits=Limits(steps=0 if nothing else most))
+        machines = self._machines(part)
+        crowded, one_pass = machines > part.n, part.n_rows if solver.unit == "visit" else machines
+        most = min(_SAMPLE_PASSES * one_pass, self.max_iter * part.n_rows)
+        found = drive(part, solver, limits=Limits(steps=0 if nothing or crowded else most))
         machine, row = np.divmod(found.witness.rows, part.n)
         a = found.witness.a
         if nothing and len(a) == problem.K > 2:  # of equal offsets that of the most rows wins
             a = a + _TIE * np.bincount(problem.label, problem.weight) / problem.weight.sum()
         witness = replace(found.witness, a=a, rows=machine * problem.n + chosen[row])
-        return _Sampled(judged, replace(found, witness=witness), part.n)
+        return _Sampled(judged, replace(found, witness=witness), part.n, crowded)
 
-    def _steps_of_a_pass(self, problem: Problem, solver: Solver[Any]) -> int:
-        return problem.n_rows if solver.unit == "visit" else 1
+    def _machines(self, problem: Problem) -> int:
+        """How many machines there are that take their steps one after the other."""
+        return 1
 
     def _part(self, problem: Problem, rows: NDArray[np.int64]) -> Problem:
         """The problem of some rows alone."""

@@ -47,7 +47,13 @@ from linsep.core.problem import Problem
 from linsep.core.progress import progress_observer
 from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.schema import shown
-from linsep.core.validate import all_finite, as_weights, plain_labels, refuse_too_many_classes
+from linsep.core.validate import (
+    SCORES_HELD,
+    all_finite,
+    as_weights,
+    plain_labels,
+    refuse_too_many_classes,
+)
 from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.table import LOSSES
@@ -157,7 +163,12 @@ def read_problem(
         )
     rows = read_rows(estimator, X)
     labels = read_labels(y)
-    refuse_too_many_classes(labels, pairs=getattr(estimator, "_in_pairs", False))
+    refuse_too_many_classes(
+        labels,
+        held=getattr(estimator, "_scores_held", SCORES_HELD),
+        pairs=getattr(estimator, "_in_pairs", False),
+        of_pairs=getattr(estimator, "_numbers_of_pairs", 0),
+    )
     by_class = getattr(estimator, "class_weight", None)
     problem = Problem(
         rows,

@@ -200,6 +200,7 @@ class KernelSVM(KernelClassifier):
     """
 
     _in_pairs: ClassVar[bool] = True
+    _numbers_of_pairs: ClassVar[int] = 11
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
         "beta": either(none, number(0, above=True)),
@@ -473,8 +474,7 @@ class KernelSVM(KernelClassifier):
         filled = isinstance(answer, KernelAnswer) and answer.filled
         return np.ndim(self._cost) == 0 and not filled and super()._is_poor(answer)
 
-    def _steps_of_a_pass(self, problem: Problem, solver: Any) -> int:
-        """A round of each pair."""
+    def _machines(self, problem: Problem) -> int:
         return 1 if problem.binary else problem.K * (problem.K - 1) // 2
 
     def _first_solver(self, solver: Any) -> Any:

@@ -227,6 +227,7 @@ class LeastSquares(KernelOption):
     """With a kernel a KernelGap."""
 
     _checked_at_the_end: ClassVar[bool] = True
+    _scores_held: ClassVar[int] = 8
     _checks: ClassVar[dict[str, Check]] = {
         "solver": one_of("exact", "gradient", "widrow-hoff"),
         "eta": either(none, number(0, above=True)),

@@ -220,6 +220,7 @@ class LinearSVM(LinearClassifier):
     ('CERTIFIED', True)
     """
 
+    _scores_held: ClassVar[int] = 11
     _checks: ClassVar[dict[str, Check]] = {
         "C": number(0, above=True),
         "beta": either(none, number(0, above=True)),

@@ -142,6 +142,7 @@ class Perceptron(LinearClassifier):
 
     _checked_at_the_end: ClassVar[bool] = True
     _half_spaces: ClassVar[bool] = True
+    _scores_held: ClassVar[int] = 6
     _checks: ClassVar[dict[str, Check]] = {
         "update": one_of("single", "batch"),
         "order": either(none, one_of("cyclic", "shuffle", "random", "restart", "worst")),

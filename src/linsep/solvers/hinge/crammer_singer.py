@@ -225,26 +225,44 @@ N_NUMBERS = 2
 
 
 @inner
-def best_alpha(A, cost, own, B, order, out):
+def settle(values, heap, at, size):
+    """Let the entry at a place of a heap sink: no entry is larger than the one above it."""
+    moved = heap[at]
+    while True:
+        below = 2 * at + 1
+        if below >= size:
+            break
+        if below + 1 < size and values[heap[below]] < values[heap[below + 1]]:
+            below += 1
+        if values[heap[below]] <= values[moved]:
+            break
+        heap[at] = heap[below]
+        at = below
+    heap[at] = moved
+
+
+@inner
+def best_alpha(A, cost, own, B, heap, out):
     """Least A |alpha|^2 / 2 + B . alpha with sum alpha = 0, alpha_m <= cost for m = own else 0.
 
-    alpha_m = min(top_m, (beta - B_m) / A), and beta from the largest B_m + A top_m.
+    alpha_m = min(top_m, (beta - B_m) / A), and beta from the largest B_m + A top_m. Few of many
+    classes are among these as a rule, so the others are not sorted.
     """
     K = B.shape[0]
     for k in range(K):
         out[k] = B[k] + (A * cost if k == own else 0.0)
-        order[k] = k
-    for k in range(1, K):  # insertion sort, largest first
-        t = order[k]
-        j = k
-        while j > 0 and out[order[j - 1]] < out[t]:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = t
-    beta = out[order[0]] - A * cost
+        heap[k] = k
+    for k in range(K // 2 - 1, -1, -1):
+        settle(out, heap, k, K)
+    beta = out[heap[0]] - A * cost
     r = 1
-    while r < K and beta < r * out[order[r]]:
-        beta += out[order[r]]
+    while r < K:
+        heap[0] = heap[K - r]
+        settle(out, heap, 0, K - r)
+        largest = out[heap[0]]
+        if beta >= r * largest:
+            break
+        beta += largest
         r += 1
     beta /= r
     for k in range(K):

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.costs import AGREED_KERNEL
+from linsep.core.limits import tick
 from linsep.core.order import generator
 from linsep.core.problem import Problem
 from linsep.core.protocol import (
@@ -312,6 +313,7 @@ class SMO:
         pairs = self._pairs(problem)
         parts = []
         for k, pair in enumerate(pairs.pairs):
+            tick()
             part = PairState(
                 alpha=np.zeros(len(pair.y)),
                 f=-pair.y,
@@ -448,14 +450,24 @@ class SMO:
         part.read += len(some)
 
     def _move_on(self, state: SMOState) -> None:
-        left = [k for k, part in enumerate(state.parts) if not part.status.done]
-        if left:  # float32 first, as all pairs have their kernel values in common
-            state.at = min(left, key=lambda k: (state.parts[k].double > 0, k))
-        else:
-            state.at = len(state.parts) - 1
-            words = [part.status for part in state.parts]
+        """The next pair: in float32 first, as all pairs have their kernel values in common.
+
+        Pairs of a kind are taken in their order, so those behind are not looked at again: of many
+        classes there are thousands of pairs, and a round of one is short.
+        """
+        parts, last = state.parts, len(state.parts) - 1
+        begin = state.at if parts[state.at].double < 2 else last + 1
+        ahead = (k for k in range(begin, last + 1) if not parts[k].double)
+        at = next((k for k in ahead if not parts[k].status.done), None)
+        if at is None:
+            begin = state.at if parts[state.at].double == 2 else 0
+            at = next((k for k in range(begin, last + 1) if not parts[k].status.done), None)
+        if at is None:
+            at = last
+            words = {part.status for part in parts}
             order = (Status.DIVERGED, Status.STALLED, Status.CONVERGED, Status.CERTIFIED)
             state.status = next(word for word in order if word in words)
+        state.at = at
 
     # -- one round ----------------------------------------------------------------------------
 
