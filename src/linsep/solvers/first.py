@@ -3,7 +3,8 @@
 Problem   minimise sum over the sample of s_i (t_ik - w_k . x_i - b_k)^2 with t_ik = 1 for the own
           class k of row i and -1 else, one plane for two classes, one for each of more
 Update    conjugate gradients for all planes at once, on columns of unit length
-Stop      after a few steps; what they have not reached yet is what a penalty would hold back
+Stop      after a few steps, or where next to nothing is left of the gradient; what they have not
+          reached yet is what a penalty would hold back
 Paper     Hestenes and Stiefel, "Methods of conjugate gradients", 1952
 
 It is what a fit falls back on whose time is up before its own solver has come to anything. All
@@ -27,7 +28,7 @@ Cost = Callable[[Problem, Array], float]
 _SAMPLE_ENTRIES = 1_000_000  # of the sample: some milliseconds a step
 _FEWEST_ROWS = 200  # rows of it, at least
 _PLANE_ENTRIES, _EACH_CLASS = 10_000_000, 3  # times planes, and rows of each class all the same
-_MOST_STEPS = 12
+_MOST_STEPS, _CLOSE = 12, 1e-3  # and what is left of the gradient, after which none is needed
 _FLAT = 1e-12  # columns shorter than this, of the longest, are left alone
 _NEXT_TO_ZERO = 1e-13  # scores of this size cost nothing
 _LONGER, _SHORTER = (2.0, 4.0, 8.0), tuple(0.5**k for k in range(1, 24))  # scales that are tried
@@ -122,7 +123,7 @@ def _squares(sample: Problem) -> tuple[Array, Array]:
 
     residual = back(targets)
     planes, direction = np.zeros_like(residual), residual.copy()
-    before = (residual**2).sum(axis=0)
+    before = first = (residual**2).sum(axis=0)
     for _ in range(_MOST_STEPS):
         moved = back(matrix @ (scale * direction[:-1]) + direction[-1])
         along = (direction * moved).sum(axis=0)
@@ -130,6 +131,8 @@ def _squares(sample: Problem) -> tuple[Array, Array]:
         planes += step * direction
         residual -= step * moved
         after = (residual**2).sum(axis=0)
+        if (after <= _CLOSE**2 * first).all():
+            break
         direction = residual + np.divide(after, before, out=after * 0, where=before > 0) * direction
         before = after
     coef = (scale * planes[:-1]).T
