@@ -714,6 +714,15 @@ def test_a_verdict_ends_with_a_plain_look_at_its_witness(where, spoil, separable
             linsep.separability(X, y)
 
 
+def test_a_pair_of_classes_that_stands_for_all_is_refused(monkeypatch):
+    from linsep.kernels import blocks
+
+    right = blocks._duel
+    monkeypatch.setattr(blocks, "_duel", lambda i, j, *rest: right(0, 1, *rest))
+    with pytest.raises(linsep.errors.ProofError, match="not all pairs"):
+        linsep.KernelSVM().fit(*overlapping(60, 3, 3))
+
+
 @pytest.mark.parametrize("ask", ["fit", "verdict", "by name"])
 def test_a_kernel_that_nobody_asked_for_is_refused(ask, monkeypatch):
     from linsep.kernels import spec

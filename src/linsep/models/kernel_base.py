@@ -17,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.costs import KERNEL
 from linsep.core.notes import say, warn
 from linsep.core.problem import Problem, columns_of
-from linsep.errors import CapabilityError, CostWarning, DataError, ModelError, SettingError
+from linsep.errors import (
+    CapabilityError,
+    CostWarning,
+    DataError,
+    ModelError,
+    ProofError,
+    SettingError,
+)
 from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import Duels, duels_of, pair_columns
 from linsep.kernels.rows import Rows
@@ -492,6 +499,11 @@ def certify_pairs(
 def _as_judged(problem: Problem, pairs: Duels, alphas: list[Array]) -> tuple[Duels, Array]:
     """Pairs with the signs that the labels give, and what each row is worth to each machine;
     numbers that are none count as nothing."""
+    if [pair.classes for pair in pairs.pairs] != list(combinations(range(problem.K), 2)):
+        raise ProofError(
+            "the pairs of classes that have machines are not all pairs, each once; this is a bug "
+            "of linsep, please report it."
+        )
     pairs = replace(pairs, pairs=[as_labelled(problem, pairs, pair) for pair in pairs.pairs])
     coef = np.zeros((len(pairs.order), len(alphas)))
     for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
