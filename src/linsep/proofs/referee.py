@@ -38,7 +38,7 @@ Index = NDArray[np.int64]
 # multiplications, of which ten take about a nanosecond: of a table that is looked at whole, of each
 # value of a larger one on average, and of all together
 _WHOLE = 20_000_000
-_EACH = 20
+_EACH = 10
 _ALL = 400_000_000
 _OF_DIAGONAL = 1000  # rows: bounds of errors go by K(x, x), and no sum
 _STEP = 1 << 17  # kernel values that are worked on together, and stay in the cache
