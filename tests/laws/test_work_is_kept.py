@@ -251,15 +251,16 @@ class Presses:
         if name == {module!r}:
             os.kill(os.getpid(), signal.{name})
 sys.meta_path.insert(0, Presses())
-from linsep.cli.main import main
 sys.argv = ["linsep", "fit", "noise.csv"]
-sys.exit(main())
+from linsep.__main__ import run
+sys.exit(run())
 """
 
 
 @pytest.mark.parametrize(
     ("module", "name"),
     [
+        ("linsep.cli.main", "SIGINT"), ("argparse", "SIGTERM"), ("linsep.core.limits", "SIGHUP"),
         ("numpy", "SIGINT"), ("linsep.cli.fit", "SIGINT"), ("linsep.data", "SIGTERM"),
         ("sklearn.base", "SIGINT"), ("pandas", "SIGHUP"),
     ],
@@ -274,10 +275,23 @@ def test_a_signal_during_imports_is_no_traceback(noise, module, name):
     assert "Traceback" not in done.stderr
 
 
+def test_a_signal_at_the_very_end_is_no_traceback():
+    """Results are written by then; what is left is the end of the process."""
+    code = (
+        "import atexit, os, signal, sys; from linsep.__main__ import run\n"
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "sys.argv = ['linsep', 'algorithms', 'perceptron']; sys.exit(run())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "linsep: interrupted\n")
+    assert "max_iter" in done.stdout
+
+
 def test_ctrl_c_outside_of_runs_ends_at_once_and_runs_have_their_own(monkeypatch):
     """An exception in the middle of an import would come out as some other error."""
+    from linsep._leave import leave
     from linsep.cli import algorithms, main
-    from linsep.core.limits import Interrupts, leave
+    from linsep.core.limits import Interrupts
 
     seen = []
 

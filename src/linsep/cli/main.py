@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
+from linsep._leave import leave_at_signals
 from linsep._version import __version__
-from linsep.core.limits import clock, keeping_results, leave
+from linsep.core.limits import clock, keeping_results
 from linsep.core.notes import heedless
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
@@ -90,12 +91,7 @@ def _open_closed() -> None:
 @contextmanager
 def _quiet_end() -> Iterator[None]:
     """Signals outside of runs, such as while modules are imported, end the process at once."""
-    usual = (signal.default_int_handler, signal.SIG_DFL)
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in names}
-    ours = {number: handler for number, handler in before.items() if handler in usual}
-    for number in ours:
-        signal.signal(number, leave)
+    ours = leave_at_signals()
     try:
         with keeping_results():
             yield

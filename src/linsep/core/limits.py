@@ -18,36 +18,19 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from types import FrameType, TracebackType
 from typing import Any, ClassVar, Self
 
+from linsep._leave import SIGNALS, leave
 from linsep.core.words import count
 from linsep.errors import OutOfMemoryError
 
 _in_extra_time: ContextVar[bool] = ContextVar("in_extra_time", default=False)
 
 # -- Signals --------------------------------------------------------------------------------------
-
-_SIGNALS = [
-    number
-    for number in (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP"))
-    if number is not None
-]
-
-
-def leave(number: int = 0, frame: FrameType | None = None) -> None:
-    """End the process at once: a handler of Ctrl-C for the command line.
-
-    Modules are imported all along, and in the middle of an import no exception can be caught:
-    Cython turns a KeyboardInterrupt into errors of its own. A run puts its own handler in place.
-    """
-    with suppress(OSError):  # a terminal that is gone, a closed stream
-        os.write(2, b"linsep: interrupted\n")
-    os._exit(130)
-
 
 _DEFAULT = (signal.default_int_handler, signal.SIG_DFL, leave)
 
@@ -111,7 +94,7 @@ class Interrupts:
         self._outer = Interrupts._outermost
         if self._outer is None and threading.current_thread() is threading.main_thread():
             Interrupts._outermost = self
-            for number in _SIGNALS:
+            for number in SIGNALS:
                 before = signal.getsignal(number)
                 if before in _DEFAULT and number not in Interrupts._used_up:
                     self._previous[number] = before
