@@ -31,6 +31,7 @@ _BLOCK = 1 << 21  # bytes of the rows of a block, at most: more are no faster
 _PART = 1 << 24  # bytes of a part of a file that has no parts of its own
 _LONGEST_LINE = 1 << 26  # bytes of one row of text
 _BUFFER = 1 << 18  # bytes that are read of a column at a time, not its whole row group
+_SMALL = 1 << 22  # bytes of a packed file that is unpacked once before it is read: a bomb is small
 _WAY = "the file is damaged, or of another format than its ending says"
 
 
@@ -219,6 +220,9 @@ def _opened(path: Path, asked: _Asked) -> _Opened:
         packed = _packing(head)
         with _unpacked(path, packed) as file:
             text = file.read(1 << 16)
+            if packed and path.stat().st_size < _SMALL:
+                while file.read(_BUFFER):  # beyond its budget it is refused here
+                    pass
         svmlight = ending & {".svm", ".libsvm", ".svmlight"}
         if svmlight or (not ending & {".csv", ".tsv"} and looks_like_svmlight(text)):
             return _svmlight(path, asked, packed)
