@@ -479,10 +479,12 @@ class LeastSquares(KernelOption):
 
     def _verdict(self, run: Run, certificate: Squares) -> Proof | None:
         """On small tables: whether another plane separates where this one does not."""
-        if certificate.errors == 0 or run.problem.n * run.problem.d > _DECIDE:
+        problem = run.problem
+        entries = problem.n * problem.d
+        if certificate.errors == 0 or entries > _DECIDE or entries * _words(problem) > _DECIDE:
             return None
         with suppress(ArithmeticError):  # numbers at the ends of the range: no verdict then
-            return decide(run.problem)
+            return decide(problem)
         return None
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
@@ -660,6 +662,13 @@ class LeastSquares(KernelOption):
             lines.append(("columns", _columns(self)))
         lines += [("outlier", line) for line in _outliers(self)]
         return [*lines, *known_rule(self, _away(self), offset=True)]
+
+
+def _words(problem: Problem) -> int:
+    """Words of 53 bits that hold a number, where all are whole multiples of the same."""
+    X = problem.matrix.data if problem.sparse else problem.matrix
+    exponents = np.frexp(X[X != 0])[1]
+    return 1 + int(np.ptp(exponents)) // 53 if exponents.size else 1
 
 
 def _away(model: LeastSquares) -> float:

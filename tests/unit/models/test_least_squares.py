@@ -629,3 +629,20 @@ def test_dependent_columns_of_digits_are_the_empty_ones():
     found = linsep.LeastSquares().fit(data.data, data.target).dependent_
     empty = np.flatnonzero(~data.data.any(axis=0)) + 1
     assert found == {f"x{j}": "0" for j in empty}
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.GapWarning")
+def test_numbers_of_a_thousand_bits_are_not_asked_for_a_verdict(monkeypatch):
+    """A column of the least numbers there are: a search in fractions of these took 16 seconds."""
+    import importlib
+
+    home = importlib.import_module("linsep.models.least_squares")
+    asked = []
+    decide = home.decide
+    monkeypatch.setattr(home, "decide", lambda problem: asked.append(problem) or decide(problem))
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    y = np.arange(20) % 2
+    assert linsep.LeastSquares().fit(X, y).proof_ is not None
+    X[:, 1] *= 1e-309
+    assert linsep.LeastSquares().fit(X, y).proof_ is None
+    assert len(asked) == 1
