@@ -623,7 +623,8 @@ def _is_private(folder: Path) -> bool:
 def _places() -> Iterator[Path | None]:
     """The folder that was asked for or is usual, then one for each user among temporary files."""
     asked = os.environ.get("LINSEP_CACHE_DIR")
-    yield Path(asked) if asked else _usual_place()
+    # absolute: what was looked at here must be what is read after a change of the working folder
+    yield Path(asked).expanduser().absolute() if asked else _usual_place()
     if hasattr(os, "getuid"):
         yield Path(tempfile.gettempdir()) / f"linsep-{os.getuid()}"
 

@@ -501,3 +501,14 @@ def test_machine_code_that_is_damaged_is_made_anew(place, ending):
         assert compiling.Routine(_third)(*args, **call) == 4.0
         assert compiling._is_whole(str(file))
     assert not list(place.glob("**/*.part"))
+
+
+def test_a_relative_folder_of_machine_code_stays_where_it_was(tmp_path, monkeypatch):
+    """Rights are looked at once; another folder of that name may be open to others."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LINSEP_CACHE_DIR", "own")
+    place = next(iter(compiling._places()))
+    assert place == tmp_path / "own"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("LINSEP_CACHE_DIR", "~/own")
+    assert next(iter(compiling._places())) == tmp_path / "own"
