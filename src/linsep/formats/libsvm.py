@@ -22,7 +22,7 @@ from scipy.special import expit
 from linsep._sklearn import available_if
 from linsep.core.notes import warn
 from linsep.core.protocol import Predictor
-from linsep.errors import LinsepWarning, ModelError
+from linsep.errors import DataError, LinsepWarning, ModelError
 from linsep.formats.text_model import Head, number, pairs, sorted_labels, whole_labels, write_lines
 
 if TYPE_CHECKING:
@@ -135,8 +135,14 @@ class LibsvmModel:
         settings = {"degree": self.degree, "coef0": self.coef0, "gamma": self.gamma}
         kernel = from_sklearn(self.kernel, **settings)
         vectors = self.support_vectors_
-        if not scipy.sparse.issparse(X):
-            X, vectors = np.asarray(X, dtype=np.float64), vectors.toarray()
+        X = X if scipy.sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        width = vectors.shape[1]
+        if X.ndim != 2 or X.shape[1] != width:  # one that a file claims may fit into no memory
+            raise DataError(
+                f"X has the shape {X.shape}, and the model is for rows of {width} features; give "
+                "rows with the same columns, or model.widened(n_features) where X has more."
+            )
+        vectors = vectors if scipy.sparse.issparse(X) else vectors.toarray()
         columns, offsets = self._machines()
         scores = np.asarray(kernel.gram(X, vectors) @ columns) + offsets
         return scores[:, 0] if len(self.classes_) == 2 else scores

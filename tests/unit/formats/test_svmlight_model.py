@@ -172,3 +172,14 @@ def test_the_command_line_converts(tmp_path, capsys, monkeypatch):
     assert "is no model format" in capsys.readouterr().err
     assert main(["convert", "nothing.model", "xor.json"]) == 1
     assert not (tmp_path / "xor.json").exists()
+
+
+def test_a_file_that_claims_a_billion_features_makes_no_array_of_them(tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), 2 * (np.arange(20) % 2) - 1
+    path = tmp_path / "m.model"
+    linsep.save(linsep.KernelSVM(kernel="poly").fit(X, y), path, format="svmlight")
+    lines = path.read_text().split("\n")
+    lines[7] = lines[7].replace("3", "999999999999", 1)
+    path.write_text("\n".join(lines))
+    with pytest.raises(linsep.errors.DataError, match="rows of 999999999999 features"):
+        linsep.load(path).predict(X)
