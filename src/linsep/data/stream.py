@@ -30,6 +30,9 @@ _PIECE = 1 << 14  # entries that are turned from columns into rows while they ar
 _BLOCK = 1 << 21  # bytes of the rows of a block, at most: more are no faster
 _PART = 1 << 24  # bytes of a part of a file that has no parts of its own
 _LONGEST_LINE = 1 << 26  # bytes of one row of text
+_MOST_COLUMNS = (
+    50_000  # of text; pyarrow takes kilobytes for each, and ends the process at millions
+)
 _BUFFER = 1 << 18  # bytes that are read of a column at a time, not its whole row group
 _SMALL = 1 << 22  # bytes of a packed file that is unpacked once before it is read: a bomb is small
 _WAY = "the file is damaged, or of another format than its ending says"
@@ -769,6 +772,12 @@ def _csv_batches(
         if head is None:
             line = piece[: piece.find(b"\n") + 1] or piece
             mark = max((b",", b";", b"\t", b"|"), key=line.count).decode()
+            if line.count(mark.encode()) >= _MOST_COLUMNS:
+                raise FormatError(
+                    f"{path}:1: more than {_MOST_COLUMNS} columns; as a stream of text no more are "
+                    "read. linsep.data.read reads them as a matrix of numbers, and streams of npy "
+                    "or svmlight may have more."
+                )
         table = pyarrow.csv.read_csv(
             pa.BufferReader(piece),
             read_options=pyarrow.csv.ReadOptions(

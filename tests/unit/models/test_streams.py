@@ -881,6 +881,14 @@ def test_a_packed_stream_has_a_budget(module, ending, tmp_path, monkeypatch):
         linsep.data.stream(path, memory="8MB")  # before hundreds of megabytes are made numbers
 
 
+def test_text_of_very_many_columns_is_no_stream(tmp_path):
+    """With two million of them pyarrow ended the process where memory was limited."""
+    path = tmp_path / "wide.csv"
+    path.write_bytes(b"\n".join([b",".join([b"1"] * 60_000)] * 2))
+    with pytest.raises(DataError, match="more than 50000 columns; as a stream of text"):
+        linsep.data.stream(path)
+
+
 def test_parts_of_a_table_that_would_fill_the_memory_are_refused(tmp_path, monkeypatch):
     import pyarrow as pa
     import pyarrow.feather
