@@ -683,3 +683,21 @@ def test_a_study_of_a_file_whose_name_is_no_text(noise):
     assert done.returncode == 0, done.stderr
     assert r"b\udcff\udcfe.csv" in (noise / "r.html").read_text(encoding="utf-8")
     compile((noise / "c.py").read_text(), "c.py", "exec")
+
+
+@pytest.mark.parametrize("at", [1, 60])
+def test_ctrl_c_ends_a_path_with_the_machines_that_were_finished(at):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    Cs, press = np.logspace(-3, 3, 50), [Then(at, lambda: signal.raise_signal(signal.SIGINT))]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        if at == 1:
+            with pytest.raises(KeyboardInterrupt, match="before the first machine"):
+                linsep.svm_path(X, y, Cs, callbacks=press)
+            return
+        with pytest.warns(LinsepWarning, match="interrupted"):
+            path = linsep.svm_path(X, y, Cs, callbacks=press)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert 0 < len(path) < 50
+    assert len(path.Cs) == len(path.coefs) == len(path.seconds)

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linsep.core.limits import Interrupts
+from linsep.core.notes import warn
 from linsep.core.protocol import Status
-from linsep.errors import SettingError
+from linsep.errors import GapWarning, SettingError
 from linsep.models.linear_svm import LinearSVM
 from linsep.proofs.gap import Gap
 
@@ -83,17 +85,27 @@ def svm_path(
         raise SettingError(f"Cs must be numbers > 0. Got {Cs!r:.80} instead.") from error
     if not (many > 0).all() or not many.size:
         raise SettingError(f"Cs must be one number > 0 or more. Got {Cs!r:.80} instead.")
-    for C in many:
-        begin = time.perf_counter()
-        model.set_params(C=float(C)).fit(X, y, sample_weight)
-        out["s"].append(time.perf_counter() - begin)
-        out["w"].append(model.coef_)
-        out["b"].append(model.intercept_)
-        out["gap"].append(model.certificate_)
-        out["status"].append(model.status_)
-        out["n"].append(len(model.support_))
+    with Interrupts() as interrupts:
+        for C in many:
+            begin = time.perf_counter()
+            model.set_params(C=float(C)).fit(X, y, sample_weight)
+            if interrupts.requested and not model.status_.ok:
+                break
+            out["s"].append(time.perf_counter() - begin)
+            out["w"].append(model.coef_)
+            out["b"].append(model.intercept_)
+            out["gap"].append(model.certificate_)
+            out["status"].append(model.status_)
+            out["n"].append(len(model.support_))
+            if interrupts.requested:
+                break
+    done = len(out["s"])
+    if not done:
+        raise KeyboardInterrupt("interrupted before the first machine was finished")
+    if done < len(many):
+        warn(f"interrupted: {done} of {len(many)} machines of the path were finished.", GapWarning)
     return SVMPath(
-        Cs=many,
+        Cs=many[:done],
         coefs=np.array(out["w"]),
         intercepts=np.array(out["b"]),
         certificates=tuple(out["gap"]),
