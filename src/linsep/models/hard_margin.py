@@ -22,6 +22,7 @@ from linsep.core.problem import Problem, against_rest, each_against_rest
 from linsep.core.protocol import Status, Witness
 from linsep.losses.hinge import HINGE
 from linsep.numerics.integers import solve_seconds, to_integers
+from linsep.numerics.rounding import AT_ONE
 from linsep.proofs import plain
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, hinge_gap, svm_gap
@@ -43,7 +44,6 @@ _NEAR = 1e-6  # relative gap of a machine whose last digits are worth having
 _ROUNDING = 1e-9  # relative gaps below it are lost and won by rounding alone
 _SECONDS = 0.5  # of one system in fractions
 _CYCLES = 4  # such systems, or many small ones
-_AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
 _TOO_LONG = 1e-6  # beyond 1 the nearest row is not, in whatever way it is looked at
 
 
@@ -165,7 +165,7 @@ def at_one(problem: Problem, witness: Witness) -> Witness:
     for part, plane in zip(parts, a):
         length = float(np.linalg.norm(plane[:-1]))
         least = length * margin_below(part, plane[:-1], plane[-1]) if 0 < length < np.inf else 0.0
-        if least > 0 and abs(least - 1.0) > _AT_ONE and np.isfinite(plane / least).all():
+        if least > 0 and abs(least - 1.0) > AT_ONE and np.isfinite(plane / least).all():
             plane /= least
         nearest = float(plain.values(part, plane).min())
         if nearest > 1 + _TOO_LONG and _rounded(part, plane) < 0.1 * _TOO_LONG:

@@ -58,6 +58,7 @@ from linsep.models.model_file import (
     settings,
     stored,
 )
+from linsep.numerics.rounding import AT_ONE
 from linsep.proofs.definite import definite
 from linsep.proofs.kernel import (
     WORTH,
@@ -551,9 +552,6 @@ def _groups(problem: Problem, pairs: Any) -> list[tuple[NDArray[Any], NDArray[An
     ]
 
 
-_AT_ONE = 1e-9  # as near the nearest row of a hard margin may be to 1
-
-
 def stretched(pairs: Duels, alphas: list[Array], offsets: Array, C: float) -> Array | None:
     """Factors next to 1, one a machine, that take rounding errors out of the losses; None if none
     of them gains by it."""
@@ -577,7 +575,7 @@ def _to_one(pairs: Duels, pair: Any, alpha: Array, b: float) -> float:
     some = np.flatnonzero(alpha)
     sums = pairs.values.combine(pair.ids[some], (alpha * pair.y)[some], pair.ids)
     least = float((pair.y * (sums + b)).min(initial=np.inf))
-    away = 0 < least < np.inf and abs(least - 1) > _AT_ONE
+    away = 0 < least < np.inf and abs(least - 1) > AT_ONE
     return 1 / least if away else 1.0
 
 

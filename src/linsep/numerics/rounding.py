@@ -12,3 +12,5 @@ ROUNDED = 1e-12
 """A share of a sum over a table that may be rounding alone."""
 LEAST = 2.0**-1074
 """The smallest positive number: twice the largest error of a product that underflows."""
+AT_ONE = 1e-9
+"""How far the nearest row of a hard margin may be from y f(x) = 1."""

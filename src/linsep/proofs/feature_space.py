@@ -23,15 +23,19 @@ from linsep.kernels.base import Kernel
 from linsep.kernels.blocks import KernelValues
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.definite import definite
-from linsep.proofs.kernel import Definite, entry_error, roots, street_above
+from linsep.proofs.kernel import (
+    BALL_BITS,
+    BALL_PRODUCTS,
+    Definite,
+    entry_error,
+    roots,
+    street_above,
+)
 from linsep.proofs.plain import signs
 from linsep.proofs.referee import agreed, defined, wider
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
-
-_BITS = 160
-_MOST = 1_000_000  # products of entries worth a second or so
 
 
 @dataclass(frozen=True)
@@ -196,11 +200,11 @@ class FeatureSpace:
     def _in_balls(self, sums: Sums, pair: tuple[int, int], ids: Index, y: Array) -> bool:
         """Whether these rows are on their own side, where float64 does not tell."""
         d = 1 if self.kernel.given else self.problem.d
-        if len(ids) * len(sums.support) * (d + 8) > _MOST:
+        if len(ids) * len(sums.support) * (d + 8) > BALL_PRODUCTS:
             return False
         from flint import arb, ctx
 
-        before, ctx.prec = ctx.prec, _BITS
+        before, ctx.prec = ctx.prec, BALL_BITS
         try:
             if self.problem.binary:
                 coef = [arb(c) for c in sums.coef[0].tolist()]

@@ -528,8 +528,10 @@ def plane_bounds(
 # python-flint) are right to the last digits of the machine as it stands.
 
 
-_BITS = 160
-_MOST = 1_000_000  # products of entries worth a second or so
+BALL_BITS = 160
+"""Precision of balls."""
+BALL_PRODUCTS = 1_000_000
+"""Products of entries in balls that are worth a second or so."""
 
 
 def ball_bounds(
@@ -542,11 +544,11 @@ def ball_bounds(
     """
     used = np.flatnonzero(alpha)
     d = 1 if values.kernel is None else values.matrix.shape[1]
-    if not len(used) or len(ids) * len(used) * (d + 8) > _MOST or not np.isfinite(b):
+    if not len(used) or len(ids) * len(used) * (d + 8) > BALL_PRODUCTS or not np.isfinite(b):
         return high, low
     from flint import ctx
 
-    before, ctx.prec = ctx.prec, _BITS
+    before, ctx.prec = ctx.prec, BALL_BITS
     try:
         K = _entries(values, ids, used)
         for at, j in enumerate(used):
