@@ -36,7 +36,15 @@ from linsep.display.look import (
 )
 from linsep.display.look import legend as draw_legend
 from linsep.display.regions import RegionsDisplay
-from linsep.display.view import View, affine, class_numbers, make_view, no_planes, plane_of_model
+from linsep.display.view import (
+    View,
+    affine,
+    class_numbers,
+    has_street,
+    make_view,
+    no_planes,
+    plane_of_model,
+)
 from linsep.display.view import feature_names as _feature_names
 from linsep.errors import CapabilityError, DataError
 from linsep.models.linear import Linear
@@ -462,9 +470,6 @@ def _is_affine(model: object, X: Any) -> bool:
     return affine(model, X) is not None
 
 
-_STREETS = ("LinearSVM", "LinearSVC", "SVC")  # models whose margin lines are y f(x) = 1
-
-
 def values_of(X: Any, labels: NDArray[np.intp], coef: Array, offset: Array) -> tuple[Array, Array]:
     """How far each row is on its own side (score units), and the length to divide it by."""
     scores = np.asarray(X @ coef.T) + offset
@@ -483,7 +488,7 @@ def margin_of(model: object, values: Array, lengths: Array) -> tuple[float | Non
     if not lengths.all():
         return None, False
     kernel = getattr(model, "kernel", "linear")
-    if type(model).__name__ in _STREETS and kernel == "linear":
+    if has_street(model) and kernel == "linear":
         return float(1.0 / lengths[0]), True
     return (float((values / lengths).min()), False) if (values > 0).all() else (None, False)
 

@@ -92,7 +92,7 @@ class NeuronDisplay:
         if names is None:
             names = [f"x{j + 1}" for j in range(coef.shape[1])]
         activation = "largest" if len(coef) > 1 else "step"
-        if len(coef) == 1 and "Logistic" in type(model).__name__:
+        if len(coef) == 1 and any("Logistic" in kind.__name__ for kind in type(model).__mro__):
             activation = "sigmoid"
         classes = [str(c) for c in model.classes_]
         return cls(coef, intercept, [str(n) for n in names], classes, activation=activation).plot(

@@ -44,7 +44,7 @@ class View:
 
 def has_street(model: object) -> bool:
     """Whether f = -1 and f = 1 bound the street of a model, or of the end of a pipeline."""
-    return type(last_step(model)).__name__ in _MACHINES
+    return any(kind.__name__ in _MACHINES for kind in type(last_step(model)).__mro__)
 
 
 def no_planes(model: object) -> CapabilityError:

@@ -501,3 +501,14 @@ def test_import_loads_no_matplotlib():
 def test_public_names():
     for name in ("Decision", "WeightSpace", "Hull", "Cost", "Trace"):
         assert getattr(linsep, f"{name}Display").__name__ == f"{name}Display"
+
+
+def test_a_machine_of_a_derived_class_has_its_street():
+    class Mine(linsep.LinearSVM):
+        """A class of the caller's."""
+
+    X, y = clouds(2, gap=1.0)
+    margins = [
+        DecisionDisplay.from_estimator(k().fit(X, y), X, y).margin for k in (Mine, linsep.LinearSVM)
+    ]
+    assert margins[0] == margins[1] > 0.1
