@@ -12,6 +12,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from linsep.choosing.choice import Choice, label
+from linsep.core.limits import Interrupts, TimeUpError, deaf_work
 from linsep.core.notes import say
 from linsep.core.protocol import Learner, is_pipeline, last_step
 from linsep.core.validate import as_weights
@@ -195,8 +197,11 @@ class _Run:
                 folds.append(measure_fold(*task))
                 if folds[-1].interrupted:
                     return False
-        else:
-            folds = Parallel(n_jobs=self.n_jobs)(delayed(measure_fold)(*task) for task in tasks)
+        else:  # a signal gives up the wait for the children, which end with it
+            with Interrupts(), suppress(TimeUpError), deaf_work():
+                folds = Parallel(n_jobs=self.n_jobs)(delayed(measure_fold)(*task) for task in tasks)
+            if not folds:
+                return False
         whole = measure_whole(model, self.X, self.y, self.weight, self.measure)
         if any(fold.interrupted for fold in folds) or was_interrupted(whole[0]):
             return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 import warnings
 
 import joblib
@@ -267,6 +269,41 @@ def test_an_interrupt_keeps_what_is_finished(data):
     assert "Interrupted" in choice.table()
     with pytest.raises(KeyboardInterrupt):
         linsep.choose(Stops(), *data, "max_depth", [3])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_children_work_ends_them_in_order(data, monkeypatch, number):
+    ended = []
+
+    class Waiting:
+        """Children whose second answer never comes."""
+
+        def __init__(self, n_jobs):
+            pass
+
+        def __call__(self, tasks):
+            answers = [function(*args) for function, args, _ in tasks]
+            if answers and ended.append(1) is None and len(ended) == 2:
+                try:
+                    signal.raise_signal(number)
+                    time.sleep(60)
+                finally:
+                    ended.append("children")
+            return answers
+
+    monkeypatch.setattr("linsep.core.limits.Interrupts._used_up", set())
+    monkeypatch.setattr("linsep.choosing.choose.Parallel", Waiting)
+    monkeypatch.setattr("linsep.choosing.choose.delayed", lambda f: lambda *a: (f, a, {}))
+    model = DecisionTreeClassifier(random_state=0)
+    if number == signal.SIGINT:
+        with pytest.warns(LinsepWarning, match="1 of 2 values of max_depth"):
+            choice = linsep.choose(model, *data, "max_depth", [1, 2], n_jobs=2)
+        assert choice.values == [1]
+    else:
+        with pytest.raises(SystemExit) as end:
+            linsep.choose(model, *data, "max_depth", [1, 2], n_jobs=2)
+        assert end.value.code == 128 + number
+    assert ended == [1, 1, "children"]
 
 
 def test_an_interrupt_that_a_fit_of_linsep_survives_ends_the_choice(data, monkeypatch):
