@@ -202,7 +202,7 @@ def test_one_ctrl_c_ends_a_scheme_with_a_word(scheme, before):
 def test_machines_in_threads_leave_the_filters_of_warnings_alone():
     """They belong to all threads: two that change them by turns would leave them changed."""
     rng = np.random.default_rng(1)
-    rows, labels = rng.normal(size=(4000, 40)), np.arange(4000) % 12
+    rows, labels = rng.normal(size=(1000, 10)), np.arange(1000) % 8
     linsep.OneVsRest(linsep.LinearSVM()).fit(rows, labels)  # numba changes them while it compiles
     with warnings.catch_warnings():
         warnings.simplefilter("always")
