@@ -170,6 +170,7 @@ class TestFivePoints:
     def test_pocket_finds_one_error(self):
         model = linsep.Perceptron(start=([1, 1], 1)).fit(self.data.X, self.data.y)
         assert (model.certificate_.errors, model.t_lup_) == (1, 4)  # a(5)
+        assert str(model.certificate_).endswith("add up to zero")  # no margin is told
         assert [*model.intercept_, *model.coef_[0]] == [1, 3, -3]
 
 

@@ -122,7 +122,7 @@ class Certificate:
             lines.append(
                 f"the best margin lies between {self.margin_low:.6g} and {self.margin_high:.6g}"
             )
-        if np.isfinite(self.margin_aug_high):
+        if self.separable is not False and np.isfinite(self.margin_aug_high):
             lines.append(
                 f"in the augmented space between {self.margin_aug_low:.6g} "
                 f"and {self.margin_aug_high:.6g}"
