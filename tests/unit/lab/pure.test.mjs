@@ -3,8 +3,26 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 const home = new URL("../../../src/linsep/lab/static/", import.meta.url);
-const { contour, hullOf, levels, lineInBox, rounded, turned, unpacked } = await import(new URL("algebra.js", home));
+const { beside, contour, hullOf, levels, lineInBox, ratio, rounded, turned, unpacked } = await import(new URL("algebra.js", home));
 const { chosenOf, decodeState, encodeState, freshState, markOf, nextLabel, taskOf, Undo } = await import(new URL("state.js", home));
+const { logTicks } = await import(new URL("../../display/static/plot.js", home));
+
+test("a logarithmic axis has powers of ten, or round numbers within one", () => {
+  assert.deepEqual(logTicks(-10.2, 0.3, 3).map((t) => t[1]), ["1e−10", "1e−6", "0.01"]);
+  assert.deepEqual(logTicks(0.26, 0.74, 3).map((t) => t[1]), ["2", "4"]);
+  for (const [place, name] of logTicks(0.26, 0.74, 3)) assert.ok(Math.abs(10 ** place - Number(name)) < 1e-9);
+});
+
+test("a share is short, or a number", () => {
+  assert.deepEqual(["1/4", "3", "18874622156397123440954641/41500993308971727745016884"].map(ratio), ["1/4", "3", "≈ 0.4548"]);
+});
+
+test("a word stands on its side of a line, in the frame and off the points", () => {
+  const frame = { x: 0, y: 0, width: 200, height: 100 }, line = [[100, 0], [100, 100]], half = [20, 8];
+  const [x, y] = beside(line, [1, 0], half, frame, [[126, 90], [126, 50]]);
+  assert.ok(x - 20 > 100 && x + 20 <= 200 && y - 8 >= 0 && y + 8 < 32);
+  assert.equal(beside([[180, 0], [180, 100]], [1, 0], half, frame, []), null);
+});
 
 test("a hull has the corners and nothing else", () => {
   const points = [[0, 0], [2, 0], [2, 2], [0, 2], [1, 1], [1, 0]];

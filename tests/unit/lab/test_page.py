@@ -189,6 +189,8 @@ def test_an_address_opens_at_the_same_step_with_the_same_numbers(lab):
     assert "colour=red" in strange.page.locator(".note").inner_text()
     strange.page.wait_for_timeout(400)
     assert "colour=red" in strange.js("location.hash")
+    strange.go("set=mse-1")
+    assert strange.page.locator(".note").is_hidden()
     assert "no set moons" in lab("set=moons").page.locator(".note").inner_text()
 
 
@@ -254,6 +256,16 @@ def test_every_figure_is_drawn(lab):
         assert page.page.locator(f".data-plane {mark}").count() > 0
     page.go("set=students&t=2")
     assert page.page.get_by_label("Projection").count() == 1
+    page.go("set=three%20classes&m=kesler&t=0")  # no class is ahead: none has the plane
+    assert page.page.locator(".data-plane .region").count() == 0
+    assert page.page.locator(".data-plane .undecided").count() == 1
+    assert "After the last step" in page.page.locator(".second-panel .quiet").inner_text()
+    page.page.set_viewport_size({"width": 768, "height": 900})
+    page.go("set=five-points&s=%7B%22start%22%3A%5B1%2C1%2C1%5D%7D&t=3&view=weights")
+    assert page.page.locator(".second-body .solution").count() == 0  # there are none
+    page.go("set=mse-2&m=least-squares&view=cost&t=3")
+    ticks = page.page.locator(".curve").nth(1).locator("text[text-anchor=end]").all_text_contents()
+    assert ticks and all(re.fullmatch(r"[0-9.]+", tick) for tick in ticks)
 
 
 def test_slides_of_a_lecture_in_their_order(lab):
@@ -426,6 +438,22 @@ def test_teacher_pages_hide_parts(lab):
     assert "token" not in page.page.url and "hide=data" in page.page.url
 
 
+CONTRAST = """() => {
+  const numbers = (s) => (s.match(/[\\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+  const light = (c) => c.map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+  const ground = (n) => { const c = numbers(getComputedStyle(n).backgroundColor);
+    return c.length < 4 || c[3] > 0.9 ? c.slice(0, 3) : ground(n.parentNode); };
+  return [...document.querySelectorAll(".lab *")].filter((n) => {
+    if (![...n.childNodes].some((k) => k.nodeType === 3 && k.data.trim()) || !n.getClientRects().length) return false;
+    if (n.disabled || n.getAttribute("aria-disabled") === "true") return false;
+    const style = getComputedStyle(n), ink = numbers(n.closest("svg") ? style.fill : style.color).slice(0, 3);
+    const [low, high] = [light(ink), light(ground(n))].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05) < 4.5;
+  }).map((n) => n.outerHTML.slice(0, 90));
+}"""  # noqa: E501
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_phone_has_all_of_it(lab, dark):
     page = lab("set=mse-1&t=3", viewport={"width": 360, "height": 740},
@@ -438,6 +466,10 @@ def test_a_phone_has_all_of_it(lab, dark):
         assert found.first.bounding_box()["x"] >= 0
     paper = page.js("getComputedStyle(document.getElementById('linsep-lab')).backgroundColor")
     assert (paper == "rgb(23, 24, 27)") is dark
+    page.go("set=two%20clouds%20that%20meet&m=linear-svm&view=hulls")  # shares with 40 digits
+    assert page.js("document.documentElement.scrollWidth") <= 360
+    assert "≈ 0.45" in page.page.locator(".second-panel .quiet").inner_text()
+    assert page.js(CONTRAST) == []
 
 
 def test_two_tabs_and_a_lost_server_leave_nothing_broken(chromium, lab):

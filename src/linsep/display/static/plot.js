@@ -49,6 +49,15 @@ export function ticks(low, high, count) {
   return out;
 }
 
+// Places and names of the ticks of a logarithmic axis from 10^low to 10^high: powers of ten, or
+// round numbers where no two powers fit in.
+export function logTicks(low, high, count) {
+  const first = Math.ceil(low - 1e-9), last = Math.floor(high + 1e-9), by = Math.max(1, Math.ceil((last - first) / count));
+  if (last <= first) return ticks(10 ** low, 10 ** high, count).filter((v) => v > 0).map((v) => [Math.log10(v), show(v)]);
+  return Array.from({ length: Math.floor((last - first) / by) + 1 }, (_, k) => first + by * k)
+    .map((p) => [p, Math.abs(p) < 4 ? show(Number(`1e${p}`)) : `1e${p}`.replace("-", "−")]);
+}
+
 // The part of a convex polygon where w.x + b >= 0.
 export function clip(polygon, w, b) {
   const out = [];

@@ -80,6 +80,26 @@ export function lineInBox(w, b, [x0, x1, y0, y1]) {
   return best;
 }
 
+// A ratio as it stands while it is short, else as a number.
+export function ratio(text) {
+  const [p, q] = text.split("/").map(Number);
+  return text.length < 10 ? text : `≈ ${Number((p / (q ?? 1)).toPrecision(4))}`;
+}
+
+// The middle of a word beside a line, in pixels: on the side of the normal n, inside the frame and
+// off the points; null where that side has no room for it.
+export function beside([p, q], n, half, frame, points) {
+  const off = Math.abs(n[0]) * (half[0] + 6) + Math.abs(n[1]) * (half[1] + 6);
+  let best = null, most = -Infinity;
+  for (let k = 0; k <= 24; k++) {
+    const t = 0.03 + 0.94 * k / 24, [x, y] = [0, 1].map((j) => p[j] + (q[j] - p[j]) * t + off * n[j]);
+    if (Math.abs(x - frame.x - frame.width / 2) > frame.width / 2 - half[0] || Math.abs(y - frame.y - frame.height / 2) > frame.height / 2 - half[1]) continue;
+    const free = points.reduce((least, [u, v]) => Math.min(least, Math.hypot(Math.max(0, Math.abs(u - x) - half[0]), Math.max(0, Math.abs(v - y) - half[1]))), 18);
+    if (free + 4 * Math.abs(t - 0.5) > most) { most = free + 4 * Math.abs(t - 0.5); best = [x, y]; }
+  }
+  return best;
+}
+
 // Losses as functions of y f(x), for the picture that compares them.
 export const LOSSES = {
   "0/1": (m) => (m <= 0 ? 1 : 0),

@@ -1,5 +1,5 @@
 // Curves over the steps: rows wrong, bounds, cost. A click goes to the step.
-import { make, show, ticks } from "./plot.js";
+import { logTicks, make, show, ticks } from "./plot.js";
 import { el } from "./widgets.js";
 
 const SHAPE = { h: 118, l: 52, r: 12, t: 8, b: 20 };
@@ -28,7 +28,7 @@ export class Curves {
 
   draw() {
     const { lab } = this;
-    if (!lab.run) { this.host.replaceChildren(); this.run = null; return; }
+    if (!(lab.run?.update.length > 1)) { this.host.replaceChildren(); this.run = null; return; }
     if (this.run !== lab.run || this.wide !== this.host.clientWidth) this._build();
     for (const panel of this.panels) {
       const x = panel.x(lab.state.step);
@@ -63,10 +63,11 @@ export class Curves {
       if (!(high > low)) [low, high] = [low - 0.5, low + 0.5];
       const x = (t) => SHAPE.l + (total < 2 ? 0.5 : t / (total - 1)) * (width - SHAPE.l - SHAPE.r);
       const y = (v) => SHAPE.h - SHAPE.b - (scale(v) - low) / (high - low) * (SHAPE.h - SHAPE.t - SHAPE.b);
-      for (const v of ticks(low, high, 3).filter((t) => (!family.whole || Number.isInteger(t)))) {
+      const marks = family.log ? logTicks(low, high, 3) : ticks(low, high, 3).filter((t) => (!family.whole || Number.isInteger(t))).map((v) => [v, show(v)]);
+      for (const [v, name] of marks) {
         const py = SHAPE.h - SHAPE.b - (v - low) / (high - low) * (SHAPE.h - SHAPE.t - SHAPE.b);
         make(svg, "line", { x1: SHAPE.l, x2: width - SHAPE.r, y1: py, y2: py, class: "axis" });
-        make(svg, "text", { x: SHAPE.l - 6, y: py + 4, "text-anchor": "end" }, family.log ? `1e${show(Number(v.toFixed(1)))}` : show(v));
+        make(svg, "text", { x: SHAPE.l - 6, y: py + 4, "text-anchor": "end" }, name);
       }
       for (const t of ticks(0, Math.max(total - 1, 1), width / 80).filter((v) => Number.isInteger(v) && v < total)) {
         make(svg, "text", { x: x(t), y: SHAPE.h - 5, "text-anchor": "middle" }, lab.run.update[t]);

@@ -1,6 +1,6 @@
 // The lab: state, questions, keys, and who draws what. `mount` puts it into an element.
 import { colour, make, marker, show } from "./plot.js";
-import { dot } from "./algebra.js";
+import { dot, ratio } from "./algebra.js";
 import { chosenOf, decodeState, encodeState, freshState, markOf, nextLabel, taskOf, Undo } from "./state.js";
 import { chooser, dialog, download, el, newId, settingControl } from "./widgets.js";
 import { DataPlane } from "./plane.js";
@@ -264,7 +264,7 @@ class Lab {
     return this._mixture(this.verdict.rows, shares, this.run.present[1]);
   }
 
-  proofWords() { return this.verdict.rows.map((i, k) => `${this.verdict.multipliers[k]} of ${this.rowName(i)}`).slice(0, 6).join(", "); }
+  proofWords() { return this.verdict.rows.map((i, k) => `${ratio(this.verdict.multipliers[k])} of ${this.rowName(i)}`).slice(0, 6).join(", "); }
 
   className(k) { return String(this.state.table.shown?.[k] ?? this.state.table.classes[k]); }
   classWords(k) { const name = this.className(k); return /^class\b/.test(name) ? name : `class ${name}`; }
@@ -382,6 +382,7 @@ class Lab {
 
   load(table, set = "") {
     this.keepForUndo();
+    this._note("");
     this.state.table = clone(table);
     this.state.set = set;
     this.state.step = 0;
@@ -512,7 +513,7 @@ class Lab {
     this.changed();
   }
 
-  setMethod(key) { this.state.method = key; this.state.settings = {}; this.state.picks = []; this.state.view = ""; this.state.step = 0; this.state.opens = true; this.changed(); }
+  setMethod(key) { this._note(""); this.state.method = key; this.state.settings = {}; this.state.picks = []; this.state.view = ""; this.state.step = 0; this.state.opens = true; this.changed(); }
   setSetting(name, value) { this.state.settings = { ...this.state.settings, [name]: value }; this.keepEnd = true; this.phase = 2; this._fitting(); this._askRun(); this._link(); }
   setStart(w) { const start = this.offset ? w : w.slice(0, -1); this.state.settings = { ...this.state.settings, start }; this.state.step = 0; this.state.picks = []; this.keepEnd = false; this.say(`Start set to ${start.map((v) => show(v)).join(", ")}.`); this.changed(); }
   setView(name) { this.state.view = name; this.zones = null; this.redraw(); }
@@ -541,7 +542,7 @@ class Lab {
     this.notes = notes;
     this.pointer = state.picks.length ? "pick" : "point";
     this.pointerMenu.value = this.pointer;
-    if (notes.length) this._note(notes.join(" "));
+    this._note(notes.join(" "));
     this.slideBox.hidden = true;
     if (state.slide) this._slideBar();
   }
@@ -848,6 +849,7 @@ class Lab {
     if (!slide) return;
     const set = this.sets.find((s) => s.name === slide.set);
     this.keepForUndo();
+    this._note("");
     Object.assign(this.state, freshState(), { table: clone(set), set: set.name, method: slide.method, settings: clone(slide.settings ?? {}), lift: slide.lift ?? "", visits: slide.visits ?? false,
       convention: slide.convention ?? null, step: slide.step ?? 0, opens: slide.step === undefined, lay: this.state.lay, view: slide.view ?? "", axes: slide.axes ?? null, scheme: slide.scheme ?? "", slide: `${key}:${k}` });
     this.dataMenu.value = set.name;

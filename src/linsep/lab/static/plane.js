@@ -1,6 +1,6 @@
 // The plane of the data: points that can be added, dragged and removed, regions, boundary, normal.
 import { around, clip, colour, make, marker, show, ticks } from "./plot.js";
-import { contour, hullOf, lineInBox, rounded, unpacked } from "./algebra.js";
+import { beside, contour, hullOf, lineInBox, rounded, unpacked } from "./algebra.js";
 import { el } from "./widgets.js";
 
 const PAD = { l: 44, r: 10, t: 10, b: 34 };
@@ -159,12 +159,18 @@ export class DataPlane {
 
   _machine() {
     const { c, lab } = this, all = lab.planesNow(), b = c.box;
-    const corners = [[b.x0, b.y0], [b.x1, b.y0], [b.x1, b.y1], [b.x0, b.y1]];
+    const corners = [[b.x0, b.y0], [b.x1, b.y0], [b.x1, b.y1], [b.x0, b.y1]], ties = [];
     all.forEach((own, k) => {
       let area = corners;
       all.forEach((other, l) => { if (l !== k) area = clip(area, [own.w[0] - other.w[0], own.w[1] - other.w[1]], own.b - other.b); });
-      if (area.length) make(c.under, "polygon", { points: polygonText(c, area), class: "region edged", style: colour(lab.run.present[k]) });
+      if (all.some((other, l) => l !== k && other.b === own.b && other.w.every((v, j) => v === own.w[j]))) ties.push(area);
+      else if (area.length) make(c.under, "polygon", { points: polygonText(c, area), class: "region edged", style: colour(lab.run.present[k]) });
     });
+    if (!ties.some((area) => area.length)) return;  // classes with the same function, as at the start
+    this._hatch();
+    const area = ties.find((one) => one.length);
+    make(c.under, "polygon", { points: polygonText(c, area), class: "undecided", fill: `url(#${this.many})` });
+    this._zoneName(area, "several");
   }
 
   _zones(zones) {
@@ -179,9 +185,16 @@ export class DataPlane {
     for (const [who, piece] of [...zones.pieces].sort((p, q) => areaOf(q[1]) - areaOf(p[1]))) {
       if (who >= 0 || named.has(who)) continue;
       named.add(who);
-      const [x, y] = [0, 1].map((j) => piece.reduce((s, p) => s + p[j], 0) / piece.length);
-      make(c.over, "text", { x: c.x(x), y: c.y(y), "text-anchor": "middle", class: "zone-name" }, who === -1 ? "no class" : "several");
+      this._zoneName(piece, who === -1 ? "no class" : "several");
     }
+  }
+
+  // In the zone where it has room, else above it, so that the zone is seen.
+  _zoneName(piece, name) {
+    const { c } = this, [x, y] = [0, 1].map((j) => piece.reduce((s, p) => s + p[j], 0) / piece.length), wide = 8 * name.length + 10;
+    const room = [0, 1].map((j) => Math.max(...piece.map((p) => p[j])) - Math.min(...piece.map((p) => p[j]))), fits = c.x(room[0]) - c.x(0) > wide && c.y(0) - c.y(room[1]) > 24;
+    const top = Math.min(...piece.map((p) => c.y(p[1])));
+    make(c.over, "text", { x: c.x(x), y: fits ? c.y(y) : Math.max(c.frame.y + 14, top - 8), "text-anchor": "middle", class: "zone-name" }, name);
   }
 
   _hatch() {
@@ -246,11 +259,12 @@ export class DataPlane {
     arrow(c.over, [x, y], tip, "normal");
     make(c.over, "text", { x: tip[0] + 9 * u / norm, y: tip[1] + 9 * v / norm + 4, "text-anchor": "middle", class: "halo" }, "w");
     if (flat) return;
+    const ends = [p, q].map(([a, b]) => [c.x(a), c.y(b)]), taken = [tip, ...this.points.slice(0, 400).map(([a, b]) => [c.x(a), c.y(b)])];
     for (const [k, s] of [[1, 1], [0, -1]]) {
-      const at = [q[0] + (p[0] - q[0]) * 0.06, q[1] + (p[1] - q[1]) * 0.06];
-      const tx = Math.max(c.frame.x + 30, Math.min(c.frame.x + c.frame.width - 30, c.x(at[0]) + s * 20 * u / norm));
-      const ty = Math.max(c.frame.y + 14, Math.min(c.frame.y + c.frame.height - 8, c.y(at[1]) + s * 20 * v / norm + 4));
-      make(c.over, "text", { x: tx, y: ty, "text-anchor": "middle", class: "side halo", style: colour(lab.run.present[k]) }, lab.className(lab.run.present[k]));
+      const name = lab.className(lab.run.present[k]), wide = 4 * Math.min(24, name.length) + 4, at = beside(ends, [s * u / norm, s * v / norm], [wide, 10], c.frame, taken);
+      if (!at) continue;
+      make(c.over, "text", { x: at[0], y: at[1] + 3, "text-anchor": "middle", class: "side halo" }, name);
+      make(c.over, "rect", { x: at[0] - wide + 2, y: at[1] + 7, width: 2 * wide - 4, height: 3, style: colour(lab.run.present[k]) });
     }
   }
 
@@ -335,6 +349,7 @@ export class DataPlane {
     const ring = (kind) => (s) => make(s, "circle", { cx: 10, cy: 10, r: 8, class: kind });
     if (!lab.run) return;
     if (lab.run.planes === 1 && !lab.curved) { item(line("line"), "w·x + b = 0"); if (lab.planesBefore()) item(line("before"), "before this step"); }
+    if (lab.curved && lab.run.present.length === 2) { item(line("line"), "f(x) = 0"); if (lab.method.key === "kernel-svm") item(line("street"), "f(x) = ±1"); }
     if (lab.street) { item(line("street"), "street, f = ±1"); item(line("slack"), "slack"); }
     if (lab.errorsNow().length) item(ring("wrong"), "wrong side");
     if (lab.rowsNow().length) item(ring("row"), lab.rowsNow().length > 1 ? "rows of this step" : "row of this step");
@@ -458,4 +473,4 @@ export class DataPlane {
   }
 }
 
-const areaOf = (p) => Math.abs(p.reduce((s, [x, y], i) => s + x * p.at(i - 1)[1] - y * p.at(i - 1)[0], 0)) / 2;
+export const areaOf = (p) => Math.abs(p.reduce((s, [x, y], i) => s + x * p.at(i - 1)[1] - y * p.at(i - 1)[0], 0)) / 2;

@@ -1,7 +1,7 @@
 // The second picture: weight space, cost, hulls, losses, lift, regions, Gram matrix.
 import { around, clip, colour, make, marker, show } from "./plot.js";
 import { contour, dot, hullOf, levels, lineInBox, LOSSES, rounded, unpacked } from "./algebra.js";
-import { arrow, chart, polygonText, segment, segmentsPath } from "./plane.js";
+import { areaOf, arrow, chart, polygonText, segment, segmentsPath } from "./plane.js";
 import { Space } from "./space.js";
 import { chooser, el } from "./widgets.js";
 
@@ -171,7 +171,7 @@ export class SecondView {
       segment(c.under, c, line, `edge${lit ? " lit-edge" : ""}`);
       if (Z.length <= 60) this._hatchEdge(c, px, w, lit);
     });
-    if (area.length > 2 && !cost) {
+    if (area.length > 2 && !cost && areaOf(area.map(([u, v]) => [c.x(u), c.y(v)])) > 1) {  // in pixels: what rounding leaves of a point is none
       make(c.under, "polygon", { points: polygonText(c, area), class: "solution" });
       const mid = [0, 1].map((k) => area.reduce((s, p) => s + p[k], 0) / area.length);
       make(c.over, "text", { x: c.x(mid[0]), y: c.y(mid[1]), "text-anchor": "middle", class: "halo zone-name" }, "solutions");
@@ -252,13 +252,10 @@ export class SecondView {
     const svg = make(null, "svg", { viewBox: `0 0 ${W} 46`, height: 46, role: "img", class: "bounds-bar", "aria-label": `Bounds of the margin: ${show(lower)} and ${show(upper)}; the run ends when the lower one is at least ${show(stop)}` });
     make(svg, "line", { x1: x(low), x2: x(most), y1: 24, y2: 24, class: "axis" });
     make(svg, "line", { x1: x(lower), x2: x(upper), y1: 24, y2: 24, class: "bounds-gap" });
-    for (const [v, kind, up] of [[lower, "bound-low", true], [upper, "bound-high", true], [stop, "bound-stop", false]]) {
-      if (v < low) continue;
-      make(svg, "line", { x1: x(v), x2: x(v), y1: 15, y2: 33, class: kind });
-      const right = x(v) > W / 2, text = { "bound-low": `lower ${show(lower)}`, "bound-high": `upper ${show(upper)}`, "bound-stop": "ends here (upper − ε)" }[kind];
-      const room = kind === "bound-low" ? x(v) > 90 : kind === "bound-high" ? x(v) < W - 90 || x(v) - x(lower) > 90 : true;
-      if (room) make(svg, "text", { x: x(v), y: up ? 11 : 44, "text-anchor": kind === "bound-low" || (right && !(kind === "bound-high" && x(v) < W - 90)) ? "end" : "start", class: "halo" }, text);
-    }
+    const word = (at, y, anchor, text) => make(svg, "text", { x: at, y, "text-anchor": anchor, class: "halo" }, text), inside = (at) => (at < 150 ? "start" : at > W - 150 ? "end" : "middle");
+    for (const [v, kind] of [[lower, "bound-low"], [upper, "bound-high"], [stop, "bound-stop"]]) if (v >= low) make(svg, "line", { x1: x(v), x2: x(v), y1: 15, y2: 33, class: kind });
+    if (x(upper) - x(lower) > 190) { word(x(lower), 11, "start", `lower ${show(lower)}`); word(x(upper), 11, "end", `upper ${show(upper)}`); } else word((x(lower) + x(upper)) / 2, 11, inside(x(upper)), `lower ${show(lower)}, upper ${show(upper)}`);
+    if (stop >= low) word(x(stop), 44, inside(x(stop)), "ends here (upper − ε)");
     this.more.append(svg);
   }
 
@@ -305,7 +302,7 @@ export class SecondView {
     if (before && row >= 0) arrows.push({ from: before, to: Z[row], kind: "before", text: "z" });
     this.space.show({
       width: this.width, height: this.height, names: ["y x1", "y x2", "y"], points: Z, labels: lab.state.table.y, row, more: [[0, 0, 0]],
-      arrows, hulls: [1, -1].map((s) => hullOf(Z.filter((z) => z[2] === s)).map((p) => [...p.slice(0, 2), s])).filter((h) => h.length > 2),
+      arrows, hulls: [1, -1].map((s) => hullOf(Z.filter((z) => z[2] === s)).map((p) => [...p.slice(0, 2), s])).filter((h) => h.length > 1),
       equal: true,
     });
   }
@@ -405,7 +402,8 @@ export class SecondView {
     marksOf(c, points, lab.state.table.y, 4.5);
     const i = lab.plane.focus;
     if (zones && i >= 0 && i < points.length) { make(c.over, "circle", { cx: c.x(points[i][0]), cy: c.y(points[i][1]), r: 10, class: "lit" }); this.more.append(this._votes(i, zones.lines)); }
-    this.note.textContent = zones ? `${zones.sentence}.${i < 0 ? " Choose a point to see who votes for what." : ""}` : "";
+    const early = lab.state.step < lab.run.update.length - 1 ? "After the last step: " : "";
+    this.note.textContent = zones ? `${early}${zones.sentence}.${i < 0 ? " Choose a point to see who votes for what." : ""}` : "";
     this.svg.setAttribute("aria-label", zones ? zones.sentence : "Lines of the machines");
   }
 

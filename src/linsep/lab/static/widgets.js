@@ -58,7 +58,7 @@ export function settingControl(setting, value, changed) {
   const now = value === undefined ? setting.default : value;
   const wrap = (...parts) => el("label", { class: `setting setting-${kind}`, "data-setting": name, for: id, title: setting.help || null }, ...parts);
   if (kind === "choice") {
-    const box = chooser(label, setting.values.map((v) => [v, v]), now, (v) => changed(name, v), { id });
+    const box = chooser(label, setting.values.map((v) => [v, { "<=": "value ≤ 0", "<": "value < 0" }[v] ?? v]), now, (v) => changed(name, v), { id });
     return wrap(el("span", {}, label), box);
   }
   if (kind === "flag") {

@@ -32,7 +32,7 @@ export class Words {
     if (!this.phases.hidden) {
       this.phases.replaceChildren(...["select", "test", "correct"].map((word, k) => el("li", { "aria-current": k === lab.phase ? "step" : null }, word)));
     }
-    const last = t === run.update.length - 1;
+    const last = t === run.update.length - 1 && run.message !== lab.sentence(t);
     this.message.textContent = last ? `${run.message[0].toUpperCase()}${run.message.slice(1)}.` : "";
     this.message.classList.toggle("good", last && run.ok && !run.open);
     const names = lab.allWeightNames(), w = lab.rawWeights();
@@ -48,7 +48,9 @@ export class Words {
     });
     if (names.length > most) body.append(el("tr", {}, el("th", { scope: "row" }, `… ${names.length - most} more`), el("td")));
     for (const [name, values] of Object.entries(run.extra)) {
-      if (values[t] !== null && values[t] !== undefined) body.append(el("tr", { class: "fact" }, el("th", { scope: "row" }, name), el("td", { class: "number" }, show(values[t]))));
+      if (values[t] === null || values[t] === undefined) continue;
+      const [what, flag] = name.split(" (1 = yes)");
+      body.append(el("tr", { class: "fact" }, el("th", { scope: "row" }, what), el("td", { class: "number" }, flag === undefined ? show(values[t]) : values[t] ? "yes" : "no")));
     }
     const wrong = lab.errorsNow(), listed = wrong.slice(0, 8).map((i) => lab.rowName(i)).join(", ");
     this.wrong.textContent = wrong.length ? `Wrong side: ${listed}${wrong.length > 8 ? ` and ${wrong.length - 8} more` : ""}.` : "Every row is on its own side.";
