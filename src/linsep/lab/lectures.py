@@ -61,7 +61,7 @@ LECTURES: list[dict[str, Any]] = [
                 "A linear machine: argmax of K functions",
                 "With three classes and more the largest of w_k.x + w_0k decides; the regions are "
                 "convex, and nothing is undecided.",
-                "three classes", "kesler", view="regions",
+                "three classes", "kesler", view="regions", step=3,
             ),
             _slide(
                 "A lift makes it linear",
@@ -169,8 +169,8 @@ LECTURES: list[dict[str, Any]] = [
             ),
             _slide(
                 "Minimum squared error: it does not separate",
-                "The row (0, 10) is far away and pulls the line over: row 3 is wrong although the "
-                "set is separable.",
+                "The row (0, 10) is far away and pulls the line over: the third row, (5, 9), is "
+                "wrong although the set is separable.",
                 "mse-2", "least-squares-exact", view="cost",
             ),
             _slide(

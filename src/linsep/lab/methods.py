@@ -252,7 +252,7 @@ METHODS = (
     Method(
         "one-vs-rest", "One against the rest", "OneVsRest",
         (Setting("decide", "rule", "choice", "unanimous", ("unanimous", "argmax")), _C, _OFFSET),
-        {}, None, "regions", "K machines; unanimous: one accepts, all others reject", steps=False,
+        {}, None, "regions", "K machines, each one class against the rest", steps=False,
         inner="LinearSVM",
     ),
     Method(

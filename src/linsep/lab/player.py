@@ -49,6 +49,7 @@ from linsep.tracing.trace import Step, Summary, Trace
 Array = NDArray[np.float64]
 
 MOST_ROWS, MOST_FEATURES, MOST_CLASSES, MOST_STEPS = 5000, 1000, 10, 20_000
+MOST_TOLD = 100  # steps that a script prints, line by line
 _SECONDS = 20.0  # of one run, of one fit and of one proof
 _SOON = 2.0  # seconds after which a run that has some steps is shown as far as it is
 _SOME_STEPS = 50
@@ -670,7 +671,11 @@ class Player:
             ]
         elif task.method.steps:
             more = ", visits=True" if task.visits else ""
-            lines += [f"run = linsep.trace(model, X, y{more})", "print(run.narrate())"]
+            lines += [f"run = linsep.trace(model, X, y{more})"]
+            letters = repr(task.convention).replace("'", '"') if task.convention else ""
+            lines += [f"print(run.narrate({letters}))"] if len(self.run.steps) <= MOST_TOLD else [
+                'print(*(step.why for step in run[:20]), "...", run.outcome.message, sep="\\n")'
+            ]  # fmt: skip
         lines += ["model.fit(X, y)", "print(model.predict(X))"]
         if not task.lift:
             lines[-1] = "print(model.summary())"

@@ -5,12 +5,20 @@ import test from "node:test";
 const home = new URL("../../../src/linsep/lab/static/", import.meta.url);
 const { beside, contour, hullOf, levels, lineInBox, ratio, rounded, turned, unpacked } = await import(new URL("algebra.js", home));
 const { chosenOf, decodeState, encodeState, freshState, markOf, nextLabel, taskOf, Undo } = await import(new URL("state.js", home));
+const { wrapped } = await import(new URL("export.js", home));
 const { logTicks } = await import(new URL("../../display/static/plot.js", home));
 
 test("a logarithmic axis has powers of ten, or round numbers within one", () => {
   assert.deepEqual(logTicks(-10.2, 0.3, 3).map((t) => t[1]), ["1e−10", "1e−6", "0.01"]);
   assert.deepEqual(logTicks(0.26, 0.74, 3).map((t) => t[1]), ["2", "4"]);
   for (const [place, name] of logTicks(0.26, 0.74, 3)) assert.ok(Math.abs(10 ** place - Number(name)) < 1e-9);
+});
+
+test("a long line is cut between words, and nothing of it is lost", () => {
+  const text = "Update 8 of 8, visit 87; lift x1, x2, x1**2 + x2**2; separable, margin between 0.8776 and 0.8777";
+  const rows = wrapped(text, 40);
+  assert.equal(rows.join(" "), text);
+  assert.ok(rows.length > 1 && rows.every((row) => row.length <= 40));
 });
 
 test("a share is short, or a number", () => {

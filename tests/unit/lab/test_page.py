@@ -277,6 +277,11 @@ def test_slides_of_a_lecture_in_their_order(lab):
     page.page.get_by_role("button", name="Next slide").click()
     page.settle()
     assert LECTURES[-1]["slides"][1]["title"] in page.page.locator(".slide").inner_text()
+    assert "at the end: every row" in page.page.locator(".fit-text").inner_text()  # not of step 0
+    for slide in ("3", "4"):  # the one rule, then the other
+        page.js("k => lab.slide('004', Number(k))", slide)
+        page.settle()
+    assert page.page.get_by_label("rule of decision").input_value() == "votes"
 
 
 def test_own_data_by_paste_and_what_is_wrong_with_it(lab):

@@ -322,6 +322,15 @@ def test_numbers_of_slides():
                         .message()["alpha"][-1][0], 0.125, rel_tol=1e-6)  # fmt: skip
 
 
+def test_a_script_prints_what_can_be_read():
+    long = Player.of("mse-1", "widrow-hoff").snippet()
+    assert "run[:20]" in long and "narrate" not in long  # of 40 000 steps
+    short = Player(Task.of(task("students", convention="003"))).snippet()
+    assert 'print(run.narrate("003"))' in short  # in the words of the page
+    for code in long, short:
+        compile(code, "script", "exec")
+
+
 def test_settings_are_parameters_of_their_classes():
     for method in METHODS:
         made = method.make(method.read({}), 2)

@@ -60,7 +60,7 @@ export class Curves {
       const scale = family.log ? Math.log10 : (v) => v;
       let low = Math.min(...(all.length ? all : [0]).map(scale)), high = Math.max(...(all.length ? all : [1]).map(scale));
       if (family.whole) [low, high] = [0, Math.max(1, high)];
-      if (!(high > low)) [low, high] = [low - 0.5, low + 0.5];
+      if (!(high - low > 1e-6 * Math.abs(high))) [low, high] = [low - 0.5, low + 0.5];
       const x = (t) => SHAPE.l + (total < 2 ? 0.5 : t / (total - 1)) * (width - SHAPE.l - SHAPE.r);
       const y = (v) => SHAPE.h - SHAPE.b - (scale(v) - low) / (high - low) * (SHAPE.h - SHAPE.t - SHAPE.b);
       const marks = family.log ? logTicks(low, high, 3) : ticks(low, high, 3).filter((t) => (!family.whole || Number.isInteger(t))).map((v) => [v, show(v)]);

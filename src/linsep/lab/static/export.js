@@ -3,6 +3,15 @@ import { download } from "./widgets.js";
 
 const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "stroke-linecap", "opacity", "fill-opacity", "stroke-opacity", "font-size", "font-family", "font-weight", "paint-order", "visibility"];
 
+// A text in rows of at most so many letters, cut between words.
+export function wrapped(text, most) {
+  const rows = [""];
+  for (const word of text.split(" ")) {
+    if (rows.at(-1) && rows.at(-1).length + word.length >= most) rows.push(word); else rows[rows.length - 1] += (rows.at(-1) ? " " : "") + word;
+  }
+  return rows;
+}
+
 // A copy of a picture that needs no style sheet, with a title and the line of settings below.
 export function standalone(svg, title, line) {
   const copy = svg.cloneNode(true), from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
@@ -14,14 +23,15 @@ export function standalone(svg, title, line) {
   const [, , w, h] = svg.getAttribute("viewBox").split(" ").map(Number), space = svg.namespaceURI;
   copy.setAttribute("xmlns", space);
   copy.setAttribute("width", w);
-  copy.setAttribute("height", h + 44);
-  copy.setAttribute("viewBox", `0 -24 ${w} ${h + 44}`);
+  const rows = wrapped(line, Math.floor((w - 16) / 6)), high = h + 30 + 14 * rows.length;
+  copy.setAttribute("height", high);
+  copy.setAttribute("viewBox", `0 -24 ${w} ${high}`);
   copy.setAttribute("role", "img");
   const style = getComputedStyle(svg.closest(".lab")), paper = style.getPropertyValue("--paper").trim(), ink = style.getPropertyValue("--ink").trim();
   const ground = document.createElementNS(space, "rect");
-  for (const [k, v] of Object.entries({ x: 0, y: -24, width: w, height: h + 44, fill: paper })) ground.setAttribute(k, v);
+  for (const [k, v] of Object.entries({ x: 0, y: -24, width: w, height: high, fill: paper })) ground.setAttribute(k, v);
   copy.prepend(ground);
-  for (const [text, y, size, weight] of [[title, -7, 14, 600], [line, h + 14, 11, 400]]) {
+  for (const [text, y, size, weight] of [[title, -7, 14, 600], ...rows.map((row, k) => [row, h + 14 + 14 * k, 11, 400])]) {
     const node = document.createElementNS(space, "text");
     for (const [k, v] of Object.entries({ x: 8, y, fill: ink, "font-size": size, "font-weight": weight, "font-family": "system-ui, sans-serif" })) node.setAttribute(k, v);
     node.textContent = text;

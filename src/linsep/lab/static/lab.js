@@ -287,7 +287,7 @@ class Lab {
     const { run } = this, t = this.state.step, last = run.update.length - 1;
     if (run.closing && t === last) return `The weights that are kept${run.kept === null ? "" : `, of update ${run.kept}`}`;
     if (last === 0 && !this.method.steps) return "The answer";
-    if (t === 0) return `Start${last ? ` of ${run.update[last]}${run.open ? " and more" : ""} updates` : ""}`;
+    if (t === 0) return `Start${last ? ` of ${run.update[last]}${run.open ? " and more" : ""} update${run.update[last] === 1 ? "" : "s"}` : ""}`;
     const of = `of ${run.update[last]}${run.open ? "+" : ""}`;
     if (run.update[t] === run.update[t - 1]) return `Visit ${run.visit[t]}: no update (${run.update[t]} ${of} made)`;
     return `Update ${run.update[t]} ${of}` + (run.visit[t] ? `, visit ${run.visit[t]}` : "");
@@ -594,7 +594,8 @@ class Lab {
     box.dataset.kind = kind;
     this.verdictIcon.textContent = { yes: "✓", no: "✗", edge: "≈", open: "?", wait: "…", none: "–" }[kind];
     this.verdictText.textContent = !this.run ? this.error || (new Set(this.state.table.y).size > 1 ? "working …" : "Add points of two classes.") : v ? `${v.sentence[0].toUpperCase()}${v.sentence.slice(1)}.` : "deciding …";
-    this.fitText.textContent = this.run && v && !v.error ? [v.fit, v.certificate].filter(Boolean).join(": ") + "." : "";
+    const early = this.run && this.state.step < this.run.update.length - 1 ? " at the end" : "";  // what is proved is proved about the fit
+    this.fitText.textContent = this.run && v && !v.error ? [v.fit && v.fit + early, v.certificate].filter(Boolean).join(": ") + "." : "";
     this.verifyButton.disabled = this.whyButton.disabled = !v || v.error;
   }
 
@@ -803,7 +804,7 @@ class Lab {
   get title() { return `${this.method.title}, ${this.state.table.name || "own points"}`; }
   get line() {
     const set = Object.entries(this.state.settings).map(([k, v]) => `${k}=${JSON.stringify(v)}`).join(" ");
-    return `${this.run ? this.stepName() : ""}${set ? `; ${set}` : ""}${this.state.lift ? `; lift ${this.state.lift}` : ""}${this.verdict ? `; ${this.verdict.sentence}` : ""}`.slice(0, 140);
+    return `${this.run ? this.stepName() : ""}${set ? `; ${set}` : ""}${this.state.lift ? `; lift ${this.state.lift}` : ""}${this.verdict ? `; ${this.verdict.sentence}` : ""}`;
   }
 
   async exportFile(kind) {

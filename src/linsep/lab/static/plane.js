@@ -348,7 +348,7 @@ export class DataPlane {
     const line = (kind) => (s) => make(s, "line", { x1: 1, y1: 10, x2: 19, y2: 10, class: kind });
     const ring = (kind) => (s) => make(s, "circle", { cx: 10, cy: 10, r: 8, class: kind });
     if (!lab.run) return;
-    if (lab.run.planes === 1 && !lab.curved) { item(line("line"), "w·x + b = 0"); if (lab.planesBefore()) item(line("before"), "before this step"); }
+    if (lab.run.planes === 1 && !lab.curved) { item(line("line"), lab.d > 2 ? "w·x + b = 0, where it cuts this picture: rows lie beside it" : "w·x + b = 0"); if (lab.planesBefore()) item(line("before"), "before this step"); }
     if (lab.curved && lab.run.present.length === 2) { item(line("line"), "f(x) = 0"); if (lab.method.key === "kernel-svm") item(line("street"), "f(x) = ±1"); }
     if (lab.street) { item(line("street"), "street, f = ±1"); item(line("slack"), "slack"); }
     if (lab.errorsNow().length) item(ring("wrong"), "wrong side");

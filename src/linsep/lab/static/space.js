@@ -50,7 +50,7 @@ export class Space {
     const k = 0.55 * Math.min(width, height * 1.15);
     const at = (p) => { const [u, v, d] = turned(unit(p), this.yaw, this.tilt); return [width / 2 + k * u, height / 2 - k * v, d]; };
     const path = (list) => list.map((p, i) => { const [x, y] = at(p); return `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`; }).join("");
-    this._box(at, low, high, path);
+    const names = this._box(at, low, high, path);
     if (scene.mesh) {
       const { rows, size } = scene.mesh, lines = [];
       for (let i = 0; i < size; i++) {
@@ -75,6 +75,7 @@ export class Space {
       if (scene.rings?.has(i)) make(svg, "circle", { cx: x, cy: y, r: r + 4, class: "wrong" });
       if (scene.row === i) make(svg, "circle", { cx: x, cy: y, r: r + 10, class: "row" });
     }
+    svg.append(...names);
   }
 
   _box(at, low, high, path) {
@@ -82,10 +83,10 @@ export class Space {
     const floor = [[a[0], a[1], a[2]], [b[0], a[1], a[2]], [b[0], b[1], a[2]], [a[0], b[1], a[2]]];
     make(svg, "path", { d: path(floor) + "Z", class: "floor" });
     const corner = floor[0];
-    [[b[0], a[1], a[2]], [a[0], b[1], a[2]], [a[0], a[1], b[2]]].forEach((end, j) => {
+    return [[b[0], a[1], a[2]], [a[0], b[1], a[2]], [a[0], a[1], b[2]]].map((end, j) => {
       const [x, y] = at(corner), [u, v] = at(end);
       make(svg, "line", { x1: x, y1: y, x2: u, y2: v, class: "axis strong" });
-      make(svg, "text", { x: u + 5, y: v + (j === 2 ? -5 : 12), "text-anchor": u > scene.width / 2 ? "end" : "start", class: "name halo" }, `${scene.names[j]} = ${show(Number(high[j].toPrecision(3)))}`);
+      return make(null, "text", { x: u + 5, y: Math.min(scene.height - 4, v + (j === 2 ? -5 : 12)), "text-anchor": u > scene.width / 2 ? "end" : "start", class: "name halo" }, `${scene.names[j]} = ${show(Number(high[j].toPrecision(3)))}`);
     });
   }
 

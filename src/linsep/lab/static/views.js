@@ -383,11 +383,12 @@ export class SecondView {
 
   _set_regions() {
     const schemes = [["", "as the model decides"], ["unanimous", "unanimous"], ["votes", "votes"], ["argmax", "largest score"]];
-    this.tools.append(el("span", {}, "rule "), chooser("rule of decision", schemes, this.lab.state.scheme, (v) => { this.lab.state.scheme = v; this.lab.zones = null; this.lab.redraw(); }));
+    this.tools.append(el("span", {}, "rule "), this.scheme = chooser("rule of decision", schemes, this.lab.state.scheme, (v) => { this.lab.state.scheme = v; this.lab.zones = null; this.lab.redraw(); }));
   }
 
   _draw_regions() {
     const { lab } = this, zones = lab.zonesNow();
+    this.scheme.value = lab.state.scheme;
     const points = lab.state.table.X.map((x) => lab.project(x));
     const c = this.c = chart(this.svg, this.width, this.height, around(points, this.width, this.height, true), lab.frame.names);
     for (const { w, b, classes } of zones?.lines ?? []) {
