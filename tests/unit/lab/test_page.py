@@ -293,6 +293,7 @@ def test_own_data_by_paste_and_what_is_wrong_with_it(lab):
     page.settle()
     assert page.js("lab.state.table.shown") == ["cat", "dog", "fish"]
     assert page.page.get_by_role("radio").count() == 3
+    assert page.js("lab.dataMenu.selectedOptions[0].text") == "own points"
     page.js("lab.readText('1,2\\nx')")
     page.page.wait_for_function(
         "() => !lab.noteBox.hidden && lab.noteBox.textContent.includes('pasted')"
@@ -404,6 +405,16 @@ def test_pairs_bounds_and_votes(lab):
     assert votes.locator("tr").count() == 3
     label = page.js("lab.className(lab.state.table.y[0])")
     assert f"{label}: 2" in votes.locator("caption").inner_text()
+    rows = "\n".join(f"{k % 5},{k // 5 * 2 + j / 10},{k}" for k in range(10) for j in range(3))
+    page.js("text => lab.readText(text)", f"x1,x2,y\n{rows}\n")
+    page.settle()
+    page.js("lab.setMethod('one-vs-rest')")
+    page.settle()
+    page.page.locator(".data-plane .mark").nth(0).focus()
+    page.page.wait_for_timeout(100)
+    inner, outer = (page.js("s => document.querySelector(s).getBoundingClientRect().right", s)
+                    for s in (".votes", ".second-panel"))  # fmt: skip
+    assert inner <= outer + 1  # ten classes stay in their column
 
 
 def test_the_layout_is_in_the_address(lab):

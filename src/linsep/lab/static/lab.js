@@ -385,6 +385,7 @@ class Lab {
     this._note("");
     this.state.table = clone(table);
     this.state.set = set;
+    this.dataMenu.value = set;
     this.state.step = 0;
     this.state.opens = true;
     this.state.picks = [];
@@ -593,7 +594,7 @@ class Lab {
     const v = this.verdict, box = this.verdictBox, kind = !this.run ? "none" : !v ? "wait" : v.separable === true ? "yes" : v.separable === false ? (v.quasi ? "edge" : "no") : "open";
     box.dataset.kind = kind;
     this.verdictIcon.textContent = { yes: "✓", no: "✗", edge: "≈", open: "?", wait: "…", none: "–" }[kind];
-    this.verdictText.textContent = !this.run ? this.error || (new Set(this.state.table.y).size > 1 ? "working …" : "Add points of two classes.") : v ? `${v.sentence[0].toUpperCase()}${v.sentence.slice(1)}.` : "deciding …";
+    this.verdictText.textContent = !this.run ? this.error || (new Set(this.state.table.y).size > 1 ? "working …" : "Add points of two classes.") : v ? `${v.sentence[0].toUpperCase()}${v.sentence.slice(1).replace(/\.$/, "")}.` : "deciding …";
     const early = this.run && this.state.step < this.run.update.length - 1 ? " at the end" : "";  // what is proved is proved about the fit
     this.fitText.textContent = this.run && v && !v.error ? [v.fit && v.fit + early, v.certificate].filter(Boolean).join(": ") + "." : "";
     this.verifyButton.disabled = this.whyButton.disabled = !v || v.error;

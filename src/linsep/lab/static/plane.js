@@ -194,7 +194,8 @@ export class DataPlane {
     const { c } = this, [x, y] = [0, 1].map((j) => piece.reduce((s, p) => s + p[j], 0) / piece.length), wide = 8 * name.length + 10;
     const room = [0, 1].map((j) => Math.max(...piece.map((p) => p[j])) - Math.min(...piece.map((p) => p[j]))), fits = c.x(room[0]) - c.x(0) > wide && c.y(0) - c.y(room[1]) > 24;
     const top = Math.min(...piece.map((p) => c.y(p[1])));
-    make(c.over, "text", { x: c.x(x), y: fits ? c.y(y) : Math.max(c.frame.y + 14, top - 8), "text-anchor": "middle", class: "zone-name" }, name);
+    const half = wide / 2, left = Math.max(c.frame.x + half, Math.min(c.frame.x + c.frame.width - half, c.x(x)));
+    make(c.over, "text", { x: left, y: fits ? c.y(y) : Math.max(c.frame.y + 14, top - 8), "text-anchor": "middle", class: "zone-name" }, name);
   }
 
   _hatch() {

@@ -382,7 +382,7 @@ export class SecondView {
   // -- regions ---------------------------------------------------------------------------------
 
   _set_regions() {
-    const schemes = [["", "as the model decides"], ["unanimous", "unanimous"], ["votes", "votes"], ["argmax", "largest score"]];
+    const schemes = [["", "the model's own"], ["unanimous", "unanimous"], ["votes", "votes"], ["argmax", "largest score"]];
     this.tools.append(el("span", {}, "rule "), this.scheme = chooser("rule of decision", schemes, this.lab.state.scheme, (v) => { this.lab.state.scheme = v; this.lab.zones = null; this.lab.redraw(); }));
   }
 
