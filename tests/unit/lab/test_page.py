@@ -484,6 +484,9 @@ def test_a_phone_has_all_of_it(lab, dark):
     assert (paper == "rgb(23, 24, 27)") is dark
     page.go("set=two%20clouds%20that%20meet&m=linear-svm&view=hulls")  # shares with 40 digits
     assert page.js("document.documentElement.scrollWidth") <= 360
+    assert page.js("getComputedStyle(document.querySelector('.sticky')).position") == "sticky"
+    page.page.set_viewport_size({"width": 640, "height": 400})  # 1280 x 800 at 200 %
+    assert page.js("getComputedStyle(document.querySelector('.sticky')).position") == "static"
     assert "≈ 0.45" in page.page.locator(".second-panel .quiet").inner_text()
     assert page.js(CONTRAST) == []
 

@@ -316,8 +316,8 @@ export class SecondView {
     Object.entries(LOSSES).forEach(([name, of], k) => {
       const points = Array.from({ length: 241 }, (_, i) => -reach + 2 * reach * i / 240).map((m) => [m, of(m)]);
       make(c.under, "polyline", { points: polygonText(c, points), class: `loss loss-${k}` });
-      const at = [-1.35, -2.2, -0.75, -1.7, 2.3][k], m = Math.max(-reach * 0.95, Math.min(reach * 0.8, at));
-      make(c.over, "text", { x: c.x(m), y: Math.max(c.frame.y + 12, c.y(of(m)) - 6), class: `halo loss-name loss-name-${k}`, "text-anchor": m > 0.5 * reach ? "end" : "start" }, name);
+      const at = [-reach, -2.2, -0.75, 0.55 * reach, 2.3][k], m = Math.max(-reach * 0.95, Math.min(reach * 0.8, at)), left = name === "perceptron";  // each where no other curve runs
+      make(c.over, "text", { x: c.x(m) - (left ? 8 : 0), y: Math.max(c.frame.y + 12, c.y(of(m)) - 6), class: `halo loss-name loss-name-${k}`, "text-anchor": left ? "end" : "start" }, name);
     });
     make(c.under, "line", { x1: c.x(0), x2: c.x(0), y1: c.y(-0.35), y2: c.y(4), class: "axis" });
     values.forEach((m, i) => {
