@@ -249,6 +249,12 @@ def test_every_figure_is_drawn(lab):
         assert page.page.locator(".second-body svg").get_attribute("aria-label"), hash
     page.go("set=three%20classes&m=one-vs-rest&view=regions")
     assert page.page.locator(".data-plane .undecided").count() > 0
+    page.go("set=three%20classes&m=one-vs-rest&view=regions&scheme=votes")  # there are no duels
+    assert page.page.locator(".second-panel .quiet").inner_text().startswith("unanimous")
+    page.go("set=mse-1&m=one-vs-one&view=loss")  # machines, none of which is the model
+    assert page.page.get_by_role("tab").all_inner_texts() == ["Hulls"]
+    page.go("set=ring&m=kernel-svm&view=loss")
+    assert page.page.locator(".second-body .tick").count() == 40
     page.go("set=ring&m=kernel-svm&t=4")
     assert page.page.locator(".data-plane image").count() == 1
     page.go("set=two%20clouds%20that%20meet&m=linear-svm&t=9")

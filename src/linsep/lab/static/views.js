@@ -36,7 +36,7 @@ export class SecondView {
     if (run.planes === 1) out.push("weights");
     if (run.planes === 1 && lab.method.criterion) out.push("cost");
     out.push("hulls");
-    if (lab.signOf(0) !== 0) out.push("loss");
+    if (lab.signOf(0) !== 0 && (run.planes === 1 || lab.method.kernel)) out.push("loss");
     if ((run.lifted && run.features.length >= 2 && !lab.frame.flat) || (!run.lifted && lab.d === 3) || (run.lifted && lab.d === 1 && run.features.length >= 2)) out.push("lift");
     if (run.present.length > 2 && lab.d === 2 && !lab.state.lift) out.push("regions");
     if (lab.method.kernel) out.push("gram");
@@ -55,7 +55,7 @@ export class SecondView {
     if (lab.state.lift && !lab.state.view && offered.includes("lift")) kind = "lift";
     lab.state.view = kind;
     this._tabs(offered, kind);
-    const key = kind + (["weights", "cost"].includes(kind) ? lab.weightNames().join() : lab.state.lift);
+    const key = kind + (["weights", "cost"].includes(kind) ? lab.weightNames().join() : kind === "regions" ? lab.state.method : lab.state.lift);
     if (key !== this.key || kind !== this.kind) {
       this.kind = kind;
       this.key = key;
@@ -310,7 +310,9 @@ export class SecondView {
   // -- losses ----------------------------------------------------------------------------------
 
   _draw_loss() {
-    const { lab } = this, values = lab.valuesNow(), finite = values.filter(Number.isFinite);
+    const { lab } = this;
+    if (lab.method.kernel) lab.gramNow();  // the values come of it
+    const values = lab.valuesNow(), finite = values.filter(Number.isFinite);
     const reach = Math.min(6, Math.max(2, ...finite.map(Math.abs)));
     const c = this.c = chart(this.svg, this.width, this.height, { x0: -reach, x1: reach, y0: -0.35, y1: 4 }, ["y f(x)", "loss"], { equal: false });
     Object.entries(LOSSES).forEach(([name, of], k) => {
@@ -321,6 +323,7 @@ export class SecondView {
     });
     make(c.under, "line", { x1: c.x(0), x2: c.x(0), y1: c.y(-0.35), y2: c.y(4), class: "axis" });
     values.forEach((m, i) => {
+      if (!Number.isFinite(m)) return;
       const k = lab.state.table.y[i], x = c.x(Math.max(-reach, Math.min(reach, m)));
       const tick = make(c.over, "path", { d: marker(k, x, c.y(-0.17), i === lab.lit ? 7 : 4.5), class: "mark tick", style: colour(k) });
       tick.addEventListener("pointerenter", () => lab.light(i));
@@ -382,13 +385,16 @@ export class SecondView {
   // -- regions ---------------------------------------------------------------------------------
 
   _set_regions() {
-    const schemes = [["", "the model's own"], ["unanimous", "unanimous"], ["votes", "votes"], ["argmax", "largest score"]];
+    const pairs = this.lab.method.key === "one-vs-one";  // without duels there are no votes
+    const schemes = [["", "the model's own"], ["unanimous", "unanimous"], ...(pairs ? [["votes", "votes"]] : []), ["argmax", "largest score"]];
     this.tools.append(el("span", {}, "rule "), this.scheme = chooser("rule of decision", schemes, this.lab.state.scheme, (v) => { this.lab.state.scheme = v; this.lab.zones = null; this.lab.redraw(); }));
   }
 
   _draw_regions() {
-    const { lab } = this, zones = lab.zonesNow();
+    const { lab } = this;
+    if (![...this.scheme.options].some((rule) => rule.value === lab.state.scheme)) lab.state.scheme = "";
     this.scheme.value = lab.state.scheme;
+    const zones = lab.zonesNow();
     const points = lab.state.table.X.map((x) => lab.project(x));
     const c = this.c = chart(this.svg, this.width, this.height, around(points, this.width, this.height, true), lab.frame.names);
     for (const { w, b, classes } of zones?.lines ?? []) {
