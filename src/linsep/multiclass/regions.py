@@ -75,18 +75,21 @@ class Regions:
         what = "of the box" if self.box is not None else f"of {count(len(self.points), 'row')}"
         about = "" if self.exact or self.box is None else "about "
         words = ", ".join(
-            f"{name!r} {100 * share:.4g} %"
-            for name, share in zip(self.classes.tolist(), self.shares)
+            f"{name!r} {_percent(share)}" for name, share in zip(self.classes.tolist(), self.shares)
         )
-        text = f"{self.scheme}: {about}{100 * self.undecided:.4g} % {what} undecided"
+        text = f"{self.scheme}: {about}{_percent(self.undecided)} {what} undecided"
         if self.scheme != "argmax":
-            text += f" ({100 * self.none:.4g} % no class, {100 * self.several:.4g} % several)"
+            text += f" ({_percent(self.none)} no class, {_percent(self.several)} several)"
         text += f"; {words}"
         if self.apart:
             text += f"; no common boundary: {', '.join(f'{a!r} and {b!r}' for a, b in self.apart)}"
         if self.empty:
             text += f"; without a region: {', '.join(map(repr, self.empty))}"
         return text
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 9):.4g} %"  # less than that is rounding of the corners
 
 
 def regions(

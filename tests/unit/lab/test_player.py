@@ -322,6 +322,14 @@ def test_numbers_of_slides():
                         .message()["alpha"][-1][0], 0.125, rel_tol=1e-6)  # fmt: skip
 
 
+def test_a_zone_of_rounding_is_none():
+    """Three lines through one point: what clipping leaves between them is 2e-33 of the box."""
+    table = three()
+    player = Player(Task(table, BY_KEY["kesler"], {}))
+    told = player.zones([-1.0, 1.2, -0.7, 1.0], "unanimous")
+    assert "(0 % no class" in told["sentence"]
+
+
 def test_a_script_prints_what_can_be_read():
     long = Player.of("mse-1", "widrow-hoff").snippet()
     assert "run[:20]" in long and "narrate" not in long  # of 40 000 steps

@@ -183,7 +183,7 @@ export class DataPlane {
     }
     const named = new Set();
     for (const [who, piece] of [...zones.pieces].sort((p, q) => areaOf(q[1]) - areaOf(p[1]))) {
-      if (who >= 0 || named.has(who)) continue;
+      if (who >= 0 || named.has(who) || areaOf(piece.map(([u, v]) => [c.x(u), c.y(v)])) < 1) continue;
       named.add(who);
       this._zoneName(piece, who === -1 ? "no class" : "several");
     }
