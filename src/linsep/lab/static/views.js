@@ -386,7 +386,7 @@ export class SecondView {
 
   _set_regions() {
     const pairs = this.lab.method.key === "one-vs-one";  // without duels there are no votes
-    const schemes = [["", "the model's own"], ["unanimous", "unanimous"], ...(pairs ? [["votes", "votes"]] : []), ["argmax", "largest score"]];
+    const schemes = [["", "its own"], ["unanimous", "unanimous"], ...(pairs ? [["votes", "votes"]] : []), ["argmax", "largest score"]];
     this.tools.append(el("span", {}, "rule "), this.scheme = chooser("rule of decision", schemes, this.lab.state.scheme, (v) => { this.lab.state.scheme = v; this.lab.zones = null; this.lab.redraw(); }));
   }
 
