@@ -75,8 +75,8 @@ class Numbers(_Plain):
 
     kind: ClassVar[str] = "number"
     schema: ClassVar[Check] = record(
-        kind=word("number"), name=text, decimal=word(".", ","), groups=text, fill=real(),
-        gaps=truth, mean=real(), deviation=real(0),
+        optional=["unit"], kind=word("number"), name=text, decimal=word(".", ","), groups=text,
+        fill=real(), gaps=truth, mean=real(), deviation=real(0), unit=text,
     )  # fmt: skip
 
     name: str
@@ -87,12 +87,15 @@ class Numbers(_Plain):
     """Whether training had gaps; then a column of 0 and 1 tells of them."""
     mean: float
     deviation: float
+    unit: str = ""
+    """Beside the digits of every cell."""
 
     @classmethod
     def fit(cls, name: str, column: Any, role: Role, scale: bool) -> Numbers:
         """Learn from these cells."""
         style = role.style
-        values = cls(name, style.decimal, style.groups, 0.0, False, 0.0, 1.0)._read(column)
+        bare = cls(name, style.decimal, style.groups, 0.0, False, 0.0, 1.0, style.unit)
+        values = bare._read(column)
         return cls._of(name, values, style, scale)
 
     @classmethod
@@ -103,7 +106,7 @@ class Numbers(_Plain):
         fill = float(np.median(known)) if known.size else 0.0
         filled = np.where(missing, fill, values) if gaps else values
         mean, deviation = (_mean(filled), _deviation(filled)) if scale else (0.0, 1.0)
-        return cls(name, style.decimal, style.groups, fill, gaps, mean, deviation)
+        return cls(name, style.decimal, style.groups, fill, gaps, mean, deviation, style.unit)
 
     @classmethod
     def fit_all(cls, names: list[str], columns: Array, scale: bool) -> list[Numbers]:
@@ -153,7 +156,7 @@ class Numbers(_Plain):
     def words(self) -> str:
         """What is done."""
         told = ["a number"]
-        style = str(Style(self.decimal, self.groups))
+        style = str(self._style)
         told += [f"with {style}"] if style else []
         told += [
             f"gaps are filled with the median {self.fill:.6g} and told by a column"
@@ -161,6 +164,10 @@ class Numbers(_Plain):
         if self.deviation != 1 or self.mean != 0:
             told.append(f"in units of {self.deviation:.4g} from {self.mean:.4g}")
         return ", ".join(told)
+
+    @property
+    def _style(self) -> Style:
+        return Style(self.decimal, self.groups, self.unit)
 
     def _read(self, column: Any) -> Array:
         types = require("pandas", extra="study").api.types
@@ -171,7 +178,7 @@ class Numbers(_Plain):
         elif types.is_numeric_dtype(column.dtype):
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
-            style = Style(self.decimal, self.groups)
+            style = self._style
             told = cells(column).map(_or_gap)
             table = {cell: style.read(cell) for cell in told.dropna().unique()}
             values = np.array([table.get(cell, math.nan) for cell in told], dtype=np.float64)

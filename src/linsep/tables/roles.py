@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from linsep.core.words import count
 from linsep.data.columns import is_dash, is_missing
 from linsep.errors import DataError, SettingError, require
-from linsep.tables.styles import PLAIN, Style, find_style, looks_like_number
+from linsep.tables.styles import PLAIN, Style, find_style, looks_like_number, unit_of
 
 KINDS = ("number", "category", "date", "text", "identifier", "ignored")
 USED = KINDS[:4]
 
 _FEW_VALUES = 40  # different values up to which text is a category, whatever it says
+_FEW_UNITS = 4  # up to which texts of digits and letters are numbers in several units
 _WORDS = 3.0  # mean number of words from which it is a text
 _DISTINCT_ROWS = 20  # rows from which a column of distinct values can be told from a category
 _MOSTLY = 0.8  # share of numbers from which a column of text was meant to be one of numbers
@@ -207,7 +208,11 @@ def _with(style: Style) -> str:
 
 def _refuse_mixed(text: Any, different: Sequence[str], name: str) -> None:
     """A column of numbers with some cells that are none was not meant as one of categories."""
+    units = [unit_of(value) for value in different] if len(different) > _FEW_VALUES else []
+    few = len({unit for unit in units if unit}) <= _FEW_UNITS  # of seats and ordinals are more
     good = np.array([looks_like_number(value) for value in different])
+    if units and few:
+        good |= np.array([bool(unit) for unit in units])
     if good.sum() < _MOSTLY * len(good) or len(good) < 5:
         return
     bad = different[int(np.flatnonzero(~good)[0])] if not good.all() else None

@@ -1,8 +1,8 @@
 """How a column of text writes its numbers: its decimal mark, its groups, its signs.
 
-    3.5   3,5   1,200.50   1.200,50   1 200   1'200   $3,000   12 %   (45.00)
+    3.5   3,5   1,200.50   1.200,50   1 200   1'200   $3,000   12 %   (45.00)   3.5 km   USD 20
 
-A column is read as numbers only if all of its cells are numbers of one and the same style. Where
+A column is read as numbers only if all cells are of one style and in one unit. Where
 two styles fit and give different numbers ("1,200" alone) it is an error that names the setting.
 """
 
@@ -10,14 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linsep.data.columns import is_number
 from linsep.errors import DataError
 
-_BLANKS = "  '’"  # between groups of three digits, beside point and comma
-_AROUND = re.compile(r"^([-+−]?)\s*[$€£¥]?\s*([-+−]?)\s*([0-9.,].*?)\s*[%$€£¥]?$")
-_CURRENCY = "$€£¥"
+_BLANKS = " \u00a0\u2009\u202f'\u2019"  # between groups of three digits, beside point and comma
+_CURRENCY = "$€£¥₹₽₩₺₪₫₴₦฿"
+_AROUND = re.compile(
+    rf"^([-+\u2212]?)\s*[{_CURRENCY}]?\s*([-+\u2212]?)\s*([0-9.,].*?)\s*[%{_CURRENCY}]?$"
+)
+_CODES = (
+    "USD|EUR|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|AUD|CAD|NZD|BRL|MXN|ZAR|TRY|RUB|KRW|SGD|"
+    r"HKD|ILS|Rs\.?|kr\.?|Fr\.?|US\$|R\$|C\$|A\$"
+)
+_LAKHS = r"[1-9][0-9]?(?:,[0-9]{2})*,[0-9]{3}"  # 12,34,567
+_BEFORE = re.compile(rf"({_CODES})\s*(?=[-+\u2212(]?[0-9.,])")
+_BEHIND = re.compile(r"(?<=[0-9.])\s*([^\W\d_°][^\d,;:()\[\]]{0,11}|°[^\d,;:()\[\]]{0,3})$")
 
 
 @dataclass(frozen=True)
@@ -27,10 +36,13 @@ class Style:
     decimal: str = "."
     groups: str = ""
     """Marks between groups of three digits."""
+    unit: str = ""
+    """What stands beside the digits of every cell, such as km or USD."""
 
     def read(self, cell: str) -> float:
         """The number, NaN for what is none of this style."""
-        found = _bare(cell)
+        unit, cell = _apart(cell) if self.unit else ("", cell)
+        found = _bare(cell) if unit == self.unit else None
         if found is None:
             return float("nan")
         sign, digits = found
@@ -43,6 +55,7 @@ class Style:
         words = [] if self.decimal == "." else ["decimal comma"]
         named = {",": "commas", ".": "points", "'": "apostrophes", "’": "apostrophes"}
         words += sorted({f"{named.get(mark, 'blanks')} between thousands" for mark in self.groups})
+        words += [f"{self.unit!r} beside the digits"] if self.unit else []
         return " and ".join(words)
 
 
@@ -52,6 +65,15 @@ PLAIN = Style()
 def find_style(cells: Iterable[str], column: str, decimal: str | None = None) -> Style | None:
     """The style in which all cells are numbers; None if some are none."""
     cells = list(cells)
+    units = {_apart(cell)[0] for cell in cells}
+    unit = units.pop() if len(units) == 1 else ""
+    if unit:
+        cells = [_apart(cell)[1] for cell in cells]
+    style = _find_style(cells, column, decimal)
+    return None if style is None else replace(style, unit=unit)
+
+
+def _find_style(cells: list[str], column: str, decimal: str | None) -> Style | None:
     found = [_bare(cell) for cell in cells]
     bare = [one[1] for one in found if one is not None]
     if not bare or len(bare) < len(found):
@@ -81,6 +103,22 @@ def looks_like_number(cell: str) -> bool:
     return bare is not None and any(_style([bare[1]], mark) is not None for mark in ".,")
 
 
+def unit_of(cell: str) -> str:
+    """What stands beside the number of a cell; nothing if it is no number with a unit."""
+    unit, rest = _apart(cell)
+    return unit if unit and looks_like_number(rest) else ""
+
+
+def _apart(cell: str) -> tuple[str, str]:
+    """The unit of a cell and what is left of it."""
+    text = cell.strip()
+    before = _BEFORE.match(text)
+    if before is not None:
+        return before[1], text[before.end() :]
+    behind = None if is_number(text) else _BEHIND.search(text)
+    return ("", text) if behind is None else (behind[1], text[: behind.start()])
+
+
 def _bare(cell: str) -> tuple[int, str] | None:
     """Sign and digits of a cell, without currency, percent and brackets; None if it has letters."""
     text = cell.strip()
@@ -104,6 +142,7 @@ def _style(bare: list[str], decimal: str) -> Style | None:
     mark, between = re.escape(decimal), f"[{re.escape(grouped)}]" if grouped else "(?!)"
     shape = re.compile(
         rf"[0-9]+(?:{mark}[0-9]*)?|{mark}[0-9]+|[1-9][0-9]{{0,2}}(?:{between}[0-9]{{3}})+(?:{mark}[0-9]+)?"
+        + (rf"|{_LAKHS}(?:{mark}[0-9]+)?" if "," in grouped else "")
     )
     for cell in bare:
         plain = decimal == "." and is_number(cell)
