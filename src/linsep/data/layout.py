@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.words import count
 from linsep.data.columns import NUMBER, PYTHON_DIGITS, Column, is_missing, is_number
 from linsep.errors import DataError, FormatError, SettingError
 
@@ -62,6 +63,30 @@ def records(path: str, text: str, delimiter: str) -> Iterator[tuple[int, list[st
                 yield start, [cell.strip(" \t") for cell in row]
     except csv.Error as error:
         raise FormatError(f"{path}:{end + 1}:1: not cut into cells ({error}).") from error
+
+
+def without_preamble(data: bytes, notes: list[str]) -> bytes:
+    """The text with its first lines blank that are comments or Excel's ``sep=;``.
+
+    A line that begins with # is one of titles if it has as many marks between cells as the next.
+    """
+    lines = data[:SAMPLE].splitlines(keepends=True)
+    said = 0
+    while said < len(lines) and (not lines[said].strip() or _is_remark(lines[said], said)):
+        said += 1
+    if said and said < len(lines) and lines[said - 1].startswith(b"#"):
+        titles, first = lines[said - 1], lines[said]
+        said -= any(titles.count(mark) == first.count(mark) > 0 for mark in b"\t;|,")
+    remarks = sum(1 for line in lines[:said] if line.strip())
+    if not remarks or said == len(lines):
+        return data
+    notes.append(f"{count(remarks, 'line')} before the table left out")
+    blank = [line[len(line.rstrip(b"\r\n")) :] for line in lines[:said]]
+    return b"".join(blank) + data[sum(map(len, lines[:said])) :]
+
+
+def _is_remark(line: bytes, at: int) -> bool:
+    return line.startswith(b"#") or (at == 0 and re.fullmatch(rb"sep=.\s*", line) is not None)
 
 
 def find_layout(
@@ -307,7 +332,7 @@ def _find_target(layout: Layout, columns: list[tuple[str, ...]], asked: Choice) 
     if not good and _repeats(columns[first]) and (text or layout.numeric[last]):
         layout.notes.append(
             f"labels: the first column {layout.names[first]!r}, because the last one does "
-            "not look like labels; target= chooses another"
+            "not look like labels; name another as the target"
         )
         return first
     if not _label_like(columns[last]) and not all(_whole(cell) for cell in columns[last]):

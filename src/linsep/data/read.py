@@ -159,13 +159,10 @@ def _svmlight(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
 
 def _delimited(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
     from linsep.data.delimited import read_columns, read_numbers
-    from linsep.data.layout import check_columns, check_features, find_layout
+    from linsep.data.layout import check_columns, check_features, find_layout, without_preamble
 
-    told = list[str]()
-    if asked.encoding is None:
-        data = check_text(source, data)
-    else:
-        data, told = utf8(source, data, asked.encoding)
+    data, told = utf8(source, data, asked.encoding)
+    data = without_preamble(data, told)
     layout = find_layout(
         source, data, ending, header=asked.header, target=asked.target, names=asked.names,
         delimiter=asked.delimiter,

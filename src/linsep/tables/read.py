@@ -13,7 +13,7 @@ from linsep.core.sources import boundary, fetch
 from linsep.data.assemble import whole_rows
 from linsep.data.columns import Column, as_labels, is_missing
 from linsep.data.files import ending_of, utf8
-from linsep.data.layout import Choice, find_layout
+from linsep.data.layout import Choice, find_layout, without_preamble
 from linsep.data.read import FORMATS, WAY_OUT, recode
 from linsep.errors import DataError, FormatError, require
 
@@ -124,6 +124,7 @@ def read(
             from linsep.data.delimited import read_columns
 
             text, note = utf8(source, data, encoding)
+            text = without_preamble(text, note)
             layout = find_layout(
                 source, text, ending, header=header, target=target, names=names,
                 features=features, delimiter=delimiter,

@@ -241,8 +241,7 @@ def test_csv_bad_cell_names_line_column_value_and_way_out(
         (b"a,b,y\n", "t.csv:1:1: there is a header but no row below it"),
         (b"a,b,y\n1,2,0\n1,2\n3,4,1\n", "t.csv:3:3: 2 cells where the other rows have 3"),
         (b"a,b,y\n1,2,0\n1,2,3,4\n3,4,1\n", "t.csv:3:4: 4 cells where the other rows have 3"),
-        (b"a,y\n1,caf\xe9\n", "t.csv:2:6: byte 0xe9 is not UTF-8"),
-        ("a,y\n1,0\n".encode("utf-16"), "t.csv:1:1: the text is UTF-16"),
+        (b"a,y\n1,caf\x81\n", "t.csv:2:1: byte 0x81 is not cp1252"),
         (b"\x7fELF\x00\x00\x00", "t.csv:1:1: this is not text"),
         (b"5\n6\n7\n", "t.csv: there is one column, 'x1'"),
         (
@@ -256,6 +255,24 @@ def test_csv_bad_cell_names_line_column_value_and_way_out(
 )
 def test_hostile_file_gives_a_plain_error(put: Any, content: bytes, start: str) -> None:
     assert error_of(put(content)).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "note"),
+    [
+        ("a,y\n1,café\n2,thé\n", "latin-1", "Windows-1252"),
+        ("a,y\n1,café\n2,thé\n", "utf-16", ""),
+        ("# of 2024\n#, with marks\n\na,y\n1,café\n2,thé\n", "utf-8", "2 lines before the table"),
+        ("sep=;\na;y\n1;café\n2;thé\n", "utf-8", "1 line before the table"),
+        ("#a,y\n1,café\n2,thé\n", "utf-8", ""),
+    ],
+)
+def test_encodings_and_lines_before_the_table(
+    put: Any, text: str, encoding: str, note: str
+) -> None:
+    found = read(put(text.encode(encoding)))
+    assert found.y.tolist() == ["café", "thé"] and found.X.tolist() == [[1], [2]]
+    assert note in found.notes
 
 
 def test_ragged_row_far_down_is_found_by_both_readers(put: Any) -> None:
