@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from linsep.core.words import count
-from linsep.errors import require
+from linsep.errors import LinsepWarning, require
 from linsep.study.families import FAMILIES, code, imports, parameters
 from linsep.tables.path import confusion
 from linsep.tables.tabular import Tabular
@@ -376,7 +377,9 @@ class Study:
         found, at = [], 0
         for encoder in model.columns_.encoders_:
             width = len(encoder.names)
-            block = encoder.transform(self.table_[encoder.name])
+            with warnings.catch_warnings():  # a sample may lack a value that the table has
+                warnings.simplefilter("ignore", LinsepWarning)
+                block = encoder.transform(self.table_[encoder.name])
             parts = np.asarray(block @ coef[:, at : at + width].T)
             found.append((str(encoder.name), float(np.sqrt(np.mean(parts.var(axis=0))))))
             at += width

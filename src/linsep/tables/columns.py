@@ -17,7 +17,7 @@ from linsep.errors import DataError, ModelError, require
 from linsep.tables.encoders import ENCODERS, Encoder, Numbers
 from linsep.tables.roles import KINDS, MANY, USED, Role, find_roles, is_plain, plain_columns
 
-_SPARSE_COLUMNS = 200  # columns of 0 and 1 from which the matrix is sparse
+_SPARSE_COLUMNS = 200  # of values and words, from which the matrix is sparse
 _MANY_ROWS, _EVERY = 20_000, 10  # rows from which some are looked at first, one in so many
 _SEEN = 30  # rows from which a column that tells all labels is suspicious
 
@@ -101,9 +101,8 @@ class Columns(TransformerMixin, BaseEstimator):
             ENCODERS[self.roles_[name].kind].fit(name, frame[name], self.roles_[name], self.scale)
             for name in used
         ]
-        kinds = [encoder.kind for encoder in self.encoders_]
-        ones = sum(len(e.names) for e in self.encoders_ if e.kind == "category")
-        self.sparse_ = "text" in kinds or ones > _SPARSE_COLUMNS
+        mostly_zero = [e for e in self.encoders_ if e.kind in ("category", "text")]
+        self.sparse_ = sum(len(e.names) for e in mostly_zero) > _SPARSE_COLUMNS
         self.feature_names_in_ = np.array(list(frame.columns), dtype=object)
         self.n_features_in_ = len(frame.columns)
         return self

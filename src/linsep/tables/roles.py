@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,11 @@ _MOSTLY = 0.8  # share of numbers from which a column of text was meant to be on
 _ID = re.compile(
     r"(?:.*[\s_.-])?(?:id|uuid|guid|key|nr|index|rowid|row)|unnamed: ?0", re.IGNORECASE
 )
+_RARE_FORMATS = (
+    "%d %b %Y", "%b %d, %Y", "%d-%b-%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%m-%y", "%m-%d-%y",
+    "%d-%b-%y", "%d %b %y",
+    "%b %d, %Y %I:%M %p", "%d.%m.%y %H:%M", "%d/%m/%y %H:%M", "%m/%d/%y %H:%M",
+)  # fmt: skip
 _DATE = re.compile(r"[0-9]{1,4}[-/.: T][0-9A-Za-z]{1,9}")
 
 
@@ -240,9 +246,20 @@ def _date_format(present: Any, different: Sequence[str]) -> str | None:
     to_datetime = skrub.ToDatetime()
     try:
         to_datetime.fit(present.astype(str))
-    except ValueError:  # skrub's way to say that it is no column of dates
-        return None
+    except ValueError:  # skrub's way to say that it knows no form of them
+        return _rare_format(different)
     return to_datetime.format_ or "ISO8601"
+
+
+def _rare_format(different: Sequence[str]) -> str | None:
+    """A form of dates that pandas does not guess, if it is the only one that fits all."""
+    pandas = require("pandas", extra="study")
+    fits = []
+    for form in _RARE_FORMATS:
+        with suppress(ValueError):
+            pandas.to_datetime(list(different), format=form)
+            fits.append(form)
+    return fits[0] if len(fits) == 1 else None
 
 
 def _as_asked(column: Any, kind: str, decimal: str | None) -> Role:

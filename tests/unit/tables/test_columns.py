@@ -124,13 +124,22 @@ def test_dates_are_parts_and_gaps_are_average():
     np.testing.assert_allclose(Columns().fit_transform(text), made, atol=1e-9)
 
 
-def test_texts_are_words_and_sparse(frame):
+@pytest.mark.parametrize("form", ["%d %b %Y", "%b %d, %Y %I:%M %p", "%d/%m/%y", "%d.%m.%y"])
+def test_dates_that_pandas_does_not_guess(form):
+    when = pd.Series(pd.date_range("2024-01-01 14:30", periods=40, freq="13D"))
+    role = Columns().fit(pd.DataFrame({"when": when.dt.strftime(form)})).roles_["when"]
+    assert (role.kind, role.format) == ("date", form)
+
+
+@pytest.mark.parametrize("more", [0, 4])
+def test_texts_are_words_and_many_words_are_sparse(frame, more):
+    rare = [" ".join(f"w{j}x{k // 2}" for j in range(more)) for k in range(len(frame))]
+    frame = frame.assign(note=frame["note"] + " " + pd.Series(rare, index=frame.index))
     columns = Columns().fit(frame[["note", "hours"]])
-    assert columns.sparse_
     made = columns.transform(frame)
-    assert sparse.issparse(made)
+    assert sparse.issparse(made) == columns.sparse_ == (made.shape[1] > 200)
     names = columns.get_feature_names_out().tolist()
-    red = made[:, [names.index("note: red")]].toarray()[:, 0]
+    red = sparse.csr_array(made)[:, [names.index("note: red")]].toarray()[:, 0]
     np.testing.assert_array_equal(red > 0, frame["note"].str.contains("red"))
 
 
