@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.cli.columns import Given, frame_of, given
+from linsep.cli.columns import Given, frame_of, given, leak_words
 from linsep.cli.common import emit, estimator, kept_model, literal, narrate
 from linsep.cli.common import table as read_table
 from linsep.core.limits import time_left, time_limit
@@ -85,8 +85,8 @@ def fit(args: Namespace) -> int:
     for warning in caught:
         narrate(f"warning: {warning.message}")
     if isinstance(fitted, Tabular) and fitted.telling_:
-        suspects = ", ".join(map(repr, fitted.telling_))
-        narrate(f"{suspects} alone tells every label; if it is known only afterwards, --drop it")
+        for name in fitted.telling_:
+            narrate(leak_words(name))
     judged = _judged(args, fitted, data, held, path)
     good = True
     if args.output:

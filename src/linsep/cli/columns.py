@@ -167,9 +167,12 @@ def _tell_of_columns(columns: Columns) -> None:
 def _tell_of_leaks(names: list[str]) -> None:
     """A column that tells every label may be one that is known too late."""
     for name in names:
-        narrate(
-            f"column {name!r} alone tells every label; if it is known only afterwards, --drop it"
-        )
+        narrate(leak_words(name))
+
+
+def leak_words(name: str) -> str:
+    """What is said of a column that tells every label."""
+    return f"column {name!r} alone tells every label; if it is known only afterwards, --drop it"
 
 
 def _tell_of_identifiers(data: Table) -> None:

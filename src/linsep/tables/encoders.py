@@ -184,9 +184,10 @@ class Numbers(_Plain):
             values = np.array([table.get(cell, math.nan) for cell in told], dtype=np.float64)
             bad = np.flatnonzero(np.isnan(values) & told.notna().to_numpy())
             if bad.size:
+                written = f" with {style}" if str(style) else ""
                 raise DataError(
                     f"row {bad[0] + 1}: {told.iloc[bad[0]]!r:.40} in column {self.name!r} is not "
-                    "a number; correct the cell, or leave it empty."
+                    f"a number{written}; correct the cell, or leave it empty."
                 )
         return self._finite(values)
 

@@ -25,7 +25,9 @@ _WORDS = 3.0  # mean number of words from which it is a text
 _DISTINCT_ROWS = 20  # rows from which a column of distinct values can be told from a category
 _MOSTLY = 0.8  # share of numbers from which a column of text was meant to be one of numbers
 _ID = re.compile(
-    r"(?:.*[\s_.-])?(?:id|uuid|guid|key|nr|index|rowid|row)|unnamed: ?0", re.IGNORECASE
+    r"(?:.*[\s_.-])?(?:id|uuid|guid|key|nr|index|rowid|row)|unnamed: ?0"
+    r"|.*(?:nr|nummer)|.*(?-i:[a-z]I[dD])",
+    re.IGNORECASE,
 )
 _RARE_FORMATS = (
     "%d %b %Y", "%b %d, %Y", "%d-%b-%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%m-%y", "%m-%d-%y",

@@ -131,6 +131,31 @@ def test_dates_that_pandas_does_not_guess(form):
     assert (role.kind, role.format) == ("date", form)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("Kundennr", "identifier"), ("customerId", "identifier"), ("HUMID", "number"),
+     ("paid", "number"), ("Rechnungsnummer", "identifier")],
+)  # fmt: skip
+def test_distinct_whole_numbers_are_identifiers_by_their_name(name, kind):
+    frame = pd.DataFrame({name: 3 * np.arange(40), "b": np.arange(40) % 7})
+    assert Columns().fit(frame).roles_[name].kind == kind
+
+
+def test_a_cell_without_the_unit_of_its_column_is_refused_and_files_keep_the_unit():
+    frame = pd.DataFrame({"way": [f"{k % 9}.5 km" for k in range(40)]})
+    columns = Columns().fit(frame)
+    again = Columns.from_model(columns.to_model())
+    np.testing.assert_array_equal(again.transform(frame), columns.transform(frame))
+    with pytest.raises(DataError, match=r"row 1: '12' .* with 'km' beside the digits"):
+        again.transform(pd.DataFrame({"way": ["12"]}))
+
+
+def test_numbers_in_several_units_are_refused():
+    ways = [f"{k}.5 {'km' if k % 2 else 'm'}" for k in range(60)]
+    with pytest.raises(DataError, match="more than one way"):
+        Columns().fit(pd.DataFrame({"way": ways}))
+
+
 @pytest.mark.parametrize("more", [0, 4])
 def test_texts_are_words_and_many_words_are_sparse(frame, more):
     rare = [" ".join(f"w{j}x{k // 2}" for j in range(more)) for k in range(len(frame))]
