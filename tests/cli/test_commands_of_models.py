@@ -145,3 +145,11 @@ def test_bash_completes_commands_options_and_algorithms(capsys):
         ask = f'{script}\n{place}; _linsep; echo "${{COMPREPLY[@]}}"'
         done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
         assert wanted in done.stdout.split()
+
+
+def test_labels_of_a_test_file_that_training_has_not_are_refused(tmp_path, capsys):
+    for name, labels in (("a.csv", "uv"), ("b.csv", "UV")):
+        rows = "".join(f"{k},{k % 7},{labels[k % 2]}\n" for k in range(40))
+        (tmp_path / name).write_text("a,b,y\n" + rows)
+    assert main(["fit", str(tmp_path / "a.csv"), "--test", str(tmp_path / "b.csv")]) == 1
+    assert "none is in both" in capsys.readouterr().err

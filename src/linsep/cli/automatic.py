@@ -120,7 +120,14 @@ def _held_out(args: Namespace, data: Given) -> tuple[Given, Given | None]:
     if args.test and args.holdout:
         raise SettingError("--test and --holdout: give one of them.")
     if args.test:
-        return data, _test_file(args, data)
+        held = _test_file(args, data)
+        known, told = ({str(label) for label in np.unique(one.y)} for one in (data, held))
+        if not known & told:
+            raise DataError(
+                f"--test {args.test}: its labels are {sorted(told)[0]!r} and the like, those of "
+                f"{args.data} {sorted(known)[0]!r}; none is in both."
+            )
+        return data, held
     if args.holdout is None:
         return data, None
     from sklearn.model_selection import train_test_split

@@ -719,7 +719,9 @@ class LogisticRegression(KernelOption):
 def standard_errors(state: Any, C: float, columns: int) -> Array | None:
     """Of the weights, from the second derivatives that Newton's method has; None without them."""
     curvature = getattr(state, "curvature", None)
-    if curvature is None or columns > _FEW_ERRORS or not np.isfinite(curvature).all():
+    if np.ndim(curvature) != 2 or columns > _FEW_ERRORS:  # other solvers keep one number
+        return None
+    if not np.isfinite(curvature).all():
         return None
     H = np.array(curvature[:-1, :-1])
     offset = curvature[:-1, -1]
