@@ -719,7 +719,7 @@ class LogisticRegression(KernelOption):
 def standard_errors(state: Any, C: float, columns: int) -> Array | None:
     """Of the weights, from the second derivatives that Newton's method has; None without them."""
     curvature = getattr(state, "curvature", None)
-    if np.ndim(curvature) != 2 or columns > _FEW_ERRORS:  # other solvers keep one number
+    if not isinstance(curvature, np.ndarray) or columns > _FEW_ERRORS:  # a number, elsewhere
         return None
     if not np.isfinite(curvature).all():
         return None

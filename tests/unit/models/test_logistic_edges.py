@@ -134,3 +134,13 @@ def test_a_gap_of_rounding_is_told_as_such():
         warnings.simplefilter("error")
         again = linsep.LogisticRegression(C=np.inf, tol=tol).fit(X, y)
     assert again.status_.ok and model.certificate_.relative_gap < 1e-9
+
+
+def test_other_solvers_keep_one_number_of_curvature_and_no_standard_errors():
+    from types import SimpleNamespace
+
+    from linsep.models.logistic_regression import standard_errors
+
+    assert standard_errors(SimpleNamespace(curvature=0.25), 1.0, 2) is None
+    H = np.array([[3.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_allclose(standard_errors(SimpleNamespace(curvature=H), 1.0, 1), [0.5])
