@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,9 +62,13 @@ def find_roles(
         if name not in frame.columns:
             known = ", ".join(repr(str(c)) for c in frame.columns[:12])
             raise SettingError(f"there is no column {name!r}; the table has {known}.")
-    for name, kind in asked.items():
-        if kind not in KINDS:
-            raise SettingError(f"the role of {name!r} is {kind!r}; known: {', '.join(KINDS)}.")
+    for name, words in asked.items():
+        kind, _, form = words.partition(":")
+        if kind not in KINDS or (form and kind != "date"):
+            raise SettingError(
+                f"the role of {name!r} is {words!r}; known: {', '.join(KINDS)}, and "
+                "date:%d/%m/%Y for dates of a form."
+            )
     found = {}
     bulk = _plain_numbers(frame, {*asked, *drop})
     for name in frame.columns:
@@ -199,6 +202,7 @@ def _find_text(column: Any, decimal: str | None) -> Role:
     _refuse_mixed(text, told, str(column.name))
     found = _date_format(present[present.isin(told)], told)
     if found is not None:
+        _refuse_two_readings(str(column.name), found, told)
         return Role("date", f"dates such as {different[0]!r:.40}", format=found)
     words = float(np.mean([len(value.split()) for value in present]))
     if len(different) > _FEW_VALUES and words >= _WORDS:
@@ -250,18 +254,55 @@ def _date_format(present: Any, different: Sequence[str]) -> str | None:
         to_datetime.fit(present.astype(str))
     except ValueError:  # skrub's way to say that it knows no form of them
         return _rare_format(different)
-    return to_datetime.format_ or "ISO8601"
+    form = to_datetime.format_ or "ISO8601"
+    if form.startswith("%m.") and _fits(different, _turned(form)):
+        return _turned(form)
+    return form
 
 
 def _rare_format(different: Sequence[str]) -> str | None:
     """A form of dates that pandas does not guess, if it is the only one that fits all."""
+    fits = [form for form in _RARE_FORMATS if _fits(different, form)]
+    return fits[0] if len({frozenset((form, _turned(form))) for form in fits}) == 1 else None
+
+
+def _fits(different: Sequence[str], form: str) -> bool:
+    """Whether all cells are dates of a form."""
     pandas = require("pandas", extra="study")
-    fits = []
-    for form in _RARE_FORMATS:
-        with suppress(ValueError):
-            pandas.to_datetime(list(different), format=form)
-            fits.append(form)
-    return fits[0] if len(fits) == 1 else None
+    try:
+        pandas.to_datetime(list(different), format=form)
+    except ValueError:
+        return False
+    return True
+
+
+def _turned(form: str) -> str:
+    """The form in which day and month have changed places."""
+    return form.translate({ord("d"): "m", ord("m"): "d"})
+
+
+def _refuse_two_readings(name: str, form: str, different: Sequence[str]) -> None:
+    """03/04/2021 may be in March or in April: where no cell tells, the caller must.
+
+    With the year in front the month follows, and with dots the day comes first.
+    """
+    pandas = require("pandas", extra="study")
+    other = _turned(form)
+    if not {"%d", "%m"} <= set(re.findall("%.", form)) or form.startswith(("%Y", "%d.")):
+        return
+    if not _fits(different, other):
+        return
+    read, turned = (pandas.to_datetime(list(different), format=one) for one in (form, other))
+    differs = np.flatnonzero(read != turned)
+    if not len(differs):
+        return
+    forms = sorted({form, other})
+    ways = " or ".join(f"roles={{{name!r}: 'date:{one}'}}" for one in forms)
+    raise DataError(
+        f"column {name!r} has dates with two readings, such as {different[differs[0]]!r}, and no "
+        f"cell tells which one is meant; say it with {ways}.",
+        options={ways: " or ".join(f"--role {name}=date:{one}" for one in forms)},
+    )
 
 
 def _as_asked(column: Any, kind: str, decimal: str | None) -> Role:
@@ -276,11 +317,23 @@ def _as_asked(column: Any, kind: str, decimal: str | None) -> Role:
             bad = next((v for v in different if not looks_like_number(v)), different[:1])
             raise DataError(f"column {name!r} cannot be numbers: {bad!r:.40} is none.")
         return Role("number", f"as asked{_with(style)}", style)
+    kind, _, form = kind.partition(":")
     if kind == "date" and not types.is_datetime64_any_dtype(column.dtype):
         present = cells(column).dropna()
         present = present[~present.map(is_dash)]
-        found = _date_format(present, present.unique())
+        found = form or _date_format(present, present.unique())
         if found is None:
             raise DataError(f"column {name!r} cannot be dates: {present.iloc[0]!r:.40} is none.")
+        if form:
+            _refuse_other_forms(name, form, present.unique())
+        else:
+            _refuse_two_readings(name, found, present.unique())
         return Role("date", "as asked", format=found)
     return Role(kind, "as asked")
+
+
+def _refuse_other_forms(name: str, form: str, different: Sequence[str]) -> None:
+    """Every cell must be of the form that the caller has given."""
+    if not _fits(different, form):
+        bad = next(value for value in different if not _fits([value], form))
+        raise DataError(f"column {name!r}: {bad!r:.40} is no date of the form {form}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -16,7 +17,14 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import linsep
-from linsep.errors import CapabilityError, DataError, LabelError, LinsepWarning, ModelError
+from linsep.errors import (
+    CapabilityError,
+    DataError,
+    LabelError,
+    LinsepWarning,
+    ModelError,
+    SettingError,
+)
 from linsep.tables import Columns, Tabular
 from linsep.tables.path import cost_path, folds_for
 from linsep.tables.roles import find_roles
@@ -466,3 +474,39 @@ def test_a_summary_of_many_columns_is_short_and_names_stand_on_a_line():
     assert len(lines) == 41 and lines[-1].endswith("and 261 more") and "last " in lines[-2]
     assert all(line.startswith("  ") for line in told.split("\n")[1:])
     assert len(model.columns_.report().split("\n")) == 301
+
+
+MONTHS = [f"{month:02d}" for month in range(1, 13)]
+TURNED = list(zip(MONTHS, MONTHS[::-1]))
+
+
+@pytest.mark.parametrize(
+    ("cells", "form"),
+    [
+        ([f"{a}/{b}/2021" for a, b in TURNED], None),
+        ([f"{a}/{b}/21" for a, b in TURNED], None),
+        ([f"{a}-{b}-2021 10:00" for a, b in TURNED], None),
+        ([*(f"{a}/{b}/2021" for a, b in TURNED), "25/01/2021"], "%d/%m/%Y"),
+        ([*(f"{a}/{b}/2021" for a, b in TURNED), "01/25/2021"], "%m/%d/%Y"),
+        ([f"{a}.{b}.2021" for a, b in TURNED], "%d.%m.%Y"),
+        ([f"{a}.{b}.21" for a, b in TURNED], "%d.%m.%y"),
+        ([f"2021-{a}-{b}" for a, b in TURNED], "%Y-%m-%d"),
+        ([f"{a}/{a}/2021" for a in MONTHS], "%m/%d/%Y"),  # the same day in both
+    ],
+)
+def test_dates_with_two_readings_are_asked_about(cells, form):
+    frame = pd.DataFrame({"since": cells})
+    if form is not None:
+        assert find_roles(frame)["since"].format == form
+        return
+    for roles in ({}, {"since": "date"}):
+        with pytest.raises(DataError, match=r"two readings, such as '01.12") as error:
+            find_roles(frame, roles=roles)
+    ways = re.findall(r"'(date:[^']*)'", str(error.value))
+    assert len(ways) == 2
+    for way in ways:
+        assert find_roles(frame, roles={"since": way})["since"].format == way.removeprefix("date:")
+    with pytest.raises(DataError, match=r"'01.12.* is no date of the form %Y"):
+        find_roles(frame, roles={"since": "date:%Y"})
+    with pytest.raises(SettingError, match="number:%Y"):
+        find_roles(frame, roles={"since": "number:%Y"})
