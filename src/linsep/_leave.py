@@ -25,9 +25,8 @@ def leave(number: int = 0, frame: FrameType | None = None) -> None:
     """
     try:
         os.write(2, b"linsep: interrupted\n")
-    except OSError:  # a terminal that is gone, a closed stream
+    finally:  # also where the terminal is gone, or the stream closed
         os._exit(130)
-    os._exit(130)
 
 
 def leave_at_signals() -> dict[int, Any]:

@@ -244,8 +244,9 @@ def check(args: Namespace) -> int:
 def verify(args: Namespace) -> int:
     """Prove again, in one pass and without a solver, what a model or a proof says."""
     from linsep.cli.verify import refuted_sentences
+    from linsep.core.boundary import boundary
     from linsep.core.schema import from_json
-    from linsep.core.sources import boundary, fetch
+    from linsep.core.sources import fetch
     from linsep.separating.parts import FORMAT, StreamProof
 
     raw = fetch(args.model)

@@ -21,10 +21,11 @@ from linsep.cli import streams
 from linsep.cli.common import check_features, emit, fitted_to, framed, numbers_of
 from linsep.cli.lifting import lifted
 from linsep.cli.models import model_and_data
+from linsep.core.boundary import boundary
 from linsep.core.problem import Problem
 from linsep.core.protocol import PlaneModel, Predictor, Status, Witness, last_step
 from linsep.core.schema import from_json
-from linsep.core.sources import boundary, fetch
+from linsep.core.sources import fetch
 from linsep.core.words import misplaced
 from linsep.data.table import Table
 from linsep.errors import LinsepError, ModelError, SettingError

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from linsep._version import __version__
+from linsep.core.boundary import boundary
 from linsep.core.drive import Moment, Observer, Outcome
 from linsep.core.files import atomic_write_bytes
 from linsep.core.limits import clock
@@ -39,7 +40,7 @@ from linsep.core.schema import (
     whole,
     word,
 )
-from linsep.core.sources import boundary, fetch
+from linsep.core.sources import fetch
 from linsep.core.words import count
 from linsep.errors import CheckpointError, DataError, LinsepWarning
 

@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from linsep.core.boundary import mark_as_the_callers
 from linsep.core.limits import Interrupts, Limits, TimeUpError, clock, given_up_after, time_left
 from linsep.core.problem import Problem
 from linsep.core.protocol import NO_LOG, Log, Solver, State, Status, Witness, new_log
-from linsep.core.sources import mark_as_the_callers
 from linsep.errors import ProofError
 
 S = TypeVar("S", bound=State)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.boundary import boundary
 from linsep.core.schema import from_npz
-from linsep.core.sources import boundary, budget, too_large
+from linsep.core.sources import budget, too_large
 from linsep.core.words import count
 from linsep.data.arrow_sizes import buffer_sizes, page_sizes, row_groups
 from linsep.data.assemble import Parts

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from linsep._sklearn import BaseEstimator, TransformerMixin
+from linsep.core.boundary import boundary
 from linsep.core.files import atomic_write_bytes
-from linsep.core.sources import boundary, fetch
+from linsep.core.sources import fetch
 from linsep.core.words import count
 from linsep.data.columns import is_number
 from linsep.errors import DataError, FormatError, SettingError

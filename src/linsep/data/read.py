@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.sources import boundary, fetch
+from linsep.core.boundary import boundary
+from linsep.core.sources import fetch
 from linsep.core.words import count
 from linsep.data.assemble import Parts, assemble, plain_parts
 from linsep.data.files import check_text, ending_of, unpacked, utf8

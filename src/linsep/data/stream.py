@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.boundary import boundary
 from linsep.core.parts import MEMORY, Block, Part, Runner, Stream, Threads
-from linsep.core.sources import boundary, budget, first_bytes, too_large
+from linsep.core.sources import budget, first_bytes, too_large
 from linsep.core.words import count
 from linsep.data.arrow_sizes import FileBytes, buffer_sizes, page_sizes, row_groups
 from linsep.data.layout import target_by_name

@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 
 from linsep import PUBLIC
 from linsep._version import __version__
+from linsep.core.boundary import boundary
 from linsep.core.protocol import is_pipeline
 from linsep.core.schema import Refused, from_json, listed, ratio, ratio_text, shown, whole
-from linsep.core.sources import boundary, fetch
+from linsep.core.sources import fetch
 from linsep.errors import DataError, LinsepError, ModelError
 from linsep.formats.sklearn_model import (
     PIPELINE,

@@ -75,7 +75,8 @@ def looks_like_text_model(data: bytes) -> bool:
 
 def load_text(path: str | os.PathLike[str]) -> Any:
     """A model file of LIBLINEAR, LIBSVM or SVMlight."""
-    from linsep.core.sources import boundary, fetch
+    from linsep.core.boundary import boundary
+    from linsep.core.sources import fetch
     from linsep.formats.liblinear import LiblinearModel
     from linsep.formats.libsvm import LibsvmModel
     from linsep.formats.svmlight_model import read_svmlight_model

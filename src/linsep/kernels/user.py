@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from linsep.core.sources import mark_as_the_callers
+from linsep.core.boundary import mark_as_the_callers
 from linsep.errors import CapabilityError, DataError, ModelError, SettingError
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import Rows

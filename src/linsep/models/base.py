@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from linsep._sklearn import CallbackSupportMixin, with_callbacks
+from linsep.core.boundary import boundary, own_bugs
 from linsep.core.cluster import as_stream
 from linsep.core.costs import PROOF
 from linsep.core.drive import Moment, Outcome, drive
@@ -33,7 +34,6 @@ from linsep.core.notes import warn
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, product, rows_of
 from linsep.core.protocol import Solver, Status, Witness, has_planes
-from linsep.core.sources import boundary, own_bugs
 from linsep.core.validate import SCORES_HELD, in_parts
 from linsep.core.words import count
 from linsep.criteria import Criterion

@@ -27,6 +27,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.boundary import boundary
 from linsep.core.problem import Problem
 from linsep.core.schema import (
     Check,
@@ -48,7 +49,6 @@ from linsep.core.schema import (
     whole,
     word,
 )
-from linsep.core.sources import boundary
 from linsep.core.words import count
 from linsep.errors import ModelError, ProofError, printable
 from linsep.kernels.base import Kernel

@@ -27,6 +27,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.boundary import own_bugs
 from linsep.core.cluster import as_stream
 from linsep.core.costs import PLANE, second_thread
 from linsep.core.drive import Outcome
@@ -35,7 +36,6 @@ from linsep.core.limits import TimeUpError, clock, enough_memory
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Status, Witness
-from linsep.core.sources import own_bugs
 from linsep.core.validate import in_parts, refuse_measurements, refuse_too_many_classes
 from linsep.errors import DataError, ProofError, SettingError
 from linsep.kernels.spec import as_kernel, by_name, is_given

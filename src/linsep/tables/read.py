@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.sources import boundary, fetch
+from linsep.core.boundary import boundary
+from linsep.core.sources import fetch
 from linsep.data.assemble import whole_rows
 from linsep.data.columns import Column, as_labels, is_missing
 from linsep.data.files import ending_of, utf8

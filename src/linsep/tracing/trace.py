@@ -12,6 +12,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.boundary import boundary
 from linsep.core.files import atomic_write_bytes
 from linsep.core.protocol import Status
 from linsep.core.schema import (
@@ -32,7 +33,7 @@ from linsep.core.schema import (
     whole,
     word,
 )
-from linsep.core.sources import boundary, fetch
+from linsep.core.sources import fetch
 from linsep.core.words import count
 from linsep.errors import FormatError, SettingError, printable
 from linsep.tracing.conventions import CONVENTIONS, Convention, convention_named

@@ -16,7 +16,8 @@ import pytest
 
 import linsep
 from linsep.core import validate
-from linsep.core.sources import boundary, fetch
+from linsep.core.boundary import boundary
+from linsep.core.sources import fetch
 from linsep.errors import DataError, FormatError, LabelError, LinsepError, ModelError, SettingError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links and pipes of Unix")
