@@ -35,7 +35,7 @@ from linsep.losses.hinge import HINGE
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible
-from linsep.proofs.plain import signs
+from linsep.proofs.plain import signs, spread
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -316,14 +316,13 @@ def _agreed(
 ) -> tuple[Array, Array]:  # fmt: skip
     """What was told of rows or slots, or what the definition says of all of them.
 
-    Of many it is looked at some, one in each of as many pieces, that take about so many means.
+    Of many it is looked at some (``plain.spread``) that take about so many means.
     Values that are not finite are taken as they are: they prove nothing.
     """
     n = len(told)
     some, total = np.arange(n), float(work.sum())
     if total > means:
-        edges = n * np.arange((m := max(1, int(n * means / total))) + 1) // m
-        some = np.random.default_rng([n, m]).integers(edges[:-1], edges[1:])
+        some = spread(n, max(1, int(n * means / total)))
     own, size = defined(some)
     wrong = (np.abs(told[some] - own) > _SAME * size) | (reach[some] < (1 - _SAME) * size)
     if not wrong.any():  # NaN is not

@@ -8,6 +8,7 @@ solvers but numpy and scipy:
 require_same, require_read          whether a problem is that of the caller's arrays
 require_given, require_block        the same of a block of a stream
 counted                             a pass over a stream in which every row counts once
+spread                              places of a table that are looked at where it is large
 seal, require_sealed                whether a problem is still what it was before a solver had it
 require_kernel                      whether a kernel is the one that was asked for
 signs, aims                         y, and what least squares aims at
@@ -193,6 +194,18 @@ def counted(stream: Stream, task: Task[T], words: str) -> T:
             "this is a bug of linsep, please report it."
         )
     return whole.found
+
+
+def spread(n: int, most: int) -> NDArray[np.int64]:
+    """So many places of n, each somewhere in a piece of its own; they depend on both alone.
+
+    What is wrong over the length of two pieces is always met, a single wrong place mostly not.
+
+    >>> len(spread(100, 10)), (spread(100, 10) // 10).tolist()
+    (10, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    """
+    edges = n * np.arange(most + 1) // most
+    return np.random.default_rng([n, most]).integers(edges[:-1], edges[1:])
 
 
 @dataclass(frozen=True)

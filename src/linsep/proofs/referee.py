@@ -11,10 +11,10 @@ therefore given back too, and a bound of their errors that is smaller is no boun
 
 Of small tables all rows are looked at. Of larger ones so many that it costs a tenth of the fit: a
 fit spends about the same on each value of a row with a support vector, and ``Kernel.price`` says
-what its definition costs. The rows of a sample are spread over the table, one from each of as many
-pieces, so that no piece can be wrong unseen; they depend on the shape alone. A kernel that has no
-definition is asked for plain blocks of its values: then only what stores, cuts and adds up these
-is done twice.
+what its definition costs; at least ``_LEAST`` rows, whatever they cost. The rows of a sample are
+spread over the table, one from each of as many pieces (``plain.spread``): what is wrong over two
+pieces is always met, a single wrong row mostly not. A kernel that has no definition is asked for
+plain blocks of its values: then only what stores, cuts and adds up these is done twice.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from linsep.core.notes import note
 from linsep.kernels.base import own_values
 from linsep.kernels.blocks import KernelValues
 from linsep.numerics.rounding import U
+from linsep.proofs.plain import spread
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -143,7 +144,7 @@ def agreed_diagonal(values: KernelValues, ids: Index) -> Array:
 
 def _own_of_some(values: KernelValues) -> tuple[Index, Array]:
     """Rows of the table, all of them or a sample, and their K(x, x) by definition."""
-    some = _spread(values.n, min(values.n, _OF_DIAGONAL))
+    some = spread(values.n, min(values.n, _OF_DIAGONAL))
     return some, own_values(values.kernel, _rows(values, some))
 
 
@@ -159,13 +160,7 @@ def _sample(values: KernelValues, n: int, used: int, machines: int) -> Index:
     if n * used * price <= _WHOLE:
         return np.arange(n)
     most = max(_LEAST, int(min(n * _EACH / price, _ALL / (used * price))))
-    return _spread(n, min(n, most))
-
-
-def _spread(n: int, most: int) -> Index:
-    """So many places of n, each somewhere in a piece of its own; they depend on both alone."""
-    edges = n * np.arange(most + 1) // most
-    return np.random.default_rng([n, most]).integers(edges[:-1], edges[1:])
+    return spread(n, min(n, most))
 
 
 def _price(values: KernelValues) -> float:
