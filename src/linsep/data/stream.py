@@ -31,9 +31,7 @@ _PIECE = 1 << 14  # entries that are turned from columns into rows while they ar
 _BLOCK = 1 << 21  # bytes of the rows of a block, at most: more are no faster
 _PART = 1 << 24  # bytes of a part of a file that has no parts of its own
 _LONGEST_LINE = 1 << 26  # bytes of one row of text
-_MOST_COLUMNS = (
-    50_000  # of text; pyarrow takes kilobytes for each, and ends the process at millions
-)
+_MOST_COLUMNS = 50_000  # of text: pyarrow takes kilobytes each, and ends the process at millions
 _BUFFER = 1 << 18  # bytes that are read of a column at a time, not its whole row group
 _SMALL = 1 << 22  # bytes of a packed file that is unpacked once before it is read: a bomb is small
 _WAY = "the file is damaged, or of another format than its ending says"

@@ -82,9 +82,7 @@ class _Sampled:
 
     solver: Solver[Any]
     outcome: Outcome[Any]
-    rows: int
-    crowded: bool
-    """Whether there are more machines than rows."""
+    words: str
 
 
 class Classifier(CallbackSupportMixin, Calibrated):
@@ -245,34 +243,37 @@ class Classifier(CallbackSupportMixin, Calibrated):
         Where it is worse than none at all on the whole, it is none: the best offset alone. Of more
         machines than the sample has rows hardly one would be more.
         """
-        none = self._of_sample(run.lent, nothing=True)
-        some = [] if none.crowded else [self._of_sample(run.lent)]
-        reason = f"that of a sample of {none.rows} rows"
-        *models, other = (
-            self._prove(run, one.solver, replace(one.outcome, status=status), reason)
-            for one in (*some, none)
+        found = self._of_sample(run.lent)
+        *models, none = (
+            self._prove(
+                run, one.solver, replace(one.outcome, status=status), f"that of {one.words}"
+            )
+            for one in found
         )
-        return next((model for model in models if not self._is_better(other, model)), other)
+        return next((model for model in models if not self._is_better(none, model)), none)
 
-    def _of_sample(self, problem: Problem, *, nothing: bool = False) -> _Sampled:
-        """What the solver makes of some of the rows; nothing: before its first step. Of more
-        machines than these rows it makes none."""
+    def _of_sample(self, problem: Problem) -> list[_Sampled]:
+        """What the solver makes of some of the rows, if there are no more machines than these, and
+        what there is before its first step."""
         chosen = sample_of(
             problem, _SAMPLE_ROWS if problem.binary else _SAMPLE_ROWS // 4 * min(problem.K, 12)
         )
         part = self._part(problem, chosen)
-        judged = self._choose(part)[0]
+        judged, machines = self._choose(part)[0], self._machines(part)
         solver = self._first_solver(judged)
-        machines = self._machines(part)
-        crowded, one_pass = machines > part.n, part.n_rows if solver.unit == "visit" else machines
-        most = min(_SAMPLE_PASSES * one_pass, self.max_iter * part.n_rows)
-        found = drive(part, solver, limits=Limits(steps=0 if nothing or crowded else most))
-        machine, row = np.divmod(found.witness.rows, part.n)
-        a = found.witness.a
-        if nothing and len(a) == problem.K > 2:  # of equal offsets that of the most rows wins
-            a = a + _TIE * np.bincount(problem.label, problem.weight) / problem.weight.sum()
-        witness = replace(found.witness, a=a, rows=machine * problem.n + chosen[row])
-        return _Sampled(judged, replace(found, witness=witness), part.n, crowded)
+        steps = _SAMPLE_PASSES * (part.n_rows if solver.unit == "visit" else machines)
+        some = [min(steps, self.max_iter * part.n_rows)] if machines <= part.n else []
+        found = []
+        for most in (*some, 0):
+            outcome = drive(part, solver, limits=Limits(steps=most))
+            machine, row = np.divmod(outcome.witness.rows, part.n)
+            a = outcome.witness.a
+            if not most and len(a) == problem.K > 2:  # of equal offsets that of the most rows wins
+                a = a + _TIE * np.bincount(problem.label, problem.weight) / problem.weight.sum()
+            witness = replace(outcome.witness, a=a, rows=machine * problem.n + chosen[row])
+            words = f"a sample of {part.n} rows" if most else "the best offset alone"
+            found.append(_Sampled(judged, replace(outcome, witness=witness), words))
+        return found
 
     def _machines(self, problem: Problem) -> int:
         """How many machines there are that take their steps one after the other."""

@@ -329,8 +329,10 @@ class KernelSVM(KernelClassifier):
         if not waiting.any():
             return outcome, reason
         with extra_time():
-            found = self._of_sample(problem)
-        sample = found.outcome.witness
+            *found, _ = self._of_sample(problem)
+        if not found:
+            return outcome, reason
+        sample = found[0].outcome.witness
         own = waiting[sample.rows // problem.n]
         witness = replace(
             witness,
@@ -338,8 +340,8 @@ class KernelSVM(KernelClassifier):
             rows=np.concatenate([witness.rows, sample.rows[own]]),
             multipliers=np.concatenate([witness.multipliers, sample.multipliers[own]]),
         )
-        words = f"{waiting.sum()} of {len(waiting)} pairs by a sample of {found.rows} rows"
-        return replace(outcome, witness=witness), f"{reason}; {words}"
+        words = f"{reason}; {waiting.sum()} of {len(waiting)} pairs by {found[0].words}"
+        return replace(outcome, witness=witness), words
 
     def _gone_on(self, run: Run, solver: SMO, answer: Answer, limits: Limits) -> Answer:
         """The answer, of a solver that goes on where the proof falls short of what it has seen.

@@ -985,7 +985,7 @@ def _safe_rate(problem: Problem, C: float) -> float:
 # error that nobody can see cost little beside those that came before.
 #
 # On sparse rows the last step is by conjugate gradients and takes many passes. It is taken all the
-# same: weights of short messages were 6e-4 of their length off without it, and are 1e-5 off with it.
+# same: weights of short messages were 6e-4 of their length off without it, and are 1e-5 with it.
 #
 # Of several classes without the matrix of all second derivatives digits cost more. There, and for
 # losses with a corner, which have no standard errors, what a user reads are predictions. A

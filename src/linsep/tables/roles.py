@@ -319,21 +319,26 @@ def _as_asked(column: Any, kind: str, decimal: str | None) -> Role:
         return Role("number", f"as asked{_with(style)}", style)
     kind, _, form = kind.partition(":")
     if kind == "date" and not types.is_datetime64_any_dtype(column.dtype):
-        present = cells(column).dropna()
+        text = cells(column)
+        present = text.dropna()
         present = present[~present.map(is_dash)]
         found = form or _date_format(present, present.unique())
         if found is None:
             raise DataError(f"column {name!r} cannot be dates: {present.iloc[0]!r:.40} is none.")
         if form:
-            _refuse_other_forms(name, form, present.unique())
+            _refuse_other_forms(name, form, text, present.unique())
         else:
             _refuse_two_readings(name, found, present.unique())
         return Role("date", "as asked", format=found)
     return Role(kind, "as asked")
 
 
-def _refuse_other_forms(name: str, form: str, different: Sequence[str]) -> None:
+def _refuse_other_forms(name: str, form: str, text: Any, different: Sequence[str]) -> None:
     """Every cell must be of the form that the caller has given."""
     if not _fits(different, form):
         bad = next(value for value in different if not _fits([value], form))
-        raise DataError(f"column {name!r}: {bad!r:.40} is no date of the form {form}.")
+        row = int(np.flatnonzero((text == bad).to_numpy(dtype=bool))[0])
+        raise DataError(
+            f"row {row + 1}: {bad!r:.40} in column {name!r} is no date of the form {form}; correct "
+            "the cell, leave it empty, or give another form."
+        )

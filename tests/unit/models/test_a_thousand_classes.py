@@ -113,3 +113,11 @@ def test_what_a_kernel_machine_holds_of_each_pair_is_counted(monkeypatch):
     monkeypatch.setattr(validate, "total_memory", lambda: 10**9)  # pairs alone would fit
     with pytest.raises(LabelError, match="44850 pairs of classes take 3 GB"):
         linsep.KernelSVM().fit(X, y)
+
+
+def test_no_sample_is_named_where_none_was_looked_at():
+    """Of more pairs than rows nothing is made of a sample: what is left is the best offset."""
+    X, y = many(60)
+    with pytest.warns(linsep.errors.LinsepWarning, match="limit"):
+        model = linsep.KernelSVM(time_limit=1e-3).fit(X, y)
+    assert model.solver_used_.endswith("the best offset alone")

@@ -506,7 +506,7 @@ def test_dates_with_two_readings_are_asked_about(cells, form):
     assert len(ways) == 2
     for way in ways:
         assert find_roles(frame, roles={"since": way})["since"].format == way.removeprefix("date:")
-    with pytest.raises(DataError, match=r"'01.12.* is no date of the form %Y"):
+    with pytest.raises(DataError, match=r"row 1: '01.12.* is no date of the form %Y"):
         find_roles(frame, roles={"since": "date:%Y"})
     with pytest.raises(SettingError, match="number:%Y"):
         find_roles(frame, roles={"since": "number:%Y"})
