@@ -124,6 +124,7 @@ class _Table:
 
 # -- Parquet: heads of pages are structs of thrift, in its compact form ----------------------------
 
+_HEAD, _HEAD_MOST = 256, 1 << 24  # bytes of most heads of pages, and of any
 _LEVELS = 2  # of a flat column: a value is there or missing
 _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 3, 7, 8, 9, 10, 11, 12
 
@@ -154,7 +155,7 @@ def row_groups(data: bytes | FileBytes) -> list[Group]:
     begin = len(data) - 8 - size
     if begin < 4:
         raise ValueError("a description longer than the file")
-    head = _whole(data, begin)[0]
+    head = _whole(data[begin : begin + size], 0)[0]
     return [
         Group(group.get(3, 0), [_chunk(column) for column in group.get(1, [])])
         for group in head.get(4, [])
@@ -180,7 +181,7 @@ def page_sizes(data: bytes | FileBytes, chunk: Chunk) -> Iterator[int]:
     if not 0 <= chunk.start <= end <= len(data):
         raise ValueError("a column that lies outside of the file")
     while at < end:
-        head, at = _whole(data, at)
+        head, at = _head(data, at)
         size, packed = head.get(2, 0), head.get(3, 0)
         if size < 0 or packed < 0:
             raise ValueError("a page of less than no bytes")
@@ -188,7 +189,22 @@ def page_sizes(data: bytes | FileBytes, chunk: Chunk) -> Iterator[int]:
         at += packed
 
 
-def _whole(data: bytes | FileBytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+def _head(data: bytes | FileBytes, at: int) -> tuple[dict[int, Any], int]:
+    """The head of a page: of a few dozen bytes as a rule, which are read at once."""
+    size = _HEAD
+    while True:
+        some = data[at : at + size]
+        try:
+            head, length = _whole(some, 0)
+        except IndexError:
+            if len(some) < size or size >= _HEAD_MOST:  # it has no end
+                raise
+            size *= 16
+        else:
+            return head, at + length
+
+
+def _whole(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
     """A struct with the structs and lists inside of it; texts and truths are left out."""
     found: dict[int, Any] = {}
     field = 0
@@ -205,7 +221,7 @@ def _whole(data: bytes | FileBytes, at: int, depth: int = 0) -> tuple[dict[int, 
 
 
 def _inside(
-    data: bytes | FileBytes, at: int, kind: int, depth: int, *, alone: bool = False
+    data: bytes, at: int, kind: int, depth: int, *, alone: bool = False
 ) -> tuple[Any, int]:
     if depth > 20:
         raise ValueError("structs in structs in structs")
@@ -226,7 +242,7 @@ def _inside(
     return found, at
 
 
-def _skipped(data: bytes | FileBytes, at: int, kind: int, *, alone: bool = False) -> int:
+def _skipped(data: bytes, at: int, kind: int, *, alone: bool = False) -> int:
     """Where a value ends that is not looked at."""
     if kind in (1, 2):  # a truth is in the kind itself, but not in lists
         return at + alone
@@ -240,7 +256,7 @@ def _skipped(data: bytes | FileBytes, at: int, kind: int, *, alone: bool = False
     raise ValueError(f"a value of kind {kind}")
 
 
-def _varint(data: bytes | FileBytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, at: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
         value |= (data[at] & 127) << shift
@@ -250,6 +266,6 @@ def _varint(data: bytes | FileBytes, at: int) -> tuple[int, int]:
     raise ValueError("a number of more than ten bytes")
 
 
-def _zigzag(data: bytes | FileBytes, at: int) -> tuple[int, int]:
+def _zigzag(data: bytes, at: int) -> tuple[int, int]:
     value, at = _varint(data, at)
     return (value >> 1) ^ -(value & 1), at
