@@ -38,8 +38,7 @@ from linsep.solvers.logistic.gradient import GradientAscent
 from linsep.solvers.logistic.newton import NewtonLogistic
 from linsep.solvers.logistic.softmax import NewtonSoftmax
 from linsep.solvers.one_vs_rest import OneVsRest
-from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts
-from linsep.solvers.parts_wide import WideParts
+from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts, WideParts
 from linsep.solvers.perceptron.batch import Batch
 from linsep.solvers.perceptron.kernel import KernelMistakes
 from linsep.solvers.perceptron.single import SingleInParts, SingleSample
@@ -47,8 +46,7 @@ from linsep.solvers.schedule import Schedule
 from linsep.solvers.squares.conjugate import ConjugateSquares
 from linsep.solvers.squares.gradient import GradientSquares
 from linsep.solvers.squares.ho_kashyap import HoKashyap
-from linsep.solvers.squares.normal import ExactSquares, SquaresParts
-from linsep.solvers.squares.ridge import RidgeSquares
+from linsep.solvers.squares.normal import ExactSquares, RidgeSquares, SquaresParts
 from linsep.solvers.squares.widrow_hoff import WidrowHoff
 
 INF = float("inf")

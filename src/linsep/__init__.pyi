@@ -55,7 +55,7 @@ from linsep.core.augment import augment as augment
 from linsep.core.augment import reflect as reflect
 
 # Values: what they take and give
-from linsep.choosing.choice import Choice as Choice
+from linsep.choosing.choose import Choice as Choice
 from linsep.solvers.descent import Descent as Descent
 from linsep.lift.transformer import Lift as Lift
 from linsep.models.linear import Linear as Linear

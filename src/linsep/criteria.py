@@ -25,8 +25,6 @@ from linsep.errors import CapabilityError, DataError, LabelError, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.hinge import HINGE, SQUARED_HINGE
 from linsep.losses.logistic import LOGISTIC
-from linsep.losses.squared import derivative as squared_derivative
-from linsep.losses.squared import value as squared_value
 
 Array = NDArray[np.float64]
 
@@ -210,10 +208,10 @@ class Squares(Criterion):
         self.targets = None if targets is None else _finite("targets", targets)
 
     def of_values(self, values: Array) -> Array:
-        return squared_value(values, self._aims(values))
+        return (values - self._aims(values)) ** 2
 
     def slopes(self, values: Array) -> Array:
-        return squared_derivative(values, self._aims(values))
+        return 2.0 * (values - self._aims(values))
 
     def _aims(self, values: Array) -> Array:
         if self.targets is None:

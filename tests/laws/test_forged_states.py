@@ -18,7 +18,7 @@ import pytest
 from tests.laws.test_resume import ONE, run, stored
 from tests.tables import CASES
 
-from linsep.core.resume import restore
+from linsep.core.checkpoint import restore
 from linsep.core.schema import Refused
 from linsep.errors import LinsepError
 

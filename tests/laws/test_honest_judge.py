@@ -545,9 +545,9 @@ BELOW: dict[str, tuple[Any, tuple[Any, ...], list[tuple[str, Any]]]] = {
         linsep.KernelSVM(),
         (300, 4),
         [
-            ("linsep.kernels.sums:weighted_sums", each(swapped)),
+            ("linsep.kernels.blocks:weighted_sums", each(swapped)),
             ("linsep.kernels.blocks:KernelValues.combine", each(turned)),
-            ("linsep.kernels.sums:tile_of", each(larger)),
+            ("linsep.kernels.blocks:tile_of", each(larger)),
         ],
     ),
     "kernel, three classes": (

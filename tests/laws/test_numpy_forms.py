@@ -13,7 +13,7 @@ import scipy.sparse
 
 import linsep
 from linsep.core.compile import Routine
-from linsep.kernels import additive, gaussian, sums
+from linsep.kernels import additive, blocks, gaussian
 from linsep.rows import loops
 from linsep.rows.levels import draw as chosen
 from linsep.solvers.kernel import additive_rows, working_set
@@ -145,7 +145,7 @@ def calls():
         for add in (gaussian.add_tile, gaussian.add_gaussians)[: 1 if kind is np.float64 else 2]:
             yield add, T.copy(), coef, np.empty(33, kind), np.zeros(33), np.zeros(33), cut
         some = draw.permutation(70)[: 8 + cut]
-        yield sums.add_rows, np.zeros(30), G.astype(kind), some, draw.normal(size=8 + cut), 5, 35
+        yield blocks.add_rows, np.zeros(30), G.astype(kind), some, draw.normal(size=8 + cut), 5, 35
         large = np.exp(-((draw.normal(size=(640, 1)) - draw.normal(size=640)) ** 2))
         yield (working_set.solve_in_sets, *in_sets((large + large.T).astype(kind), draw))
     for n, d, kind in ((70, 9, np.float64), (33, 1, np.float32), (5, 17, np.float64), (64, 8, int)):

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from tests.tables import CASES, Case
 
-from linsep.core.checkpoint import _pack, _places, load_checkpoint, save_checkpoint
-from linsep.core.resume import restore
+from linsep.core.checkpoint import _pack, _places, load_checkpoint, restore, save_checkpoint
 from linsep.core.schema import Refused
 from linsep.errors import CheckpointError
 

@@ -99,7 +99,7 @@ _ANSWERS = frozenset(
 @dataclass(frozen=True)
 class Held:
     """What a field of a state may hold, where a fresh state does not show it: states from files
-    are held against it before compiled code sees them (core/resume.py).
+    are held against it before compiled code sees them (core/checkpoint.py).
 
     A length or a bound is a number, or a name: one that the solver's ``extents`` gives, an
     attribute of the problem, or a number of the state, or an array of it, whose length is meant.
@@ -348,7 +348,7 @@ class Solver(Protocol[S]):
     status   pure and O(1)
     witness  pure, at most one pass
 
-    Two more are for states from files (core/resume.py), where there is something to say:
+    Two more are for states from files (core/checkpoint.py), where there is something to say:
 
     extents  (problem, state) -> lengths of arrays that follow from the numbers of the state
     within   (problem, state) -> the states inside of this one: the beginning of their names in

@@ -22,7 +22,6 @@ from linsep.display.reflect import (
 )
 from linsep.display.weight_space import draw_path
 from linsep.errors import SettingError
-from linsep.losses.squared import value as squared_error
 
 Array = NDArray[np.float64]
 _GRID = 241
@@ -206,7 +205,7 @@ class CostDisplay:
             value = normal[0] * gx + normal[1] * gy[:, None] + offset
             errors += _COUNT.of_values(value)
             criterion += _CRITERION.of_values(value)
-            squares += squared_error(value, target)
+            squares += (value - target) ** 2
         note = f"   ({plane.note})" if plane.note else ""
         names = (plane.names[0] + note, plane.names[1])
         display = cls(gx, gy, errors, criterion, squares=squares, names=names, path=path)

@@ -53,8 +53,15 @@ from linsep.models.model_file import (
 from linsep.models.parts import OwnRule, class_factors, counted, gathered, keep_names, mapped
 from linsep.models.summary import Line, rule, written
 from linsep.proofs.certificate import judge
-from linsep.proofs.gaussian import GaussianCertificate, Whitener, judge_gaussian, whitener
-from linsep.proofs.parts_gaussian import Parameters, StreamGaussian, stream_gaussian
+from linsep.proofs.gaussian import (
+    GaussianCertificate,
+    Parameters,
+    StreamGaussian,
+    Whitener,
+    judge_gaussian,
+    stream_gaussian,
+    whitener,
+)
 from linsep.proofs.plain import require_sealed, seal
 from linsep.risk.decision import Decisions, decisions
 from linsep.risk.linear_rules import (

@@ -26,7 +26,7 @@ from linsep.errors import (
     SettingError,
 )
 from linsep.kernels.base import Kernel
-from linsep.kernels.blocks import Duels, duels_of, pair_columns
+from linsep.kernels.blocks import Duels, duels_of, pair_columns, short_rows, weighted_sums
 from linsep.kernels.rows import Rows
 from linsep.kernels.spec import (
     NAMED,
@@ -37,7 +37,6 @@ from linsep.kernels.spec import (
     is_given,
     is_nonnegative,
 )
-from linsep.kernels.sums import short_rows, weighted_sums
 from linsep.kernels.user import Function
 from linsep.models.base import Classifier
 from linsep.models.explain import Explanation, Ranking, explain_kernel, one_row

@@ -74,9 +74,8 @@ from linsep.solvers.first import FirstState, first_model
 from linsep.solvers.schedule import Schedule
 from linsep.solvers.squares.conjugate import ConjugateSquares
 from linsep.solvers.squares.gradient import GradientSquares, spectrum
-from linsep.solvers.squares.normal import ExactSquares, SquaresParts
+from linsep.solvers.squares.normal import ExactSquares, RidgeSquares, SquaresParts
 from linsep.solvers.squares.pseudo_inverse import PseudoInverse, fits, pseudo_inverse
-from linsep.solvers.squares.ridge import RidgeSquares
 from linsep.solvers.squares.widrow_hoff import WidrowHoff, longest_row
 
 _REPORT = 2e8  # operations up to which leverages are computed in every fit

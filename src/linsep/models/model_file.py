@@ -36,7 +36,7 @@ from linsep.proofs.gap import Gap
 from linsep.proofs.kernel import KernelGap
 from linsep.proofs.parts import StreamGap
 from linsep.proofs.parts_planes import StreamCertificate, StreamSquares
-from linsep.proofs.parts_softmax import StreamSoftmax
+from linsep.proofs.softmax import StreamSoftmax
 from linsep.proofs.squares import Squares
 from linsep.separating.parts import StreamMargin
 

@@ -49,14 +49,20 @@ from linsep.models.fit import (
     way_on,
 )
 from linsep.proofs.parts import ONE_AGAINST_REST, StreamGap, errors_of_planes, stream_gap
-from linsep.proofs.parts_softmax import stream_softmax
 from linsep.proofs.plain import require_given
+from linsep.proofs.softmax import stream_softmax
 from linsep.rows.parts import PartsProblem, looked_at
 from linsep.separating.parts import CLOSE, StreamMargin, decide_stream
 from linsep.separating.verdict import decide
 from linsep.solvers.first import FirstState
-from linsep.solvers.parts import HingeForm, LogisticForm, NewtonParts, SoftmaxForm, first_width
-from linsep.solvers.parts_wide import WideParts
+from linsep.solvers.parts import (
+    HingeForm,
+    LogisticForm,
+    NewtonParts,
+    SoftmaxForm,
+    WideParts,
+    first_width,
+)
 
 Array = NDArray[np.float64]
 P = TypeVar("P")

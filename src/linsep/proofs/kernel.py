@@ -30,10 +30,17 @@ from linsep.core.protocol import Status
 from linsep.core.schema import Check, anything, listed, ratio, ratio_text, record, truth, whole
 from linsep.errors import CapabilityError, ProofError
 from linsep.kernels.base import Kernel, exact_gram
-from linsep.kernels.blocks import Duel, Duels, KernelValues
+from linsep.kernels.blocks import (
+    SHORT,
+    STRIP,
+    Duel,
+    Duels,
+    KernelValues,
+    signed_sums,
+    weighted_sums,
+)
 from linsep.kernels.rows import Rows
 from linsep.kernels.spec import from_dict
-from linsep.kernels.sums import SHORT, STRIP, signed_sums, weighted_sums
 from linsep.losses.hinge import best_stretch
 from linsep.numerics.rounding import ROUNDED, SUM, U32, U
 from linsep.proofs.gap import Gap, balanced

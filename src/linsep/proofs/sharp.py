@@ -2,7 +2,7 @@
 
 The usual bound of rounding errors grows with |alpha| times the lengths of columns. Beside columns
 of 1e8 at a large C it can be most of the gap, though alpha itself is as good as any. Here every
-column is summed by ``numerics/sums.py``.
+column is summed by ``numerics/rounding.py``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.problem import Problem
-from linsep.numerics.rounding import U
-from linsep.numerics.sums import LARGEST, TINY, split_product, sum_of_pairs
+from linsep.numerics.rounding import LOST, SPLITTABLE, U, split_product, sum_of_pairs
 from linsep.proofs import plain
 
 Array = NDArray[np.float64]
@@ -75,7 +74,7 @@ def sharp_weights(matrix: Any, signed: Array) -> tuple[Array, Array] | None:
         return None
     _, X, c = found
     w = np.array([sum_of_pairs(*split_product(c, column)) for column in X.T])
-    return w, U * np.abs(w) + len(c) * TINY
+    return w, U * np.abs(w) + len(c) * LOST
 
 
 def _used_rows(matrix: Any, numbers: Array) -> tuple[NDArray[np.int64], Array, Array] | None:
@@ -86,7 +85,7 @@ def _used_rows(matrix: Any, numbers: Array) -> tuple[NDArray[np.int64], Array, A
     X = matrix[rows]
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     c = numbers[rows]
-    fits = max(float(np.abs(X).max()), float(np.abs(c).max())) < LARGEST
+    fits = max(float(np.abs(X).max()), float(np.abs(c).max())) < SPLITTABLE
     return (rows, X, c) if fits else None
 
 
@@ -97,4 +96,4 @@ def _column(c: Array, x: Array, heavy: NDArray[np.bool_], share: float) -> float
     off = 0.0
     if share > 0.0:
         off = share * sum_of_pairs(first[heavy], second[heavy])
-    return abs(v - off) + 4 * U * abs(v) + 8 * U * abs(off) + len(c) * TINY
+    return abs(v - off) + 4 * U * abs(v) + 8 * U * abs(off) + len(c) * LOST

@@ -7,8 +7,8 @@ import pytest
 
 from linsep.kernels import RBF
 from linsep.kernels import gaussian as jit
+from linsep.kernels.blocks import signed_sums, weighted_sums
 from linsep.kernels.rows import codes_of
-from linsep.kernels.sums import signed_sums, weighted_sums
 
 
 def table(n, d, low=0.0, high=1.0, seed=0):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from linsep.kernels import RBF
 from linsep.kernels import gaussian as jit
+from linsep.kernels.blocks import signed_sums
 from linsep.kernels.rows import as_rows
-from linsep.kernels.sums import signed_sums
 from linsep.proofs.kernel import single_sums
 
 MANY = {"size": 10**9, "work": 1}

@@ -9,9 +9,8 @@ from sklearn.base import clone
 from linsep import KernelSVM
 from linsep.core.problem import Problem
 from linsep.kernels import RBF
-from linsep.kernels.blocks import KernelValues
+from linsep.kernels.blocks import KernelValues, weighted_sums
 from linsep.kernels.rows import groups_of
-from linsep.kernels.sums import weighted_sums
 from linsep.solvers.kernel.gram import LazyRows
 
 N = 600

@@ -14,7 +14,7 @@ import linsep
 from linsep.core.checkpoint import Checkpointer
 from linsep.errors import CapabilityError, ProofError
 from linsep.losses.softmax import circulation
-from linsep.proofs.parts_softmax import stream_softmax
+from linsep.proofs.softmax import stream_softmax
 from linsep.rows.parts import looked_at
 
 CLASSES = np.array(["a", "b", "c", "d"])

@@ -56,9 +56,9 @@ from linsep.proofs.hinge import Objective, hinge_gap
 from linsep.proofs.l1 import l1_gap
 from linsep.proofs.logistic import logistic_gap
 from linsep.proofs.parts import StreamGap
-from linsep.proofs.parts_softmax import StreamSoftmax, stream_softmax
 from linsep.proofs.plain import require_same
 from linsep.proofs.rivals import rivals_gap
+from linsep.proofs.softmax import StreamSoftmax, stream_softmax
 from linsep.proofs.squares import ridge_gap
 from linsep.rows.parts import looked_at
 

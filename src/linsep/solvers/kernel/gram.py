@@ -30,9 +30,8 @@ from linsep.core.limits import in_words, time_left
 from linsep.core.problem import Problem
 from linsep.kernels.additive import Levels, levels_of
 from linsep.kernels.base import Kernel
-from linsep.kernels.blocks import Duel, KernelValues, Runs, duels_of
+from linsep.kernels.blocks import Duel, KernelValues, Runs, add_rows, duels_of, scratch, signed_sums
 from linsep.kernels.histograms import Additive
-from linsep.kernels.sums import add_rows, scratch, signed_sums
 from linsep.solvers.kernel.additive_rows import AdditiveRows
 from linsep.solvers.kernel.working_set import LANES, square_of
 

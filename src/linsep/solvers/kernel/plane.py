@@ -20,7 +20,7 @@ from linsep.core.costs import NEWTON_COLUMNS
 from linsep.core.limits import tick
 from linsep.core.problem import Problem
 from linsep.losses.hinge import HINGE
-from linsep.numerics.sums import LARGEST, split_product, sum_of_pairs
+from linsep.numerics.rounding import SPLITTABLE, split_product, sum_of_pairs
 from linsep.solvers.hinge.interior import InteriorHinge
 from linsep.solvers.hinge.newton import NewtonHinge
 from linsep.solvers.hinge.polish import polish
@@ -66,7 +66,7 @@ def plane_variables(X: Array, y: Array, cost: Array, with_offset: bool) -> Itera
 def plane_scores(X: Array, signed: Array) -> Array:
     """X w for w = sum of signed rows, whose entries are rounded once: large terms may cancel."""
     some = np.flatnonzero(signed)
-    if not some.size or not max(float(np.abs(X).max()), float(np.abs(signed).max())) < LARGEST:
+    if not some.size or not max(float(np.abs(X).max()), float(np.abs(signed).max())) < SPLITTABLE:
         return np.asarray(X @ (signed @ X))
     rows, c = X[some], signed[some]
     w = [sum_of_pairs(*split_product(c, column)) for column in rows.T]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
 from linsep.core.limits import tick
-from linsep.kernels.sums import add_some_rows, sum_some_rows
+from linsep.kernels.blocks import add_some_rows, sum_some_rows
 from linsep.numerics.interior import box_minimum
 
 Array = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Least squares by its normal equations, exactly up to rounding.
+"""Least squares by its normal equations, exactly up to rounding; with a penalty or without.
 
 Problem   minimise J(a) = sum_i s_i (z_i . a - b_i)^2; of all minimisers the shortest
 Update    a <- a - (Y'SY)^+ Y'S (Y a - b), first from a = 0, then as refinement
@@ -8,6 +8,15 @@ Paper     Golub and Van Loan, Matrix Computations, chapter 5; Björck, Numerical
 
 One step is one correction. The factorisation behind it is a function of the problem and is kept
 with it (``pseudo_inverse``), so the state is the weights alone.
+
+With a penalty (``RidgeSquares``):
+
+Problem   minimise sum_i s_i |x_i W + b - t_i|^2 + |W|^2 / C; b is not penalised
+Update    A <- A - H^-1 g, H = X~'SX~ + I / C with 0 for the offset, g half the gradient
+Paper     Hoerl and Kennard 1970, Ridge regression, Technometrics 12
+
+In the feature space of a kernel (``solvers.kernel.lifted``) it is the least squares support vector
+machine (Suykens and Vandewalle 1999), also called kernel ridge.
 """
 
 from __future__ import annotations
@@ -23,11 +32,13 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.core.protocol import NO_LOG, Log, State, Status, Witness
 from linsep.errors import ClusterError
+from linsep.numerics.cholesky import Factor, growing, inverse_roots
 from linsep.rows.normal import (
     Totals,
     aims,
     columns_of,
     flat,
+    gram,
     normal_sums,
     right_side,
     slope_of,
@@ -40,6 +51,7 @@ Array = NDArray[np.float64]
 
 _MOST_CORRECTIONS = 12
 _DONE = 1e-11  # a correction so small, relative to the weights, that the next one is rounding
+_DONE_WITH_PENALTY = 1e-14  # the same where the weights have a penalty
 _WORTH_SPARING = 2_000_000  # entries from which a pass is worth sparing
 _TAME = 100.0  # condition up to which ten digits are right without a correction
 _SHRINK = 0.3  # of a correction, below which another one is worth its pass
@@ -175,3 +187,58 @@ class SquaresParts(Corrections):
             return
         inverse = of_products(state.gram)
         _take(problem, state, A, inverse, inverse.step(gradient))
+
+
+# -- with a penalty ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RidgeSquares(Corrections):
+    """Least squares with |W|^2 / C.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the squares against the penalty.
+
+    Examples
+    --------
+    >>> from linsep.core import Problem, drive
+    >>> from linsep.solvers.squares.normal import RidgeSquares
+    >>> problem = Problem([[-1.0], [0.0], [1.0]], [-1, 1, 1])
+    >>> drive(problem, RidgeSquares(C=0.5)).witness.a.round(6).tolist()
+    [0.5, 0.333333]
+    """
+
+    C: float = 1.0
+
+    def _correct(self, problem: Problem, state: ExactState) -> None:
+        A = columns_of(problem, state.a)
+        gradient = totals(problem, A, aims(problem)).gradient
+        gradient[: problem.d] += A[: problem.d] / self.C
+        state.n_passes += 1
+        factor = problem.once(_factor, self.C)
+        if factor is None:
+            state.status = Status.DIVERGED
+            return
+        step = np.column_stack([factor.solve(column) for column in gradient.T])
+        size, large = float(np.abs(step).max(initial=0.0)), float(np.abs(A).max(initial=0.0))
+        if not np.isfinite(size):
+            state.status = Status.DIVERGED
+            return
+        state.status = Status.RUNNING
+        if in_vain(state, size):
+            state.status = Status.CERTIFIED
+            return
+        state.a = flat(problem, A - step)
+        state.n_updates += 1
+        state.size = size
+        if size <= _DONE_WITH_PENALTY * large:
+            state.status = Status.CERTIFIED
+
+
+def _factor(problem: Problem, C: float) -> Factor | None:
+    H = np.array(gram(problem).matrix)
+    H[np.arange(problem.d), np.arange(problem.d)] += 1.0 / C
+    few = 1e-16 * len(H)
+    return Factor.of(H, inverse_roots(H.diagonal()), growing(few, few))
